@@ -1,0 +1,245 @@
+"""A cluster as its clients see it: addresses, leaders, coordinators, and one place to ask them.
+
+Leader epochs only ever rise here: a broker that was stopped and goes on answers stale metadata, so the highest
+epoch of all answers stands (LANE protocol, R1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
+
+from anabranch.errors import AnabranchError
+from anabranch.kafka.connection import Connection, Transport
+from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, UnreachableError, check
+from anabranch.kafka.frames import FramePool
+
+NO_TOPIC_ID = uuid.UUID(int=0)
+_COORDINATOR_RETRIES = {14, 15, 16}  # LOAD_IN_PROGRESS, NOT_AVAILABLE, NOT_COORDINATOR
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMeta:
+    """Who leads one partition, since which epoch."""
+
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    error: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMeta:
+    """One topic of a metadata answer; ``operations`` is the bit set of allowed ACL operations, or None."""
+
+    name: str
+    id: uuid.UUID
+    internal: bool
+    error: int
+    partitions: dict[int, PartitionMeta]
+    operations: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """One whole metadata answer."""
+
+    cluster_id: str
+    controller: int
+    brokers: dict[int, tuple[str, int]]
+    topics: dict[str, TopicMeta]
+
+
+@dataclass(slots=True)
+class _Known:
+    brokers: dict[int, tuple[str, int]] = field(default_factory=dict)
+    epochs: dict[tuple[uuid.UUID | str, int], tuple[int, int]] = field(default_factory=dict)
+    controller: int = -1
+    cluster_id: str = ""
+
+
+class Cluster:
+    """Connections to one cluster; use as an async context manager, within one event loop."""
+
+    def __init__(self, transport: Transport, bootstrap: Iterable[tuple[str, int]]) -> None:
+        self.transport = transport
+        self.name = transport.cluster
+        self.pool = FramePool()
+        self._bootstrap = tuple(bootstrap)
+        self._known = _Known()
+        self._connections: dict[tuple[int, str], Connection] = {}
+        self._opening: dict[tuple[int, str], asyncio.Lock] = {}
+        self._coordinators: dict[tuple[int, str], int] = {}
+
+    async def __aenter__(self) -> Cluster:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every connection at once."""
+        for connection in list(self._connections.values()):
+            connection.abort("closed by us")
+        self._connections.clear()
+
+    # -- connections -----------------------------------------------------------------------------------
+
+    async def connection(self, node: int, purpose: str = "main") -> Connection:
+        """A live connection to a broker; one for each purpose, so that a long poll holds up nothing else."""
+        key = (node, purpose)
+        found = self._connections.get(key)
+        if found is not None and found.closed is None:
+            return found
+        async with self._opening.setdefault(key, asyncio.Lock()):
+            found = self._connections.get(key)
+            if found is not None and found.closed is None:
+                return found
+            if node not in self._known.brokers:
+                await self.metadata([])
+            address = self._known.brokers.get(node)
+            if address is None:
+                raise ConnectionLostError(self.name, f"broker {node}", "not in the cluster's metadata")
+            opened = await Connection.open(self.transport, f"{address[0]}:{address[1]}", *address, self.pool)
+            self._connections[key] = opened
+            return opened
+
+    async def any_connection(self) -> Connection:
+        """A live connection to any broker; raises UnreachableError naming what happened at each address."""
+        for (_, purpose), connection in self._connections.items():
+            if purpose in {"main", "bootstrap"} and connection.closed is None:
+                return connection
+        attempts: list[str] = []
+        candidates = list(self._known.brokers.items())
+        addresses = [(node, address) for node, address in candidates]
+        addresses += [(-1 - index, address) for index, address in enumerate(self._bootstrap)]
+        for node, address in addresses:
+            try:
+                opened = await Connection.open(self.transport, f"{address[0]}:{address[1]}", *address, self.pool)
+            except ConnectionLostError as error:
+                attempts.append(f"{error.node}: {error.reason}")
+                continue
+            self._connections[(node, "main" if node >= 0 else "bootstrap")] = opened
+            return opened
+        raise UnreachableError(self.name, tuple(attempts))
+
+    # -- metadata --------------------------------------------------------------------------------------
+
+    async def metadata(self, topics: Iterable[str] | None, operations: bool = False) -> Metadata:
+        """Ask for some topics (None: all of them, []: only the brokers)."""
+        last: AnabranchError | None = None
+        for _ in range(3):
+            connection = await self.any_connection()
+            request = MetadataRequest(
+                topics=None
+                if topics is None
+                else [MetadataRequest.MetadataRequestTopic(topic_id=NO_TOPIC_ID, name=name) for name in topics],
+                allow_auto_topic_creation=False,
+                include_topic_authorized_operations=operations,
+            )
+            try:
+                return self._learn(await connection.call(request, cap=12))
+            except ConnectionLostError as error:
+                last = error
+        assert last is not None
+        raise last
+
+    def _learn(self, response: Any) -> Metadata:
+        known = self._known
+        known.cluster_id = response.cluster_id or known.cluster_id
+        known.controller = response.controller_id
+        if response.brokers:
+            known.brokers = {broker.node_id: (broker.host, broker.port) for broker in response.brokers}
+        topics = {}
+        for topic in response.topics:
+            topic_id = topic.topic_id or NO_TOPIC_ID
+            partitions = {}
+            for part in topic.partitions:
+                key = (topic_id if topic_id.int else topic.name, part.partition_index)
+                leader, epoch = part.leader_id, part.leader_epoch
+                seen = known.epochs.get(key)
+                if seen is not None and seen[1] > epoch:
+                    leader, epoch = seen
+                else:
+                    known.epochs[key] = (leader, epoch)
+                partitions[part.partition_index] = PartitionMeta(
+                    leader, epoch, tuple(part.replica_nodes), tuple(part.isr_nodes), part.error_code
+                )
+            allowed = topic.topic_authorized_operations
+            topics[topic.name] = TopicMeta(
+                topic.name,
+                topic_id,
+                bool(topic.is_internal),
+                topic.error_code,
+                partitions,
+                None if allowed in {None, -(2**31)} else allowed & 0xFFFFFFFF,
+            )
+        return Metadata(known.cluster_id, known.controller, dict(known.brokers), topics)
+
+    async def partition(self, topic: str, index: int) -> tuple[TopicMeta, PartitionMeta]:
+        """The topic and one of its partitions, asked anew; raises BrokerRefusedError while it has no leader."""
+        answer = await self.metadata([topic])
+        meta = answer.topics[topic]
+        self.check(meta.error, "Describe", f"topic {topic}")
+        part = meta.partitions.get(index)
+        if part is None:
+            raise BrokerRefusedError(self.name, "Metadata", f"partition {topic}-{index}", 3)
+        if part.leader < 0:
+            raise BrokerRefusedError(self.name, "Metadata", f"partition {topic}-{index}", 5)
+        return meta, part
+
+    async def cluster_id(self) -> str:
+        """The cluster's own id."""
+        return (await self.metadata([])).cluster_id
+
+    # -- asking ----------------------------------------------------------------------------------------
+
+    async def call(self, request: Any, node: int | None = None, timeout: float = 30.0, cap: int | None = None) -> Any:
+        """Ask one broker (None: any) and return the decoded answer; errors inside it are the caller's."""
+        connection = await (self.any_connection() if node is None else self.connection(node))
+        return await connection.call(request, timeout, cap)
+
+    async def call_controller(self, request: Any, timeout: float = 30.0, cap: int | None = None) -> Any:
+        """Ask the controller (KRaft brokers forward to it themselves)."""
+        controller = (await self.metadata([])).controller
+        return await self.call(request, controller if controller >= 0 else None, timeout, cap)
+
+    async def coordinator(self, key: str, kind: int, patience: float = 30.0) -> int:
+        """The node that coordinates a group (kind 0) or a transactional id (kind 1); waits while it loads."""
+        found = self._coordinators.get((kind, key))
+        if found is not None:
+            return found
+        deadline = time.monotonic() + patience
+        while True:
+            request = FindCoordinatorRequest(key=key, key_type=kind, coordinator_keys=[key])
+            response = await self.call(request, cap=4)
+            answer = response.coordinators[0] if response.coordinators else response
+            if answer.error_code == 0:
+                self._coordinators[(kind, key)] = answer.node_id
+                self._known.brokers.setdefault(answer.node_id, (answer.host, answer.port))
+                return int(answer.node_id)
+            if answer.error_code not in _COORDINATOR_RETRIES or time.monotonic() > deadline:
+                self.check(answer.error_code, "Describe", f"{'transactional id' if kind else 'group'} {key}")
+            await asyncio.sleep(0.1)
+
+    def forget_coordinator(self, key: str, kind: int) -> None:
+        """Ask anew next time: the coordinator moved."""
+        self._coordinators.pop((kind, key), None)
+
+    def check(self, code: int, request: str, resource: str, detail: str | None = "") -> None:
+        """Raise the fitting error for a code of this cluster."""
+        check(
+            code,
+            cluster=self.name,
+            principal=self.transport.principal,
+            request=request,
+            resource=resource,
+            detail=detail,
+        )

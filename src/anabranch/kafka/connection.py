@@ -1,0 +1,327 @@
+"""One connection to one broker: framing, correlation, deadlines, TLS and SASL, on asyncio.
+
+Responses arrive in the order of the requests (the broker serves a connection one request at a time), so
+in-flight requests are a queue.  A request that runs out of time ends the connection: its outcome is unknown
+and nothing that is sent later may overtake it (LANE protocol, R1).  The bytes of large responses are received
+straight into pooled frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import struct
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from kafka.protocol.api_header import ResponseClassRegistry
+from kafka.protocol.metadata import ApiVersionsRequest
+from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
+
+from anabranch.kafka.errors import AuthenticationError, ConnectionLostError, UnsupportedApiError
+from anabranch.kafka.frames import Frame, FramePool
+
+CLIENT_ID = "anabranch"
+MAX_RESPONSE_BYTES = 1 << 30
+_SCRATCH = 1 << 14
+_API_VERSIONS = 18
+_HEADER = struct.Struct(">ihhih")
+
+Part = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Sasl:
+    """How to authenticate: the mechanism's name and a maker of one conversation for a host."""
+
+    mechanism: str
+    conversation: Callable[[str], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """What a connection needs to know of a cluster's security."""
+
+    cluster: str
+    principal: str
+    tls: ssl.SSLContext | None = None
+    sasl: Sasl | None = None
+
+
+class _Waiting(NamedTuple):
+    correlation: int
+    flexible: bool
+    future: asyncio.Future[Frame]
+    deadline: float
+
+
+class Connection(asyncio.BufferedProtocol):
+    """A connected, authenticated broker connection; made by ``Connection.open``."""
+
+    def __init__(self, transport: Transport, node: str, host: str, pool: FramePool) -> None:
+        self.security = transport
+        self.node = node
+        self.host = host
+        self.versions: dict[int, tuple[int, int]] = {}
+        self.closed: ConnectionLostError | None = None
+        self.on_close: list[Callable[[ConnectionLostError], None]] = []
+        self._pool = pool
+        self._wire: asyncio.Transport | None = None
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[_Waiting] = deque()
+        self._correlation = 0
+        self._scratch = bytearray(_SCRATCH)
+        self._scratch_view = memoryview(self._scratch)
+        self._have = 0
+        self._frame: Frame | None = None
+        self._filled = 0
+        self._watch: asyncio.TimerHandle | None = None
+        self._client = CLIENT_ID.encode()
+        self.writable = asyncio.Event()
+        self.writable.set()
+
+    # -- opening and closing ---------------------------------------------------------------------------
+
+    @classmethod
+    async def open(
+        cls, transport: Transport, node: str, host: str, port: int, pool: FramePool, timeout: float = 10.0
+    ) -> Connection:
+        """Connect, learn the broker's versions, authenticate; raises ConnectionLostError or AuthenticationError."""
+        loop = asyncio.get_running_loop()
+        connection: Connection | None = None
+        try:
+            async with asyncio.timeout(timeout):
+                _, connection = await loop.create_connection(
+                    lambda: cls(transport, node, host, pool),
+                    host,
+                    port,
+                    ssl=transport.tls,
+                    server_hostname=host if transport.tls else None,
+                )
+                await connection._learn_versions(timeout)
+                if transport.sasl is not None:
+                    await connection._authenticate(transport.sasl, timeout)
+        except ssl.SSLCertVerificationError as error:
+            raise AuthenticationError(
+                transport.cluster,
+                transport.principal,
+                "TLS",
+                f"certificate of {host}:{port}: {error.verify_message}",
+            ) from error
+        except (OSError, TimeoutError) as error:
+            if connection is not None:
+                connection.abort("not ready in time")
+            reason = "no answer in time" if isinstance(error, TimeoutError) else (error.strerror or str(error))
+            raise ConnectionLostError(transport.cluster, f"{host}:{port}", reason) from error
+        except BaseException:
+            if connection is not None:
+                connection.abort("not opened")
+            raise
+        return connection
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport and ask for large kernel buffers."""
+        assert isinstance(transport, asyncio.Transport)
+        self._wire = transport
+        transport.set_write_buffer_limits(high=1 << 20)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Fail everything that waits; the outcome of each is unknown."""
+        self._end(str(exc) if exc else "closed by the broker")
+
+    def pause_writing(self) -> None:
+        """The kernel takes no more for now."""
+        self.writable.clear()
+
+    def resume_writing(self) -> None:
+        """The kernel takes bytes again."""
+        self.writable.set()
+
+    def abort(self, reason: str) -> None:
+        """End at once; whatever is in flight has an unknown outcome."""
+        self._end(reason)
+        if self._wire is not None:
+            self._wire.abort()
+
+    def _end(self, reason: str) -> None:
+        if self.closed is not None:
+            return
+        self.closed = ConnectionLostError(self.security.cluster, self.node, reason)
+        self.writable.set()
+        if self._watch is not None:
+            self._watch.cancel()
+        for waiting in self._waiting:
+            if not waiting.future.done():
+                waiting.future.set_exception(self.closed)
+                waiting.future.exception()  # whoever awaits still gets it; nobody waiting is no news
+        self._waiting.clear()
+        callbacks, self.on_close = self.on_close, []
+        for callback in callbacks:
+            callback(self.closed)
+
+    # -- receiving -------------------------------------------------------------------------------------
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 (the protocol's signature)
+        """Where the next bytes go: the frame being filled, else the scratch buffer."""
+        if self._frame is not None:
+            return self._frame.view[self._filled :]
+        return self._scratch_view[self._have :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Cut what arrived into frames and answer their requests."""
+        if self._frame is not None:
+            self._filled += nbytes
+            if self._filled == len(self._frame.view):
+                frame, self._frame = self._frame, None
+                self._deliver(frame)
+            return
+        self._have += nbytes
+        start = 0
+        while self._have - start >= 4:
+            size = int.from_bytes(self._scratch_view[start : start + 4])
+            if not 4 <= size <= MAX_RESPONSE_BYTES:
+                self.abort(f"a response of {size} bytes: is this a Kafka listener, and is its protocol right?")
+                return
+            frame = self._pool.take(size)
+            here = min(size, self._have - start - 4)
+            frame.view[:here] = self._scratch_view[start + 4 : start + 4 + here]
+            start += 4 + here
+            if here < size:
+                self._frame, self._filled = frame, here
+                break
+            self._deliver(frame)
+        rest = self._have - start
+        if rest and start:
+            self._scratch[:rest] = self._scratch[start : self._have]
+        self._have = rest
+
+    def _deliver(self, frame: Frame) -> None:
+        if not self._waiting:
+            frame.release()
+            self.abort("an answer to no request")
+            return
+        waiting = self._waiting.popleft()
+        if int.from_bytes(frame.view[:4], signed=True) != waiting.correlation:
+            frame.release()
+            if not waiting.future.done():
+                waiting.future.set_exception(
+                    ConnectionLostError(self.security.cluster, self.node, "answers out of order")
+                )
+            self.abort("answers out of order")
+            return
+        if waiting.future.done():
+            frame.release()
+        else:
+            waiting.future.set_result(frame)
+
+    # -- sending ---------------------------------------------------------------------------------------
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests wait for an answer."""
+        return len(self._waiting)
+
+    def submit(
+        self, api_key: int, version: int, flexible: bool, parts: Sequence[Part], timeout: float
+    ) -> asyncio.Future[Frame]:
+        """Send one request made of ``parts``; the future's frame starts at the correlation id.
+
+        The bytes are with the kernel, or copied, when this returns.  Raises ConnectionLostError where the
+        connection has ended already.
+        """
+        if self.closed is not None:
+            raise self.closed
+        assert self._wire is not None
+        self._correlation = (self._correlation + 1) & 0x7FFFFFFF
+        size = sum(map(len, parts)) + 10 + len(self._client) + (1 if flexible else 0)
+        head = (
+            _HEADER.pack(size, api_key, version, self._correlation, len(self._client))
+            + self._client
+            + (b"\0" if flexible else b"")
+        )
+        future: asyncio.Future[Frame] = self._loop.create_future()
+        self._waiting.append(_Waiting(self._correlation, flexible, future, time.monotonic() + timeout))
+        if self._watch is None:
+            self._watch = self._loop.call_later(min(timeout, 1.0), self._check_deadline)
+        self._wire.write(b"".join((head, *parts)))
+        return future
+
+    def _check_deadline(self) -> None:
+        self._watch = None
+        if self.closed is not None or not self._waiting:
+            return
+        now = time.monotonic()
+        if now >= self._waiting[0].deadline:
+            self.abort("no answer in time")
+            return
+        self._watch = self._loop.call_later(min(self._waiting[0].deadline - now + 0.001, 1.0), self._check_deadline)
+
+    def version(self, request: Any, cap: int | None = None) -> int:
+        """The newest version of a request that both sides know; raises UnsupportedApiError where there is none."""
+        key, newest = request.API_KEY, request.max_version
+        if cap is not None:
+            newest = min(newest, cap)
+        low, high = self.versions.get(key, (0, -1))
+        oldest = request.valid_versions[0]
+        chosen = min(newest, high)
+        if chosen < max(low, oldest):
+            raise UnsupportedApiError(
+                self.security.cluster,
+                request.name,
+                f"v{oldest} to v{newest}",
+                f"v{low} to v{high}" if high >= 0 else "not",
+            )
+        return int(chosen)
+
+    def offers(self, api_key: int) -> int:
+        """The newest version of an API that the broker offers; -1 where it has none."""
+        return self.versions.get(api_key, (0, -1))[1]
+
+    async def call(self, request: Any, timeout: float = 30.0, cap: int | None = None) -> Any:
+        """Send one protocol message and return its decoded response."""
+        version = self.version(request, cap)
+        return await self._exchange(request, version, timeout)
+
+    async def _exchange(self, request: Any, version: int, timeout: float) -> Any:
+        flexible = request.flexible_version_q(version)
+        body = request.encode(version=version)
+        frame = await self.submit(request.API_KEY, version, flexible, (body,), timeout)
+        try:
+            request.with_header()
+            response_class = ResponseClassRegistry.get_response_class(request.header)
+            start = 5 if flexible and request.API_KEY != _API_VERSIONS else 4
+            return response_class.decode(bytes(frame.view[start:]), version=version)
+        finally:
+            frame.release()
+
+    # -- the opening conversation ----------------------------------------------------------------------
+
+    async def _learn_versions(self, timeout: float) -> None:
+        version = 3
+        request = ApiVersionsRequest(version=version, client_software_name=CLIENT_ID, client_software_version="0")
+        response = await self._exchange(request, version, timeout)
+        if response.error_code == 35:  # UNSUPPORTED_VERSION: the answer is in v0's format
+            response = await self._exchange(ApiVersionsRequest(version=0), 0, timeout)
+        self.versions = {key.api_key: (key.min_version, key.max_version) for key in response.api_keys}
+
+    async def _authenticate(self, sasl: Sasl, timeout: float) -> None:
+        def refused(reason: str) -> AuthenticationError:
+            return AuthenticationError(self.security.cluster, self.security.principal, sasl.mechanism, reason)
+
+        handshake = await self.call(SaslHandshakeRequest(mechanism=sasl.mechanism), timeout, cap=1)
+        if handshake.error_code != 0:
+            offered = ", ".join(handshake.mechanisms) or "none"
+            raise refused(f"the listener offers {offered}")
+        conversation = sasl.conversation(self.host)
+        while not conversation.is_done():
+            try:
+                token = conversation.auth_bytes()
+                answer = await self.call(SaslAuthenticateRequest(auth_bytes=token), timeout, cap=2)
+                if answer.error_code != 0:
+                    raise refused(answer.error_message or "wrong credentials")
+                conversation.receive(answer.auth_bytes)
+            except ValueError as error:
+                raise refused(str(error)) from error

@@ -1,0 +1,143 @@
+"""What a cluster can answer, as errors that name the cluster, the resource and the next command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kafka.errors import for_code
+
+from anabranch.errors import ClusterError
+
+AUTHORIZATION_CODES = {
+    29: "topic",
+    30: "group",
+    31: "cluster",
+    53: "transactional id",
+    65: "delegation token",
+}
+
+
+def code_name(code: int) -> str:
+    """The protocol's own name of an error code, e.g. ``NOT_LEADER_OR_FOLLOWER`` for 6."""
+    if code == 0:
+        return "NONE"
+    return str(getattr(for_code(code), "message", f"error {code}"))
+
+
+@dataclass(eq=False)
+class UnreachableError(ClusterError):
+    """No broker of the cluster answered; ``attempts`` says what happened at each address."""
+
+    cluster: str
+    attempts: tuple[str, ...]
+    retryable: ClassVar[bool] = True
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.cluster} cannot be reached: " + "; ".join(self.attempts)
+
+    @property
+    def hint(self) -> str:
+        return f"check the addresses with `anabranch context show {self.cluster}`"
+
+
+@dataclass(eq=False)
+class AuthenticationError(ClusterError):
+    """The cluster refused who we say we are."""
+
+    cluster: str
+    principal: str
+    mechanism: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.cluster} refused {self.principal} ({self.mechanism}): {self.reason}"
+
+    @property
+    def hint(self) -> str:
+        return f"check the user and its secret's variable with `anabranch context show {self.cluster}`"
+
+
+@dataclass(eq=False)
+class PermissionDeniedError(ClusterError):
+    """The authorizer refused an operation; names operation, resource and principal."""
+
+    cluster: str
+    principal: str
+    operation: str
+    resource: str
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.cluster}: {self.principal} may not {self.operation} on {self.resource}"
+
+    @property
+    def hint(self) -> str:
+        verb = self.operation.split()[0]
+        return f"grant it: kafka-acls --add --allow-principal {self.principal} --operation {verb} ({self.resource})"
+
+
+@dataclass(eq=False)
+class BrokerRefusedError(ClusterError):
+    """A broker answered a request with an error code that the caller does not handle."""
+
+    cluster: str
+    request: str
+    resource: str
+    code: int
+    detail: str = ""
+
+    @property
+    def name(self) -> str:
+        """The protocol's name of the code."""
+        return code_name(self.code)
+
+    @property
+    def message(self) -> str:
+        tail = f": {self.detail}" if self.detail else ""
+        return (
+            f"cluster {self.cluster} answered {self.request} for {self.resource} with {self.name} ({self.code}){tail}"
+        )
+
+
+@dataclass(eq=False)
+class UnsupportedApiError(ClusterError):
+    """The broker does not offer a version of a request that Anabranch needs."""
+
+    cluster: str
+    request: str
+    needed: str
+    offered: str
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.cluster} offers {self.request} {self.offered}; Anabranch needs {self.needed}"
+
+    @property
+    def hint(self) -> str:
+        return "brokers from 2.8 on can be a source; from 3.3 on a target"
+
+
+@dataclass(eq=False)
+class ConnectionLostError(ClusterError):
+    """A connection ended, or a request ran out of time, with its outcome unknown."""
+
+    cluster: str
+    node: str
+    reason: str
+    retryable: ClassVar[bool] = True
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.cluster}: connection to {self.node} lost: {self.reason}"
+
+
+def check(code: int, *, cluster: str, principal: str, request: str, resource: str, detail: str | None = "") -> None:
+    """Raise the fitting error for a response's code; return for 0."""
+    if code == 0:
+        return
+    if code in AUTHORIZATION_CODES:
+        raise PermissionDeniedError(cluster, principal, request, resource)
+    raise BrokerRefusedError(cluster, request, resource, code, detail or "")

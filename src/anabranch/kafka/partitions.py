@@ -1,0 +1,206 @@
+"""What brokers know of one partition: its ends, its producers, the batch at an offset; and producer fences.
+
+Every call goes over the connection that it is given, with the leader epoch that it is given: an answer means
+something only for that generation (LANE protocol, R1 and R8).  Calls return error codes where the lane protocol
+decides on them, and raise where nobody would go on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafka.protocol.admin import DescribeProducersRequest
+from kafka.protocol.consumer import ListOffsetsRequest, OffsetForLeaderEpochRequest
+from kafka.protocol.producer import (
+    AddPartitionsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    WriteTxnMarkersRequest,
+)
+
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Connection
+
+LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
+KILL_EPOCH = 32767
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetAnswer:
+    """ListOffsets' answer for one partition; ``offset`` is -1 where no record matches."""
+
+    code: int
+    offset: int
+    timestamp: int
+
+
+async def list_offset(
+    connection: Connection, topic: str, partition: int, at: int, *, epoch: int = -1, isolation: int = 0
+) -> OffsetAnswer:
+    """Offset by time stamp in ms, or LATEST (high watermark; LSO with isolation 1), or EARLIEST."""
+    answers = await list_offsets(connection, {(topic, partition): (at, epoch)}, isolation=isolation)
+    return answers[(topic, partition)]
+
+
+async def list_offsets(
+    connection: Connection, wanted: dict[tuple[str, int], tuple[int, int]], *, isolation: int = 0
+) -> dict[tuple[str, int], OffsetAnswer]:
+    """Many look-ups at one leader: (topic, partition) -> (time stamp or sentinel, leader epoch)."""
+    by_topic: dict[str, list[object]] = {}
+    for (topic, partition), (at, epoch) in wanted.items():
+        by_topic.setdefault(topic, []).append(
+            ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition(
+                partition_index=partition, current_leader_epoch=epoch, timestamp=at
+            )
+        )
+    request = ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=isolation,
+        topics=[
+            ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=partitions)
+            for topic, partitions in by_topic.items()
+        ],
+    )
+    response = await connection.call(request, cap=7)
+    return {
+        (topic.name, part.partition_index): OffsetAnswer(part.error_code, part.offset, part.timestamp)
+        for topic in response.topics
+        for part in topic.partitions
+    }
+
+
+async def epoch_end(
+    connection: Connection, topic: str, partition: int, asked_epoch: int, current_epoch: int
+) -> tuple[int, int, int]:
+    """(code, epoch, end offset) of a leader epoch; for the current one the end is the true log end offset."""
+    request_topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+    request = OffsetForLeaderEpochRequest(
+        replica_id=-2,
+        topics=[
+            request_topic(
+                topic=topic,
+                partitions=[
+                    request_topic.OffsetForLeaderPartition(
+                        partition=partition, current_leader_epoch=current_epoch, leader_epoch=asked_epoch
+                    )
+                ],
+            )
+        ],
+    )
+    response = await connection.call(request, cap=4)
+    answer = response.topics[0].partitions[0]
+    return answer.error_code, answer.leader_epoch, answer.end_offset
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerEntry:
+    """A broker's memory of one producer id on one partition; ``last_sequence`` is -1 after a marker alone."""
+
+    producer_id: int
+    epoch: int
+    last_sequence: int
+    last_timestamp: int
+    transaction_start: int
+
+
+async def describe_producers(
+    connection: Connection, topic: str, partition: int
+) -> tuple[int, dict[int, ProducerEntry]]:
+    """(code, entries by producer id) as this broker has them; followers answer too, so check the leader after."""
+    request = DescribeProducersRequest(
+        topics=[DescribeProducersRequest.TopicRequest(name=topic, partition_indexes=[partition])]
+    )
+    response = await connection.call(request)
+    answer = response.topics[0].partitions[0]
+    return answer.error_code, {
+        entry.producer_id: ProducerEntry(
+            entry.producer_id,
+            entry.producer_epoch,
+            entry.last_sequence,
+            entry.last_timestamp,
+            entry.current_txn_start_offset,
+        )
+        for entry in answer.active_producers
+    }
+
+
+async def write_marker(
+    connection: Connection,
+    topic: str,
+    partition: int,
+    producer_id: int,
+    *,
+    epoch: int = KILL_EPOCH,
+    coordinator_epoch: int = 0,
+    timeout: float = 35.0,
+) -> int:
+    """Append an abort marker for one producer id: with epoch 32767 nothing of it is accepted after.
+
+    Returns the code for this partition.  0: appended on the whole ISR.  6, 7, 20: unknown, it may be in the log,
+    come later or be gone.  19: not appended.  One id a request: two rows of one id hide a refusal.
+    """
+    marker = WriteTxnMarkersRequest.WritableTxnMarker
+    request = WriteTxnMarkersRequest(
+        markers=[
+            marker(
+                producer_id=producer_id,
+                producer_epoch=epoch,
+                transaction_result=False,
+                topics=[marker.WritableTxnMarkerTopic(name=topic, partition_indexes=[partition])],
+                coordinator_epoch=coordinator_epoch,
+            )
+        ]
+    )
+    response = await connection.call(request, timeout=timeout, cap=1)
+    return int(response.markers[0].topics[0].partitions[0].error_code)
+
+
+async def new_producer_id(cluster: Cluster) -> int:
+    """A producer id that nobody has; raises where the cluster refuses (it needs no permission but WRITE)."""
+    request = InitProducerIdRequest(
+        transactional_id=None, transaction_timeout_ms=60_000, producer_id=-1, producer_epoch=-1
+    )
+    response = await cluster.call(request, cap=4)
+    cluster.check(response.error_code, "IdempotentWrite", "cluster")
+    return int(response.producer_id)
+
+
+async def transactional_producer_id(cluster: Cluster, transactional_id: str) -> tuple[int, int, int]:
+    """(code, producer id, epoch) after fencing everyone before on this transactional id."""
+    node = await cluster.coordinator(transactional_id, 1)
+    request = InitProducerIdRequest(
+        transactional_id=transactional_id, transaction_timeout_ms=60_000, producer_id=-1, producer_epoch=-1
+    )
+    response = await cluster.call(request, node, cap=4)
+    if response.error_code in {15, 16}:
+        cluster.forget_coordinator(transactional_id, 1)
+    return response.error_code, response.producer_id, response.producer_epoch
+
+
+async def empty_transaction(
+    cluster: Cluster, transactional_id: str, producer_id: int, epoch: int, topic: str, partition: int
+) -> int:
+    """Abort a transaction without data: one marker of ``epoch`` on the partition, later; returns the code."""
+    node = await cluster.coordinator(transactional_id, 1)
+    topics = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+    added = await cluster.call(
+        AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=transactional_id,
+            v3_and_below_producer_id=producer_id,
+            v3_and_below_producer_epoch=epoch,
+            v3_and_below_topics=[topics(name=topic, partitions=[partition])],
+        ),
+        node,
+        cap=3,
+    )
+    code = added.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
+    if code != 0:
+        return int(code)
+    ended = await cluster.call(
+        EndTxnRequest(
+            transactional_id=transactional_id, producer_id=producer_id, producer_epoch=epoch, committed=False
+        ),
+        node,
+        cap=3,
+    )
+    return int(ended.error_code)
