@@ -1,0 +1,1 @@
+"""Frozen values of the domain: clusters, topics, links, lanes and reports; no I/O, no Kafka client, no Spark."""

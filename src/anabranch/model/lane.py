@@ -1,0 +1,114 @@
+"""A lane: one source partition copied to one target partition of a link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from anabranch.errors import InvalidFieldError
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LaneKey:
+    """What a lane is, for good: link id, source topic id, partition, and a generation.
+
+    The generation is 0 and is raised when the lane must begin a new history on the target, because its target
+    topic was deleted and made again.  Written ``link/topic-id/partition/generation``.
+    """
+
+    link: str
+    topic_id: TopicId
+    partition: int
+    generation: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.link}/{self.topic_id}/{self.partition}/{self.generation}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read the text that ``str`` writes; raises ``InvalidFieldError``."""
+        parts = text.split("/")
+        if len(parts) != 4 or not (parts[2].isdecimal() and parts[3].isdecimal()):
+            raise InvalidFieldError("lane", "key", f"{text!r} is not link/topic-id/partition/generation")
+        return cls(parts[0], TopicId.parse(parts[1]), int(parts[2]), int(parts[3]))
+
+
+class LaneMode(StrEnum):
+    """``identity``: target offset = source offset; ``mapped``: runs say which offset is which."""
+
+    IDENTITY = "identity"
+    MAPPED = "mapped"
+
+
+class LaneState(StrEnum):
+    """Where a lane stands.
+
+    ``waiting`` for an owner; ``copying`` what the source already had; ``following`` its end; ``paused`` by the
+    link's wanted state; ``stopped`` at something that it does not support or may not pass, until a person acts.
+    """
+
+    WAITING = "waiting"
+    COPYING = "copying"
+    FOLLOWING = "following"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class LaneAssignment:
+    """What the planner hands to a task: one lane, and all that it needs to begin."""
+
+    lane: LaneKey
+    source: TopicPartition
+    target: TopicPartition
+    target_id: TopicId
+    start: LaneStart
+    mode: ModePolicy
+
+    @property
+    def source_id(self) -> TopicId:
+        """The source topic's id, which is part of the lane's key."""
+        return self.lane.topic_id
+
+
+@dataclass(frozen=True, slots=True)
+class LaneProgress:
+    """Where a lane stands, as its owner last filed it; offsets are of the source unless named otherwise.
+
+    ``position`` is the next source offset to copy; ``log_start``, ``stable`` (LSO) and ``high_watermark`` are the
+    source's; ``target_end`` is the next target offset.  ``records`` and ``bytes`` count what was ever copied in
+    this lane, rates are a second.  ``lag_seconds`` is the age of the oldest record not yet copied, None if unknown;
+    ``lag_bytes`` is an estimate from the mean size of what was copied.  A stopped lane has ``stop_reason`` and
+    the offset at which it stands, ``stop_offset``.
+    """
+
+    lane: LaneKey
+    source: TopicPartition
+    target: TopicPartition
+    state: LaneState
+    mode: LaneMode
+    mode_reason: str
+    position: int
+    log_start: int
+    stable: int
+    high_watermark: int
+    target_end: int
+    records: int
+    bytes: int
+    records_per_s: float
+    bytes_per_s: float
+    lag_bytes: int
+    lag_seconds: float | None
+    owner: str
+    updated_at_ms: int
+    stop_reason: str | None = None
+    stop_offset: int | None = None
+
+    @property
+    def lag_records(self) -> int:
+        """Source offsets between the position and the high watermark."""
+        return max(0, self.high_watermark - self.position)

@@ -1,0 +1,108 @@
+"""A link: what the user wants copied from one cluster to another, and what is stored about it on the target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from anabranch.errors import InvalidFieldError
+from anabranch.model.configs import ConfigRules
+from anabranch.model.plugins import PluginSpec
+from anabranch.model.start import StartPosition
+from anabranch.model.topics import TopicId
+
+_LINK_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+
+
+class ModePolicy(StrEnum):
+    """``auto``: identity where the lane's guard is strong, else mapped, with the reason; ``mapped``: never identity."""
+
+    AUTO = "auto"
+    MAPPED = "mapped"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRef:
+    """A cluster of a link: the context it is reached by, and the cluster id that the context must lead to."""
+
+    context: str
+    cluster_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSpec:
+    """What a link is to do.
+
+    ``id`` names it on its target and in every lane's key.  ``filter`` and ``rate_limit`` (bytes a second over all
+    lanes, None for no limit) may change while it runs; the rest is fixed when it is created.
+    ``replication_factor`` None takes the target brokers' default.  ``lease_seconds`` is the length of a
+    micro-batch, after which lanes are planned anew.
+    """
+
+    id: str
+    source: ClusterRef
+    target: ClusterRef
+    filter: PluginSpec = field(default_factory=lambda: PluginSpec("regex"))
+    naming: PluginSpec = field(default_factory=lambda: PluginSpec("identity"))
+    replication_factor: int | None = None
+    start: StartPosition = field(default_factory=StartPosition)
+    mode: ModePolicy = ModePolicy.AUTO
+    configs: ConfigRules = field(default_factory=ConfigRules)
+    rate_limit: int | None = None
+    lease_seconds: int = 60
+
+    def __post_init__(self) -> None:
+        where = f"link {self.id!r}"
+        if not _LINK_ID.fullmatch(self.id):
+            raise InvalidFieldError(
+                where, "id", "not a legal link id", "use lower case letters, digits, - and _, at most 63"
+            )
+        if self.replication_factor is not None and not 1 <= self.replication_factor <= 32767:
+            raise InvalidFieldError(
+                where, "replication_factor", f"{self.replication_factor} is not from 1 to 32767"
+            )
+        if self.rate_limit is not None and self.rate_limit < 1:
+            raise InvalidFieldError(
+                where, "rate_limit", "not a positive number", f"anabranch link pause {self.id}"
+            )
+        if not 1 <= self.lease_seconds <= 3600:
+            raise InvalidFieldError(where, "lease_seconds", f"{self.lease_seconds} is not from 1 to 3600")
+
+
+@dataclass(frozen=True, slots=True)
+class WantedState:
+    """What the workers of a running link obey; each change has the next ``revision``."""
+
+    spec: LinkSpec
+    paused: bool = False
+    revision: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRecord:
+    """What the target stores about a link.
+
+    ``origins`` are ids of all clusters whose records may arrive through it: the source's own first, then those
+    that links into the source bring there.
+    """
+
+    wanted: WantedState
+    origins: tuple[str, ...]
+    created_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredTopic:
+    """What the target stores about a topic that a link fills: its provenance, and the configs that are held back.
+
+    ``configs`` are the wanted values; ``anabranch.model.configs.held_configs`` says what stands there meanwhile.
+    """
+
+    link: str
+    source: str
+    source_id: TopicId
+    target: str
+    target_id: TopicId
+    configs: Mapping[str, str] = field(default_factory=dict, hash=False)

@@ -1,0 +1,55 @@
+"""A named choice with options, such as ``prefix`` with a separator, and how it becomes an object.
+
+Built-in kinds come first; other kinds are looked up in the entry points of a group, so that a wheel beside
+this one can add naming policies (``anabranch.naming``) and topic filters (``anabranch.filters``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Any
+
+from anabranch.errors import ConfigError, InvalidFieldError
+
+
+@dataclass(frozen=True, slots=True)
+class PluginSpec:
+    """The kind and its options; options are JSON values."""
+
+    kind: str
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(eq=False)
+class UnknownPluginError(ConfigError):
+    """A kind that is neither built in nor registered by an installed package."""
+
+    group: str
+    kind: str
+    known: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        return f"{self.group}: no {self.kind!r} is installed here"
+
+    @property
+    def hint(self) -> str:
+        return f"use one of {', '.join(self.known)}, or install the package that registers it"
+
+
+def build(
+    group: str, spec: PluginSpec, builtin: Mapping[str, Callable[..., Any]], **context: Any
+) -> Any:  # the caller names the protocol that the object must keep
+    """Call the kind's factory with its options and ``context``; raises ``UnknownPluginError``, ``InvalidFieldError``."""
+    factory: Callable[..., Any] | None = builtin.get(spec.kind)
+    if factory is None:
+        found = entry_points(group=group)
+        if spec.kind not in found.names:
+            raise UnknownPluginError(group, spec.kind, tuple(sorted(set(builtin) | set(found.names))))
+        factory = found[spec.kind].load()
+    try:
+        return factory(**context, **spec.options)
+    except TypeError as error:
+        raise InvalidFieldError(f"{group} {spec.kind!r}", "options", str(error)) from error

@@ -1,0 +1,150 @@
+"""What verbs answer: probes of two clusters, a link's status, and the plan of a deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from anabranch.model.lane import LaneProgress
+from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, WantedState
+
+
+class Severity(StrEnum):
+    """``error`` forbids; ``warning`` is worth a person's look; ``info`` is said for the record."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found: what it is, with names and numbers, and what to do about it."""
+
+    severity: Severity
+    what: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSupport:
+    """A Kafka API that is needed: versions that would do and those that every broker offers, None if none."""
+
+    name: str
+    needed: tuple[int, int]
+    offered: tuple[int, int] | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the two ranges overlap."""
+        return self.offered is not None and max(self.needed[0], self.offered[0]) <= min(
+            self.needed[1], self.offered[1]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """An operation on a resource, such as WRITE on ``topic orders``; ``granted`` None where the cluster does not tell."""
+
+    operation: str
+    resource: str
+    principal: str
+    granted: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What a probe learned about one cluster; ``version`` is read from the APIs that it offers."""
+
+    context: str
+    cluster_id: str
+    version: str
+    brokers: int
+    apis: tuple[ApiSupport, ...] = ()
+    permissions: tuple[Permission, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPlan:
+    """A topic that the link would copy now, and where to; ``exists`` says whether the target has it already."""
+
+    source: str
+    target: str
+    partitions: int
+    exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    """All that is known before a link is made, every reason at once; ``created`` says whether it was made then."""
+
+    spec: LinkSpec
+    source: ClusterFacts
+    target: ClusterFacts
+    topics: tuple[TopicPlan, ...]
+    findings: tuple[Finding, ...]
+    created: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing forbids the link."""
+        return not any(f.severity is Severity.ERROR for f in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPlan:
+    """What the running link's planner last found: who plans, in which micro-batch, over how many lanes."""
+
+    link: str
+    owner: str
+    batch: int
+    planned_at_ms: int
+    lanes: int
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStatus:
+    """A link as it stands on its target; ``plan`` is None if it never ran."""
+
+    record: LinkRecord
+    lanes: tuple[LaneProgress, ...]
+    plan: LinkPlan | None
+    read_at_ms: int
+
+    @property
+    def wanted(self) -> WantedState:
+        """The wanted state."""
+        return self.record.wanted
+
+    @property
+    def spec(self) -> LinkSpec:
+        """The spec."""
+        return self.record.wanted.spec
+
+    @property
+    def running(self) -> bool:
+        """Whether the planner or a lane was heard of within two leases (and at least 10 s)."""
+        heard = [lane.updated_at_ms for lane in self.lanes]
+        if self.plan is not None:
+            heard.append(self.plan.planned_at_ms)
+        patience_ms = max(10_000, 2_000 * self.spec.lease_seconds)
+        return bool(heard) and self.read_at_ms - max(heard) <= patience_ms
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePlan:
+    """What deleting a link does: records forgotten per control topic, configs given back; target topics stay.
+
+    ``fingerprint`` is a hash of what the plan saw; executing refuses if the world has moved since.
+    """
+
+    link: str
+    topics: tuple[MirroredTopic, ...]
+    restore: Mapping[str, Mapping[str, str | None]]
+    forget: Mapping[str, int]
+    running: bool
+    fingerprint: str
+    executed: bool = False
+    findings: tuple[Finding, ...] = field(default=())
