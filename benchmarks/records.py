@@ -21,8 +21,9 @@ ROUNDS = 5
 
 
 def build(batch_size: int, count: int, total: int) -> bytearray:
-    """Return about ``total`` bytes of LZ4-marked batches of ``batch_size`` bytes with ``count`` records
-    each.""" out = bytearray() for number in range(total // batch_size):
+    """Return about ``total`` bytes of batches of ``batch_size`` bytes and ``count`` records, marked as LZ4."""
+    out = bytearray()
+    for number in range(total // batch_size):
         records = os.urandom(batch_size - HEADER_SIZE)
         fields = (Codec.LZ4, count - 1, 1_700_000_000_000, 1_700_000_000_999, -1, -1, -1, count)
         head = HEADER.pack(number * count, batch_size - LOG_OVERHEAD, 7, 2, 0, *fields)

@@ -38,7 +38,7 @@ def check_crc(buffer: memoryview, position: int, header: BatchHeader) -> None:
         raise _crc_error(header, found)
 
 
-def patch(  # noqa: PLR0917
+def patch(
     buffer: memoryview,
     position: int,
     header: BatchHeader,
@@ -60,7 +60,7 @@ def patch(  # noqa: PLR0917
     _write(buffer, position, header, producer_id, producer_epoch, sequence, records)
 
 
-def check_and_patch(  # noqa: PLR0917
+def check_and_patch(
     buffer: memoryview,
     position: int,
     header: BatchHeader,
@@ -76,7 +76,7 @@ def check_and_patch(  # noqa: PLR0917
     _write(buffer, position, header, producer_id, producer_epoch, sequence, records)
 
 
-def _write(  # noqa: PLR0917
+def _write(
     buffer: memoryview,
     position: int,
     header: BatchHeader,

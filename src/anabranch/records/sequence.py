@@ -10,8 +10,8 @@ _MASK = MODULUS - 1
 
 
 def sequence_of(offset: int) -> int:
-    """Return the sequence of the record at ``offset`` (0 or more) in a lane whose sequences follow
-    offsets.""" return offset & _MASK
+    """Return the sequence of the record at ``offset`` where a lane's sequences follow source offsets."""
+    return offset & _MASK
 
 
 def advance(sequence: int, n: int) -> int:
