@@ -86,7 +86,8 @@ def parse_mechanism(name: str, where: str = "") -> SaslMechanism:
 class Tls:
     """PEM files of a TLS connection; a certificate and its key together make it mTLS.
 
-    The broker's certificate and host name are always checked; without ``ca_file`` the system's authorities are.
+    The broker's certificate and host name are always checked; without ``ca_file`` the system's authorities
+    are.
     """
 
     ca_file: str | None = None
@@ -110,9 +111,7 @@ class PasswordLogin:
 
     def __post_init__(self) -> None:
         if self.mechanism is SaslMechanism.OAUTHBEARER:
-            raise InvalidFieldError(
-                "sasl", "mechanism", "OAUTHBEARER takes no password", "give token_url or token_env"
-            )
+            raise InvalidFieldError("sasl", "mechanism", "OAUTHBEARER takes no password", "give token_url or token_env")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +154,10 @@ class Security:
 
     def __post_init__(self) -> None:
         if self.tls is not None and not self.protocol.encrypted:
-            raise InvalidFieldError(
-                "security", "tls", f"{self.protocol} is not encrypted", "use SSL or SASL_SSL"
-            )
+            raise InvalidFieldError("security", "tls", f"{self.protocol} is not encrypted", "use SSL or SASL_SSL")
         if self.protocol.authenticated != (self.login is not None):
-            problem = (
-                f"{self.protocol} {'needs' if self.protocol.authenticated else 'takes no'} sasl settings"
-            )
-            raise InvalidFieldError(
-                "security", "sasl", problem, "use SASL_SSL or SASL_PLAINTEXT with a sasl section"
-            )
+            problem = f"{self.protocol} {'needs' if self.protocol.authenticated else 'takes no'} sasl settings"
+            raise InvalidFieldError("security", "sasl", problem, "use SASL_SSL or SASL_PLAINTEXT with a sasl section")
         if self.protocol.encrypted and self.tls is None:
             object.__setattr__(self, "tls", Tls())
 
@@ -190,6 +183,4 @@ class ClusterContext:
         for address in self.bootstrap:
             match = _ADDRESS.fullmatch(address)
             if match is None or not 0 < int(match[2]) < 65536:
-                raise InvalidFieldError(
-                    where, "bootstrap", f"{address!r} is not host:port", "write it as host:9092"
-                )
+                raise InvalidFieldError(where, "bootstrap", f"{address!r} is not host:port", "write it as host:9092")

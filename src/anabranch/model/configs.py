@@ -71,7 +71,8 @@ def wanted_configs(explicit: Mapping[str, str], rules: ConfigRules) -> dict[str,
 
 
 def held_configs(wanted: Mapping[str, str]) -> dict[str, str]:
-    """What the target topic has while the link runs: the wanted configs, with retention and timestamp limits open.
+    """What the target topic has while the link runs: the wanted configs, with retention and timestamp limits
+    open.
 
     ``cleanup.policy`` is kept: what the target compacts leaves offsets where they are.
     """

@@ -12,9 +12,7 @@ from anabranch.model.plugins import PluginSpec, build
 GROUP = "anabranch.filters"
 
 #: Never copied, whatever a filter says: the brokers' own state, and ours.
-INTERNAL = re.compile(
-    r"__consumer_offsets|__transaction_state|__share_group_state|__cluster_metadata|__anabranch_.*"
-)
+INTERNAL = re.compile(r"__consumer_offsets|__transaction_state|__share_group_state|__cluster_metadata|__anabranch_.*")
 
 #: Excluded unless the user gives an exclude list: MirrorMaker 2's own topics, which mean nothing elsewhere.
 DEFAULT_EXCLUDE = (r"mm2-.*\.internal", r".*\.checkpoints\.internal", r"heartbeats", r".*\.heartbeats")
@@ -60,9 +58,7 @@ def _compile(field: str, patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]
             compiled.append(re.compile(pattern))
         except re.error as error:
             problem = f"{pattern!r} is not a regular expression: {error}"
-            raise InvalidFieldError(
-                "filter", field, problem, "a whole name is matched; escape dots as \\."
-            ) from error
+            raise InvalidFieldError("filter", field, problem, "a whole name is matched; escape dots as \\.") from error
     return tuple(compiled)
 
 

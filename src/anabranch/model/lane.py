@@ -47,8 +47,9 @@ class LaneMode(StrEnum):
 class LaneState(StrEnum):
     """Where a lane stands.
 
-    ``waiting`` for an owner; ``copying`` what the source already had; ``following`` its end; ``paused`` by the
-    link's wanted state; ``stopped`` at something that it does not support or may not pass, until a person acts.
+    ``waiting`` for an owner; ``copying`` what the source already had; ``following`` its end; ``paused`` by
+    the link's wanted state; ``stopped`` at something that it does not support or may not pass, until a person
+    acts.
     """
 
     WAITING = "waiting"
@@ -79,11 +80,11 @@ class LaneAssignment:
 class LaneProgress:
     """Where a lane stands, as its owner last filed it; offsets are of the source unless named otherwise.
 
-    ``position`` is the next source offset to copy; ``log_start``, ``stable`` (LSO) and ``high_watermark`` are the
-    source's; ``target_end`` is the next target offset.  ``records`` and ``bytes`` count what was ever copied in
-    this lane, rates are a second.  ``lag_seconds`` is the age of the oldest record not yet copied, None if unknown;
-    ``lag_bytes`` is an estimate from the mean size of what was copied.  A stopped lane has ``stop_reason`` and
-    the offset at which it stands, ``stop_offset``.
+    ``position`` is the next source offset to copy; ``log_start``, ``stable`` (LSO) and ``high_watermark`` are
+    the source's; ``target_end`` is the next target offset.  ``records`` and ``bytes`` count what was ever
+    copied in this lane, rates are a second.  ``lag_seconds`` is the age of the oldest record not yet copied,
+    None if unknown; ``lag_bytes`` is an estimate from the mean size of what was copied.  A stopped lane has
+    ``stop_reason`` and the offset at which it stands, ``stop_offset``.
     """
 
     lane: LaneKey

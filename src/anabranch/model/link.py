@@ -17,7 +17,9 @@ _LINK_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 class ModePolicy(StrEnum):
-    """``auto``: identity where the lane's guard is strong, else mapped, with the reason; ``mapped``: never identity."""
+    """``auto``: identity where the lane's guard is strong, else mapped, with the reason; ``mapped``: never
+    identity.
+    """
 
     AUTO = "auto"
     MAPPED = "mapped"
@@ -35,8 +37,8 @@ class ClusterRef:
 class LinkSpec:
     """What a link is to do.
 
-    ``id`` names it on its target and in every lane's key.  ``filter`` and ``rate_limit`` (bytes a second over all
-    lanes, None for no limit) may change while it runs; the rest is fixed when it is created.
+    ``id`` names it on its target and in every lane's key.  ``filter`` and ``rate_limit`` (bytes a second over
+    all lanes, None for no limit) may change while it runs; the rest is fixed when it is created.
     ``replication_factor`` None takes the target brokers' default.  ``lease_seconds`` is the length of a
     micro-batch, after which lanes are planned anew.
     """
@@ -60,13 +62,9 @@ class LinkSpec:
                 where, "id", "not a legal link id", "use lower case letters, digits, - and _, at most 63"
             )
         if self.replication_factor is not None and not 1 <= self.replication_factor <= 32767:
-            raise InvalidFieldError(
-                where, "replication_factor", f"{self.replication_factor} is not from 1 to 32767"
-            )
+            raise InvalidFieldError(where, "replication_factor", f"{self.replication_factor} is not from 1 to 32767")
         if self.rate_limit is not None and self.rate_limit < 1:
-            raise InvalidFieldError(
-                where, "rate_limit", "not a positive number", f"anabranch link pause {self.id}"
-            )
+            raise InvalidFieldError(where, "rate_limit", "not a positive number", f"anabranch link pause {self.id}")
         if not 1 <= self.lease_seconds <= 3600:
             raise InvalidFieldError(where, "lease_seconds", f"{self.lease_seconds} is not from 1 to 3600")
 
@@ -84,8 +82,8 @@ class WantedState:
 class LinkRecord:
     """What the target stores about a link.
 
-    ``origins`` are ids of all clusters whose records may arrive through it: the source's own first, then those
-    that links into the source bring there.
+    ``origins`` are ids of all clusters whose records may arrive through it: the source's own first, then
+    those that links into the source bring there.
     """
 
     wanted: WantedState
@@ -95,9 +93,11 @@ class LinkRecord:
 
 @dataclass(frozen=True, slots=True)
 class MirroredTopic:
-    """What the target stores about a topic that a link fills: its provenance, and the configs that are held back.
+    """What the target stores about a topic that a link fills: its provenance, and the configs that are held
+    back.
 
-    ``configs`` are the wanted values; ``anabranch.model.configs.held_configs`` says what stands there meanwhile.
+    ``configs`` are the wanted values; ``anabranch.model.configs.held_configs`` says what stands there
+    meanwhile.
     """
 
     link: str

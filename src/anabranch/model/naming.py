@@ -14,7 +14,8 @@ GROUP = "anabranch.naming"
 
 
 class NamingPolicy(Protocol):
-    """What an entry point of group ``anabranch.naming`` builds from ``source`` (the source's alias) and its options.
+    """What an entry point of group ``anabranch.naming`` builds from ``source`` (the source's alias) and its
+    options.
 
     Invariant: ``original(renamed(t)) == t`` wherever ``original`` answers for ``renamed(t)``.
     """
@@ -111,12 +112,16 @@ class NameCollisionError(RefusedError):
 
 
 def load(spec: PluginSpec, source: str) -> NamingPolicy:
-    """The policy that a spec names for a source of that alias; raises ``UnknownPluginError``, ``InvalidFieldError``."""
+    """The policy that a spec names for a source of that alias; raises ``UnknownPluginError``,
+    ``InvalidFieldError``.
+    """
     return cast(NamingPolicy, build(GROUP, spec, BUILTIN, source=source))
 
 
 def rename_all(policy: NamingPolicy, topics: Iterable[str]) -> dict[str, str]:
-    """Source name -> target name, all legal and all different; raises ``IllegalTopicNameError``, ``NameCollisionError``."""
+    """Source name -> target name, all legal and all different; raises ``IllegalTopicNameError``,
+    ``NameCollisionError``.
+    """
     names: dict[str, str] = {}
     taken: dict[str, str] = {}
     for topic in topics:

@@ -42,7 +42,9 @@ class UnknownPluginError(ConfigError):
 def build(
     group: str, spec: PluginSpec, builtin: Mapping[str, Callable[..., Any]], **context: Any
 ) -> Any:  # the caller names the protocol that the object must keep
-    """Call the kind's factory with its options and ``context``; raises ``UnknownPluginError``, ``InvalidFieldError``."""
+    """Call the kind's factory with its options and ``context``; raises ``UnknownPluginError``,
+    ``InvalidFieldError``.
+    """
     factory: Callable[..., Any] | None = builtin.get(spec.kind)
     if factory is None:
         found = entry_points(group=group)

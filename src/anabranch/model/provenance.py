@@ -1,8 +1,8 @@
 """Where records come from: what keeps two opposite links from looping, and refuses a ring of three.
 
 Two links in opposite directions are fine: a topic that a link fills is known by its topic id
-(``MirroredTopic``) and the opposite link leaves it out.  Over three clusters nobody sees all of the topics, so
-a link whose target's records would come back to it through another cluster is refused as a whole.
+(``MirroredTopic``) and the opposite link leaves it out.  Over three clusters nobody sees all of the topics,
+so a link whose target's records would come back to it through another cluster is refused as a whole.
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ class RingError(RefusedError):
 
     @property
     def hint(self) -> str:
-        return (
-            f"delete one of its links, or link {self.path[0]} and {self.path[-2]} directly in both directions"
-        )
+        return f"delete one of its links, or link {self.path[0]} and {self.path[-2]} directly in both directions"
 
 
 def origins(source: str, into_source: Iterable[LinkRecord]) -> tuple[str, ...]:
-    """Ids of the clusters whose records a link from ``source`` may carry: the source first, the others sorted.
+    """Ids of the clusters whose records a link from ``source`` may carry: the source first, the others
+    sorted.
 
     ``into_source`` are the links stored on the source, that is those that copy into it.
     """
@@ -46,8 +45,8 @@ def origins(source: str, into_source: Iterable[LinkRecord]) -> tuple[str, ...]:
 def check_ring(link: str, source: str, target: str, into_source: Iterable[LinkRecord]) -> None:
     """Raise ``RingError`` if records of ``target`` reach ``source`` through a third cluster.
 
-    All are cluster ids.  The direct opposite link (from ``target`` into ``source``) is no ring.  Origins are those
-    that each link knew last, so this is asked again whenever a running link plans its lanes.
+    All are cluster ids.  The direct opposite link (from ``target`` into ``source``) is no ring.  Origins are
+    those that each link knew last, so this is asked again whenever a running link plans its lanes.
     """
     for record in into_source:
         via = record.wanted.spec.source.cluster_id

@@ -38,14 +38,14 @@ class ApiSupport:
     @property
     def ok(self) -> bool:
         """Whether the two ranges overlap."""
-        return self.offered is not None and max(self.needed[0], self.offered[0]) <= min(
-            self.needed[1], self.offered[1]
-        )
+        return self.offered is not None and max(self.needed[0], self.offered[0]) <= min(self.needed[1], self.offered[1])
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """An operation on a resource, such as WRITE on ``topic orders``; ``granted`` None where the cluster does not tell."""
+    """An operation on a resource, such as WRITE on ``topic orders``; ``granted`` None where the cluster does
+    not tell.
+    """
 
     operation: str
     resource: str
@@ -77,7 +77,9 @@ class TopicPlan:
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    """All that is known before a link is made, every reason at once; ``created`` says whether it was made then."""
+    """All that is known before a link is made, every reason at once; ``created`` says whether it was made
+    then.
+    """
 
     spec: LinkSpec
     source: ClusterFacts

@@ -26,7 +26,8 @@ class StartKind(StrEnum):
 class LaneStart:
     """Where one lane begins; ``value`` is a timestamp in ms or a source offset, None for earliest and latest.
 
-    ``latest`` and a timestamp are resolved to an offset once, by the lane's first owner, and then stay with it.
+    ``latest`` and a timestamp are resolved to an offset once, by the lane's first owner, and then stay with
+    it.
     """
 
     kind: StartKind = StartKind.EARLIEST
@@ -35,9 +36,7 @@ class LaneStart:
     def __post_init__(self) -> None:
         bare = self.kind in (StartKind.EARLIEST, StartKind.LATEST)
         if bare != (self.value is None) or (self.value is not None and self.value < 0):
-            raise InvalidFieldError(
-                "start", self.kind.value, f"the value {self.value!r} does not belong here"
-            )
+            raise InvalidFieldError("start", self.kind.value, f"the value {self.value!r} does not belong here")
 
     def __str__(self) -> str:
         return self.kind.value if self.value is None else f"{self.kind}:{self.value}"
@@ -54,7 +53,9 @@ class LaneStart:
 
 @dataclass(frozen=True, slots=True)
 class StartPosition:
-    """Where a link's lanes begin; with given offsets, a partition that has none begins at its earliest record."""
+    """Where a link's lanes begin; with given offsets, a partition that has none begins at its earliest
+    record.
+    """
 
     kind: StartKind = StartKind.EARLIEST
     timestamp_ms: int | None = None
@@ -86,7 +87,9 @@ class StartPosition:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``earliest``, ``latest``, ms since 1970, or an ISO 8601 time with its zone; raises ``InvalidFieldError``."""
+        """Read ``earliest``, ``latest``, ms since 1970, or an ISO 8601 time with its zone; raises
+        ``InvalidFieldError``.
+        """
         if text in (StartKind.EARLIEST, StartKind.LATEST):
             return cls(StartKind(text))
         if re.fullmatch(r"\d+", text):

@@ -75,13 +75,13 @@ class IllegalTopicNameError(RefusedError):
 
 
 def check_name(name: str, source: str = "") -> str:
-    """Return the name if a broker would accept it (Kafka's ``Topic.validate``); else raise ``IllegalTopicNameError``."""
+    """Return the name if a broker would accept it (Kafka's ``Topic.validate``); else raise
+    ``IllegalTopicNameError``.
+    """
     if name in ("", ".", ".."):
         raise IllegalTopicNameError(name, "empty, '.' and '..' are not allowed", source)
     if len(name) > MAX_NAME_LENGTH:
-        raise IllegalTopicNameError(
-            name, f"{len(name)} characters, at most {MAX_NAME_LENGTH} are allowed", source
-        )
+        raise IllegalTopicNameError(name, f"{len(name)} characters, at most {MAX_NAME_LENGTH} are allowed", source)
     if not _LEGAL.fullmatch(name):
         raise IllegalTopicNameError(name, "only letters, digits, '.', '_' and '-' are allowed", source)
     return name
