@@ -1,0 +1,20 @@
+"""Real Kafka clusters on this machine, for the demo, the tests and the benchmarks.
+
+``ClusterSpec`` says what is wanted, ``Cluster.start`` brings it up.  Nothing here is needed to run a link.
+"""
+
+from anabranch.sandbox.broker import Broker
+from anabranch.sandbox.cluster import Cluster, start_clusters
+from anabranch.sandbox.proxy import Proxy, ProxyState
+from anabranch.sandbox.spec import VERSIONS, ClusterSpec, ListenerSecurity
+
+__all__ = [
+    "VERSIONS",
+    "Broker",
+    "Cluster",
+    "ClusterSpec",
+    "ListenerSecurity",
+    "Proxy",
+    "ProxyState",
+    "start_clusters",
+]

@@ -1,0 +1,145 @@
+"""Errors of the sandbox, each a subclass of one of the branches in ``anabranch.errors``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.errors import ClusterError, ConfigError, RefusedError
+
+
+@dataclass(eq=False)
+class MissingProgramError(ConfigError):
+    """A program or Python package that the sandbox needs is not on this machine."""
+
+    program: str
+    needed_for: str
+    fix: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.program} was not found; {self.needed_for} needs it"
+
+    @property
+    def hint(self) -> str:
+        return self.fix
+
+
+@dataclass(eq=False)
+class JarsNotResolvedError(ConfigError):
+    """Maven could not bring the jars of a runtime; carries the end of what it printed."""
+
+    runtime: str
+    output: str
+
+    @property
+    def message(self) -> str:
+        return f"the jars of {self.runtime} could not be resolved with Maven: {self.output}"
+
+    @property
+    def hint(self) -> str:
+        return "check Maven's settings and the network, then run the same command again"
+
+
+@dataclass(eq=False)
+class SandboxProcessError(ClusterError):
+    """A process of the sandbox ended when it should run, or did not do its work; carries its last lines."""
+
+    process: str
+    problem: str
+    log_path: str
+    tail: str
+
+    @property
+    def message(self) -> str:
+        lines = f"\n{self.tail}" if self.tail else ""
+        return f"{self.process} {self.problem}{lines}"
+
+    @property
+    def hint(self) -> str:
+        return f"read {self.log_path}"
+
+
+@dataclass(eq=False)
+class NotReadyError(ClusterError):
+    """A cluster did not answer in time; names the brokers that are missing and why."""
+
+    cluster: str
+    seconds: float
+    missing: str
+    log_path: str
+
+    retryable = True
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.cluster} was not ready after {self.seconds:g} s: {self.missing}"
+
+    @property
+    def hint(self) -> str:
+        return f"read {self.log_path}; a busy machine may need a longer timeout"
+
+
+@dataclass(eq=False)
+class NoFreePortError(ClusterError):
+    """Too few free ports are left on loopback in the sandbox's range."""
+
+    wanted: int
+    first: int
+    last: int
+
+    @property
+    def message(self) -> str:
+        return f"no {self.wanted} free ports between {self.first} and {self.last} on 127.0.0.1"
+
+    @property
+    def hint(self) -> str:
+        return "run: anabranch sandbox status; then: anabranch sandbox down"
+
+
+@dataclass(eq=False)
+class NotProxiedError(RefusedError):
+    """A proxy was asked for in a cluster that was started without proxies, or for a node it does not have."""
+
+    cluster: str
+    node_id: int
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.cluster} has no proxy before broker {self.node_id}"
+
+    @property
+    def hint(self) -> str:
+        return "start it proxied: anabranch sandbox up --proxied, or ClusterSpec(proxied=True)"
+
+
+@dataclass(eq=False)
+class UnknownSandboxError(ConfigError):
+    """No sandbox cluster of that name has been brought up here."""
+
+    name: str
+    known: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        return f"there is no sandbox cluster {self.name!r} here"
+
+    @property
+    def hint(self) -> str:
+        if self.known:
+            return f"use one of {', '.join(self.known)}, or run: anabranch sandbox up --cluster {self.name}"
+        return f"run: anabranch sandbox up --cluster {self.name}"
+
+
+@dataclass(eq=False)
+class AlreadyUpError(RefusedError):
+    """A sandbox cluster of that name is running already."""
+
+    name: str
+
+    @property
+    def message(self) -> str:
+        return f"sandbox cluster {self.name!r} is up already"
+
+    @property
+    def hint(self) -> str:
+        return f"run: anabranch sandbox down {self.name}"
