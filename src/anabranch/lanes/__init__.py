@@ -1,0 +1,71 @@
+"""The lane protocol without input or output: claims, takeover, guard and the window of batches in flight.
+
+A lane is one source partition copied to one target partition; a tenure is one ownership of it.  The code
+here decides and never talks: takeovers yield effects that a worker carries out on a real cluster and a model
+checker on a simulated one.
+"""
+
+from anabranch.lanes.claims import Claim, ClaimKey, ClaimLog, ClaimState, Mode, Placed
+from anabranch.lanes.effects import (
+    Allocated,
+    AllocateProducerId,
+    AppendClaim,
+    DescribeProducer,
+    Effect,
+    EndOfEpoch,
+    Kill,
+    LogEnd,
+    Pause,
+    ProducerEntry,
+    ReadClaims,
+    ReadEnd,
+    ReadTail,
+    Steps,
+    TailBatch,
+)
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
+from anabranch.lanes.guard import Guard, Strong, Weak, guard
+from anabranch.lanes.pipeline import WINDOW, Pipeline
+from anabranch.lanes.takeover import release, takeover
+from anabranch.lanes.tenure import Bid, Filed, Held, Tenure
+
+__all__ = [
+    "WINDOW",
+    "AllocateProducerId",
+    "Allocated",
+    "AppendClaim",
+    "Bid",
+    "Claim",
+    "ClaimKey",
+    "ClaimLog",
+    "ClaimState",
+    "DescribeProducer",
+    "Effect",
+    "EndOfEpoch",
+    "Ending",
+    "Filed",
+    "Guard",
+    "Held",
+    "Kill",
+    "LaneStopped",
+    "LogEnd",
+    "Mode",
+    "Pause",
+    "Pipeline",
+    "Placed",
+    "ProducerEntry",
+    "ReadClaims",
+    "ReadEnd",
+    "ReadTail",
+    "Steps",
+    "Stop",
+    "Strong",
+    "TailBatch",
+    "Tenure",
+    "TenureEnded",
+    "Weak",
+    "guard",
+    "refusal",
+    "release",
+    "takeover",
+]

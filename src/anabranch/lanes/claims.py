@@ -1,0 +1,178 @@
+"""Claims: who may write a lane, told by one compacted journal partition on the target.
+
+A record of the journal has the key (lane, producer id) and a :class:`Claim` as its value.  The journal's
+offset order is the only arbiter between owners: no clock, lease or coordinator is believed.  Appends must be
+tried once each, by a client that never sends one again by itself: a repeated release that lands after a
+reclaim of the same id would hide a live owner.
+
+Invariants
+    C1  every producer id that ever wrote the lane's data has a claim at a lower journal offset than the
+        time it wrote; compaction keeps the last record of each.
+    C2  ``start`` and ``floor`` of a lane are minima over its claims, and each claim carries the minima it knew:
+        they do not depend on the order, which a reclaim changes.
+    C3  an identity lane's id has exactly one record, never renewed: the first identity claim stays first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+DAY_MS = 86_400_000
+
+
+class Mode(StrEnum):
+    """Whether target offsets equal source offsets (identity) or are told by runs (mapped)."""
+
+    MAPPED = "mapped"
+    IDENTITY = "identity"
+
+
+class ClaimState(StrEnum):
+    """Whether the claim's owner may still have requests under way."""
+
+    CLAIMED = "claimed"
+    RELEASED = "released"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimKey:
+    """The journal key of a claim."""
+
+    lane: str
+    producer_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One owner's right to write a lane with one producer id.
+
+    ``owner`` names one process for its life.  ``transactional_id`` is set where the id came from a coordinator
+    and is killed through it.  ``claimed_at_ms`` is wall-clock; a tenure must be over before
+    ``claimed_at_ms + producer.id.expiration.ms``, or a later owner may think it dead.  ``start`` is the source
+    offset that the lane starts at while the target holds none of its batches.  ``floor`` is a target offset
+    below which the lane has never written: the log's end before the lane's first claim.
+    """
+
+    lane: str
+    producer_id: int
+    mode: Mode
+    owner: str
+    transactional_id: str | None
+    claimed_at_ms: int
+    state: ClaimState
+    start: int
+    floor: int
+
+    @property
+    def key(self) -> ClaimKey:
+        return ClaimKey(self.lane, self.producer_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A claim and the journal offset of its last record."""
+
+    offset: int
+    claim: Claim
+
+
+class ClaimLog:
+    """The journal folded into each lane's claims.
+
+    ``apply`` takes the journal's records in offset order; ``end`` is the offset after the last one applied.
+    Reading the same records again changes nothing.
+    """
+
+    __slots__ = ("_known", "_lanes", "end")
+
+    def __init__(self, records: Iterable[tuple[int, ClaimKey, Claim | None]] = ()) -> None:
+        self._lanes: dict[str, dict[int, Placed]] = {}
+        self._known: dict[str, set[int]] = {}
+        self.end = 0
+        for offset, key, claim in records:
+            self.apply(offset, key, claim)
+
+    def apply(self, offset: int, key: ClaimKey, claim: Claim | None) -> None:
+        """Fold one record in; ``None`` is a tombstone, which forgets the claim but not the producer id."""
+        if offset < self.end:
+            return
+        self.end = offset + 1
+        self._known.setdefault(key.lane, set()).add(key.producer_id)
+        lane = self._lanes.setdefault(key.lane, {})
+        if claim is None:
+            lane.pop(key.producer_id, None)
+        else:
+            lane[key.producer_id] = Placed(offset, claim)
+
+    def claims(self, lane: str) -> tuple[Placed, ...]:
+        """The lane's claims in the order of their last record."""
+        return tuple(sorted(self._lanes.get(lane, {}).values(), key=lambda placed: placed.offset))
+
+    def get(self, lane: str, producer_id: int) -> Placed | None:
+        """The claim of one producer id, or None."""
+        return self._lanes.get(lane, {}).get(producer_id)
+
+    def producer_ids(self, lane: str) -> frozenset[int]:
+        """Every producer id this fold has ever seen for the lane, released, killed and forgotten ones too."""
+        return frozenset(self._known.get(lane, ()))
+
+    def predecessors(self, lane: str, mine: int, expiration_ms: int, now_ms: int) -> tuple[Claim, ...]:
+        """The claims that must be killed before the owner of producer id ``mine`` reads the tail.
+
+        All before mine that were not released.  Mapped ones older than the expiration and a day are left out:
+        their tenures ended a day ago by their own clocks, and so did their sockets.  An identity claim is
+        never renewed, so its age says nothing and it is never left out.
+        """
+        own = self._lanes.get(lane, {}).get(mine)
+        limit = own.offset if own is not None else self.end
+        oldest = now_ms - expiration_ms - DAY_MS
+        return tuple(
+            placed.claim
+            for placed in self.claims(lane)
+            if placed.offset < limit
+            and placed.claim.producer_id != mine
+            and placed.claim.state is ClaimState.CLAIMED
+            and (placed.claim.mode is Mode.IDENTITY or placed.claim.claimed_at_ms > oldest)
+        )
+
+    def successor(self, lane: str, mine: int) -> Claim | None:
+        """The first standing claim of another owner after that of producer id ``mine``, or None.
+
+        A released one does not count: its record may be the late release of a predecessor.  Where it was a
+        real successor, it has killed ``mine``, and the broker says so.
+        """
+        own = self._lanes.get(lane, {}).get(mine)
+        if own is None:
+            return None
+        for placed in self.claims(lane):
+            claim = placed.claim
+            if placed.offset > own.offset and claim.state is ClaimState.CLAIMED and claim.owner != own.claim.owner:
+                return claim
+        return None
+
+    def untouched_since(self, lane: str, offset: int, mine: int) -> bool:
+        """Whether no producer id but ``mine`` has a record of this lane after journal offset ``offset``."""
+        return all(
+            placed.offset <= offset or placed.claim.producer_id == mine for placed in self._lanes.get(lane, {}).values()
+        )
+
+    def mode(self, lane: str) -> Mode | None:
+        """MAPPED as soon as one mapped claim was ever made: there is no way back; None without any claim."""
+        modes = {placed.claim.mode for placed in self._lanes.get(lane, {}).values()}
+        if Mode.MAPPED in modes:
+            return Mode.MAPPED
+        return Mode.IDENTITY if modes else None
+
+    def fixed(self, lane: str) -> Claim | None:
+        """The first identity claim, whose producer id all owners of an identity lane share, or None."""
+        return next((p.claim for p in self.claims(lane) if p.claim.mode is Mode.IDENTITY), None)
+
+    def start(self, lane: str, default: int) -> int:
+        """The source offset at which the lane starts: the lowest ever claimed, or ``default`` if lower."""
+        return min((p.claim.start for p in self._lanes.get(lane, {}).values()), default=default)
+
+    def floor(self, lane: str, default: int) -> int:
+        """The target offset below which the lane never wrote: the lowest ever claimed, or ``default``."""
+        return min((p.claim.floor for p in self._lanes.get(lane, {}).values()), default=default)

@@ -1,0 +1,141 @@
+"""What a takeover asks of the world: frozen effects, and the values they are answered with.
+
+A takeover is a generator: it yields an effect, is sent the answer, and returns a :class:`Tenure`.  Whoever
+drives it keeps these promises:
+
+- every effect on the partition is carried out on one connection to one leader, and carries the tenure's
+  leader epoch in every request that has a field for it (ListOffsets v5+, OffsetForLeaderEpoch, Fetch);
+- a follower answers Fetch and DescribeProducers without an error, so an answer counts only when a ListOffsets
+  with the epoch was answered 0 on the same connection after it was asked for;
+- a timeout, a broken connection or an error code is thrown into the generator, or simply raised, as the error
+  that :func:`anabranch.lanes.endings.refusal` makes of it; only :class:`Kill` answers codes, and only
+  :class:`AppendClaim` answers "unknown";
+- journal appends are sent once, never again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from anabranch.lanes.claims import Claim
+
+
+@dataclass(frozen=True, slots=True)
+class AllocateProducerId:
+    """Get a producer id that was never used on this partition; answered with :class:`Allocated`."""
+
+    lane: str
+
+
+@dataclass(frozen=True, slots=True)
+class Allocated:
+    """A fresh producer id at epoch 0; with a transactional id where kills must go through a coordinator."""
+
+    producer_id: int
+    transactional_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AppendClaim:
+    """Append a claim to the journal with acks=all, tried once; answered with its offset, or None for unknown."""
+
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class ReadClaims:
+    """Read the journal to its end as of now; answered with a :class:`~anabranch.lanes.claims.ClaimLog`."""
+
+    lane: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEnd:
+    """Read both ends of the target partition; answered with :class:`LogEnd`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnd:
+    """The target log: first offset, high watermark (ListOffsets), true end (OffsetForLeaderEpoch)."""
+
+    start: int
+    high_watermark: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfEpoch:
+    """Ask where a leader epoch ended in the log (OffsetForLeaderEpoch); answered with an offset."""
+
+    leader_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """Append a marker that shuts a producer id out for good; answered with the error code of this partition.
+
+    By WriteTxnMarkers with producer epoch 32767 (each id at most once in a request), or, with a transactional
+    id, by an empty transaction of a newer epoch.  0 means: in the log of every in-sync replica.
+    """
+
+    producer_id: int
+    transactional_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTail:
+    """Read the last batch that begins below an offset; answered with :class:`TailBatch`, or None if there is none.
+
+    In a log without gaps that is the batch which contains ``below - 1``.
+    """
+
+    below: int
+
+
+@dataclass(frozen=True, slots=True)
+class TailBatch:
+    """The header of one batch in the target log."""
+
+    base_offset: int
+    last_offset: int
+    producer_id: int
+    base_sequence: int
+    is_control: bool
+    max_timestamp: int
+
+    @property
+    def length(self) -> int:
+        """How many offsets the batch takes, which is how many sequences it took when it was sent."""
+        return self.last_offset - self.base_offset + 1
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeProducer:
+    """Ask the leader what it remembers of a producer id; answered with :class:`ProducerEntry`, or None."""
+
+    producer_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerEntry:
+    """A broker's state for one producer id on one partition; ``last_sequence`` is -1 after a marker."""
+
+    epoch: int
+    last_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait a little, some hundred milliseconds, before looking again; answered with None."""
+
+    why: str
+
+
+Effect: TypeAlias = (
+    AllocateProducerId | AppendClaim | ReadClaims | ReadEnd | EndOfEpoch | Kill | ReadTail | DescribeProducer | Pause
+)
+
+T = TypeVar("T")
+Steps: TypeAlias = Generator[Effect, Any, T]

@@ -1,0 +1,178 @@
+"""How a tenure ends and how a lane stops: two typed errors, and the broker codes that lead to each.
+
+    TenureEnded   this ownership is over, the lane is not: take over again, from oneself if need be (retryable)
+    LaneStopped   going on would lose, repeat or guess a record: a person must act; names the exact offset
+
+Nothing is ever sent again inside a tenure, so every doubt about a write has the same way out: end the
+tenure, claim anew, shut the old producer id out, read the target's log (ADR 0003).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from anabranch.errors import ClusterError, ProtocolError, RefusedError
+
+
+class Ending(StrEnum):
+    """Why a tenure is over."""
+
+    TIMED_OUT = "a request timed out, its outcome is unknown"
+    DISCONNECTED = "the connection broke"
+    NOT_LEADER = "the broker does not lead the partition"
+    LEADER_EPOCH = "the partition has another leader epoch"
+    TOO_FEW_REPLICAS = "too few replicas are in sync"
+    UNKNOWN_PARTITION = "the broker does not know the partition"
+    TOPIC_MADE_AGAIN = "the topic was made again under another topic id"
+    OUT_OF_ORDER = "the broker refused the sequence"
+    FENCED = "the producer id was shut out by a later owner"
+    SUPERSEDED = "a later owner has claimed the lane"
+    BASE_OFFSET = "a batch was appended at an offset that is not the expected one: someone else writes"
+    BROKER = "the broker answered with a passing error"
+    JOURNAL = "the journal could not be written, or was read without the own claim"
+    UNSETTLED = "the end of the target log did not settle"
+    KILL_MISSING = "a marker that was acknowledged is not in the log"
+    LEASE = "the lease is over"
+    WEAK_GUARD = "the target would not remember the lane's producer id: it turns mapped"
+
+
+class Stop(StrEnum):
+    """Why a lane cannot go on without a person."""
+
+    TOO_LARGE = "a batch is larger than the target accepts"
+    NOT_ALLOWED = "the target refuses the write for lack of permission"
+    INVALID_RECORD = "the target refuses a record"
+    INVALID_TIMESTAMP = "the target refuses a record's timestamp"
+    REFUSED = "the target refuses the request"
+    HOLE = "the source log has a hole, which this kind of lane does not copy yet"
+    TRANSACTIONAL = "the source log has transactions, which this kind of lane does not copy yet"
+    LOG_APPEND_TIME = "the source's broker stamps the records (LogAppendTime), which is not copied yet"
+    OLD_FORMAT = "the source log has messages of format v0 or v1"
+    CORRUPT = "a batch of the source is corrupt"
+    SOURCE_EXPIRED = "the source no longer has records that were not copied"
+    SOURCE_TRUNCATED = "the source lost records that were copied"
+    SOURCE_MADE_AGAIN = "the source topic was deleted and made again"
+    TARGET_MADE_AGAIN = "the target topic was deleted and made again"
+    SOURCE_GONE = "the source topic does not exist"
+    SOURCE_NOT_ALLOWED = "the source refuses the read for lack of permission"
+    POSITION_LOST = "the lane's position can no longer be told exactly"
+    DIVERGED = "the lane's batches in the target log do not follow each other"
+
+
+@dataclass(eq=False)
+class TenureEnded(ClusterError):
+    """One ownership of a lane is over; the lane goes on with a new takeover.
+
+    ``code`` is the broker's error code where one was answered; ``detail`` adds what was seen.
+    """
+
+    lane: str
+    reason: Ending
+    code: int | None = None
+    detail: str = ""
+
+    retryable: ClassVar[bool] = True
+
+    @property
+    def message(self) -> str:
+        code = f" (error {self.code})" if self.code is not None else ""
+        detail = f": {self.detail}" if self.detail else ""
+        return f"lane {self.lane}: {self.reason.value}{code}{detail}"
+
+    @property
+    def hint(self) -> str:
+        return "nothing to do: the worker takes the lane over again"
+
+
+@dataclass(eq=False)
+class LaneStopped(RefusedError):
+    """A lane that cannot go on; ``offset`` is the first source offset that was not copied."""
+
+    lane: str
+    reason: Stop
+    offset: int
+    code: int | None = None
+    detail: str = ""
+    fix: str = ""
+
+    @property
+    def message(self) -> str:
+        code = f" (error {self.code})" if self.code is not None else ""
+        detail = f": {self.detail}" if self.detail else ""
+        return f"lane {self.lane} stopped at source offset {self.offset}: {self.reason.value}{code}{detail}"
+
+    @property
+    def hint(self) -> str:
+        return self.fix
+
+
+@dataclass(eq=False)
+class LaneMisuseError(ProtocolError):
+    """The caller broke the lane protocol's order of calls: a bug here, nothing was sent."""
+
+    lane: str
+    problem: str
+
+    @property
+    def message(self) -> str:
+        return f"lane {self.lane}: {self.problem}"
+
+
+_ENDINGS: dict[int, Ending] = {
+    -1: Ending.BROKER,
+    2: Ending.BROKER,
+    3: Ending.UNKNOWN_PARTITION,
+    5: Ending.NOT_LEADER,
+    6: Ending.NOT_LEADER,
+    7: Ending.TIMED_OUT,
+    8: Ending.BROKER,
+    9: Ending.BROKER,
+    13: Ending.DISCONNECTED,
+    14: Ending.BROKER,
+    15: Ending.BROKER,
+    16: Ending.BROKER,
+    19: Ending.TOO_FEW_REPLICAS,
+    20: Ending.TOO_FEW_REPLICAS,
+    45: Ending.OUT_OF_ORDER,
+    46: Ending.OUT_OF_ORDER,
+    47: Ending.FENCED,
+    51: Ending.BROKER,
+    52: Ending.FENCED,
+    56: Ending.BROKER,
+    59: Ending.OUT_OF_ORDER,
+    74: Ending.LEADER_EPOCH,
+    75: Ending.LEADER_EPOCH,
+    78: Ending.LEADER_EPOCH,
+    89: Ending.BROKER,
+    90: Ending.FENCED,
+    100: Ending.TOPIC_MADE_AGAIN,
+    103: Ending.TOPIC_MADE_AGAIN,
+}
+
+_STOPS: dict[int, tuple[Stop, str]] = {
+    10: (Stop.TOO_LARGE, "raise the target topic's max.message.bytes to the source's, then resume the link"),
+    18: (Stop.TOO_LARGE, "raise the target topic's segment.bytes above the batch's size, then resume the link"),
+    29: (Stop.NOT_ALLOWED, "grant WRITE and READ on the target topic to the link's principal"),
+    31: (Stop.NOT_ALLOWED, "grant ALTER on the target cluster, or WRITE on the lane's transactional ids"),
+    53: (Stop.NOT_ALLOWED, "grant WRITE on the lane's transactional ids to the link's principal"),
+    32: (
+        Stop.INVALID_TIMESTAMP,
+        "widen message.timestamp.before.max.ms and message.timestamp.after.max.ms on the target topic",
+    ),
+    87: (Stop.INVALID_RECORD, "a compact-only target topic takes no record without a key: see its cleanup.policy"),
+}
+
+
+def refusal(lane: str, code: int, offset: int, detail: str = "") -> TenureEnded | LaneStopped:
+    """The error that a broker's non-zero answer means for a lane.
+
+    ``offset`` is the first source offset that the refused request carried, or the position where it carried
+    none.  A code that is neither known to pass nor known to be the record's or the permission's fault stops
+    the lane: an unknown refusal tried again for ever would hide it.
+    """
+    if (ending := _ENDINGS.get(code)) is not None:
+        return TenureEnded(lane, ending, code, detail)
+    stop, fix = _STOPS.get(code, (Stop.REFUSED, f"look up error {code} of the Kafka protocol, then resume the link"))
+    return LaneStopped(lane, stop, offset, code, detail, fix)

@@ -1,0 +1,167 @@
+"""Taking over a mapped lane: claim, kill, tail.
+
+    claim   a fresh producer id, in the journal, whose offset order arbitrates
+    kill    every earlier claim that was not released, each until acknowledged on this leader epoch
+    tail    the position from the headers of the target log, after the kills
+
+Invariants
+    I1  only the last claim that was not killed can append.
+    I2  nothing of the lane is appended between the last kill and the tail's reading, but by a later claimant,
+        which kills this one before it reads; a leader change in between ends the tenure.
+    I5  base sequence = source offset mod 2^31, so that positions and runs come from headers alone.
+    I6  a producer id is claimed again only by the process that released it, in the leader epoch in which it
+        wrote, while no other id has a record in the journal after its claim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.lanes.claims import Claim, ClaimLog, ClaimState, Mode
+from anabranch.lanes.effects import (
+    Allocated,
+    AllocateProducerId,
+    AppendClaim,
+    Kill,
+    LogEnd,
+    Pause,
+    ReadClaims,
+    ReadEnd,
+    Steps,
+)
+from anabranch.lanes.endings import Ending, TenureEnded, refusal
+from anabranch.lanes.tail import read_tail
+from anabranch.lanes.tenure import Bid, Held, Tenure
+from anabranch.records.sequence import sequence_of
+
+CLAIM_ATTEMPTS = 5
+LOOKS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """An own claim that is in the journal, and the journal as read after it."""
+
+    claim: Claim
+    offset: int
+    log: ClaimLog
+    reclaimed: bool
+
+
+def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]:
+    """Claim the lane, kill the earlier owners, and read the position from the target's log.
+
+    Raises TenureEnded where a later owner has claimed, a kill is refused or the log changed underneath, and
+    LaneStopped where the position cannot be told exactly.
+    """
+    own = yield from claim_lane(bid, Mode.MAPPED, end, log)
+    if (later := own.log.successor(bid.lane, own.claim.producer_id)) is not None:
+        raise TenureEnded(bid.lane, Ending.SUPERSEDED, detail=later.owner)
+    settled = bid.held.settled if own.reclaimed and bid.held is not None else frozenset()
+    killed: set[int] = set()
+    old = own.log.predecessors(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms)
+    for claim in old:
+        if claim.producer_id in settled:
+            continue
+        code: int = yield Kill(claim.producer_id, claim.transactional_id)
+        if code:
+            raise refusal(bid.lane, code, bid.start, f"shutting out producer id {claim.producer_id}")
+        killed.add(claim.producer_id)
+    end = yield from _settle(bid)
+    tail = yield from read_tail(bid, own.log, end, end.high_watermark, frozenset(killed))
+    return Tenure(
+        lane=bid.lane,
+        mode=Mode.MAPPED,
+        claim=own.claim,
+        claim_offset=own.offset,
+        leader_epoch=bid.leader_epoch,
+        expiration_ms=bid.expiration_ms,
+        position=tail.position,
+        sequence=sequence_of(tail.position),
+        tail_end=tail.target_end,
+        target_end=end.high_watermark,
+        last_timestamp=tail.last_timestamp,
+        settled=settled | killed,
+        why=why,
+    )
+
+
+def claim_lane(bid: Bid, mode: Mode, end: LogEnd, log: ClaimLog) -> Steps[Claimed]:
+    """Put a claim into the journal, for the held producer id where it may be used again, else for a fresh one.
+
+    An append of unknown outcome throws its producer id away: it may appear later, and is then killed by
+    whoever comes next.  Raises TenureEnded where the journal cannot be written or does not show the claim.
+    """
+    held = bid.held if mode is Mode.MAPPED and _usable(bid, log) else None
+    for _ in range(CLAIM_ATTEMPTS):
+        if held is not None:
+            allocated = Allocated(held.producer_id, held.transactional_id)
+        else:
+            allocated = yield AllocateProducerId(bid.lane)
+            if allocated.producer_id in log.producer_ids(bid.lane):
+                continue
+        claim = Claim(
+            lane=bid.lane,
+            producer_id=allocated.producer_id,
+            mode=mode,
+            owner=bid.owner,
+            transactional_id=allocated.transactional_id,
+            claimed_at_ms=bid.now_ms,
+            state=ClaimState.CLAIMED,
+            start=log.start(bid.lane, bid.start),
+            floor=log.floor(bid.lane, end.end),
+        )
+        offset: int | None = yield AppendClaim(claim)
+        if offset is None:
+            held = None
+            continue
+        log = yield ReadClaims(bid.lane)
+        placed = log.get(bid.lane, claim.producer_id)
+        if placed is None or placed.offset < offset:
+            raise TenureEnded(bid.lane, Ending.JOURNAL, detail=f"the claim at {offset} was not read back")
+        if held is not None and not log.untouched_since(bid.lane, held.claim_offset, held.producer_id):
+            held = None
+            continue
+        return Claimed(claim, offset, log, reclaimed=held is not None)
+    raise TenureEnded(bid.lane, Ending.JOURNAL, detail=f"no claim in {CLAIM_ATTEMPTS} attempts")
+
+
+def _usable(bid: Bid, log: ClaimLog) -> bool:
+    """Whether the held producer id may be claimed again, as far as can be told before the claim (I6)."""
+    held = bid.held
+    if held is None or held.owner != bid.owner or held.leader_epoch != bid.leader_epoch:
+        return False
+    if bid.now_ms - held.claimed_at_ms >= bid.expiration_ms:
+        return False
+    placed = log.get(bid.lane, held.producer_id)
+    return (
+        placed is not None
+        and placed.claim.state is ClaimState.RELEASED
+        and log.untouched_since(bid.lane, held.claim_offset, held.producer_id)
+    )
+
+
+def _settle(bid: Bid) -> Steps[LogEnd]:
+    """Wait until all that is in the log now is replicated: a read ends at the high watermark."""
+    first: int | None = None
+    for _ in range(LOOKS):
+        end: LogEnd = yield ReadEnd()
+        if first is None:
+            first = end.end
+        if end.high_watermark >= first:
+            return end
+        yield Pause("the end of the target log is not replicated yet")
+    raise TenureEnded(bid.lane, Ending.UNSETTLED)
+
+
+def to_held(tenure: Tenure) -> Held:
+    """What a process remembers of a tenure that it released."""
+    return Held(
+        producer_id=tenure.claim.producer_id,
+        transactional_id=tenure.claim.transactional_id,
+        owner=tenure.claim.owner,
+        claim_offset=tenure.claim_offset,
+        claimed_at_ms=tenure.claim.claimed_at_ms,
+        leader_epoch=tenure.leader_epoch,
+        settled=tenure.settled,
+    )

@@ -1,0 +1,118 @@
+"""The lane's position, read from the target log after the kills."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.lanes.claims import ClaimLog
+from anabranch.lanes.effects import EndOfEpoch, LogEnd, ReadTail, Steps, TailBatch
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
+from anabranch.lanes.tenure import Bid
+from anabranch.records.sequence import unwrap
+
+SEAM_REACH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Where the lane stands: next source offset, and the target offset after its last batch."""
+
+    position: int
+    target_end: int
+    last_timestamp: int | None
+
+
+def read_tail(bid: Bid, log: ClaimLog, end: LogEnd, below: int, killed: frozenset[int]) -> Steps[Tail]:
+    """Walk back from ``below`` to the lane's last batch; ``killed`` are the ids whose markers must lie on the way.
+
+    The first batch of data whose producer id is one of the lane's claims gives the position.  Control batches
+    and other writers' batches are passed over.  ``below`` must not exceed the high watermark, and must not lie
+    under the log end as it was after the last kill.
+
+    Raises TenureEnded where a marker of a kill is missing (the log was truncated since), LaneStopped where the
+    last two batches of the lane do not follow each other, or where the position cannot be told.
+    """
+    mine = log.producer_ids(bid.lane)
+    near = bid.filed.source_end if bid.filed is not None else log.start(bid.lane, bid.start)
+    missing = set(killed)
+    while (batch := (yield ReadTail(below))) is not None:
+        if batch.is_control:
+            missing.discard(batch.producer_id)
+        elif batch.producer_id in mine:
+            if missing:
+                break
+            first = unwrap(batch.base_sequence, near)
+            if first < 0:
+                raise _lost(bid, near, f"sequence {batch.base_sequence} is near no offset of the source")
+            yield from _check_seam(bid, mine, batch, first)
+            return Tail(first + batch.length, batch.last_offset + 1, batch.max_timestamp)
+        below = batch.base_offset
+    if missing:
+        raise TenureEnded(bid.lane, Ending.KILL_MISSING, detail=f"producer ids {sorted(missing)}")
+    return (yield from _without_batches(bid, log, end, near))
+
+
+def _check_seam(bid: Bid, mine: frozenset[int], last: TailBatch, first: int) -> Steps[None]:
+    """Check that the lane's batch before ``last`` ends where ``last`` begins.
+
+    A request that outlived its tenure and two unclean elections may have been appended past a hole before it
+    could be killed again.  Only batches that touch are compared: a target that compacts or retains may have
+    dropped what was between.
+    """
+    below = last.base_offset
+    for _ in range(SEAM_REACH):
+        batch = yield ReadTail(below)
+        if batch is None or batch.last_offset + 1 != below:
+            return
+        if not batch.is_control and batch.producer_id in mine:
+            end = unwrap(batch.base_sequence, first) + batch.length
+            if end != first:
+                raise LaneStopped(
+                    bid.lane,
+                    Stop.DIVERGED,
+                    min(end, first),
+                    detail=f"target offset {last.base_offset} holds source offset {first}, not {end}",
+                    fix="compare both sides with `anabranch verify`, then copy into a new target topic",
+                )
+            return
+        below = batch.base_offset
+
+
+def _without_batches(bid: Bid, log: ClaimLog, end: LogEnd, near: int) -> Steps[Tail]:
+    """The position where the target log holds no batch of the lane.
+
+    Exact where nothing of the lane can have been deleted since: never filed, and the log still begins at or
+    below the lane's floor; or filed, and the log still begins at or below the end of the last filed run, which
+    no truncation cut.
+    """
+    filed = bid.filed
+    if filed is None:
+        floor = log.floor(bid.lane, end.end)
+        if end.start <= floor:
+            return Tail(near, min(floor, end.end), None)
+        raise _lost(bid, near, f"between {near} and {near + end.start - floor}: the target deleted what was copied")
+    gone = end.start - filed.target_end
+    if gone > 0:
+        raise _lost(
+            bid,
+            filed.source_end,
+            f"between {filed.source_end} and {filed.source_end + gone}: the target deleted what was copied",
+        )
+    kept = yield EndOfEpoch(filed.leader_epoch)
+    if kept < filed.target_end:
+        raise _lost(
+            bid,
+            filed.source_end - (filed.target_end - kept),
+            f"the target was truncated to {kept} and then deleted what was copied below",
+        )
+    return Tail(filed.source_end, filed.target_end, None)
+
+
+def _lost(bid: Bid, offset: int, detail: str) -> LaneStopped:
+    return LaneStopped(
+        bid.lane,
+        Stop.POSITION_LOST,
+        offset,
+        detail=detail,
+        fix="compare both sides with `anabranch verify`, then set the lane's start by hand",
+    )

@@ -1,0 +1,84 @@
+"""What an owner asks for, what it is given, and what it keeps between two leases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.lanes.claims import Claim, Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """The end of the lane's last filed run: source and target offsets after it, and the epoch that acked it."""
+
+    source_end: int
+    target_end: int
+    leader_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A producer id that this process released after a clean tenure and may claim again.
+
+    Lives in the memory of the process that released it and nowhere else; it is used up by one takeover.
+    """
+
+    producer_id: int
+    transactional_id: str | None
+    owner: str
+    claim_offset: int
+    claimed_at_ms: int
+    leader_epoch: int
+    settled: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bid:
+    """Everything a takeover needs to know before it begins.
+
+    ``mode`` is what is wanted; identity falls to mapped where it cannot be held, and the tenure says why.
+    ``start`` is the source offset at which a lane that was never claimed starts.  ``leader_epoch`` is the one
+    that every request of the takeover carries.  ``expiration_ms`` is the target's
+    ``producer.id.expiration.ms``; ``now_ms`` the wall clock.  ``filed`` is the last filed run, None if none was.
+    """
+
+    lane: str
+    owner: str
+    mode: Mode
+    start: int
+    leader_epoch: int
+    expiration_ms: int
+    now_ms: int
+    filed: Filed | None = None
+    held: Held | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tenure:
+    """One ownership of a lane: a producer id, on one connection to one leader in one leader epoch.
+
+    ``position`` is the next source offset to copy, ``sequence`` the one it is sent under.  ``tail_end`` is the
+    target offset after the lane's last batch: whatever an earlier tenure filed at or past it was truncated, and
+    is void.  ``target_end`` is where the next batch lands if nobody else writes.  ``last_timestamp`` is the
+    maximum timestamp of the lane's last batch, None where there is none.  ``settled`` are the producer ids that
+    were killed on this leader epoch.  ``why`` says in a sentence why the lane has its mode.
+    """
+
+    lane: str
+    mode: Mode
+    claim: Claim
+    claim_offset: int
+    leader_epoch: int
+    expiration_ms: int
+    position: int
+    sequence: int
+    tail_end: int
+    target_end: int
+    last_timestamp: int | None
+    settled: frozenset[int]
+    why: str
+
+    @property
+    def producer_id(self) -> int:
+        """The id to send under, at epoch 0."""
+        return self.claim.producer_id
