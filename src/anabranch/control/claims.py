@@ -1,0 +1,56 @@
+"""``__anabranch_claims``: who may write a lane, under ``lane/producer-id``."""
+
+from __future__ import annotations
+
+from anabranch.control.errors import MalformedRecordError
+from anabranch.control.fields import dump, load
+from anabranch.control.topics import CLAIMS
+from anabranch.lanes.claims import Claim, ClaimKey, ClaimState, Mode
+
+VERSION = 1
+
+
+def encode_key(key: ClaimKey) -> bytes:
+    """The key of a claim: the lane's text, a slash and the producer id in decimal."""
+    return f"{key.lane}/{key.producer_id}".encode()
+
+
+def decode_key(key: bytes) -> ClaimKey:
+    """The lane and the producer id; raises ``MalformedRecordError``."""
+    lane, _, producer_id = key.decode("utf-8", "replace").rpartition("/")
+    if not lane or not (producer_id.isascii() and producer_id.isdecimal()):
+        raise MalformedRecordError(CLAIMS, f"the key {key!r} is not lane/producer-id")
+    return ClaimKey(lane, int(producer_id))
+
+
+def encode(claim: Claim) -> bytes:
+    """The value of a claim; lane and producer id stand in the key alone."""
+    return dump(
+        VERSION,
+        {
+            "mode": claim.mode.value,
+            "owner": claim.owner,
+            "transactional_id": claim.transactional_id,
+            "claimed_at_ms": claim.claimed_at_ms,
+            "state": claim.state.value,
+            "start": claim.start,
+            "floor": claim.floor,
+        },
+    )
+
+
+def decode(key: bytes, value: bytes) -> Claim:
+    """A claim; raises ``MalformedRecordError``, ``NewerFormatError``."""
+    name = decode_key(key)
+    with load(f"{CLAIMS} {name.lane}/{name.producer_id}", VERSION, value) as fields:
+        return Claim(
+            lane=name.lane,
+            producer_id=name.producer_id,
+            mode=fields.enum("mode", Mode),
+            owner=fields.text("owner"),
+            transactional_id=fields.optional_text("transactional_id"),
+            claimed_at_ms=fields.integer("claimed_at_ms"),
+            state=fields.enum("state", ClaimState),
+            start=fields.integer("start"),
+            floor=fields.integer("floor"),
+        )

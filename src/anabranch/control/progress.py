@@ -1,0 +1,137 @@
+"""``__anabranch_progress``: where each lane stands, under its key, and a link's last plan, under ``link/plan``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.control.errors import MalformedRecordError
+from anabranch.control.fields import Fields, dump, load, refusals
+from anabranch.control.topics import PROGRESS
+from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
+from anabranch.model.reports import Finding, LinkPlan, Severity
+from anabranch.model.topics import TopicPartition
+
+VERSION = 1
+_PLAN = "/plan"
+
+
+def lane_key(lane: LaneKey) -> bytes:
+    """The key of a lane's progress."""
+    return str(lane).encode()
+
+
+def plan_key(link: str) -> bytes:
+    """The key of a link's last plan."""
+    return f"{link}{_PLAN}".encode()
+
+
+def parse_key(key: bytes) -> LaneKey | str:
+    """The lane, or the link's id where the record is a plan; raises ``MalformedRecordError``."""
+    text = key.decode("utf-8", "replace")
+    if text.endswith(_PLAN) and text.count("/") == 1:
+        return text.removesuffix(_PLAN)
+    with refusals(PROGRESS):
+        return LaneKey.parse(text)
+
+
+def encode_lane(progress: LaneProgress) -> bytes:
+    """The value of a lane's progress."""
+    return dump(VERSION, lane_fields(progress))
+
+
+def lane_fields(progress: LaneProgress) -> dict[str, Any]:
+    """The JSON object of a lane's progress, without its key."""
+    return {
+        "source": _partition_fields(progress.source),
+        "target": _partition_fields(progress.target),
+        "state": progress.state.value,
+        "mode": progress.mode.value,
+        "mode_reason": progress.mode_reason,
+        "position": progress.position,
+        "log_start": progress.log_start,
+        "stable": progress.stable,
+        "high_watermark": progress.high_watermark,
+        "target_end": progress.target_end,
+        "records": progress.records,
+        "bytes": progress.bytes,
+        "records_per_s": progress.records_per_s,
+        "bytes_per_s": progress.bytes_per_s,
+        "lag_bytes": progress.lag_bytes,
+        "lag_seconds": progress.lag_seconds,
+        "owner": progress.owner,
+        "updated_at_ms": progress.updated_at_ms,
+        "stop_reason": progress.stop_reason,
+        "stop_offset": progress.stop_offset,
+    }
+
+
+def decode_lane(key: bytes, value: bytes) -> LaneProgress:
+    """A lane's progress; raises ``MalformedRecordError``, ``NewerFormatError``."""
+    lane = parse_key(key)
+    if isinstance(lane, str):
+        raise MalformedRecordError(f"{PROGRESS} {lane}{_PLAN}", "the key is not a lane's")
+    with load(f"{PROGRESS} {lane}", VERSION, value) as fields:
+        return LaneProgress(
+            lane=lane,
+            source=_partition(fields, "source"),
+            target=_partition(fields, "target"),
+            state=fields.enum("state", LaneState),
+            mode=fields.enum("mode", LaneMode),
+            mode_reason=fields.text("mode_reason"),
+            position=fields.integer("position"),
+            log_start=fields.integer("log_start"),
+            stable=fields.integer("stable"),
+            high_watermark=fields.integer("high_watermark"),
+            target_end=fields.integer("target_end"),
+            records=fields.integer("records"),
+            bytes=fields.integer("bytes"),
+            records_per_s=fields.number("records_per_s"),
+            bytes_per_s=fields.number("bytes_per_s"),
+            lag_bytes=fields.integer("lag_bytes"),
+            lag_seconds=fields.optional_number("lag_seconds"),
+            owner=fields.text("owner"),
+            updated_at_ms=fields.integer("updated_at_ms"),
+            stop_reason=fields.optional_text("stop_reason"),
+            stop_offset=fields.optional_integer("stop_offset"),
+        )
+
+
+def encode_plan(plan: LinkPlan) -> bytes:
+    """The value of a link's last plan."""
+    return dump(
+        VERSION,
+        {
+            "owner": plan.owner,
+            "batch": plan.batch,
+            "planned_at_ms": plan.planned_at_ms,
+            "lanes": plan.lanes,
+            "findings": [{"severity": f.severity.value, "what": f.what, "fix": f.fix} for f in plan.findings],
+        },
+    )
+
+
+def decode_plan(key: bytes, value: bytes) -> LinkPlan:
+    """A link's last plan; raises ``MalformedRecordError``, ``NewerFormatError``."""
+    link = parse_key(key)
+    if not isinstance(link, str):
+        raise MalformedRecordError(f"{PROGRESS} {link}", "the key is not a plan's")
+    with load(f"{PROGRESS} {link}{_PLAN}", VERSION, value) as fields:
+        return LinkPlan(
+            link=link,
+            owner=fields.text("owner"),
+            batch=fields.integer("batch"),
+            planned_at_ms=fields.integer("planned_at_ms"),
+            lanes=fields.integer("lanes"),
+            findings=tuple(
+                Finding(f.enum("severity", Severity), f.text("what"), f.text("fix")) for f in fields.each("findings")
+            ),
+        )
+
+
+def _partition_fields(partition: TopicPartition) -> dict[str, Any]:
+    return {"topic": partition.topic, "partition": partition.partition}
+
+
+def _partition(fields: Fields, name: str) -> TopicPartition:
+    with fields.nested(name) as inner:
+        return TopicPartition(inner.text("topic"), inner.integer("partition"))

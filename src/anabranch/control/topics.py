@@ -1,0 +1,40 @@
+"""The four control topics: names, and the configs that they are made with.
+
+Each has one partition: the order of its records is the only arbiter between owners of a lane, and 200 lanes
+that file once a second are a load of some ten kilobytes a second.
+"""
+
+from __future__ import annotations
+
+LINKS = "__anabranch_links"
+CLAIMS = "__anabranch_claims"
+RUNS = "__anabranch_runs"
+PROGRESS = "__anabranch_progress"
+
+ALL = (LINKS, CLAIMS, RUNS, PROGRESS)
+PARTITIONS = 1
+
+
+def replication_factor(brokers: int) -> int:
+    """Three, or as many as there are brokers."""
+    return min(3, brokers)
+
+
+def configs(replicas: int) -> dict[str, str]:
+    """What a control topic is created with; records must be written with acks=all.
+
+    A truncated claim could let two owners write: leaders are elected cleanly only, and two of three replicas
+    must have each record.  Small segments let compaction keep the logs short; tombstones stay for a week, so
+    that a reader that was away for some days still sees them.
+    """
+    return {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "delete.retention.ms": "604800000",
+        "max.message.bytes": "1048588",
+        "message.timestamp.type": "CreateTime",
+        "min.cleanable.dirty.ratio": "0.3",
+        "min.insync.replicas": "2" if replicas >= 3 else "1",
+        "segment.bytes": "16777216",
+        "unclean.leader.election.enable": "false",
+    }
