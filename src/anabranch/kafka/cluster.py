@@ -172,7 +172,7 @@ class Cluster:
                 partitions[part.partition_index] = PartitionMeta(
                     leader, epoch, tuple(part.replica_nodes), tuple(part.isr_nodes), part.error_code
                 )
-            allowed = topic.topic_authorized_operations
+            allowed = topic.authorized_operations
             topics[topic.name] = TopicMeta(
                 topic.name,
                 topic_id,
