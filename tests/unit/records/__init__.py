@@ -1,0 +1,1 @@
+"""Unit tests of the record package, with one set of strategies."""
