@@ -1,0 +1,76 @@
+"""One cluster a Kafka version for the whole run, one topic a test, and tests that are coroutines."""
+
+import asyncio
+import inspect
+import itertools
+import re
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+
+import pytest
+from tests.contract.lab import EXPIRY_MS, Log
+
+from anabranch.sandbox import Cluster, ClusterSpec
+
+VERSIONS = ("3.9.1", "4.0.0", "4.3.1")
+_numbers = itertools.count(1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a coroutine test in a loop of its own, with its asynchronous fixtures entered."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+
+    async def run() -> None:
+        async with AsyncExitStack() as stack:
+            for value in arguments.values():
+                if isinstance(value, AbstractAsyncContextManager):
+                    await stack.enter_async_context(value)
+            await pyfuncitem.obj(**arguments)
+
+    asyncio.run(run())
+    return True
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A running one-broker cluster whose producer entries expire quickly."""
+    version: str = request.param
+    spec = ClusterSpec(
+        name=f"facts-{version.replace('.', '-')}",
+        version=version,
+        overrides={
+            "producer.id.expiration.ms": str(EXPIRY_MS),
+            "producer.id.expiration.check.interval.ms": "1000",
+        },
+    )
+    with Cluster.start(spec) as running:
+        yield running
+
+
+@pytest.fixture
+def version(cluster: Cluster) -> tuple[int, ...]:
+    """The cluster's Kafka version as numbers."""
+    return tuple(map(int, cluster.spec.version.split(".")))
+
+
+@pytest.fixture
+def log(cluster: Cluster, request: pytest.FixtureRequest) -> Log:
+    """A fresh topic's only partition; a ``topic`` marker sets its configs."""
+    return new_log(cluster, request)
+
+
+@pytest.fixture
+def other(cluster: Cluster, request: pytest.FixtureRequest) -> Log:
+    """A second one, with the same configs."""
+    return new_log(cluster, request)
+
+
+def new_log(cluster: Cluster, request: pytest.FixtureRequest) -> Log:
+    """A fresh topic named after the test; it exists once the log is entered."""
+    marker = request.node.get_closest_marker("topic")
+    configs = dict(marker.args[0]) if marker is not None else {}
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.originalname.lower())[:60]
+    return Log(cluster, f"{name}-{next(_numbers)}", configs)
