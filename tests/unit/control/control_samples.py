@@ -1,0 +1,91 @@
+"""One of everything that is stored; the golden files hold their bytes."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from anabranch.lanes.claims import Claim, ClaimState, Mode
+from anabranch.model.configs import ConfigRules
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
+from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, MirroredTopic, ModePolicy, WantedState
+from anabranch.model.plugins import PluginSpec
+from anabranch.model.reports import Finding, LinkPlan, Severity
+from anabranch.model.start import LaneStart, StartKind, StartPosition
+from anabranch.model.topics import TopicId, TopicPartition
+
+ORDERS = TopicId(UUID("0f8fad5b-d9cb-469f-a165-70867728950e"))
+MIRROR = TopicId(UUID("7c9e6679-7425-40de-944b-e07fc1f90ae7"))
+LANE = LaneKey("old-new", ORDERS, 3, 0)
+
+LINK = LinkRecord(
+    wanted=WantedState(
+        spec=LinkSpec(
+            id="old-new",
+            source=ClusterRef("old", "MkU3OEVBNTcwNTJENDM2Qg"),
+            target=ClusterRef("new", "4L6g3nShT-eMCtK--X86sw"),
+            filter=PluginSpec("regex", {"include": ["orders", "größe\\..*"], "exclude": []}),
+            naming=PluginSpec("prefix", {"separator": "."}),
+            replication_factor=3,
+            start=StartPosition(StartKind.OFFSETS, None, {TopicPartition("orders", 3): 42}),
+            mode=ModePolicy.MAPPED,
+            configs=ConfigRules((".*",), ("segment\\..*",)),
+            rate_limit=50_000_000,
+            lease_seconds=60,
+        ),
+        paused=True,
+        revision=7,
+    ),
+    origins=("MkU3OEVBNTcwNTJENDM2Qg", "zzz"),
+    created_at_ms=1_760_000_000_000,
+)
+TOPIC = MirroredTopic("old-new", "orders", ORDERS, "old.orders", MIRROR, {"retention.ms": "604800000"})
+CLAIM = Claim(
+    lane=str(LANE),
+    producer_id=4001,
+    mode=Mode.MAPPED,
+    owner="worker-1/4711/1760000000000",
+    transactional_id=None,
+    claimed_at_ms=1_760_000_000_123,
+    state=ClaimState.CLAIMED,
+    start=42,
+    floor=0,
+)
+PROGRESS = LaneProgress(
+    lane=LANE,
+    source=TopicPartition("orders", 3),
+    target=TopicPartition("old.orders", 3),
+    state=LaneState.STOPPED,
+    mode=LaneMode.MAPPED,
+    mode_reason="the link's policy",
+    position=1000,
+    log_start=40,
+    stable=1990,
+    high_watermark=2000,
+    target_end=958,
+    records=958,
+    bytes=191_600,
+    records_per_s=120.5,
+    bytes_per_s=24_100.0,
+    lag_bytes=200_000,
+    lag_seconds=8.25,
+    owner="worker-1/4711/1760000000000",
+    updated_at_ms=1_760_000_001_000,
+    stop_reason="a batch is larger than the target accepts",
+    stop_offset=1000,
+)
+PLAN = LinkPlan(
+    link="old-new",
+    owner="driver-1/4700",
+    batch=12,
+    planned_at_ms=1_760_000_000_900,
+    lanes=6,
+    findings=(Finding(Severity.WARNING, "topic bills: 2 partitions on the target, 4 on the source", "add 2"),),
+)
+ASSIGNMENT = LaneAssignment(
+    lane=LANE,
+    source=TopicPartition("orders", 3),
+    target=TopicPartition("old.orders", 3),
+    target_id=MIRROR,
+    start=LaneStart(StartKind.OFFSETS, 42),
+    mode=ModePolicy.AUTO,
+)

@@ -1,0 +1,59 @@
+"""The stored bytes, pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import control_samples as samples
+import pytest
+
+from anabranch.control import assignments, claims, links, progress
+
+pytestmark = pytest.mark.unit
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "control"
+
+Case = tuple[str, bytes, bytes, Callable[[bytes, bytes], Any], Any]
+CASES: list[Case] = [
+    ("link-v1", links.link_key("old-new"), links.encode_link(samples.LINK), links.decode_link, samples.LINK),
+    (
+        "topic-v1",
+        links.topic_key("old-new", samples.MIRROR),
+        links.encode_topic(samples.TOPIC),
+        links.decode_topic,
+        samples.TOPIC,
+    ),
+    ("claim-v1", claims.encode_key(samples.CLAIM.key), claims.encode(samples.CLAIM), claims.decode, samples.CLAIM),
+    (
+        "lane-v1",
+        progress.lane_key(samples.LANE),
+        progress.encode_lane(samples.PROGRESS),
+        progress.decode_lane,
+        samples.PROGRESS,
+    ),
+    ("plan-v1", progress.plan_key("old-new"), progress.encode_plan(samples.PLAN), progress.decode_plan, samples.PLAN),
+    (
+        "assignment-v1",
+        b"",
+        assignments.encode(samples.ASSIGNMENT).encode(),
+        lambda _, value: assignments.decode(value.decode()),
+        samples.ASSIGNMENT,
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "key", "value", "decode", "meant"), CASES, ids=[c[0] for c in CASES])
+def test_bytes_are_those_of_the_golden_file(name: str, key: bytes, value: bytes, decode: Any, meant: Any) -> None:
+    """Keys and values are written byte for byte as they always were."""
+    assert (GOLDEN / f"{name}.key").read_bytes() == key
+    assert (GOLDEN / f"{name}.value").read_bytes() == value
+
+
+@pytest.mark.parametrize(("name", "key", "value", "decode", "meant"), CASES, ids=[c[0] for c in CASES])
+def test_golden_bytes_read_as_the_value_that_was_meant(
+    name: str, key: bytes, value: bytes, decode: Any, meant: Any
+) -> None:
+    """What was stored once is read as the same value for ever."""
+    assert decode((GOLDEN / f"{name}.key").read_bytes(), (GOLDEN / f"{name}.value").read_bytes()) == meant

@@ -1,0 +1,136 @@
+"""What the decoders refuse, and how."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import control_samples as samples
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.control import claims, links, progress, topics
+from anabranch.control.errors import MalformedRecordError, NewerFormatError
+from anabranch.lanes.claims import ClaimKey
+
+pytestmark = pytest.mark.unit
+
+KEY = claims.encode_key(samples.CLAIM.key)
+
+
+def changed(**fields: Any) -> bytes:
+    """The sample claim's value with fields set anew; ``...`` takes one away."""
+    value = {**json.loads(claims.encode(samples.CLAIM)), **fields}
+    return json.dumps({k: v for k, v in value.items() if v is not ...}).encode()
+
+
+def test_a_newer_version_is_refused_with_the_way_out() -> None:
+    """A record of a newer Anabranch is a typed refusal that names both versions and says to upgrade."""
+    with pytest.raises(NewerFormatError) as caught:
+        claims.decode(KEY, changed(v=2, surprise=1))
+    assert (caught.value.version, caught.value.known) == (2, 1)
+    assert "upgrade" in caught.value.hint
+    assert caught.value.exit_code == 3
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (b"\xff", "not JSON"),
+        (b"[]", "not a JSON object"),
+        (changed(v=0), "version 0"),
+        (changed(v=True), "field v: bool where int is wanted"),
+        (changed(state=...), "field state: missing"),
+        (changed(state="gone"), "'gone' is not one of claimed, released"),
+        (changed(start="1"), "field start: str where int is wanted"),
+        (changed(start=True), "field start: bool where int is wanted"),
+        (changed(extra=1), "field extra: unknown field"),
+    ],
+)
+def test_a_malformed_value_is_refused_by_field(value: bytes, told: str) -> None:
+    """A value that breaks its format is refused, with the place and the field named."""
+    with pytest.raises(MalformedRecordError) as caught:
+        claims.decode(KEY, value)
+    assert told in caught.value.message
+    assert str(samples.LANE) in caught.value.place
+
+
+def test_nested_fields_are_named_by_their_path() -> None:
+    """An error deep in a spec names the way to it."""
+    value = json.loads(links.encode_link(samples.LINK))
+    value["spec"]["start"]["kind"] = "somewhere"
+    with pytest.raises(MalformedRecordError, match=r"field spec\.start\.kind"):
+        links.decode_link(b"old-new", json.dumps(value).encode())
+
+
+def test_a_value_that_the_model_refuses_is_malformed() -> None:
+    """A stored spec that no link can have is told as a malformed record, not as the user's error."""
+    value = json.loads(links.encode_link(samples.LINK))
+    value["spec"]["lease_seconds"] = 0
+    with pytest.raises(MalformedRecordError, match="lease_seconds"):
+        links.decode_link(b"old-new", json.dumps(value).encode())
+
+
+def test_a_record_under_another_links_key_is_refused() -> None:
+    """A link's record says whose it is, and the key must agree."""
+    with pytest.raises(MalformedRecordError, match="holds link 'old-new'"):
+        links.decode_link(b"other", links.encode_link(samples.LINK))
+
+
+@pytest.mark.parametrize("offsets", [{"orders": 3}, {"orders": {"x": 3}}, {"orders": {"3": "4"}}])
+def test_ill_typed_start_offsets_are_refused(offsets: object) -> None:
+    """Start offsets are an object of partition numbers and integers, or nothing."""
+    value = json.loads(links.encode_link(samples.LINK))
+    value["spec"]["start"]["offsets"] = offsets
+    with pytest.raises(MalformedRecordError, match=r"spec\.start\.offsets"):
+        links.decode_link(b"old-new", json.dumps(value).encode())
+
+
+@pytest.mark.parametrize("key", [b"", b"lane", b"/1", b"lane/-1", b"lane/\xc2\xb2"])
+def test_a_claims_key_that_is_none_is_refused(key: bytes) -> None:
+    """Only lane/producer-id is a key."""
+    with pytest.raises(MalformedRecordError):
+        claims.decode_key(key)
+
+
+def test_keys_tell_links_from_topics_and_lanes_from_plans() -> None:
+    """Two kinds of record share a topic, and their keys tell which is which."""
+    assert links.parse_key(links.link_key("l")) == ("l", None)
+    assert links.parse_key(links.topic_key("l", samples.MIRROR)) == ("l", samples.MIRROR)
+    assert progress.parse_key(progress.lane_key(samples.LANE)) == samples.LANE
+    assert progress.parse_key(progress.plan_key("l")) == "l"
+    for bad in (b"l", b"l/x/0/0", b"l/x/plan"):
+        with pytest.raises(MalformedRecordError):
+            progress.parse_key(bad)
+    with pytest.raises(MalformedRecordError):
+        links.decode_topic(b"l", links.encode_topic(samples.TOPIC))
+    with pytest.raises(MalformedRecordError):
+        progress.decode_lane(b"l/plan", b"{}")
+    with pytest.raises(MalformedRecordError):
+        progress.decode_plan(progress.lane_key(samples.LANE), b"{}")
+
+
+@given(st.integers(0, 2**63 - 1))
+def test_a_claims_key_reads_as_it_was_written(producer_id: int) -> None:
+    """Lane and producer id come back from the key whatever the id."""
+    key = ClaimKey(str(samples.LANE), producer_id)
+    assert claims.decode_key(claims.encode_key(key)) == key
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_break_a_decoder_otherwise(junk: bytes) -> None:
+    """Whatever stands in a control topic, the answer is a typed error."""
+    with pytest.raises((MalformedRecordError, NewerFormatError)):
+        progress.decode_lane(progress.lane_key(samples.LANE), junk)
+
+
+def test_control_topics_never_lose_a_claim_to_an_unclean_election() -> None:
+    """With three replicas two must have each record; with one, one; leaders are never elected uncleanly."""
+    assert topics.replication_factor(1) == 1
+    assert topics.replication_factor(5) == 3
+    assert topics.configs(3)["min.insync.replicas"] == "2"
+    assert topics.configs(1)["min.insync.replicas"] == "1"
+    assert topics.configs(3)["unclean.leader.election.enable"] == "false"
