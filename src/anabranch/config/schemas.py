@@ -1,0 +1,36 @@
+"""The published JSON Schemas, generated from the models that read the files.
+
+``python -m anabranch.config.schemas DIRECTORY`` writes them; a test holds that the stored ones are fresh.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from anabranch.config.context_file import ContextsShape
+from anabranch.config.link_file import LinkShape
+from anabranch.config.yaml_file import Shape
+
+SCHEMAS: dict[str, tuple[str, type[Shape]]] = {
+    "contexts.schema.json": ("Anabranch contexts file", ContextsShape),
+    "link.schema.json": ("Anabranch link file", LinkShape),
+}
+
+
+def render(name: str) -> str:
+    """The text of a published schema (JSON Schema draft 2020-12)."""
+    title, shape = SCHEMAS[name]
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **shape.model_json_schema(), "title": title}
+    return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def main(directory: Path) -> None:
+    """Write all schemas into a directory."""
+    for name in SCHEMAS:
+        (directory / name).write_text(render(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

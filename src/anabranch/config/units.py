@@ -1,0 +1,19 @@
+"""Bytes a second, as people write them."""
+
+from __future__ import annotations
+
+import re
+
+from anabranch.errors import InvalidFieldError
+
+_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*(k|M|G)?(?:B(?:/s)?)?", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+
+def parse_rate(text: str) -> int:
+    """Bytes a second of ``50MB/s``, ``50M``, ``1.5GB`` or ``800000``: decimal units; raises ``InvalidFieldError``."""
+    match = _RATE.fullmatch(text.strip())
+    if match is None or (rate := round(float(match[1]) * _FACTORS[(match[2] or "").lower()])) < 1:
+        fix = "write bytes a second, such as 800000, 50MB/s or 1.5GB"
+        raise InvalidFieldError("link", "rate_limit", f"{text!r} is not a rate", fix)
+    return rate

@@ -1,0 +1,140 @@
+"""One YAML file: read with named errors, checked against a pydantic model, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from anabranch.errors import ConfigError, InvalidFieldError
+
+M = TypeVar("M", bound="Shape")
+
+#: Fields that would hold a secret itself; each has ``_env`` and ``_file`` forms that hold a reference.
+SECRET_FIELDS = ("password", "key_password", "client_secret", "token")
+
+
+@dataclass(eq=False)
+class UnreadableFileError(ConfigError):
+    """A file that is not there, may not be read or written, or is not YAML."""
+
+    path: str
+    problem: str
+    fix: str = ""
+
+    @property
+    def message(self) -> str:
+        return f"{self.path}: {self.problem}"
+
+    @property
+    def hint(self) -> str:
+        return self.fix
+
+
+@dataclass(eq=False)
+class LiteralSecretError(ConfigError):
+    """A secret stands in a file where only its reference may; the secret is not repeated here."""
+
+    path: str
+    field: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.path}: {self.field}: a secret must not stand in this file"
+
+    @property
+    def hint(self) -> str:
+        name = self.field.rpartition(".")[2]
+        return f"write {name}_env: NAME and export NAME, or {name}_file: PATH; then change the secret, it was exposed"
+
+
+class Shape(BaseModel):
+    """The base of all file models: unknown fields are refused, texts are not numbers."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The mapping that a file holds; raises ``UnreadableFileError``, ``LiteralSecretError``."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise UnreadableFileError(str(path), f"cannot read it: {reason}") from error
+    try:
+        value = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark is not None else ""
+        raise UnreadableFileError(str(path), f"not YAML: {line}{error.problem}") from None
+    except yaml.YAMLError as error:
+        raise UnreadableFileError(str(path), f"not YAML: {error}") from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise UnreadableFileError(str(path), "a mapping of fields is wanted at the top")
+    refuse_secrets(str(path), value, "")
+    return value
+
+
+def refuse_secrets(place: str, value: object, at: str) -> None:
+    """Raise ``LiteralSecretError`` for the first field that would hold a secret itself."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if name in SECRET_FIELDS:
+                raise LiteralSecretError(place, f"{at}{name}")
+            refuse_secrets(place, inner, f"{at}{name}.")
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for index, inner in enumerate(value):
+            refuse_secrets(place, inner, f"{at}{index}.")
+
+
+def check(model: type[M], value: Mapping[str, Any], place: str) -> M:
+    """The value as a model; the first of its faults, without the input, as ``InvalidFieldError``."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "(top)"
+        fix = "known fields are listed in the published JSON Schema" if first["type"] == "extra_forbidden" else ""
+        problem = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
+        raise InvalidFieldError(place, field, problem, fix) from None
+
+
+def write(path: Path, value: Mapping[str, Any]) -> None:
+    """Replace a file at once: a reader sees the old one or the new one; the old one is kept as ``<name>.bak``.
+
+    The new file is on the disk before it takes the name, and only its owner may read it.  Raises
+    ``UnreadableFileError``.
+    """
+    text = yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            _put(path.with_name(path.name + ".bak"), path.read_bytes())
+        _put(path, text.encode("utf-8"))
+    except OSError as error:
+        raise UnreadableFileError(str(path), f"cannot write it: {error.strerror}") from error
+
+
+def _put(path: Path, data: bytes) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
