@@ -5,12 +5,13 @@ Paths in the file are relative to the file.  Secrets are named by ``*_env`` or `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import Field
 
-from anabranch.config.yaml_file import Shape, check
+from anabranch.config.yaml_file import Shape, check, refuse_secrets
 from anabranch.errors import InvalidFieldError
 from anabranch.model.cluster import (
     ClientCredentialsLogin,
@@ -169,3 +170,42 @@ def _reference(shape: TlsShape | SaslShape, name: str, where: str, base: Path) -
 
 def _path(text: str | None, base: Path) -> str | None:
     return str(base.resolve() / Path(text).expanduser()) if text else None
+
+
+def read_context(name: str, fields: Mapping[str, Any], place: str) -> ClusterContext:
+    """The context of one entry that stands elsewhere than in a contexts file; its paths are absolute."""
+    refuse_secrets(place, fields, "")
+    return context_of(name, check(ContextShape, fields, place), place, Path("/"))
+
+
+def context_fields(context: ClusterContext) -> dict[str, Any]:
+    """The entry that ``read_context`` reads as this context; it holds references to secrets and no secret."""
+    security: dict[str, Any] = {"protocol": context.security.protocol.value}
+    tls = context.security.tls
+    if tls is not None:
+        files = {"ca_file": tls.ca_file, "cert_file": tls.cert_file, "key_file": tls.key_file}
+        security["tls"] = {
+            **{name: value for name, value in files.items() if value is not None},
+            **_reference_fields("key_password", tls.key_password),
+        }
+    login = context.security.login
+    if login is not None:
+        security["sasl"] = {"mechanism": login.mechanism.value, **_login_fields(login)}
+    return {"bootstrap": list(context.bootstrap), "security": security}
+
+
+def _login_fields(login: Login) -> dict[str, str]:
+    if isinstance(login, PasswordLogin):
+        return {"username": login.username, **_reference_fields("password", login.password)}
+    if isinstance(login, TokenLogin):
+        return _reference_fields("token", login.token)
+    return {
+        "token_url": login.token_url,
+        "client_id": login.client_id,
+        **_reference_fields("client_secret", login.client_secret),
+        **({"scope": login.scope} if login.scope is not None else {}),
+    }
+
+
+def _reference_fields(name: str, reference: SecretRef | None) -> dict[str, str]:
+    return {} if reference is None else {f"{name}_{reference.kind}": reference.name}

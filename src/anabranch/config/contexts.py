@@ -15,8 +15,25 @@ from typing import Any
 import platformdirs
 
 from anabranch.config import context_file, yaml_file
+from anabranch.config.context_file import context_fields, read_context
 from anabranch.errors import ConfigError
 from anabranch.model.cluster import ClusterContext
+
+__all__ = [
+    "ContextExistsError",
+    "Contexts",
+    "Location",
+    "NoTargetError",
+    "UnknownContextError",
+    "add",
+    "context_fields",
+    "load",
+    "locate",
+    "read_context",
+    "remove",
+    "save",
+    "use",
+]
 
 CONTEXTS_ENV = "ANABRANCH_CONTEXTS"
 TARGET_ENV = "ANABRANCH_TARGET"
