@@ -19,9 +19,9 @@ from anabranch.sandbox.spec import ListenerSecurity
 _TOKEN_SECONDS = 7 * 24 * 3600
 
 
-def secret_variable(cluster: str, user: str) -> str:
-    """The environment variable with a user's password (or token): ``ANABRANCH_OLD_ADMIN_PASSWORD``."""
-    return f"ANABRANCH_{cluster}_{user}_PASSWORD".upper().replace("-", "_")
+def secret_variable(cluster: str, user: str, kind: str) -> str:
+    """The environment variable with a user's ``password`` or ``token``: ``ANABRANCH_OLD_ADMIN_PASSWORD``."""
+    return f"ANABRANCH_{cluster}_{user}_{kind}".upper().replace("-", "_")
 
 
 def unsigned_token(user: str) -> str:
@@ -39,6 +39,7 @@ class Access:
     def __init__(self, layout: ClusterLayout) -> None:
         self._layout = layout
         self._listener = layout.spec.listener
+        self._kind = "token" if self._listener is ListenerSecurity.OAUTHBEARER else "password"
         self._tokens: dict[str, str] = {}
 
     @property
@@ -72,7 +73,7 @@ class Access:
         if not self._listener.sasl:
             return {}
         name = self._layout.spec.name
-        return {secret_variable(name, user): self.secret(user) for user in self._layout.spec.users}
+        return {secret_variable(name, user, self._kind): self.secret(user) for user in self._layout.spec.users}
 
     def client_config(self, user: str) -> dict[str, Any]:
         """The settings of a confluent-kafka client that logs in as ``user``."""
@@ -110,11 +111,10 @@ class Access:
             security["key_file"] = str(self.directory / f"{user}-key.pem")
         if self._listener.sasl:
             security["mechanism"] = self._listener.value
-            kind = "token" if self._listener is ListenerSecurity.OAUTHBEARER else "password"
-            if kind == "password":
+            if self._kind == "password":
                 security["username"] = user
             if secret_files:
-                security[f"{kind}_file"] = str(self.directory / f"{user}.secret")
+                security[f"{self._kind}_file"] = str(self.directory / f"{user}.secret")
             else:
-                security[f"{kind}_env"] = secret_variable(self._layout.spec.name, user)
+                security[f"{self._kind}_env"] = secret_variable(self._layout.spec.name, user, self._kind)
         return {"bootstrap": self._layout.bootstrap, "security": security}

@@ -1,7 +1,8 @@
-"""A certificate authority for one cluster, its brokers' certificate and one certificate a user, all as PEM files.
+"""A certificate authority for one cluster, its brokers' certificate and one certificate a user.
 
 Keys are P-256, made anew for each cluster and kept below its root; a broker's certificate is good for 127.0.0.1 and
-localhost.  The ``cryptography`` package is imported when a cluster with TLS is made and not before.
+localhost.  The brokers' key is kept as PKCS #12, because Kafka 2.8 takes no PEM key without a password.  The
+``cryptography`` package is imported when a cluster with TLS is made and not before.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
 
+STORE_PASSWORD = "anabranch-sandbox"
+
 _LIFE = timedelta(days=30)
 
 
 def write_certificates(directory: Path, users: Iterable[str]) -> None:
-    """Write ``ca.pem``, ``broker-keystore.pem`` and ``USER.pem`` with ``USER-key.pem`` into the directory.
+    """Write ``ca.pem``, ``broker.p12`` and ``USER.pem`` with ``USER-key.pem`` into the directory.
 
     Raises ``MissingProgramError`` when ``cryptography`` is not installed.
     """
@@ -41,8 +44,8 @@ def write_certificates(directory: Path, users: Iterable[str]) -> None:
         x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
     ]
     key = ec.generate_private_key(ec.SECP256R1())
-    chain = _pem(_certificate("broker", key, ca, ca_key, names)) + _pem(ca)
-    _write_secret(directory / "broker-keystore.pem", _key_pem(key) + chain)
+    store = _key_store(key, _certificate("broker", key, ca, ca_key, names), ca)
+    _write_secret(directory / "broker.p12", store)
     for user in users:
         key = ec.generate_private_key(ec.SECP256R1())
         (directory / f"{user}.pem").write_bytes(_pem(_certificate(user, key, ca, ca_key, [])))
@@ -107,6 +110,14 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _key_store(key: ec.EllipticCurvePrivateKey, certificate: x509.Certificate, ca: x509.Certificate) -> bytes:
+    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
+    from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
+
+    encryption = BestAvailableEncryption(STORE_PASSWORD.encode())
+    return serialize_key_and_certificates(b"broker", key, certificate, [ca], encryption)
 
 
 def _write_secret(path: Path, content: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,8 +15,9 @@ from pathlib import Path
 from anabranch.sandbox import leash
 from anabranch.sandbox.errors import SandboxProcessError
 
-_TAIL_BYTES = 4096
-_TAIL_LINES = 12
+_TAIL_BYTES = 64 * 1024
+_TAIL_LINES = 10
+_ERROR = re.compile(r"\b(ERROR|FATAL|Caused by|Error:|Exception in thread)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +50,15 @@ def identify(pid: int) -> ProcessIdentity | None:
 
 
 def log_tail(path: Path) -> str:
-    """The last lines of a log for an error message; empty when there is none."""
+    """What a log says last, for an error message: its newest errors with the line after each, else its last lines."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
             lines = file.read().decode(errors="replace").splitlines()
     except OSError:
         return ""
-    return "\n".join(lines[-_TAIL_LINES:])
+    told = [line for i, line in enumerate(lines) if any(_ERROR.search(near) for near in lines[max(0, i - 1) : i + 1])]
+    return "\n".join((told or lines)[-_TAIL_LINES:])
 
 
 class LeashedProcess:

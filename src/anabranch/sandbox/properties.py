@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from anabranch.sandbox.certs import STORE_PASSWORD
 from anabranch.sandbox.layout import LOOPBACK, ClusterLayout, NodeLayout
 from anabranch.sandbox.spec import ADMIN, ClusterSpec, ListenerSecurity
 
-ZOOKEEPER_SESSION_MS = 4000
+ZOOKEEPER_SESSION_MS = 3000
 
 _TICK_MS = 500
 _MODULES = {
@@ -119,11 +120,13 @@ def _small_and_quick(spec: ClusterSpec) -> dict[str, str]:
 
 
 def _tls(listener: ListenerSecurity, pem: Path) -> dict[str, str]:
-    # As PEM files for the client listener alone: the other two are plain and read no keys.
+    # For the client listener alone: the other two are plain and read no keys.
     prefix = "listener.name.client."
     return {
-        prefix + "ssl.keystore.type": "PEM",
-        prefix + "ssl.keystore.location": str(pem / "broker-keystore.pem"),
+        prefix + "ssl.keystore.type": "PKCS12",
+        prefix + "ssl.keystore.location": str(pem / "broker.p12"),
+        prefix + "ssl.keystore.password": STORE_PASSWORD,
+        prefix + "ssl.key.password": STORE_PASSWORD,
         prefix + "ssl.truststore.type": "PEM",
         prefix + "ssl.truststore.location": str(pem / "ca.pem"),
         prefix + "ssl.client.auth": "required" if listener is ListenerSecurity.MTLS else "none",
