@@ -1,0 +1,1 @@
+"""Offset maps: which source records lie where in the target, exactly, in both directions; no I/O."""

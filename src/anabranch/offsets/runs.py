@@ -1,0 +1,285 @@
+"""Runs: stretches of records that were copied without a gap on either side, and the map that they make.
+
+    source offsets   100 101 102 103  |  hole: 104  |  105 106          run (100, 7, 4), run (105, 12, 2)
+    target offsets     7   8   9  10  |  foreign: 11 |  12  13
+
+A hole is a source offset that no record was copied from (a transaction marker, an aborted or compacted record, one
+that the link filters).  A foreign offset of the target holds something that the lane did not write, or a marker.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from anabranch.offsets.errors import RunOrderError
+
+MAX_OFFSET = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """``length`` records, from offset ``source`` on in the source and from ``target`` on in the target.
+
+    Invariant: both offsets are 0 or more, the length 1 or more, both ends at most 2^63 - 1; else ValueError.
+    """
+
+    source: int
+    target: int
+    length: int
+
+    def __post_init__(self) -> None:
+        if self.source < 0 or self.target < 0 or self.length < 1:
+            raise ValueError(f"no run begins at ({self.source}, {self.target}) with length {self.length}")
+        if max(self.source, self.target) + self.length > MAX_OFFSET:
+            raise ValueError(f"the run ({self.source}, {self.target}, {self.length}) ends past 2^63 - 1")
+
+    @property
+    def source_end(self) -> int:
+        """The source offset after the last record."""
+        return self.source + self.length
+
+    @property
+    def target_end(self) -> int:
+        """The target offset after the last record."""
+        return self.target + self.length
+
+    def continues(self, before: Run) -> bool:
+        """Whether this run begins where ``before`` ends, on both sides, so that the two are one."""
+        return self.source == before.source_end and self.target == before.target_end
+
+
+class RunMap:
+    """The runs of one lane, in order: a value; every change returns a new map.
+
+    ``source_start``, ``target_start``  where the lane began: nothing before them is known
+    ``source_end``   every source record below is either in a run or was not copied for good
+    ``target_end``   every target record below is either in a run or not the lane's; the next copy lands here or later
+
+    Invariants (``is_sound``): runs rise strictly on both sides without overlap, no run continues the one before it,
+    all lie between the starts and the ends.
+
+    A hundred thousand runs take 2.4 MB.  Maps that come from one another share their arrays, which only grow:
+    ``append`` is O(1) (a copy is made when two maps grow from the same one).  Not for two threads to append to at
+    once.
+    """
+
+    __slots__ = (
+        "_closed",
+        "_last",
+        "_lengths",
+        "_sources",
+        "_targets",
+        "source_end",
+        "source_start",
+        "target_end",
+        "target_start",
+    )
+
+    source_start: int
+    target_start: int
+    source_end: int
+    target_end: int
+
+    def __init__(self, source_start: int = 0, target_start: int = 0) -> None:
+        """An empty map of a lane that begins at these offsets (0 or more, else ValueError)."""
+        if not (0 <= source_start <= MAX_OFFSET and 0 <= target_start <= MAX_OFFSET):
+            raise ValueError(f"no lane begins at ({source_start}, {target_start})")
+        self.source_start = self.source_end = source_start
+        self.target_start = self.target_end = target_start
+        self._sources = array("q")
+        self._targets = array("q")
+        self._lengths = array("q")
+        self._closed = 0
+        """How many entries of the shared arrays are this map's; the last run is beside them, as it still grows."""
+        self._last: Run | None = None
+
+    @classmethod
+    def of(cls, runs: Iterable[Run], source_start: int | None = None, target_start: int | None = None) -> RunMap:
+        """Return a map of these runs, which begins with the first of them unless told otherwise."""
+        result: RunMap | None = None
+        for run in runs:
+            if result is None:
+                result = cls(
+                    run.source if source_start is None else source_start,
+                    run.target if target_start is None else target_start,
+                )
+            result = result.append(run)
+        return cls(source_start or 0, target_start or 0) if result is None else result
+
+    def append(self, run: Run) -> RunMap:
+        """Return the map with one more run, joined with the last where it continues that one.
+
+        Raises RunOrderError unless the run begins at or after ``source_end`` and ``target_end``.
+        """
+        if run.source < self.source_end:
+            raise RunOrderError("source", run.source, self.source_end)
+        if run.target < self.target_end:
+            raise RunOrderError("target", run.target, self.target_end)
+        last = self._last
+        if last is None:
+            return self._with(self._closed, run)
+        if run.continues(last):
+            return self._with(self._closed, Run(last.source, last.target, last.length + run.length))
+        result = self._with(self._closed + 1, run)
+        if len(self._sources) != self._closed:
+            result._sources = self._sources[: self._closed]
+            result._targets = self._targets[: self._closed]
+            result._lengths = self._lengths[: self._closed]
+        result._sources.append(last.source)
+        result._targets.append(last.target)
+        result._lengths.append(last.length)
+        return result
+
+    def extend(self, runs: Iterable[Run]) -> RunMap:
+        """Return the map with these runs appended; raises RunOrderError."""
+        result = self
+        for run in runs:
+            result = result.append(run)
+        return result
+
+    def advance(self, source_end: int, target_end: int) -> RunMap:
+        """Return the map with later ends and no new run: holes were passed, or foreign records seen.
+
+        Raises RunOrderError for an end before the present one.
+        """
+        if source_end < self.source_end:
+            raise RunOrderError("source", source_end, self.source_end)
+        if target_end < self.target_end:
+            raise RunOrderError("target", target_end, self.target_end)
+        if max(source_end, target_end) > MAX_OFFSET:
+            raise ValueError(f"the map would end past 2^63 - 1, at ({source_end}, {target_end})")
+        result = self._with(self._closed, self._last)
+        result.source_end, result.target_end = source_end, target_end
+        return result
+
+    def truncate(self, target: int) -> RunMap:
+        """Return the map of what is left after the target's log lost everything from ``target`` on.
+
+        ``source_end`` falls to the first source record whose copy was lost, and stays if none was.
+        """
+        if target >= self.target_end:
+            return self
+        kept = bisect_right(self._targets, target - 1, 0, self._closed)
+        if self._last is not None and self._last.target < target:
+            kept = self._closed + 1
+        cut = self[kept - 1] if kept else None
+        lost = None
+        if cut is not None and cut.target_end > target:
+            lost = cut.source + target - cut.target
+            cut = Run(cut.source, cut.target, target - cut.target)
+        elif kept < len(self):
+            lost = self[kept].source
+        result = self._with(max(kept - 1, 0), cut)
+        result.target_start = min(self.target_start, target)
+        result.target_end = target
+        result.source_end = self.source_end if lost is None else lost
+        return result
+
+    @property
+    def last(self) -> Run | None:
+        """The newest run, None in an empty map."""
+        return self._last
+
+    @property
+    def records(self) -> int:
+        """How many records the runs hold."""
+        return sum(self._lengths[: self._closed]) + (self._last.length if self._last else 0)
+
+    def find_source(self, offset: int) -> int:
+        """Return the index of the last run that begins at or before a source offset; -1 for none."""
+        if self._last is not None and offset >= self._last.source:
+            return self._closed
+        return bisect_right(self._sources, offset, 0, self._closed) - 1
+
+    def find_target(self, offset: int) -> int:
+        """Return the index of the last run that begins at or before a target offset; -1 for none."""
+        if self._last is not None and offset >= self._last.target:
+            return self._closed
+        return bisect_right(self._targets, offset, 0, self._closed) - 1
+
+    def columns(self) -> tuple[array[int], array[int], array[int]]:
+        """Return copies of the runs as three int64 arrays: sources, targets, lengths."""
+        closed = self._closed
+        result = (self._sources[:closed], self._targets[:closed], self._lengths[:closed])
+        if self._last is not None:
+            for column, number in zip(result, (self._last.source, self._last.target, self._last.length), strict=True):
+                column.append(number)
+        return result
+
+    def is_sound(self) -> bool:
+        """Whether the invariants hold; they do for every map that the methods here make."""
+        runs = list(self)
+        first, last = (runs[0], runs[-1]) if runs else (None, None)
+        return (
+            all(
+                after.source >= before.source_end and after.target >= before.target_end and not after.continues(before)
+                for before, after in pairwise(runs)
+            )
+            and (first is None or (first.source >= self.source_start and first.target >= self.target_start))
+            and (last is None or (last.source_end <= self.source_end and last.target_end <= self.target_end))
+            and 0 <= self.source_start <= self.source_end <= MAX_OFFSET
+            and 0 <= self.target_start <= self.target_end <= MAX_OFFSET
+        )
+
+    def __len__(self) -> int:
+        return self._closed + (self._last is not None)
+
+    def __bool__(self) -> bool:
+        return self._last is not None
+
+    def __getitem__(self, index: int) -> Run:
+        if index < 0:
+            index += len(self)
+        if 0 <= index < self._closed:
+            return Run(self._sources[index], self._targets[index], self._lengths[index])
+        if index == self._closed and self._last is not None:
+            return self._last
+        raise IndexError(index)
+
+    def __iter__(self) -> Iterator[Run]:
+        for index in range(self._closed):
+            yield Run(self._sources[index], self._targets[index], self._lengths[index])
+        if self._last is not None:
+            yield self._last
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RunMap):
+            return NotImplemented
+        return self._bounds() == other._bounds() and self.columns() == other.columns()
+
+    def __hash__(self) -> int:
+        return hash((self._bounds(), len(self), self._last))
+
+    def __repr__(self) -> str:
+        return (
+            f"<RunMap of {len(self)} runs, source {self.source_start} to {self.source_end}, "
+            f"target {self.target_start} to {self.target_end}>"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (self._bounds(), self.columns())
+
+    def _bounds(self) -> tuple[int, int, int, int]:
+        return self.source_start, self.target_start, self.source_end, self.target_end
+
+    def _with(self, closed: int, last: Run | None) -> RunMap:
+        """Return a map on the same arrays that sees ``closed`` of their entries and ``last``."""
+        result = RunMap.__new__(RunMap)
+        result.source_start, result.target_start = self.source_start, self.target_start
+        result.source_end = self.source_end if last is None else max(last.source_end, self.source_end)
+        result.target_end = self.target_end if last is None else max(last.target_end, self.target_end)
+        result._sources, result._targets, result._lengths = self._sources, self._targets, self._lengths
+        result._closed = closed
+        result._last = last
+        return result
+
+
+def _restore(bounds: tuple[int, int, int, int], columns: tuple[array[int], array[int], array[int]]) -> RunMap:
+    """Rebuild a pickled map."""
+    source_start, target_start, source_end, target_end = bounds
+    runs = (Run(*numbers) for numbers in zip(*columns, strict=True))
+    return RunMap(source_start, target_start).extend(runs).advance(source_end, target_end)
