@@ -1,0 +1,111 @@
+"""A run map as bytes, for journals and files; the layout is in docs/reference/runs.md.
+
+Two bytes (magic, version), then unsigned varints, low bits first: the starts; the number of runs; for each run the
+gaps to the end of the one before (on both sides) and its length - 1; the gaps to the ends; last, a CRC-32 of all
+before it.  One map has one encoding.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+from anabranch.offsets.errors import CorruptRunsError, RunOrderError, UnknownRunsVersionError
+from anabranch.offsets.runs import Run, RunMap
+
+MAGIC = 0xAB
+VERSION = 1
+_CRC_SIZE = 4
+_LEAST_RUN = 3
+_MOST_BITS = 63
+
+
+def encode(runs: RunMap) -> bytes:
+    """Return the map as bytes: about five for a short run behind a small hole."""
+    out = bytearray((MAGIC, VERSION))
+    _write(out, runs.source_start)
+    _write(out, runs.target_start)
+    _write(out, len(runs))
+    source, target = runs.source_start, runs.target_start
+    for run in runs:
+        _write(out, run.source - source)
+        _write(out, run.target - target)
+        _write(out, run.length - 1)
+        source, target = run.source_end, run.target_end
+    _write(out, runs.source_end - source)
+    _write(out, runs.target_end - target)
+    out += zlib.crc32(out).to_bytes(_CRC_SIZE, "big")
+    return bytes(out)
+
+
+def decode(data: bytes) -> RunMap:
+    """Return the map that ``encode`` was given.
+
+    Raises UnknownRunsVersionError for another version, and CorruptRunsError for anything that ``encode`` does not
+    write: a false CRC, numbers out of range, bytes left over, runs that should have been joined.
+    """
+    if len(data) < 2 + _CRC_SIZE or data[0] != MAGIC:
+        raise CorruptRunsError("they do not begin as stored runs do")
+    if data[1] != VERSION:
+        raise UnknownRunsVersionError(data[1], VERSION)
+    body = data[:-_CRC_SIZE]
+    found, stored = zlib.crc32(body), int.from_bytes(data[-_CRC_SIZE:], "big")
+    if found != stored:
+        raise CorruptRunsError(f"their CRC-32 is {found:#010x}, and {stored:#010x} was stored")
+    try:
+        return _map(body)
+    except IndexError as error:
+        raise CorruptRunsError("they are cut off") from error
+    except (ValueError, RunOrderError) as error:
+        raise CorruptRunsError(str(error)) from error
+
+
+def _map(body: bytes) -> RunMap:
+    source, at = _read(body, 2)
+    target, at = _read(body, at)
+    result = RunMap(source, target)
+    count, at = _read(body, at)
+    if count > (len(body) - at) // _LEAST_RUN:
+        raise ValueError(f"{count} runs do not fit {len(body) - at} bytes")
+    for _ in range(count):
+        source_gap, at = _read(body, at)
+        target_gap, at = _read(body, at)
+        length, at = _read(body, at)
+        if result and source_gap == target_gap == 0:
+            raise ValueError("two runs that are one")
+        result = result.append(Run(result.source_end + source_gap, result.target_end + target_gap, length + 1))
+    source_gap, at = _read(body, at)
+    target_gap, at = _read(body, at)
+    if at != len(body):
+        raise ValueError(f"{len(body) - at} bytes are left over")
+    return result.advance(result.source_end + source_gap, result.target_end + target_gap)
+
+
+def _write(out: bytearray, number: int) -> None:
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+
+
+def _read(body: bytes, at: int) -> tuple[int, int]:
+    """Return (number, next position); ValueError for one that is too large or longer than it need be."""
+    byte = body[at]
+    at += 1
+    if byte < 0x80:
+        return byte, at
+    number = byte & 0x7F
+    shift = 7
+    while True:
+        byte = body[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift >= _MOST_BITS:
+            break
+    if byte >= 0x80 or number >> _MOST_BITS:
+        raise ValueError("a number of more than 63 bits")
+    if byte == 0:
+        raise ValueError("a number with needless zero bits")
+    return number, at

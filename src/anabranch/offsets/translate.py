@@ -1,0 +1,167 @@
+"""Questions to a map: where does a reader go on, and where is a record, on the other side.
+
+**Positions** (``to_target``, ``to_source``).  An offset is the next record to read: a reader at ``o`` has read
+everything below ``o`` and nothing else.  The answer is the position on the other side from which it sees exactly the
+copied records that it has not read:
+
+    to_target(o) = the target offset of the first copied record whose source offset is >= o
+    to_source(o) = the source offset of the first copied record whose target offset is >= o
+
+and where no such record was copied yet, but all below ``o`` is accounted for: the end of the map on the other side,
+at or after which the next copy will lie.  So a position in a hole is as exact as any other; the answer then
+carries the reason why the offset itself has no counterpart.  Outside of what the map accounts for there is no
+position: ``Before`` its start, or ``After`` its end.
+
+**Records** (``record_to_target``, ``record_to_source``).  The very record at an offset: its counterpart, or
+``Unmapped`` with the nearest copied records around it.
+
+Laws, for a map ``m`` (property-tested against a dictionary of single records):
+a copied record's position and the record itself get the same answer; both directions undo each other on copied
+records; both are monotonic; ``to_source(to_target(o)) >= o`` with only holes between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from anabranch.offsets.runs import RunMap
+
+
+class Reason(Enum):
+    """Why an offset has no record of its own on the other side; the value is for people."""
+
+    HOLE = (
+        "no record was copied from this source offset: "
+        "it is a transaction marker, an aborted or compacted record, or filtered by the link"
+    )
+    FOREIGN = "the lane did not write this target offset: it is a marker, or another writer's record"
+    END = "everything before was copied, and the record here was not yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A record that exists on both sides."""
+
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """The offset on the other side; ``reason`` is set where the asked offset itself has no counterpart."""
+
+    offset: int
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The offset is older than anything that the lane copied.
+
+    ``start`` is the first offset of the asked side that the map accounts for, ``translated`` its position on the
+    other side.
+    """
+
+    start: int
+    translated: int
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """The offset was not reached yet.
+
+    ``end`` is the last offset of the asked side that has a position, ``translated`` that position on the other.
+    """
+
+    end: int
+    translated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unmapped:
+    """There is no such record on the other side, for ``reason``; the nearest that are, where there are any."""
+
+    reason: Reason
+    below: Copied | None
+    above: Copied | None
+
+
+Position = Exact | Before | After
+Answer = Exact | Before | After | Unmapped
+
+
+def to_target(runs: RunMap, offset: int) -> Position:
+    """Return where in the target a reader goes on that would read source offset ``offset`` next."""
+    if offset < runs.source_start:
+        return Before(runs.source_start, _next_target(runs, 0))
+    if offset > runs.source_end:
+        return After(runs.source_end, runs.target_end)
+    index = runs.find_source(offset)
+    if index >= 0:
+        run = runs[index]
+        if offset < run.source_end:
+            return Exact(offset - run.source + run.target)
+    if offset == runs.source_end:
+        return Exact(runs.target_end, Reason.END)
+    return Exact(_next_target(runs, index + 1), Reason.HOLE)
+
+
+def to_source(runs: RunMap, offset: int) -> Position:
+    """Return where in the source a reader goes on that would read target offset ``offset`` next.
+
+    In a foreign stretch that is the next copied record: source records in the hole before it, if the link
+    filters them, are not shown to a reader who never saw their like.
+    """
+    if offset < runs.target_start:
+        return Before(runs.target_start, _next_source(runs, 0))
+    if offset > runs.target_end:
+        return After(runs.target_end, runs.source_end)
+    index = runs.find_target(offset)
+    if index >= 0:
+        run = runs[index]
+        if offset < run.target_end:
+            return Exact(offset - run.target + run.source)
+    if offset == runs.target_end:
+        return Exact(runs.source_end, Reason.END)
+    return Exact(_next_source(runs, index + 1), Reason.FOREIGN)
+
+
+def record_to_target(runs: RunMap, offset: int) -> Answer:
+    """Return where in the target the record at source offset ``offset`` is."""
+    position = to_target(runs, offset)
+    if not isinstance(position, Exact) or position.reason is None:
+        return position
+    if position.reason is Reason.END:
+        return After(runs.source_end, runs.target_end)
+    return _unmapped(runs, runs.find_source(offset), position.reason)
+
+
+def record_to_source(runs: RunMap, offset: int) -> Answer:
+    """Return where in the source the record at target offset ``offset`` came from."""
+    position = to_source(runs, offset)
+    if not isinstance(position, Exact) or position.reason is None:
+        return position
+    if position.reason is Reason.END:
+        return After(runs.target_end, runs.source_end)
+    return _unmapped(runs, runs.find_target(offset), position.reason)
+
+
+def _next_target(runs: RunMap, index: int) -> int:
+    return runs[index].target if index < len(runs) else runs.target_end
+
+
+def _next_source(runs: RunMap, index: int) -> int:
+    return runs[index].source if index < len(runs) else runs.source_end
+
+
+def _unmapped(runs: RunMap, index: int, reason: Reason) -> Unmapped:
+    """Return the refusal for an offset between run ``index`` and the one after it."""
+    below = above = None
+    if index >= 0:
+        run = runs[index]
+        below = Copied(run.source_end - 1, run.target_end - 1)
+    if index + 1 < len(runs):
+        run = runs[index + 1]
+        above = Copied(run.source, run.target)
+    return Unmapped(reason, below, above)
