@@ -169,10 +169,13 @@ class ClaimLog:
         """The first identity claim, whose producer id all owners of an identity lane share, or None."""
         return next((p.claim for p in self.claims(lane) if p.claim.mode is Mode.IDENTITY), None)
 
-    def start(self, lane: str, default: int) -> int:
-        """The source offset at which the lane starts: the lowest ever claimed, or ``default`` if lower."""
-        return min((p.claim.start for p in self._lanes.get(lane, {}).values()), default=default)
+    def start(self, lane: str, mine: int) -> int:
+        """The source offset at which the lane starts: the lowest ever claimed, ``mine`` included."""
+        return min([mine, *(p.claim.start for p in self._lanes.get(lane, {}).values())])
 
-    def floor(self, lane: str, default: int) -> int:
-        """The target offset below which the lane never wrote: the lowest ever claimed, or ``default``."""
-        return min((p.claim.floor for p in self._lanes.get(lane, {}).values()), default=default)
+    def floor(self, lane: str, end: int) -> int:
+        """The target offset below which the lane never wrote: the lowest ever claimed, the log's ``end`` included.
+
+        A truncation may leave the log shorter than it was at the first claim; what is written then lies lower.
+        """
+        return min([end, *(p.claim.floor for p in self._lanes.get(lane, {}).values())])

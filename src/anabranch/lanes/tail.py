@@ -81,15 +81,15 @@ def _check_seam(bid: Bid, mine: frozenset[int], last: TailBatch, first: int) -> 
 def _without_batches(bid: Bid, log: ClaimLog, end: LogEnd, near: int) -> Steps[Tail]:
     """The position where the target log holds no batch of the lane.
 
-    Exact where nothing of the lane can have been deleted since: never filed, and the log still begins at or
-    below the lane's floor; or filed, and the log still begins at or below the end of the last filed run, which
-    no truncation cut.
+    Exact where nothing of the lane can have been deleted: the log still begins at or below the lane's floor, so
+    that it never had a batch or lost all of them to a truncation.  Exact too where the log still begins at or
+    below the end of the last filed run, which no truncation cut.
     """
     filed = bid.filed
+    floor = log.floor(bid.lane, end.end)
+    if end.start <= floor:
+        return Tail(log.start(bid.lane, bid.start), floor, None)
     if filed is None:
-        floor = log.floor(bid.lane, end.end)
-        if end.start <= floor:
-            return Tail(near, min(floor, end.end), None)
         raise _lost(bid, near, f"between {near} and {near + end.start - floor}: the target deleted what was copied")
     gone = end.start - filed.target_end
     if gone > 0:

@@ -1,0 +1,299 @@
+"""The protocol as it is, and the broken variants that the checker must find.
+
+A mutation replaces one decision of the protocol from outside; the code under ``src`` has no switches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from anabranch.lanes import (
+    Bid,
+    Claim,
+    ClaimLog,
+    ClaimState,
+    Kill,
+    Mode,
+    Pipeline,
+    ProducerEntry,
+    ReadClaims,
+    ReadEnd,
+    Tenure,
+    release,
+    takeover,
+)
+from anabranch.lanes.mapped import claim_lane
+from anabranch.lanes.tail import read_tail
+from anabranch.records.sequence import sequence_of
+
+from .partition import KILL_EPOCH
+
+if TYPE_CHECKING:
+    from .owner import Owner
+
+Steps = Generator[Any, Any, Any]
+Batch = tuple[int, int, int, int]
+
+
+class Mutation:
+    """The protocol as implemented: every method does what the real worker does."""
+
+    ignores_breaks = False
+    checks_epoch = True
+    journal_repeats = False
+    expiration_ms: int | None = None
+    pipeline: type[Pipeline] = Pipeline
+    claims: type[ClaimLog] = ClaimLog
+
+    def takeover(self, owner: Owner, bid: Bid) -> Steps:
+        return takeover(bid)
+
+    def release(self, tenure: Tenure, pipeline: Pipeline) -> Steps:
+        return release(tenure, pipeline)
+
+    def read_claims(self, owner: Owner) -> ClaimLog:
+        return self.claims(owner.world.claim_records())
+
+    def described(self, owner: Owner, entry: ProducerEntry | None) -> ProducerEntry | None:
+        return entry
+
+    def kill_epoch(self, kill: Kill) -> int:
+        return KILL_EPOCH
+
+    def stamp(self, owner: Owner, batch: Batch) -> tuple[int, int]:
+        """The producer epoch and base sequence a batch is sent under."""
+        return 0, batch[0]
+
+    def resends(self, owner: Owner, *, leader_changed: bool) -> bool:
+        return False
+
+    def after_doubt(self, owner: Owner) -> None:
+        """A tenure has just ended with batches in doubt."""
+
+
+class AlwaysWide(Pipeline):
+    """Five in flight from the first batch on, whatever the guard."""
+
+    __slots__ = ()
+
+    def room(self) -> int:
+        return 0 if self._error is not None else 5 - len(self._flight)
+
+
+class Wide(Mutation):
+    """P1 left out: batches are sent behind others while the broker may not remember the producer id."""
+
+    pipeline = AlwaysWide
+
+
+# --- identity lanes
+class GuardedResend(Mutation):
+    """M1: sends again what was not answered, under a strong guard."""
+
+    def resends(self, owner: Owner, *, leader_changed: bool) -> bool:
+        return not leader_changed
+
+
+class Unguarded(Mutation):
+    """M4, M5: believes the guard strong whatever the records' age."""
+
+    expiration_ms = 1 << 60
+
+    def described(self, owner: Owner, entry: ProducerEntry | None) -> ProducerEntry | None:
+        partition = owner.world.partition
+        return ProducerEntry(0, sequence_of(partition.end - 1)) if partition.log else None
+
+
+class UnguardedResend(Unguarded):
+    """M2: the same, and sends again what was not answered."""
+
+    def resends(self, owner: Owner, *, leader_changed: bool) -> bool:
+        return True
+
+
+class ConvertsWithoutKill(Mutation):
+    """C1: an identity lane becomes mapped without shutting the shared producer id out."""
+
+    class claims(ClaimLog):  # noqa: N801
+        __slots__ = ()
+
+        def predecessors(self, lane: str, mine: int, expiration_ms: int, now_ms: int) -> tuple[Claim, ...]:
+            found = super().predecessors(lane, mine, expiration_ms, now_ms)
+            return tuple(claim for claim in found if claim.mode is Mode.MAPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class RaisedTenure(Tenure):
+    """A tenure under a raised epoch, whose sequences start at 0."""
+
+    epoch: int = 0
+
+
+class RaisedEpoch(Mutation):
+    """M7: a fixed producer id, its epoch raised by each owner, the older epoch shut out by the first write."""
+
+    marker = False
+    producer_id = 7
+
+    def __init__(self) -> None:
+        self.epochs = 0
+
+    def takeover(self, owner: Owner, bid: Bid) -> Steps:
+        epoch = self.epochs = self.epochs + 1
+        if self.marker and (yield Kill(self.producer_id, str(epoch))):
+            return (yield from self.takeover(owner, bid))
+        end = (yield ReadEnd()).end
+        position = owner.world.partition.next_source
+        claim = Claim(
+            bid.lane, self.producer_id, Mode.MAPPED, bid.owner, None, bid.now_ms, ClaimState.CLAIMED, bid.start, 0
+        )
+        return RaisedTenure(
+            lane=bid.lane,
+            mode=Mode.MAPPED,
+            claim=claim,
+            claim_offset=epoch,
+            leader_epoch=bid.leader_epoch,
+            expiration_ms=bid.expiration_ms,
+            position=position,
+            sequence=0,
+            tail_end=end,
+            target_end=end,
+            last_timestamp=None,
+            settled=frozenset(),
+            why="",
+            epoch=epoch,
+        )
+
+    def kill_epoch(self, kill: Kill) -> int:
+        return int(kill.transactional_id or 0)
+
+    def stamp(self, owner: Owner, batch: Batch) -> tuple[int, int]:
+        assert isinstance(owner.tenure, RaisedTenure)
+        return owner.tenure.epoch, batch[0]
+
+
+class RaisedEpochWithMarker(RaisedEpoch):
+    """M8 (strong), M9 (old records): the same, fenced by a marker of the new epoch before the read."""
+
+    marker = True
+
+
+# --- mapped lanes
+class IgnoresBreaks(Mutation):
+    """K3b: a connection that broke during the takeover is opened again and the takeover goes on."""
+
+    ignores_breaks = True
+
+
+class NoClaims(Mutation):
+    """K4: kills the producer ids seen in the log instead of the claims."""
+
+    def read_claims(self, owner: Owner) -> ClaimLog:
+        seen = {batch.producer_id for batch in owner.world.partition.log if batch.first >= 0}
+        mine = owner.claimed.producer_id if owner.claimed is not None else -1
+        return ClaimLog(r for r in owner.world.claim_records() if r[1].producer_id in seen or r[1].producer_id == mine)
+
+
+class KillsOnlyLatest(Mutation):
+    """K5: kills only the latest earlier claim."""
+
+    class claims(ClaimLog):  # noqa: N801
+        __slots__ = ()
+
+        def predecessors(self, lane: str, mine: int, expiration_ms: int, now_ms: int) -> tuple[Claim, ...]:
+            return super().predecessors(lane, mine, expiration_ms, now_ms)[-1:]
+
+
+class TailBeforeKill(Mutation):
+    """K6: reads the tail before the kills."""
+
+    def takeover(self, owner: Owner, bid: Bid) -> Steps:
+        end = yield ReadEnd()
+        log = yield ReadClaims(bid.lane)
+        own = yield from claim_lane(bid, Mode.MAPPED, end, log)
+        end = yield ReadEnd()
+        tail = yield from read_tail(bid, own.log, end, end.high_watermark, frozenset())
+        for claim in own.log.predecessors(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms):
+            yield Kill(claim.producer_id, None)
+        end = yield ReadEnd()
+        return Tenure(
+            lane=bid.lane,
+            mode=Mode.MAPPED,
+            claim=own.claim,
+            claim_offset=own.offset,
+            leader_epoch=bid.leader_epoch,
+            expiration_ms=bid.expiration_ms,
+            position=tail.position,
+            sequence=sequence_of(tail.position),
+            tail_end=tail.target_end,
+            target_end=end.end,
+            last_timestamp=tail.last_timestamp,
+            settled=frozenset(),
+            why="",
+        )
+
+
+class ResendsSameLeader(Mutation):
+    """K7 (old records), K7b (strong): sends again inside a tenure, while the leader is the same."""
+
+    def resends(self, owner: Owner, *, leader_changed: bool) -> bool:
+        return not leader_changed
+
+
+class ResendsAnyLeader(Mutation):
+    """K8: sends again inside a tenure, after a leader change too."""
+
+    def resends(self, owner: Owner, *, leader_changed: bool) -> bool:
+        return True
+
+
+class NoEpochCheck(Mutation):
+    """K9: an idle tenure sends on without asking whether the leader epoch is still its own."""
+
+    checks_epoch = False
+
+
+# --- a producer id claimed again by the process that released it
+class _Unchecked(ClaimLog):
+    __slots__ = ()
+
+    def untouched_since(self, lane: str, offset: int, mine: int) -> bool:
+        return True
+
+
+class _UncheckedAndTrusting(_Unchecked):
+    __slots__ = ()
+
+    def predecessors(self, lane: str, mine: int, expiration_ms: int, now_ms: int) -> tuple[Claim, ...]:
+        return ()
+
+
+class ReclaimsUnchecked(Mutation):
+    """R1k: claims again without looking whether somebody claimed in between, but kills and reads the tail."""
+
+    claims = _Unchecked
+
+
+class ReclaimsBlindly(Mutation):
+    """R1: claims again without looking whether somebody claimed in between, and kills nobody."""
+
+    def read_claims(self, owner: Owner) -> ClaimLog:
+        again = owner.claimed is not None and owner.claimed.producer_id == owner.reclaims
+        return (_UncheckedAndTrusting if again else _Unchecked)(owner.world.claim_records())
+
+
+class JournalRepeats(Mutation):
+    """R2: the journal's client sends an append again by itself, so that a release may land after a reclaim."""
+
+    journal_repeats = True
+
+
+class ReleasesInDoubt(Mutation):
+    """R3: releases its producer id although batches were in doubt."""
+
+    def after_doubt(self, owner: Owner) -> None:
+        assert owner.tenure is not None
+        if owner.tenure.mode is Mode.MAPPED:
+            owner.world.append_claim(replace(owner.tenure.claim, state=ClaimState.RELEASED))

@@ -1,0 +1,329 @@
+"""A worker that owns a lane, or believes so: it drives the real takeover, pipeline and release.
+
+One call of ``step`` is one thing a worker does between two moments at which it may be stopped, killed or
+overtaken.  Reads of the target happen at once; kills and batches are requests on a connection and take as
+long as the explorer likes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from anabranch.lanes import (
+    AllocateProducerId,
+    Allocated,
+    AppendClaim,
+    Bid,
+    Claim,
+    DescribeProducer,
+    Ending,
+    EndOfEpoch,
+    Held,
+    Kill,
+    LaneStopped,
+    LogEnd,
+    Mode,
+    Pause,
+    Pipeline,
+    ProducerEntry,
+    ReadClaims,
+    ReadEnd,
+    ReadTail,
+    Strong,
+    TailBatch,
+    Tenure,
+    TenureEnded,
+    guard,
+    release,
+)
+from anabranch.offsets.runs import Run
+
+from .mutations import Mutation
+from .partition import Violation
+from .world import EXPIRATION_MS, LANE, Connection, Generation, Request, World
+
+
+@dataclass(slots=True)
+class Owner:
+    """One process; ``luck`` decides the outcome of its journal appends."""
+
+    name: str
+    world: World
+    mutation: Mutation
+    luck: random.Random
+    doubt: float = 0.0
+    connection: Connection | None = None
+    work: Generator[Any, Any, Any] | None = None
+    answer: Any = None
+    waiting: bool = False
+    tenure: Tenure | None = None
+    pipeline: Pipeline | None = None
+    generation: Generation | None = None
+    unfiled: list[tuple[Generation, Run]] = field(default_factory=list)
+    flight: deque[tuple[int, int, int, int]] = field(default_factory=deque)
+    held: Held | None = None
+    claimed: Claim | None = None
+    reclaims: int | None = None
+    reason: str = ""
+    ending: bool = False
+    releasing: bool = False
+    stopped: LaneStopped | None = None
+    tenures: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether it has copied and heard of everything."""
+        return self.pipeline is not None and self.pipeline.clean and self.pipeline.position == self.world.source_end
+
+    def step(self) -> None:
+        """Do one thing; errors of the protocol end the tenure or stop the lane as they would in a worker."""
+        if self.stopped is not None:
+            return
+        try:
+            if self.work is not None:
+                self._advance()
+            elif self.pipeline is None:
+                self._begin()
+            else:
+                self._copy()
+        except TenureEnded:
+            self._over()
+        except LaneStopped as stop:
+            self.stopped = stop
+            self._over()
+
+    # --- taking over and giving back
+    def _begin(self) -> None:
+        self.connection = self.world.connect()
+        held, self.held = self.held, None
+        self.reclaims = None if held is None else held.producer_id
+        self.tenures += 1
+        bid = Bid(
+            lane=LANE,
+            owner=self.name,
+            mode=Mode.MAPPED if self.reason or not self.world.identity else Mode.IDENTITY,
+            start=self.world.source_start,
+            leader_epoch=self.connection.leader_epoch,
+            expiration_ms=self.mutation.expiration_ms or EXPIRATION_MS,
+            now_ms=self.world.partition.now_ms,
+            filed=self.world.filed(),
+            held=held,
+        )
+        self.work = self.mutation.takeover(self, bid)
+        self.answer = None
+        self.waiting = False
+
+    def _advance(self) -> None:
+        assert self.work is not None
+        connection = self.connection
+        assert connection is not None
+        if connection.broken or connection.leader_epoch != self.world.partition.leader_epoch:
+            if not self.mutation.ignores_breaks:
+                raise TenureEnded(LANE, Ending.DISCONNECTED)
+            connection = self.connection = self.world.connect()
+            if self.waiting:
+                self.answer, self.waiting = 0, False
+        if self.waiting:
+            if not self._answered(connection):
+                return
+            self.answer = connection.answers.popleft()[0]
+            self.waiting = False
+        try:
+            effect = self.work.send(self.answer)
+        except StopIteration as finished:
+            self.work = None
+            self._finished(finished.value)
+            return
+        self.answer = self._perform(effect)
+
+    def _answered(self, connection: Connection) -> bool:
+        return bool(connection.answers) and connection.answers[0][1] <= self.world.partition.high_watermark
+
+    def _finished(self, value: Any) -> None:
+        if self.releasing:
+            self.releasing = False
+            self.held = value
+            self._forget()
+            return
+        self.tenure = value
+        self.pipeline = self.mutation.pipeline(
+            value,
+            sole_writer=self.world.sole,
+            clock=lambda: self.world.partition.now_ms / 1000,
+            wall_ms=lambda: self.world.partition.now_ms,
+        )
+        self.generation = Generation(value.claim_offset, value.tail_end, value.leader_epoch)
+        self.world.generations.append(self.generation)
+
+    def _perform(self, effect: Any) -> Any:
+        world, partition = self.world, self.world.partition
+        match effect:
+            case ReadEnd():
+                return LogEnd(partition.start, partition.high_watermark, partition.end)
+            case ReadTail(below):
+                batch = partition.last_below(below)
+                return None if batch is None else TailBatch(
+                    batch.base, batch.end - 1, batch.producer_id, batch.sequence, batch.control, batch.timestamp
+                )
+            case ReadClaims():
+                return self.mutation.read_claims(self)
+            case AppendClaim(claim):
+                return self._append(claim)
+            case AllocateProducerId():
+                world.next_producer_id += 1
+                return Allocated(world.next_producer_id)
+            case Kill(producer_id, _):
+                epoch = self.mutation.kill_epoch(effect)
+                self._post(Request(lambda: partition.mark(producer_id, epoch)))
+                self.waiting = True
+                return None
+            case DescribeProducer(producer_id):
+                entry = partition.entries.get(producer_id)
+                known = None if entry is None else ProducerEntry(entry.epoch, entry.last_sequence)
+                return self.mutation.described(self, known)
+            case EndOfEpoch(leader_epoch):
+                return partition.end_of_epoch(leader_epoch)
+            case Pause():
+                partition.high_watermark = partition.end
+                return None
+        raise AssertionError(effect)
+
+    def _append(self, claim: Any) -> int | None:
+        self.claimed = claim
+        if self.luck.random() >= self.doubt:
+            return self.world.append_claim(claim)
+        if self.mutation.journal_repeats:
+            self.world.late_appends.append(claim)
+            return self.world.append_claim(claim)
+        outcome = self.luck.randrange(3)
+        if outcome == 0:
+            self.world.append_claim(claim)
+        elif outcome == 1:
+            self.world.late_appends.append(claim)
+        return None
+
+    # --- copying
+    def _copy(self) -> None:
+        pipeline, tenure, connection = self.pipeline, self.tenure, self.connection
+        assert pipeline is not None and tenure is not None and connection is not None
+        assert self.generation is not None
+        if connection.broken:
+            if not self.mutation.resends(self, leader_changed=self._leader_changed()):
+                raise pipeline.fail(Ending.DISCONNECTED)
+            self._send_again()
+            return
+        if self.world.partition.now_ms - tenure.claim.claimed_at_ms > EXPIRATION_MS and tenure.mode is Mode.MAPPED:
+            raise pipeline.fail(Ending.LEASE)
+        if self._answered(connection):
+            (code, base), _ = connection.answers.popleft()
+            run = pipeline.acknowledge(code, base)
+            self.flight.popleft()
+            self.unfiled.append((self.generation, run))
+            return
+        if pipeline.room() and not self.ending and pipeline.next_offset < self.world.source_end:
+            self._send(pipeline, tenure)
+        elif self.ending and not pipeline.in_flight:
+            self.ending = False
+            self.work = self.mutation.release(tenure, pipeline)
+            self.answer = None
+            self.releasing = True
+
+    def _send(self, pipeline: Pipeline, tenure: Tenure) -> None:
+        if pipeline.needs_epoch_check() and self.mutation.checks_epoch:
+            if self._leader_changed():
+                raise pipeline.fail(Ending.LEADER_EPOCH)
+            pipeline.epoch_confirmed()
+        first = pipeline.next_offset
+        if first not in self.world.batches:
+            raise Violation("MISPLACED", f"{first - self.world.source_start} begins no batch of the source")
+        count, timestamp = self.world.batches[first]
+        if tenure.mode is Mode.IDENTITY:
+            now = self.world.partition.now_ms
+            strength = guard(tenure.expiration_ms, now, [*pipeline.timestamps(), timestamp])
+            if not isinstance(strength, Strong):
+                self.reason = strength.reason
+                raise pipeline.fail(Ending.LEASE, strength.reason)
+        sequence = pipeline.send(first, count, timestamp)
+        batch = (sequence, first, count, timestamp)
+        self.flight.append(batch)
+        self._post_batch(batch)
+
+    def _post_batch(self, batch: tuple[int, int, int, int]) -> None:
+        assert self.tenure is not None
+        producer_id = self.tenure.producer_id
+        epoch, sequence = self.mutation.stamp(self, batch)
+        partition = self.world.partition
+        self._post(Request(lambda: partition.produce(producer_id, epoch, sequence, *batch[1:]), refusable=True))
+
+    def _send_again(self) -> None:
+        self.connection = self.world.connect()
+        for batch in self.flight:
+            self._post_batch(batch)
+
+    def _post(self, request: Request) -> None:
+        assert self.connection is not None
+        self.connection.requests.append(request)
+
+    def _leader_changed(self) -> bool:
+        assert self.connection is not None
+        return self.connection.leader_epoch != self.world.partition.leader_epoch
+
+    # --- what strikes from outside; each says whether it struck
+    def give_up_waiting(self) -> bool:
+        """A request times out: its outcome is unknown, and it may still be carried out."""
+        if self.connection is None or self.connection.broken or not (self.waiting or self.flight):
+            return False
+        self.world.cut(self.connection, len(self.connection.requests))
+        return True
+
+    def lose_connection(self, keep: int) -> bool:
+        """The connection breaks; the first ``keep`` requests under way had been received."""
+        if self.connection is None or self.connection.broken:
+            return False
+        self.world.cut(self.connection, keep)
+        return True
+
+    def end_lease(self) -> bool:
+        """The lease ends: drain, release, and begin the next one."""
+        if self.pipeline is None or self.work is not None:
+            return False
+        self.ending = True
+        return True
+
+    def crash(self) -> None:
+        """The process is killed: what it had sent stays on its way, what it had not filed is gone."""
+        if self.connection is not None:
+            self.world.cut(self.connection, len(self.connection.requests))
+        self.connection = None
+        self.unfiled.clear()
+
+    def file(self) -> bool:
+        """File the runs acknowledged so far; late, perhaps long after the tenure."""
+        if not self.unfiled:
+            return False
+        for generation, run in self.unfiled:
+            generation.runs.append(run)
+        self.unfiled.clear()
+        return True
+
+    def _over(self) -> None:
+        if self.connection is not None:
+            self.world.cut(self.connection, len(self.connection.requests))
+        if self.work is not None:
+            self.work.close()
+            self.work = None
+        if self.pipeline is not None and not self.pipeline.clean:
+            self.mutation.after_doubt(self)
+        self.releasing = False
+        self.ending = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self.pipeline = None
+        self.tenure = None
+        self.flight.clear()
+        self.waiting = False

@@ -1,0 +1,79 @@
+"""The variants that are explored: ours, which must hold, and broken ones, which must be found out."""
+
+from __future__ import annotations
+
+from anabranch.lanes import Stop
+
+from . import mutations as m
+from .explorer import FRESH, OLD, TURNING, Variant
+
+LEASES = ("expire", "end lease", "end lease")
+
+OURS = (
+    Variant("M3", "identity, strong guard, 2 owners", identity=True, records=FRESH, faults=("expire", "move")),
+    Variant("M6", "M3 + truncation", identity=True, records=FRESH, faults=("expire", "truncate", "truncate and back")),
+    Variant("I1", "identity, strong guard, 3 owners", identity=True, records=FRESH, owners=3, faults=("expire",)),
+    Variant("K1", "mapped, old records, 2 owners", faults=("expire", "move")),
+    Variant("K2", "K1 with 3 owners", owners=3, faults=("expire",)),
+    Variant("K3", "K1 + truncation", faults=("expire", "truncate", "truncate and back")),
+    Variant("K3c", "K3 with 3 owners", owners=3, faults=("expire", "truncate", "truncate and back")),
+    Variant("K1f", "K1, others write to the target", sole=False, faults=("expire", "truncate", "foreign")),
+    Variant("K1s", "mapped, strong guard: window of five", records=FRESH, faults=("expire", "truncate")),
+    Variant("K1d", "K1, days pass", faults=("expire", "age")),
+    Variant(
+        "K1r",
+        "K1 + retention",
+        faults=("expire", "retain", "truncate"),
+        may_stop=(Stop.POSITION_LOST,),
+    ),
+    Variant("R", "K1, many leases: claim again", faults=(*LEASES, "truncate and back")),
+    Variant("C", "identity becomes mapped as records turn old", identity=True, records=TURNING, faults=("expire",)),
+    Variant(
+        "C3",
+        "C with 3 owners, truncation, days",
+        identity=True,
+        records=TURNING,
+        owners=3,
+        faults=("expire", "truncate", "truncate and back", "age"),
+    ),
+)
+
+HARMLESS = (
+    Variant(
+        "M1", "fixed id, blind resend, strong guard", m.GuardedResend, identity=True, records=FRESH, faults=("expire",)
+    ),
+    Variant("M8", "raised epoch + marker, strong guard", m.RaisedEpochWithMarker, records=FRESH, faults=("expire",)),
+    Variant("R1k", "claims again though others claimed, kills", m.ReclaimsUnchecked, faults=LEASES),
+    Variant("K7b", "resend inside a tenure, strong guard", m.ResendsSameLeader, records=FRESH, faults=("expire",)),
+)
+
+BROKEN = (
+    Variant("M2", "fixed id, blind resend, old records", m.UnguardedResend, identity=True, faults=("expire",)),
+    Variant("M4", "fixed id, reads the log on doubt, old records", m.Unguarded, identity=True, faults=("expire",)),
+    Variant(
+        "M5", "M4 with one owner, no crash", m.Unguarded, identity=True, owners=1, faults=("expire",), without=("crash",)
+    ),
+    Variant("M7", "raised epoch, no marker, strong guard", m.RaisedEpoch, records=FRESH, faults=("expire",)),
+    Variant("M9", "raised epoch + marker, old records", m.RaisedEpochWithMarker, faults=("expire",)),
+    Variant("K3b", "a break during the takeover ignored", m.IgnoresBreaks, faults=("expire", "truncate")),
+    Variant("K4", "kills ids seen in the log, no claims", m.NoClaims, faults=("expire",)),
+    Variant("K5", "kills only the latest earlier claim", m.KillsOnlyLatest, faults=("expire",)),
+    Variant("K6", "tail read before the kills", m.TailBeforeKill, faults=("expire",)),
+    Variant("K7", "resend inside a tenure, old records", m.ResendsSameLeader, faults=("expire",)),
+    Variant("K8", "resend after a leader change, truncation", m.ResendsAnyLeader, faults=("expire", "truncate")),
+    Variant("K9", "no epoch check after idling", m.NoEpochCheck, faults=("expire", "truncate and back")),
+    Variant("P1", "five in flight under a weak guard", m.Wide, faults=("expire",)),
+    Variant("R1", "claims again blindly though others claimed", m.ReclaimsBlindly, faults=LEASES),
+    Variant("R2", "journal client repeats appends by itself", m.JournalRepeats, faults=LEASES),
+    Variant("R3", "releases with batches in doubt", m.ReleasesInDoubt, faults=("expire",)),
+    Variant(
+        "C1",
+        "identity becomes mapped without a kill",
+        m.ConvertsWithoutKill,
+        identity=True,
+        records=TURNING,
+        faults=("expire",),
+    ),
+)
+
+__all__ = ["BROKEN", "HARMLESS", "OLD", "OURS"]

@@ -1,0 +1,176 @@
+"""Everything around the owners: partition, journal, connections, filed runs, and the faults that strike them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from anabranch.lanes import Claim, ClaimKey, Filed, Mode
+from anabranch.offsets.runs import Run
+
+from .partition import Partition, Violation
+
+HOUR_MS = 3_600_000
+EXPIRATION_MS = 24 * HOUR_MS
+NOW_MS = 1_700_000_000_000
+LANE = "flights-0"
+
+
+@dataclass(slots=True)
+class Request:
+    """Something sent to the leader; ``apply`` carries it out and returns its answer."""
+
+    apply: Callable[[], Any]
+    refusable: bool = False
+
+
+class Connection:
+    """One connection: requests are carried out one after the other, answers come back in order."""
+
+    __slots__ = ("answers", "broken", "leader_epoch", "requests")
+
+    def __init__(self, leader_epoch: int) -> None:
+        self.leader_epoch = leader_epoch
+        self.requests: deque[Request] = deque()
+        self.answers: deque[tuple[Any, int]] = deque()
+        self.broken = False
+
+
+@dataclass(slots=True)
+class Generation:
+    """What one tenure filed: its place in the order of claims, where the lane ended at its start, its runs."""
+
+    claim_offset: int
+    tail_end: int
+    leader_epoch: int
+    runs: list[Run] = field(default_factory=list)
+
+
+class World:
+    """The simulated target cluster and its network; the source is ``batches``: (first offset, count, timestamp)."""
+
+    def __init__(self, batches: list[tuple[int, int, int]], log_start: int, *, identity: bool, sole: bool) -> None:
+        self.batches = {first: (count, timestamp) for first, count, timestamp in batches}
+        self.source_start = batches[0][0]
+        self.source_end = batches[-1][0] + batches[-1][1]
+        self.partition = Partition(self.source_start, log_start, EXPIRATION_MS, NOW_MS, identity)
+        self.identity = identity
+        self.sole = sole
+        self.journal: dict[ClaimKey, tuple[int, Claim]] = {}
+        self.journal_end = 0
+        self.late_appends: list[Claim] = []
+        self.connections: list[Connection] = []
+        self.generations: list[Generation] = []
+        self.next_producer_id = 1000
+        self.events = 0
+
+    # --- the journal
+    def append_claim(self, claim: Claim) -> int:
+        """Append to the compacted journal."""
+        offset = self.journal_end
+        self.journal_end += 1
+        self.journal[claim.key] = (offset, claim)
+        if claim.mode is Mode.IDENTITY and self.partition.fixed_id is None:
+            self.partition.fixed_id = claim.producer_id
+        return offset
+
+    def claim_records(self) -> list[tuple[int, ClaimKey, Claim]]:
+        """The journal as compaction leaves it: each key's last record."""
+        return sorted(((o, k, c) for k, (o, c) in self.journal.items()), key=lambda record: record[0])
+
+    # --- the network
+    def connect(self) -> Connection:
+        connection = Connection(self.partition.leader_epoch)
+        self.connections.append(connection)
+        return connection
+
+    def execute(self, connection: Connection, refuse: int = 0) -> None:
+        """The leader carries out the oldest request of a connection, or refuses it."""
+        request = connection.requests.popleft()
+        if refuse and request.refusable:
+            connection.answers.append(((refuse, -1), -1))
+            return
+        answer = request.apply()
+        connection.answers.append((answer, self.partition.end))
+
+    def cut(self, connection: Connection, keep: int) -> None:
+        """Break a connection: its first ``keep`` requests were received and may still be carried out."""
+        connection.broken = True
+        connection.answers.clear()
+        while len(connection.requests) > keep:
+            connection.requests.pop()
+
+    def sweep(self) -> None:
+        """Forget broken connections on which nothing is left to happen."""
+        self.connections = [c for c in self.connections if c.requests or not c.broken]
+
+    def change_leader(self, lose: int, *, and_back: bool) -> None:
+        """A leader change, in an instant or by way of another broker and back, which takes seconds.
+
+        Every request under way is lost.  Going back leaves idle connections whole.
+        """
+        self.partition.change_leader(lose, 2 if and_back else 1)
+        if and_back:
+            self.partition.now_ms += 2000
+        for connection in self.connections:
+            if connection.requests or connection.answers or not and_back:
+                self.cut(connection, 0)
+        self.sweep()
+
+    def restart(self) -> None:
+        """The broker restarts: all connections break."""
+        self.partition.restart()
+        for connection in self.connections:
+            self.cut(connection, 0)
+        self.sweep()
+
+    def age(self) -> None:
+        """Days pass: every socket dies, every lease ends, every entry and every kill expires."""
+        self.partition.now_ms += EXPIRATION_MS + 30 * HOUR_MS
+        for connection in self.connections:
+            self.cut(connection, 0)
+        self.sweep()
+        self.partition.expire()
+
+    # --- runs
+    def filed(self) -> Filed | None:
+        """The end of the last filed run that stands."""
+        last = None
+        for generation, runs in self.standing():
+            for run in runs:
+                if last is None or run.source + run.length > last.source_end:
+                    last = Filed(run.source + run.length, run.target + run.length, generation.leader_epoch)
+        return last
+
+    def standing(self) -> list[tuple[Generation, list[Run]]]:
+        """Filed runs without what later tenures found truncated."""
+        result = []
+        for generation in self.generations:
+            limit = min(
+                (g.tail_end for g in self.generations if g.claim_offset > generation.claim_offset), default=None
+            )
+            runs = []
+            for run in generation.runs:
+                length = run.length if limit is None else min(run.length, limit - run.target)
+                if length > 0:
+                    runs.append(Run(run.source, run.target, length))
+            result.append((generation, runs))
+        return result
+
+    def check_runs(self) -> None:
+        """Every standing run is true, as far as its records are still in the log."""
+        for _, runs in self.standing():
+            for run in runs:
+                for i in range(run.length):
+                    if run.target + i < self.partition.start:
+                        continue
+                    found = self.partition.at(run.target + i)
+                    if found != run.source + i:
+                        raise Violation("FALSE RUN", f"{run.source + i} filed at {run.target + i}, found {found}")
+
+    def check_complete(self) -> None:
+        """The whole source was copied."""
+        if self.partition.next_source != self.source_end:
+            raise Violation("LOST", f"{self.partition.describe()} of {self.source_end - self.source_start}")
