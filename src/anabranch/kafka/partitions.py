@@ -7,7 +7,11 @@ decides on them, and raise where nobody would go on.
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from kafka.protocol.admin import DescribeProducersRequest
 from kafka.protocol.consumer import ListOffsetsRequest, OffsetForLeaderEpochRequest
@@ -23,6 +27,10 @@ from anabranch.kafka.connection import Connection
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 KILL_EPOCH = 32767
+_COORDINATOR_MOVED = {15, 16}  # COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
+_COORDINATOR_BUSY = {14, 51}  # COORDINATOR_LOAD_IN_PROGRESS, CONCURRENT_TRANSACTIONS
+_COORDINATOR_PATIENCE_S = 30.0
+_COORDINATOR_PAUSE_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,41 +174,59 @@ async def new_producer_id(cluster: Cluster) -> int:
 
 
 async def transactional_producer_id(cluster: Cluster, transactional_id: str) -> tuple[int, int, int]:
-    """(code, producer id, epoch) after fencing everyone before on this transactional id."""
-    node = await cluster.coordinator(transactional_id, 1)
+    """(code, producer id, epoch) after fencing everyone before on this transactional id.
+
+    Waits while the coordinator loads or moves, and while an earlier transaction's marker is on its way: after 0
+    nothing of an older epoch is pending at the coordinator.
+    """
     request = InitProducerIdRequest(
         transactional_id=transactional_id, transaction_timeout_ms=60_000, producer_id=-1, producer_epoch=-1
     )
-    response = await cluster.call(request, node, cap=4)
-    if response.error_code in {15, 16}:
-        cluster.forget_coordinator(transactional_id, 1)
+    response = await _ask_coordinator(cluster, transactional_id, request, 4, lambda answer: answer.error_code)
     return response.error_code, response.producer_id, response.producer_epoch
 
 
 async def empty_transaction(
     cluster: Cluster, transactional_id: str, producer_id: int, epoch: int, topic: str, partition: int
 ) -> int:
-    """Abort a transaction without data: one marker of ``epoch`` on the partition, later; returns the code."""
-    node = await cluster.coordinator(transactional_id, 1)
+    """Abort a transaction without data: one marker of ``epoch`` on the partition, later; returns the code.
+
+    The marker of the transaction before is waited for; ending twice is answered 0 and writes no second marker.
+    """
     topics = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
-    added = await cluster.call(
-        AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id=transactional_id,
-            v3_and_below_producer_id=producer_id,
-            v3_and_below_producer_epoch=epoch,
-            v3_and_below_topics=[topics(name=topic, partitions=[partition])],
-        ),
-        node,
-        cap=3,
+    add = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=transactional_id,
+        v3_and_below_producer_id=producer_id,
+        v3_and_below_producer_epoch=epoch,
+        v3_and_below_topics=[topics(name=topic, partitions=[partition])],
     )
-    code = added.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
-    if code != 0:
-        return int(code)
-    ended = await cluster.call(
-        EndTxnRequest(
-            transactional_id=transactional_id, producer_id=producer_id, producer_epoch=epoch, committed=False
-        ),
-        node,
-        cap=3,
+    added = await _ask_coordinator(cluster, transactional_id, add, 3, _code_of_added)
+    if _code_of_added(added) != 0:
+        return _code_of_added(added)
+    end = EndTxnRequest(
+        transactional_id=transactional_id, producer_id=producer_id, producer_epoch=epoch, committed=False
     )
+    ended = await _ask_coordinator(cluster, transactional_id, end, 3, lambda answer: answer.error_code)
     return int(ended.error_code)
+
+
+def _code_of_added(answer: Any) -> int:
+    return int(answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code)
+
+
+async def _ask_coordinator(
+    cluster: Cluster, transactional_id: str, request: Any, cap: int, code_of: Callable[[Any], int]
+) -> Any:
+    """The answer of the transaction coordinator, asked again while it says that it did nothing yet."""
+    deadline = time.monotonic() + _COORDINATOR_PATIENCE_S
+    while True:
+        node = await cluster.coordinator(transactional_id, 1)
+        answer = await cluster.call(request, node, cap=cap)
+        code = code_of(answer)
+        if code in _COORDINATOR_MOVED:
+            cluster.forget_coordinator(transactional_id, 1)
+        elif code not in _COORDINATOR_BUSY:
+            return answer
+        if time.monotonic() > deadline:
+            return answer
+        await asyncio.sleep(_COORDINATOR_PAUSE_S)

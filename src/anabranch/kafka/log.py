@@ -1,0 +1,134 @@
+"""A compacted control topic as a log of keyed records: append once, read what is new.
+
+``append`` is tried once and never repeated: the journal's offset order arbitrates between owners, and a late
+repeat would move a record behind another's (LANE protocol, section 3).  ``read`` returns what is committed
+below the high watermark that the leader confirmed for its epoch on the same connection (R8).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from anabranch.errors import ClusterError
+from anabranch.kafka import fetch, produce
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Connection
+from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError
+from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
+from anabranch.records.decode import decode
+from anabranch.records.encode import encode
+from anabranch.records.record import Record, TimestampType
+from anabranch.records.split import split
+
+PURPOSE = "control"
+_CHUNK = 4 << 20
+_DEFINITELY_NOT = {2, 10, 19, 29, 87}
+
+
+class Entry(NamedTuple):
+    """One record of the log; ``value`` None is a tombstone."""
+
+    offset: int
+    key: bytes
+    value: bytes | None
+
+
+class KeyedLog:
+    """One partition of a compacted topic; remembers how far it has read."""
+
+    def __init__(self, cluster: Cluster, topic: str, partition: int = 0) -> None:
+        self.topic = topic
+        self.position = -1
+        self._cluster = cluster
+        self._partition = partition
+        self._leader: tuple[uuid.UUID, int, int] | None = None
+
+    async def append(self, entries: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> int | None:
+        """Append records as one batch; returns the first one's offset, or None where the outcome is unknown.
+
+        Raises ClusterError where nothing was appended.
+        """
+        topic_id, epoch_connection = await self._open()
+        batch = encode(
+            [Record(at, now_ms, TimestampType.CREATE_TIME, key, value) for at, (key, value) in enumerate(entries)]
+        )
+        try:
+            frame = await produce.submit(
+                epoch_connection, [produce.Outgoing(self.topic, topic_id, self._partition, batch)]
+            )
+        except ConnectionLostError:
+            self._leader = None
+            return None
+        try:
+            answer = produce.parse(frame, produce.version_for(epoch_connection))[0]
+        finally:
+            frame.release()
+        if answer.code == 0:
+            return answer.base_offset
+        self._leader = None
+        if answer.code in _DEFINITELY_NOT:
+            self._cluster.check(answer.code, "Write", f"topic {self.topic}", answer.detail)
+        return None
+
+    async def read(self) -> list[Entry]:
+        """What was appended since the last call, up to the high watermark of now; raises ClusterError."""
+        try:
+            return await self._read()
+        except ClusterError:
+            self._leader = None
+            raise
+
+    async def _read(self) -> list[Entry]:
+        topic_id, connection = await self._open()
+        assert self._leader is not None
+        epoch = self._leader[2]
+        if self.position < 0:
+            self.position = await self._offset(connection, EARLIEST, epoch)
+        end = await self._offset(connection, LATEST, epoch)
+        entries: list[Entry] = []
+        while self.position < end:
+            wanted = fetch.Wanted(self.topic, topic_id, self._partition, epoch, self.position, -1, _CHUNK)
+            frame = await fetch.submit(connection, [wanted], max_wait_ms=100, max_bytes=_CHUNK)
+            try:
+                code, answers = fetch.parse(frame, fetch.version_for(connection))
+                self._check(code or answers[0].code)
+                before = self.position
+                for at, header in split(answers[0].records):
+                    if header.last_offset < self.position:
+                        continue
+                    if not header.is_control:
+                        entries.extend(
+                            Entry(record.offset, record.key or b"", record.value)
+                            for record in decode(answers[0].records, at, header)
+                            if record.offset >= self.position
+                        )
+                    self.position = header.last_offset + 1
+                if self.position == before:
+                    if answers[0].high_watermark < end:
+                        self._check(6)
+                    await asyncio.sleep(0.01)
+            finally:
+                frame.release()
+        return entries
+
+    async def _offset(self, connection: Connection, at: int, epoch: int) -> int:
+        answer = await list_offset(connection, self.topic, self._partition, at, epoch=epoch)
+        self._check(answer.code)
+        return answer.offset
+
+    def _check(self, code: int) -> None:
+        self._cluster.check(code, "Read", f"topic {self.topic}")
+
+    async def _open(self) -> tuple[uuid.UUID, Connection]:
+        if self._leader is None:
+            meta, part = await self._cluster.partition(self.topic, self._partition)
+            self._leader = (meta.id, part.leader, part.leader_epoch)
+        topic_id, node, _ = self._leader
+        try:
+            return topic_id, await self._cluster.connection(node, PURPOSE)
+        except (ConnectionLostError, BrokerRefusedError):
+            self._leader = None
+            raise

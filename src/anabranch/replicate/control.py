@@ -1,0 +1,180 @@
+"""The control topics on the target as a running link uses them: what is wanted, and what was filed.
+
+Everything that must outlive a worker, a driver or this machine is here; reading is incremental, so looking
+once a second costs two requests a topic.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from anabranch.control import links as link_codec
+from anabranch.control import progress as progress_codec
+from anabranch.control import runs as run_codec
+from anabranch.control import topics
+from anabranch.errors import ClusterError
+from anabranch.kafka import admin
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.log import KeyedLog
+from anabranch.model.lane import LaneKey, LaneProgress
+from anabranch.model.link import LinkRecord, MirroredTopic
+from anabranch.model.reports import LinkPlan
+from anabranch.model.topics import TopicId
+from anabranch.offsets.runs import Run
+
+_CHUNK = 500
+
+
+class ControlLostError(ClusterError):
+    """A control record could not be written, or it is not known whether it was."""
+
+    retryable = True
+
+    @property
+    def message(self) -> str:
+        return "a record in a control topic was not acknowledged"
+
+
+def now_ms() -> int:
+    """The wall clock, in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+async def ensure_topics(cluster: Cluster) -> None:
+    """Create the control topics that are missing, each with its configuration."""
+    answer = await cluster.metadata(list(topics.ALL))
+    missing = [name for name in topics.ALL if answer.topics[name].error == 3]
+    replicas = topics.replication_factor(len(answer.brokers))
+    for name in missing:
+        await admin.create_topic(cluster, name, topics.PARTITIONS, replicas, topics.configs(replicas))
+
+
+class Links:
+    """``__anabranch_links``: links and the topics that they fill."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._log = KeyedLog(cluster, topics.LINKS)
+        self.links: dict[str, LinkRecord] = {}
+        self.mirrored: dict[tuple[str, TopicId], MirroredTopic] = {}
+
+    async def sync(self) -> None:
+        """Read what changed."""
+        for entry in await self._log.read():
+            link, topic = link_codec.parse_key(entry.key)
+            if topic is None:
+                if entry.value is None:
+                    self.links.pop(link, None)
+                else:
+                    self.links[link] = link_codec.decode_link(entry.key, entry.value)
+            elif entry.value is None:
+                self.mirrored.pop((link, topic), None)
+            else:
+                self.mirrored[(link, topic)] = link_codec.decode_topic(entry.key, entry.value)
+
+    def topics_of(self, link: str) -> list[MirroredTopic]:
+        """The topics that one link fills."""
+        return [topic for (owner, _), topic in self.mirrored.items() if owner == link]
+
+    async def put(self, record: LinkRecord) -> None:
+        """Store a link; raises ControlLostError."""
+        await write(self._log, [(link_codec.link_key(record.wanted.spec.id), link_codec.encode_link(record))])
+
+    async def put_topic(self, topic: MirroredTopic) -> None:
+        """Store where a target topic's records come from; raises ControlLostError."""
+        await write(self._log, [(link_codec.topic_key(topic.link, topic.target_id), link_codec.encode_topic(topic))])
+
+    async def forget(self, link: str) -> None:
+        """Forget a link and its topics; raises ControlLostError."""
+        keys = [link_codec.topic_key(link, topic.target_id) for topic in self.topics_of(link)]
+        await write(self._log, [(key, None) for key in (*keys, link_codec.link_key(link))])
+
+
+class Progress:
+    """``__anabranch_progress``: where lanes stand and what was last planned."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._log = KeyedLog(cluster, topics.PROGRESS)
+        self.lanes: dict[LaneKey, LaneProgress] = {}
+        self.plans: dict[str, LinkPlan] = {}
+        self.heard: dict[LaneKey, tuple[str, float]] = {}
+
+    async def sync(self) -> None:
+        """Read what changed; ``heard`` notes which owner filed each lane last, on this process' monotonic clock."""
+        wall, clock = now_ms(), time.monotonic()
+        for entry in await self._log.read():
+            key = progress_codec.parse_key(entry.key)
+            if isinstance(key, str):
+                if entry.value is None:
+                    self.plans.pop(key, None)
+                else:
+                    self.plans[key] = progress_codec.decode_plan(entry.key, entry.value)
+            elif entry.value is None:
+                self.lanes.pop(key, None)
+                self.heard.pop(key, None)
+            else:
+                lane = progress_codec.decode_lane(entry.key, entry.value)
+                self.lanes[key] = lane
+                self.heard[key] = (lane.owner, clock - max(0, wall - lane.updated_at_ms) / 1000)
+
+    async def file(self, lanes: Iterable[LaneProgress]) -> None:
+        """Store where lanes stand; raises ControlLostError."""
+        await write(
+            self._log, [(progress_codec.lane_key(lane.lane), progress_codec.encode_lane(lane)) for lane in lanes]
+        )
+
+    async def plan(self, plan: LinkPlan) -> None:
+        """Store a plan; raises ControlLostError."""
+        await write(self._log, [(progress_codec.plan_key(plan.link), progress_codec.encode_plan(plan))])
+
+    async def forget(self, link: str) -> None:
+        """Forget a link's lanes and plan; raises ControlLostError."""
+        keys = [progress_codec.lane_key(lane) for lane in self.lanes if lane.link == link]
+        await write(self._log, [(key, None) for key in (*keys, progress_codec.plan_key(link))])
+
+
+class Runs:
+    """``__anabranch_runs``: the filed runs of lanes, in numbered segments."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._log = KeyedLog(cluster, topics.RUNS)
+        self.segments: dict[LaneKey, dict[int, tuple[Run, ...]]] = defaultdict(dict)
+
+    async def sync(self) -> None:
+        """Read what changed."""
+        for entry in await self._log.read():
+            lane, number = run_codec.parse_key(entry.key)
+            if entry.value is None:
+                self.segments[lane].pop(number, None)
+            else:
+                self.segments[lane][number] = tuple(run_codec.decode(entry.key, entry.value))
+
+    async def file(self, segments: Mapping[tuple[LaneKey, int], tuple[Run, ...]]) -> None:
+        """Store changed segments; an empty one is forgotten.  Raises ControlLostError."""
+        await write(
+            self._log,
+            [
+                (run_codec.run_key(lane, number), run_codec.encode(runs) if runs else None)
+                for (lane, number), runs in segments.items()
+            ],
+        )
+
+    async def forget(self, link: str) -> None:
+        """Forget a link's runs; raises ControlLostError."""
+        await write(
+            self._log,
+            [
+                (run_codec.run_key(lane, number), None)
+                for lane, numbers in self.segments.items()
+                if lane.link == link
+                for number in numbers
+            ],
+        )
+
+
+async def write(log: KeyedLog, entries: list[tuple[bytes, bytes | None]]) -> None:
+    """Append records whose order does not matter, in batches; raises ControlLostError where one is in doubt."""
+    for at in range(0, len(entries), _CHUNK):
+        if await log.append(entries[at : at + _CHUNK], now_ms()) is None:
+            raise ControlLostError

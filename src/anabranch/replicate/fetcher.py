@@ -1,0 +1,296 @@
+"""Reading the source: one long poll per broker over all of its lanes that have room.
+
+An answer is cut into batches by their headers only and queued; the next fetch leaves before the bytes are
+looked at, so the broker reads its disk while the sender works.  Everything that a lane cannot copy as it is
+stops that lane with its exact offset, and no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+
+from anabranch.errors import ClusterError
+from anabranch.kafka import fetch
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Connection
+from anabranch.kafka.errors import PermissionDeniedError
+from anabranch.kafka.frames import Frame
+from anabranch.kafka.partitions import list_offset
+from anabranch.lanes.endings import Stop
+from anabranch.records.errors import CorruptBatchError, OldFormatError
+from anabranch.records.header import BatchHeader
+from anabranch.records.split import split
+from anabranch.replicate.gate import Gate
+from anabranch.replicate.lane import Lane, Phase, Queued
+from anabranch.replicate.trim import trim_batch
+
+PURPOSE = "fetch"
+LANE_BYTES = 1 << 20
+ANSWER_BYTES = 8 << 20
+BUDGET_BYTES = 64 << 20
+POLL_MS = 250
+HELD_POLL_S = 0.02
+_MOVED = {3, 5, 6, 9, 13, 74, 75, 78, 100, 103}
+
+
+class Fetcher:
+    """The fetch loops of a worker, one task for each source broker that leads a lane."""
+
+    def __init__(self, cluster: Cluster, gate: Gate, on_queued: Callable[[Iterable[Lane]], None]) -> None:
+        self._cluster = cluster
+        self._gate = gate
+        self._on_queued = on_queued
+        self._lanes: dict[tuple[str, int], Lane] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._wake = asyncio.Event()
+        self._lost: asyncio.Task[None] | None = None
+
+    def add(self, lanes: Iterable[Lane]) -> None:
+        """Read these lanes too, as soon as they run."""
+        for lane in lanes:
+            self._lanes[(lane.assignment.source.topic, lane.assignment.source.partition)] = lane
+
+    def wake(self) -> None:
+        """Some lane has room again, or runs now."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Keep a loop per leader until cancelled."""
+        try:
+            while True:
+                await self._place()
+                await asyncio.sleep(0.2)
+                for task in self._tasks.values():
+                    if task.done():
+                        task.result()
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            self._tasks.clear()
+
+    async def _place(self) -> None:
+        """Find the leaders of lanes that have none, and start their loops."""
+        homeless = [lane for lane in self._lanes.values() if lane.source.leader < 0 and lane.phase is Phase.RUNNING]
+        if not homeless:
+            return
+        try:
+            answer = await self._cluster.metadata(sorted({lane.assignment.source.topic for lane in homeless}))
+        except ClusterError:
+            await asyncio.sleep(0.5)
+            return
+        for lane in homeless:
+            topic = answer.topics[lane.assignment.source.topic]
+            if topic.error == 0 and topic.id != lane.assignment.source_id.uuid:
+                lane.stop_at(
+                    Stop.SOURCE_MADE_AGAIN,
+                    lane.position,
+                    f"topic {topic.name} has id {topic.id} now",
+                    "the old records are gone with the old topic: `anabranch link show` names the lane",
+                )
+                continue
+            if topic.error == 3:
+                lane.stop_at(
+                    Stop.SOURCE_GONE,
+                    lane.position,
+                    f"topic {topic.name}",
+                    "exclude the topic from the link, or make it",
+                )
+                continue
+            part = topic.partitions.get(lane.assignment.source.partition)
+            if topic.error or part is None or part.leader < 0:
+                continue
+            lane.source.leader, lane.source.epoch = part.leader, part.leader_epoch
+            task = self._tasks.get(part.leader)
+            if task is None or task.done():
+                self._tasks[part.leader] = asyncio.create_task(self._loop(part.leader), name=f"fetch-{part.leader}")
+        self.wake()
+
+    async def _loop(self, node: int) -> None:
+        turn = 0
+        while True:
+            mine = [lane for lane in self._lanes.values() if lane.source.leader == node]
+            ready = [lane for lane in mine if lane.wants_fetch] if self._gate.is_open else []
+            if sum(lane.queued_bytes for lane in self._lanes.values()) > BUDGET_BYTES:
+                ready = []
+            if not ready:
+                self._wake.clear()
+                await self._pause(POLL_MS / 1000)
+                continue
+            held = any(lane.phase is Phase.RUNNING and not lane.wants_fetch for lane in mine)
+            fresh = any(not lane.queue and lane.source.high_watermark > lane.fetch_at for lane in ready)
+            if held and not fresh:
+                # Only lanes at their end have room: a long poll would keep the held ones waiting behind it.
+                self._wake.clear()
+                await self._pause(HELD_POLL_S)
+                ready = [lane for lane in mine if lane.wants_fetch]
+            turn += 1
+            cut = turn % max(1, len(ready))
+            ready = ready[cut:] + ready[:cut]  # the answer's size limit must not starve the last ones
+            try:
+                connection = await self._cluster.connection(node, PURPOSE)
+                held = any(lane.phase is Phase.RUNNING and not lane.wants_fetch for lane in mine)
+                await self._fetch(connection, ready, 0 if held else POLL_MS)
+            except PermissionDeniedError as error:
+                for lane in ready:
+                    lane.stop_at(Stop.SOURCE_NOT_ALLOWED, lane.fetch_at, error.message, error.hint)
+            except ClusterError:
+                for lane in mine:
+                    lane.source.leader = -1
+                return
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    async def _fetch(self, connection: Connection, ready: Sequence[Lane], max_wait_ms: int) -> None:
+        version = fetch.version_for(connection)
+        by_id = version >= fetch.BY_ID
+        asked: dict[tuple[str | uuid.UUID, int], tuple[Lane, int]] = {}
+        wanted = []
+        for lane in ready:
+            source = lane.assignment.source
+            topic_id = lane.assignment.source_id.uuid
+            asked[(topic_id if by_id else source.topic, source.partition)] = (lane, lane.fetch_at)
+            wanted.append(
+                fetch.Wanted(
+                    source.topic,
+                    topic_id,
+                    source.partition,
+                    lane.source.epoch,
+                    lane.fetch_at,
+                    lane.last_epoch,
+                    LANE_BYTES,
+                )
+            )
+        frame = await fetch.submit(connection, wanted, max_wait_ms=max_wait_ms, max_bytes=ANSWER_BYTES)
+        filled: list[Lane] = []
+        try:
+            code, answers = fetch.parse(frame, version)
+            self._cluster.check(code, "Read", f"broker {connection.node}")
+            now = time.monotonic()
+            for answer in answers:
+                found = asked.get((answer.topic, answer.partition))
+                if found is None:
+                    continue
+                lane, offset = found
+                if lane.phase is not Phase.RUNNING or lane.fetch_at != offset:
+                    continue  # taken over anew meanwhile: these bytes belong to a tenure that is over
+                if answer.code == 0 and answer.diverging is None:
+                    told = lane.source
+                    told.log_start, told.stable = answer.log_start, answer.last_stable
+                    told.high_watermark, told.told_at = answer.high_watermark, now
+                    if len(answer.records) and self._queue(lane, answer.records, frame):
+                        filled.append(lane)
+                else:
+                    await self._refused(connection, lane, answer)
+        finally:
+            frame.release()
+        if filled:
+            self._on_queued(filled)
+
+    def _queue(self, lane: Lane, records: memoryview, frame: Frame) -> bool:
+        """Queue what an answer brought; False where it brought nothing that can be copied."""
+        try:
+            batches = split(records)
+        except OldFormatError as error:
+            lane.stop_at(Stop.OLD_FORMAT, max(error.offset, lane.fetch_at), error.message, error.hint)
+            return False
+        except CorruptBatchError as error:
+            lane.stop_at(Stop.CORRUPT, lane.fetch_at, error.message, error.hint)
+            return False
+        before = lane.fetch_at
+        for at, header in batches:
+            if header.last_offset < lane.fetch_at:
+                continue
+            reason = obstacle(header, lane.fetch_at)
+            if reason is not None:
+                if lane.fetch_at == lane.position and not lane.queue:
+                    stop, detail, fix = reason
+                    lane.stop_at(stop, lane.fetch_at, detail, fix)
+                    return False
+                break  # first what is queued is sent; then the same batch is met again with nothing before it
+            if header.base_offset < lane.fetch_at:
+                try:
+                    view, trimmed = trim_batch(records[at : at + header.size], header, lane.fetch_at)
+                except CorruptBatchError as error:
+                    lane.stop_at(Stop.CORRUPT, lane.fetch_at, error.message, error.hint)
+                    return False
+                lane.put(Queued(view, 0, trimmed, None))
+            else:
+                lane.put(Queued(records, at, header, frame))
+        return lane.fetch_at != before
+
+    async def _refused(self, connection: Connection, lane: Lane, answer: fetch.Fetched) -> None:
+        if answer.diverging is not None:
+            epoch, end = answer.diverging
+            lane.stop_at(
+                Stop.SOURCE_TRUNCATED,
+                min(end, lane.position),
+                f"the source lost offsets {end} to {lane.fetch_at - 1}, which epoch {epoch} ended before",
+                "compare both sides before the link goes on: the target holds records that the source lost",
+            )
+        elif answer.code == 1:
+            await self._out_of_range(connection, lane)
+        elif answer.code == 29:
+            lane.stop_at(
+                Stop.SOURCE_NOT_ALLOWED,
+                lane.fetch_at,
+                f"{self._cluster.transport.principal} may not Read topic {lane.assignment.source.topic}",
+                "grant READ on the source topic to the link's principal",
+            )
+        elif answer.code in _MOVED:
+            lane.source.leader = -1
+        else:
+            self._cluster.check(answer.code, "Read", f"partition {lane.assignment.source}")
+
+    async def _out_of_range(self, connection: Connection, lane: Lane) -> None:
+        """The position is outside the source's log: say which records are lost, never skip them."""
+        source = lane.assignment.source
+        start = await list_offset(connection, source.topic, source.partition, -2, epoch=lane.source.epoch)
+        end = await list_offset(connection, source.topic, source.partition, -1, epoch=lane.source.epoch)
+        if start.code or end.code:
+            lane.source.leader = -1
+        elif lane.fetch_at < start.offset:
+            lane.source.log_start = start.offset
+            if lane.position == lane.fetch_at:
+                lane.stop_at(
+                    Stop.SOURCE_EXPIRED,
+                    lane.position,
+                    f"offsets {lane.position} to {start.offset - 1} are gone from the source by retention or deletion",
+                    "the range is lost to the link: raise the source's retention.ms, and start a new link past it",
+                )
+        elif lane.fetch_at > end.offset:
+            lane.stop_at(
+                Stop.SOURCE_TRUNCATED,
+                end.offset,
+                f"the source ends at {end.offset}, the target has its records up to {lane.fetch_at - 1}",
+                "compare both sides before the link goes on: the target holds records that the source lost",
+            )
+
+
+def obstacle(header: BatchHeader, expected: int) -> tuple[Stop, str, str] | None:
+    """Why a lane cannot copy a batch as it is, with a detail and what to do; None where it can.
+
+    ``expected`` is the offset that must come next in a log without holes.
+    """
+    fix = "leave the topic out of this link's filter, or start the lane past this offset"
+    if header.base_offset > expected:
+        gap = f"offsets {expected} to {header.base_offset - 1} hold no record"
+        return Stop.HOLE, gap, fix
+    if header.is_control:
+        return Stop.TRANSACTIONAL, f"a transaction marker at {header.base_offset}", fix
+    if header.is_transactional:
+        return Stop.TRANSACTIONAL, f"a transactional batch at {header.base_offset}", fix
+    if header.is_log_append_time:
+        return Stop.LOG_APPEND_TIME, f"a batch with the broker's own time at {header.base_offset}", fix
+    if not header.is_dense or header.count <= 0:
+        here = f"the batch {header.base_offset} to {header.last_offset} has {header.count} records"
+        return Stop.HOLE, here, fix
+    return None

@@ -1,0 +1,72 @@
+"""The claims of all lanes, read and appended for many lanes at once.
+
+Two hundred lanes that begin together cost one append and one read, not two hundred: callers that arrive while a
+request is under way share the next one.  Nothing is appended twice: a batch whose outcome is unknown is unknown
+to each of its callers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from anabranch.control import claims as codec
+from anabranch.control.topics import CLAIMS
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.log import KeyedLog
+from anabranch.lanes.claims import Claim, ClaimLog
+
+MAX_BATCH = 500
+
+
+class Journal:
+    """The claims topic of one target cluster, as one worker sees it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._log = KeyedLog(cluster, CLAIMS)
+        self._pending: list[tuple[Claim, asyncio.Future[int | None]]] = []
+        self._appending = asyncio.Lock()
+        self._reading = asyncio.Lock()
+        self._reads = 0
+        self.claims = ClaimLog()
+
+    async def append(self, claim: Claim) -> int | None:
+        """Append one claim, once; its journal offset, or None where the outcome is unknown."""
+        future: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        self._pending.append((claim, future))
+        async with self._appending:
+            if not future.done():
+                batch, self._pending = self._pending[:MAX_BATCH], self._pending[MAX_BATCH:]
+                await self._append(batch)
+        return await future
+
+    async def _append(self, batch: list[tuple[Claim, asyncio.Future[int | None]]]) -> None:
+        entries: list[tuple[bytes, bytes | None]] = [
+            (codec.encode_key(claim.key), codec.encode(claim)) for claim, _ in batch
+        ]
+        try:
+            base = await self._log.append(entries, time.time_ns() // 1_000_000)
+        except BaseException as error:
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+                    future.exception()
+            if not isinstance(error, Exception):
+                raise
+            return
+        for at, (_, future) in enumerate(batch):
+            if not future.done():
+                future.set_result(None if base is None else base + at)
+
+    async def read(self) -> ClaimLog:
+        """Everything that was in the journal when this was called, folded; raises ClusterError."""
+        asked = self._reads
+        async with self._reading:
+            # A read that began after this call has seen all that was there when it was made.
+            if self._reads < asked + 2:
+                for entry in await self._log.read():
+                    key = codec.decode_key(entry.key)
+                    value = None if entry.value is None else codec.decode(entry.key, entry.value)
+                    self.claims.apply(entry.offset, key, value)
+                self._reads += 1
+        return self.claims

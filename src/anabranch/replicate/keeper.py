@@ -1,0 +1,306 @@
+"""Taking lanes over: resolve the start, run the takeover, bring the runs up to the log's tail, let batches flow.
+
+A lane whose owner is somebody else and alive is left to them: of two runs of one link, or of a task and its
+speculative twin, one copies and the other waits.  That is politeness, not safety: claims decide, whoever is
+heard of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from anabranch.errors import AnabranchError
+from anabranch.kafka import admin, fetch
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
+from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
+from anabranch.lanes.claims import Mode
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
+from anabranch.lanes.guard import Weak, guard
+from anabranch.lanes.pipeline import Pipeline
+from anabranch.lanes.takeover import release, takeover
+from anabranch.lanes.tenure import Bid, Filed, Tenure
+from anabranch.model.start import StartKind
+from anabranch.offsets.runs import Run
+from anabranch.records.split import split
+from anabranch.replicate.control import Progress, now_ms
+from anabranch.replicate.journal import Journal
+from anabranch.replicate.lane import Lane, Phase
+from anabranch.replicate.rebuild import LogRange, rebuild
+from anabranch.replicate.target import TargetPartition
+
+AT_ONCE = 16
+SILENCE_S = 6.0
+DEFAULT_EXPIRATION_MS = 86_400_000
+_LONGEST_EXPIRATION_MS = 2**31 - 1
+PURPOSE = "produce"
+
+
+@dataclass(slots=True)
+class _Retry:
+    failures: int = 0
+    at: float = 0.0
+
+    def later(self) -> None:
+        self.failures += 1
+        self.at = time.monotonic() + min(2.0, 0.05 * 2 ** min(self.failures, 6)) * random.uniform(0.5, 1.0)
+
+
+class Keeper:
+    """Takes over whatever lane is in phase TAKING, some at a time, until cancelled."""
+
+    def __init__(
+        self,
+        owner: str,
+        source: Cluster,
+        target: Cluster,
+        journal: Journal,
+        progress: Progress,
+        on_taken: Callable[[Lane], None],
+    ) -> None:
+        self._owner = owner
+        self._run = owner.partition("/")[0]
+        self._source = source
+        self._target = target
+        self._journal = journal
+        self._progress = progress
+        self._on_taken = on_taken
+        self._retries: dict[str, _Retry] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._expiration_ms: int | None = None
+        self._by_coordinator: bool | None = None
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Some lane must be taken over."""
+        self._wake.set()
+
+    async def run(self, lanes: list[Lane], may_take: Callable[[], bool]) -> None:
+        """Take lanes over while ``may_take`` says so."""
+        try:
+            while True:
+                self._wake.clear()
+                if may_take():
+                    self._start(lanes)
+                try:
+                    async with asyncio.timeout(0.05 if self._tasks else 0.2):
+                        await self._wake.wait()
+                except TimeoutError:
+                    pass
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            self._tasks.clear()
+
+    def _start(self, lanes: list[Lane]) -> None:
+        for key, task in list(self._tasks.items()):
+            if task.done():
+                del self._tasks[key]
+                task.result()
+        now = time.monotonic()
+        for lane in lanes:
+            if len(self._tasks) >= AT_ONCE:
+                return
+            if lane.phase is not Phase.TAKING or lane.key in self._tasks:
+                continue
+            if self._retries.setdefault(lane.key, _Retry()).at > now or self._others_alive(lane, now):
+                continue
+            self._tasks[lane.key] = asyncio.create_task(self._take(lane), name=f"take-{lane.key}")
+
+    def _others_alive(self, lane: Lane, now: float) -> bool:
+        """Whether the lane is another's who filed progress lately; the own run's lanes are ours to take at once,
+        unless they were taken from us."""
+        claims = self._journal.claims.claims(lane.key)
+        if not claims or claims[-1].claim.state.value == "released":
+            return False
+        holder = claims[-1].claim.owner
+        if holder == self._owner:
+            return False
+        lost = lane.ended is not None and lane.ended.reason in {Ending.FENCED, Ending.SUPERSEDED}
+        if holder.partition("/")[0] == self._run and not lost:
+            return False
+        heard = self._progress.heard.get(lane.assignment.lane)
+        if heard is None or heard[0] == self._owner:
+            return False
+        return now - heard[1] < SILENCE_S
+
+    async def _take(self, lane: Lane) -> None:
+        retry = self._retries[lane.key]
+        try:
+            await self._take_over(lane)
+        except TenureEnded as ended:
+            lane.ended = ended
+            if ended.reason is not Ending.WEAK_GUARD:
+                retry.later()
+        except LaneStopped as stopped:
+            lane.stop(stopped)
+        except PermissionDeniedError as error:
+            lane.stop_at(Stop.NOT_ALLOWED, lane.position, error.message, error.hint)
+        except AnabranchError as error:
+            lane.mode_reason = f"waiting: {error.message}"
+            retry.later()
+        else:
+            retry.failures = 0
+
+    async def _take_over(self, lane: Lane) -> None:
+        start = await self._start_of(lane)
+        target = await self._open(lane, start)
+        expiration = await self._expiration(target)
+        mode, why = await self._mode(lane, start, expiration)
+        bid = Bid(
+            lane=lane.key,
+            owner=self._owner,
+            mode=mode,
+            start=start,
+            leader_epoch=target.leader_epoch,
+            expiration_ms=expiration,
+            now_ms=now_ms(),
+            filed=_filed(lane, target.leader_epoch),
+            held=lane.held,
+        )
+        lane.held = None
+        tenure = await target.drive(takeover(bid))
+        await self._complete_runs(lane, tenure)
+        if lane.phase is not Phase.TAKING:
+            return
+        if target.connection.closed is not None:
+            raise TenureEnded(lane.key, Ending.DISCONNECTED, None, target.connection.closed.reason)
+        lane.begin(tenure, Pipeline(tenure, sole_writer=False), target.connection)
+        if why and tenure.mode is Mode.MAPPED:
+            lane.mode_reason = why
+        self._on_taken(lane)
+
+    async def _open(self, lane: Lane, start: int) -> TargetPartition:
+        if self._by_coordinator is None:
+            operations = await admin.cluster_operations(self._target)
+            markers = admin.Operation.ALTER.allowed_by(operations) or admin.Operation.CLUSTER_ACTION.allowed_by(
+                operations
+            )
+            self._by_coordinator = not markers
+        return await TargetPartition.open(
+            self._target, self._journal, lane.assignment, PURPOSE, start, self._by_coordinator
+        )
+
+    async def give_back(self, lane: Lane) -> None:
+        """After a clean lease: release the claim, and keep the producer id for the next one."""
+        tenure, pipeline = lane.tenure, lane.pipeline
+        if tenure is None or pipeline is None or lane.connection is None:
+            return
+        try:
+            target = await self._open(lane, lane.position)
+            lane.held = await target.drive(release(tenure, pipeline))
+        except AnabranchError:
+            lane.held = None
+
+    # -- what a bid needs ------------------------------------------------------------------------------
+
+    async def _start_of(self, lane: Lane) -> int:
+        """The source offset at which the lane begins; an earlier claim's stands whatever this says."""
+        known = self._journal.claims.claims(lane.key)
+        if known:
+            return self._journal.claims.start(lane.key, known[0].claim.start)
+        start = lane.assignment.start
+        if start.kind is StartKind.OFFSETS:
+            assert start.value is not None
+            return start.value
+        at = {StartKind.EARLIEST: EARLIEST, StartKind.LATEST: LATEST}.get(start.kind, start.value)
+        assert at is not None
+        offset = await self._source_offset(lane, at)
+        if offset < 0:  # no record that young: begin behind the last one
+            offset = await self._source_offset(lane, LATEST)
+        return offset
+
+    async def _source_offset(self, lane: Lane, at: int) -> int:
+        source = lane.assignment.source
+        _, part = await self._source.partition(source.topic, source.partition)
+        connection = await self._source.connection(part.leader)
+        answer = await list_offset(connection, source.topic, source.partition, at, epoch=part.leader_epoch)
+        self._source.check(answer.code, "Describe", f"partition {source}")
+        return answer.offset
+
+    async def _mode(self, lane: Lane, start: int, expiration: int) -> tuple[Mode, str]:
+        """Identity is bid for only where it can be held: the choice is made before it matters, never after."""
+        if lane.want_mapped:
+            return Mode.MAPPED, lane.want_mapped_why or "the link asks for mapped lanes"
+        known = self._journal.claims.mode(lane.key)
+        if known is not None:
+            return known, lane.mode_reason if known is Mode.MAPPED else ""
+        if self._expiration_ms is None:
+            return Mode.MAPPED, "the target does not tell producer.id.expiration.ms (DescribeConfigs on the cluster)"
+        oldest = await self._first_timestamp(lane, start)
+        if oldest is not None:
+            strength = guard(expiration, now_ms(), [oldest])
+            if isinstance(strength, Weak):
+                return Mode.MAPPED, strength.reason
+        return Mode.IDENTITY, ""
+
+    async def _first_timestamp(self, lane: Lane, start: int) -> int | None:
+        """The maximum timestamp of the first batch to copy; None where there is none yet."""
+        source = lane.assignment.source
+        meta, part = await self._source.partition(source.topic, source.partition)
+        connection = await self._source.connection(part.leader)
+        wanted = fetch.Wanted(source.topic, meta.id, source.partition, part.leader_epoch, start, -1, 1024)
+        frame = await fetch.submit(connection, [wanted], max_wait_ms=0, max_bytes=1024)
+        try:
+            code, answers = fetch.parse(frame, fetch.version_for(connection))
+            if code or answers[0].code:
+                return None
+            found = split(answers[0].records)
+            return found[0][1].max_timestamp if found else None
+        except AnabranchError:
+            return None  # the fetcher meets the same bytes and says what is wrong with them
+        finally:
+            frame.release()
+
+    async def _expiration(self, target: TargetPartition) -> int:
+        """``producer.id.expiration.ms`` of the target; the longest possible where it is not told."""
+        if self._expiration_ms is None:
+            _, part = await self._target.partition(target.topic, target.partition)
+            try:
+                configs = await admin.broker_configs(self._target, part.leader)
+            except (PermissionDeniedError, BrokerRefusedError):
+                return _LONGEST_EXPIRATION_MS
+            entry = configs.get("producer.id.expiration.ms")
+            self._expiration_ms = int(entry.value) if entry and entry.value else DEFAULT_EXPIRATION_MS
+        return self._expiration_ms
+
+    async def _complete_runs(self, lane: Lane, tenure: Tenure) -> None:
+        """Bring the lane's book up to its last batch in the target's log.
+
+        In a lane without holes the shift between both sides only ever grows, so where it is the same at both ends
+        of what is missing, one run covers it; else the headers in between are read.
+        """
+        book = lane.book
+        book.cut(tenure.tail_end)
+        last = book.last
+        if tenure.mode is Mode.IDENTITY and last is None:
+            start = self._journal.claims.start(lane.key, tenure.position)
+            if tenure.position > start:
+                book.append(Run(start, start, tenure.position - start))
+            return
+        from_source = last.source + last.length if last is not None else None
+        from_target = (
+            last.target + last.length if last is not None else self._journal.claims.floor(lane.key, tenure.tail_end)
+        )
+        if from_target >= tenure.tail_end:
+            return
+        if from_source is not None and tenure.position - from_source == tenure.tail_end - from_target:
+            book.append(Run(from_source, from_target, tenure.tail_end - from_target))
+            return
+        target = lane.assignment.target
+        within = LogRange(target.topic, target.partition, from_target, tenure.tail_end)
+        near = from_source if from_source is not None else self._journal.claims.start(lane.key, tenure.position)
+        for run in await rebuild(self._target, within, self._journal.claims.producer_ids(lane.key), near):
+            book.append(run)
+
+
+def _filed(lane: Lane, leader_epoch: int) -> Filed | None:
+    last = lane.book.last
+    if last is None:
+        return None
+    return Filed(last.source + last.length, last.target + last.length, leader_epoch)

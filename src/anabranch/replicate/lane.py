@@ -1,0 +1,220 @@
+"""One lane in a worker: what was fetched and not yet sent, what is in flight, where it stands and why.
+
+The lane holds no task and no socket.  The fetcher puts batches in, the sender takes them out, the keeper takes
+it over; each looks at ``phase`` and nothing else decides.
+
+Invariant: ``fetch_at`` is the source offset after the last queued batch, or the pipeline's next one where the
+queue is empty; so what the sender takes is always the next record of the source.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from anabranch.kafka.connection import Connection
+from anabranch.kafka.frames import Frame
+from anabranch.lanes.endings import LaneStopped, Stop, TenureEnded
+from anabranch.lanes.pipeline import Pipeline
+from anabranch.lanes.tenure import Filed, Held, Tenure
+from anabranch.model.lane import LaneAssignment, LaneMode, LaneState
+from anabranch.model.link import ModePolicy
+from anabranch.offsets.runs import Run
+from anabranch.records.header import BatchHeader
+from anabranch.replicate.runs import RunBook
+
+QUEUE_BYTES = 1 << 20
+
+
+class Phase(Enum):
+    """``TAKING``: being taken over; ``RUNNING``: batches may flow; ``STOPPED``: a person must act; ``OVER``: left."""
+
+    TAKING = "taking"
+    RUNNING = "running"
+    STOPPED = "stopped"
+    OVER = "over"
+
+
+class Queued(NamedTuple):
+    """A checked-in batch: its bytes, where they start in ``view``, and the frame that must be released."""
+
+    view: memoryview
+    at: int
+    header: BatchHeader
+    frame: Frame | None
+
+
+@dataclass(slots=True)
+class Source:
+    """Where the lane is read: the leader and its epoch, and the ends that it last told."""
+
+    leader: int = -1
+    epoch: int = -1
+    log_start: int = 0
+    stable: int = 0
+    high_watermark: int = 0
+    told_at: float = 0.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was copied, ever and lately; rates are smoothed over some seconds."""
+
+    records: int = 0
+    bytes: int = 0
+    records_per_s: float = 0.0
+    bytes_per_s: float = 0.0
+    _seen: tuple[int, int, float] = (0, 0, 0.0)
+
+    def measure(self, now: float) -> None:
+        """Take the rates anew; called about once a second."""
+        records, size, before = self._seen
+        if before and now > before:
+            weight = min(1.0, (now - before) / 3)
+            self.records_per_s += weight * ((self.records - records) / (now - before) - self.records_per_s)
+            self.bytes_per_s += weight * ((self.bytes - size) / (now - before) - self.bytes_per_s)
+        self._seen = (self.records, self.bytes, now)
+
+
+class Lane:
+    """The state of one lane; see the module's docstring for who may do what."""
+
+    def __init__(self, assignment: LaneAssignment) -> None:
+        self.assignment = assignment
+        self.key = str(assignment.lane)
+        self.phase = Phase.TAKING
+        self.source = Source()
+        self.tally = Tally()
+        self.book = RunBook()
+        self.mode = LaneMode.MAPPED
+        self.mode_reason = ""
+        self.tenure: Tenure | None = None
+        self.held: Held | None = None
+        self.filed: Filed | None = None
+        self.want_mapped_why = ""
+        self.want_mapped = assignment.mode is ModePolicy.MAPPED
+        self.pipeline: Pipeline | None = None
+        self.connection: Connection | None = None
+        self.queue: deque[Queued] = deque()
+        self.queued_bytes = 0
+        self.fetch_at = 0
+        self.last_epoch = -1
+        self.position = 0
+        self.target_end = 0
+        self.oldest_waiting_ms: int | None = None
+        self.ended: TenureEnded | None = None
+        self.stopped: LaneStopped | None = None
+        self.checking = False
+        self.changed_at = time.monotonic()
+
+    # -- phases ----------------------------------------------------------------------------------------
+
+    def begin(self, tenure: Tenure, pipeline: Pipeline, connection: Connection) -> None:
+        """A tenure was won: batches flow from its position."""
+        self.drop_queue()
+        self.tenure = tenure
+        self.pipeline = pipeline
+        self.connection = connection
+        self.mode = LaneMode(tenure.mode.value)
+        self.mode_reason = tenure.why
+        self.position = self.fetch_at = tenure.position
+        self.target_end = tenure.target_end
+        self.last_epoch = -1
+        self.checking = False
+        self.phase = Phase.RUNNING
+
+    def end_tenure(self, pipeline: Pipeline, ended: TenureEnded) -> bool:
+        """This tenure is over and the lane must be taken over again; False where it was over before."""
+        if self.pipeline is not pipeline or self.phase is not Phase.RUNNING:
+            return False
+        self.pipeline = None
+        self.tenure = None
+        self.connection = None
+        self.ended = ended
+        self.drop_queue()
+        self.phase = Phase.TAKING
+        return True
+
+    def stop(self, stopped: LaneStopped) -> None:
+        """Going on would lose, repeat or guess: stand still until a person acts."""
+        self.stopped = stopped
+        self.drop_queue()
+        if self.phase is not Phase.OVER:
+            self.phase = Phase.STOPPED
+
+    def stop_at(self, reason: Stop, offset: int, detail: str = "", fix: str = "") -> None:
+        """``stop`` with a reason found on the source's side."""
+        self.stop(LaneStopped(self.key, reason, offset, None, detail, fix))
+
+    def leave(self) -> None:
+        """The lease is over, or the link no longer wants this lane."""
+        self.drop_queue()
+        self.phase = Phase.OVER
+
+    # -- batches ---------------------------------------------------------------------------------------
+
+    @property
+    def wants_fetch(self) -> bool:
+        """Whether the fetcher should ask for more."""
+        return self.phase is Phase.RUNNING and self.queued_bytes < QUEUE_BYTES
+
+    @property
+    def may_send(self) -> bool:
+        """Whether the sender may take a batch now."""
+        return (
+            bool(self.queue)
+            and self.phase is Phase.RUNNING
+            and not self.checking
+            and self.pipeline is not None
+            and self.pipeline.room() > 0
+        )
+
+    def put(self, queued: Queued) -> None:
+        """Queue the next batch of the source; holds its frame."""
+        if queued.frame is not None:
+            queued.frame.retain()
+        self.queue.append(queued)
+        self.queued_bytes += queued.header.size
+        self.fetch_at = queued.header.last_offset + 1
+        self.last_epoch = queued.header.leader_epoch
+
+    def take(self) -> Queued:
+        """The next batch to send; the caller releases its frame."""
+        queued = self.queue.popleft()
+        self.queued_bytes -= queued.header.size
+        return queued
+
+    def drop_queue(self) -> None:
+        """Let go of everything that was fetched and not sent."""
+        for queued in self.queue:
+            if queued.frame is not None:
+                queued.frame.release()
+        self.queue.clear()
+        self.queued_bytes = 0
+        if self.pipeline is not None:
+            self.fetch_at = self.pipeline.next_offset
+            self.last_epoch = -1
+
+    def copied(self, run: Run, size: int) -> None:
+        """A batch was acknowledged."""
+        self.book.append(run)
+        self.position = run.source + run.length
+        self.target_end = run.target + run.length
+        self.tally.records += run.length
+        self.tally.bytes += size
+
+    # -- reports ---------------------------------------------------------------------------------------
+
+    def state(self, paused: bool) -> LaneState:
+        """What to call all this."""
+        if self.phase is Phase.STOPPED:
+            return LaneState.STOPPED
+        if paused:
+            return LaneState.PAUSED
+        if self.phase is not Phase.RUNNING:
+            return LaneState.WAITING
+        behind = self.source.high_watermark - self.position
+        return LaneState.FOLLOWING if behind <= 0 or not self.queue else LaneState.COPYING

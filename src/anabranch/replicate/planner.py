@@ -1,0 +1,301 @@
+"""From a stored link to lanes: which topics there are, what the target must have, and who copies what.
+
+Planning is idempotent and is done again and again while a link runs: new topics and partitions, changed
+configurations and filters take hold without a restart.  What stands in the way of one topic is a finding; the
+others go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from anabranch.errors import AnabranchError, RefusedError
+from anabranch.kafka import admin
+from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
+from anabranch.kafka.partitions import LATEST, list_offsets
+from anabranch.model import configs as rules
+from anabranch.model.filters import load as load_filter
+from anabranch.model.filters import select
+from anabranch.model.lane import LaneAssignment, LaneKey
+from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, ModePolicy
+from anabranch.model.naming import load as load_naming
+from anabranch.model.provenance import check_ring, mirrored_by_opposite, origins
+from anabranch.model.reports import Finding, Severity
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.replicate.control import Links, Progress
+
+_DEFAULT_RECORD_BYTES = 500.0
+
+
+@dataclass(eq=False)
+class UnknownLinkError(RefusedError):
+    """No link of that id is stored on the target."""
+
+    link: str
+    target: str
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.target} knows no link {self.link!r}"
+
+    @property
+    def hint(self) -> str:
+        return "`anabranch link list` shows the links of the target"
+
+
+@dataclass(eq=False)
+class OtherClusterError(RefusedError):
+    """A context leads to another cluster than the one the link was made for."""
+
+    context: str
+    wanted: str
+    found: str
+
+    @property
+    def message(self) -> str:
+        return f"context {self.context} leads to cluster {self.found}; the link was made for {self.wanted}"
+
+    @property
+    def hint(self) -> str:
+        return f"mend the bootstrap servers: `anabranch context show {self.context}`"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The lanes of a link as of now, with the bytes that each has to copy, and what stands in the way of others."""
+
+    record: LinkRecord
+    lanes: Mapping[LaneAssignment, float]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    source: TopicMeta
+    target: str
+
+
+class Planner:
+    """Plans one link between two connected clusters, and gives the target the topics that it needs."""
+
+    def __init__(self, link: str, source: Cluster, target: Cluster) -> None:
+        self._link = link
+        self._source = source
+        self._target = target
+        self._links = Links(target)
+        self._upstream: Links | None = None
+        self.progress = Progress(target)
+
+    async def plan(self) -> Plan:
+        """Plan anew; raises ClusterError, or RefusedError where the whole link must not run."""
+        await self._links.sync()
+        record = self._links.links.get(self._link)
+        if record is None:
+            raise UnknownLinkError(self._link, self._target.name)
+        spec = record.wanted.spec
+        findings: list[Finding] = []
+        source, target = await self._source.metadata(None), await self._target.metadata(None)
+        _check_cluster(spec.source.context, spec.source.cluster_id, source)
+        _check_cluster(spec.target.context, spec.target.cluster_id, target)
+        looping = await self._check_provenance(record, source)
+        pairs = self._pairs(spec, source, looping, findings)
+        explicit = await admin.topic_configs(self._source, [pair.source.name for pair in pairs])
+        lanes: list[LaneAssignment] = []
+        for pair in pairs:
+            try:
+                own = {
+                    name: config.value
+                    for name, config in explicit[pair.source.name].items()
+                    if config.own and config.value is not None
+                }
+                provided = await self._provide(spec, pair, own, target)
+            except AnabranchError as error:
+                findings.append(Finding(Severity.ERROR, f"topic {pair.source.name}: {error.message}", error.hint))
+                continue
+            if isinstance(provided, Finding):
+                findings.append(provided)
+            else:
+                lanes += _lanes(spec, pair, provided, "compact" in own.get("cleanup.policy", ""))
+        return Plan(record, await self._weigh(lanes, source), tuple(findings))
+
+    # -- what is to be copied --------------------------------------------------------------------------
+
+    async def _check_provenance(self, record: LinkRecord, source: Metadata) -> frozenset[TopicId]:
+        """Refuse rings; name the source's topics that the target itself fills."""
+        if self._upstream is None and "__anabranch_links" in source.topics:
+            self._upstream = Links(self._source)
+        if self._upstream is None:
+            return frozenset()
+        await self._upstream.sync()
+        spec = record.wanted.spec
+        into_source = list(self._upstream.links.values())
+        check_ring(spec.id, spec.source.cluster_id, spec.target.cluster_id, into_source)
+        now = origins(spec.source.cluster_id, into_source)
+        if now != record.origins:
+            await self._links.put(replace(record, origins=now))
+        return mirrored_by_opposite(spec.target.cluster_id, into_source, self._upstream.mirrored.values())
+
+    def _pairs(
+        self, spec: LinkSpec, source: Metadata, looping: frozenset[TopicId], findings: list[Finding]
+    ) -> list[_Pair]:
+        """The topics to copy with their names on the target."""
+        naming = load_naming(spec.naming, spec.source.context)
+        taken: dict[str, str] = {}
+        pairs: list[_Pair] = []
+        names = select(load_filter(spec.filter), [t.name for t in source.topics.values() if not t.internal])
+        if not names:
+            findings.append(
+                Finding(
+                    Severity.WARNING,
+                    f"the filter matches none of the source's {len(source.topics)} topics",
+                    f"anabranch link set {spec.id} --include REGEX",
+                )
+            )
+        for name in names:
+            topic = source.topics[name]
+            if TopicId(topic.id) in looping:
+                findings.append(
+                    Finding(
+                        Severity.INFO, f"topic {name} is left out: the opposite link fills it from the target cluster"
+                    )
+                )
+                continue
+            if topic.error:
+                findings.append(Finding(Severity.ERROR, f"topic {name}: the source answers error {topic.error}"))
+                continue
+            try:
+                target = naming.renamed(name)
+            except AnabranchError as error:
+                findings.append(Finding(Severity.ERROR, error.message, error.hint))
+                continue
+            if target in taken:
+                findings.append(
+                    Finding(
+                        Severity.ERROR,
+                        f"topics {taken[target]} and {name} would both be called {target}",
+                        "choose a naming policy that keeps them apart, or exclude one",
+                    )
+                )
+                continue
+            taken[target] = name
+            pairs.append(_Pair(topic, target))
+        return pairs
+
+    # -- what the target must have ---------------------------------------------------------------------
+
+    async def _provide(
+        self, spec: LinkSpec, pair: _Pair, explicit: Mapping[str, str], target: Metadata
+    ) -> TopicId | Finding:
+        """See to it that the target topic exists, is large enough and is held open; or say why it can't be used."""
+        wanted = rules.wanted_configs(explicit, spec.configs)
+        held = rules.held_configs(wanted)
+        known = next((t for t in self._links.topics_of(spec.id) if t.target == pair.target), None)
+        source_id = TopicId(pair.source.id)
+        if known is not None and known.source_id != source_id:
+            return Finding(
+                Severity.ERROR,
+                f"topic {pair.source.name} was deleted and made again on the source: {pair.target} holds the old one",
+                f"delete {pair.target} on the target and the link, or exclude the topic",
+            )
+        partitions = len(pair.source.partitions)
+        found = target.topics.get(pair.target)
+        if found is None or found.error == 3:
+            if known is not None:
+                return Finding(
+                    Severity.ERROR,
+                    f"topic {pair.target} was deleted on the target",
+                    f"delete link {spec.id} and create it again, to copy from the start",
+                )
+            await admin.create_topic(self._target, pair.target, partitions, spec.replication_factor or -1, held)
+            found = await self._await_topic(pair.target)
+            target.topics[pair.target] = found
+        elif known is not None and known.target_id != TopicId(found.id):
+            return Finding(
+                Severity.ERROR,
+                f"topic {pair.target} was deleted and made again on the target",
+                f"delete link {spec.id} and create it again, to copy from the start",
+            )
+        elif len(found.partitions) < partitions:
+            if known is None:
+                return Finding(
+                    Severity.ERROR,
+                    f"topic {pair.target} has {len(found.partitions)} partitions on the target, "
+                    f"{pair.source.name} has {partitions} on the source",
+                    f"kafka-topics --alter --topic {pair.target} --partitions {partitions}",
+                )
+            await admin.grow_topic(self._target, pair.target, partitions)
+            await self._await_topic(pair.target, partitions)
+        topic = MirroredTopic(spec.id, pair.source.name, source_id, pair.target, TopicId(found.id), wanted)
+        if known is None or known != topic or dict(known.configs) != wanted:
+            await self._links.put_topic(topic)
+            await self._links.sync()
+        actual = (await admin.topic_configs(self._target, [pair.target]))[pair.target]
+        own = {name: config.value or "" for name, config in actual.items() if config.own}
+        changes = rules.drift(own, held, spec.configs)
+        if changes:
+            await admin.alter_topic_configs(self._target, pair.target, changes)
+        return TopicId(found.id)
+
+    async def _await_topic(self, name: str, partitions: int = 1) -> TopicMeta:
+        """The topic once the brokers know it with leaders."""
+        for _ in range(100):
+            topic = (await self._target.metadata([name])).topics[name]
+            if topic.error == 0 and len(topic.partitions) >= partitions:
+                return topic
+            await asyncio.sleep(0.05)
+        self._target.check(topic.error or 5, "Describe", f"topic {name}")
+        return topic
+
+    # -- how much there is -----------------------------------------------------------------------------
+
+    async def _weigh(self, lanes: list[LaneAssignment], source: Metadata) -> dict[LaneAssignment, float]:
+        """An estimate of the bytes that each lane has to copy, at least 1."""
+        await self.progress.sync()
+        by_leader: dict[int, dict[tuple[str, int], tuple[int, int]]] = {}
+        for lane in lanes:
+            part = source.topics[lane.source.topic].partitions.get(lane.source.partition)
+            if part is not None and part.leader >= 0:
+                by_leader.setdefault(part.leader, {})[(lane.source.topic, lane.source.partition)] = (LATEST, -1)
+        ends: dict[tuple[str, int], int] = {}
+        for leader, wanted in by_leader.items():
+            try:
+                answers = await list_offsets(await self._source.connection(leader), wanted)
+            except AnabranchError:
+                continue  # an unknown end makes a lane light, nothing else
+            ends |= {key: answer.offset for key, answer in answers.items() if answer.code == 0}
+        weights = {}
+        for lane in lanes:
+            filed = self.progress.lanes.get(lane.lane)
+            position, mean = 0, _DEFAULT_RECORD_BYTES
+            if filed is not None:
+                position = filed.position
+                mean = filed.bytes / filed.records if filed.records else mean
+            behind = max(0, ends.get((lane.source.topic, lane.source.partition), 0) - position)
+            rate = filed.bytes_per_s * 60 if filed is not None else 0.0
+            weights[lane] = 1.0 + behind * mean + rate
+        return weights
+
+
+def _lanes(spec: LinkSpec, pair: _Pair, target_id: TopicId, compacted: bool) -> list[LaneAssignment]:
+    mode = ModePolicy.MAPPED if compacted else spec.mode
+    lanes = []
+    for partition in sorted(pair.source.partitions):
+        source = TopicPartition(pair.source.name, partition)
+        lanes.append(
+            LaneAssignment(
+                LaneKey(spec.id, TopicId(pair.source.id), partition),
+                source,
+                TopicPartition(pair.target, partition),
+                target_id,
+                spec.start.for_lane(source),
+                mode,
+            )
+        )
+    return lanes
+
+
+def _check_cluster(context: str, wanted: str, found: Metadata) -> None:
+    if found.cluster_id != wanted:
+        raise OtherClusterError(context, wanted, found.cluster_id)

@@ -1,0 +1,244 @@
+"""Writing to the target: one task per connection, one batch per lane and request, five requests in flight.
+
+A request carries one batch for each lane that has one, because the broker serves a connection one request at a
+time: what is put together shares the wait for the replicas.  Nothing is ever sent again: whatever goes wrong
+ends the tenures that were in flight, and the keeper takes those lanes over anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from anabranch.kafka import produce
+from anabranch.kafka.connection import Connection
+from anabranch.kafka.errors import ConnectionLostError
+from anabranch.kafka.frames import Frame
+from anabranch.kafka.partitions import LATEST, list_offset
+from anabranch.lanes.claims import Mode
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
+from anabranch.lanes.guard import Weak, guard
+from anabranch.lanes.pipeline import Pipeline
+from anabranch.lanes.tenure import Tenure
+from anabranch.records.errors import CorruptBatchError
+from anabranch.records.patch import check_and_patch
+from anabranch.replicate.gate import Gate
+from anabranch.replicate.lane import Lane
+
+IN_FLIGHT = 5
+REQUEST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    lane: Lane
+    pipeline: Pipeline
+    size: int
+
+
+class Sender:
+    """Sends the batches of all lanes whose tenure is bound to one connection."""
+
+    def __init__(
+        self, connection: Connection, gate: Gate, on_room: Callable[[], None], on_ended: Callable[[], None]
+    ) -> None:
+        self.connection = connection
+        self._gate = gate
+        self._on_room = on_room
+        self._on_ended = on_ended
+        self._lanes: dict[str, Lane] = {}
+        self._wake = asyncio.Event()
+        self._version = produce.version_for(connection)
+        self._checks: set[asyncio.Task[None]] = set()
+        connection.on_close.append(self._closed)
+
+    def add(self, lane: Lane) -> None:
+        """Send this lane's batches from now on."""
+        self._lanes[lane.key] = lane
+        self._wake.set()
+
+    def remove(self, lane: Lane) -> None:
+        """Forget a lane."""
+        self._lanes.pop(lane.key, None)
+
+    def wake(self) -> None:
+        """Some lane has batches, or may send again."""
+        self._wake.set()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is in flight."""
+        return self.connection.closed is not None or self.connection.in_flight == 0
+
+    async def run(self) -> None:
+        """Send until the connection ends or the task is cancelled."""
+        connection = self.connection
+        while connection.closed is None:
+            if connection.in_flight >= IN_FLIGHT or not self._gate.is_open:
+                await self._pause()
+                continue
+            chosen = self._choose()
+            if not chosen:
+                await self._pause()
+                continue
+            size = self._send(chosen)
+            self._on_room()
+            wait = self._gate.take(size)
+            if wait > 0:
+                await asyncio.sleep(wait)
+            await connection.writable.wait()
+            await asyncio.sleep(0)  # let answers and fetches in between
+
+    async def _pause(self) -> None:
+        self._wake.clear()
+        if self._choose() and self._gate.is_open and self.connection.in_flight < IN_FLIGHT:
+            return
+        try:
+            async with asyncio.timeout(0.1):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    def _choose(self) -> list[Lane]:
+        """The lanes whose next batch goes into the next request; those that idled are checked first."""
+        chosen: list[Lane] = []
+        size = 0
+        for lane in list(self._lanes.values()):
+            if not lane.may_send:
+                continue
+            assert lane.pipeline is not None
+            if lane.pipeline.needs_epoch_check():
+                self._start_check(lane, lane.pipeline)
+                continue
+            size += lane.queue[0].header.size
+            if chosen and size > REQUEST_BYTES:
+                break
+            chosen.append(lane)
+        return chosen
+
+    def _send(self, chosen: Iterable[Lane]) -> int:
+        outgoing: list[produce.Outgoing] = []
+        sent: dict[tuple[str | uuid.UUID, int], _Sent] = {}
+        total = 0
+        for lane in chosen:
+            pipeline, tenure = lane.pipeline, lane.tenure
+            assert pipeline is not None and tenure is not None
+            queued = lane.queue[0]
+            header = queued.header
+            try:
+                if tenure.mode is Mode.IDENTITY:
+                    self._keep_identity(lane, tenure, pipeline, header.max_timestamp)
+                sequence = pipeline.send(header.base_offset, header.count, header.max_timestamp)
+                check_and_patch(queued.view, queued.at, header, tenure.producer_id, 0, sequence)
+            except TenureEnded as ended:
+                self._ended(lane, pipeline, ended)
+                continue
+            except LaneStopped as stopped:
+                lane.stop(stopped)
+                continue
+            except CorruptBatchError as error:
+                lane.stop_at(Stop.CORRUPT, header.base_offset, error.message, error.hint)
+                continue
+            lane.take()
+            target = lane.assignment.target
+            batch = queued.view[queued.at : queued.at + header.size]
+            topic_id = lane.assignment.target_id.uuid
+            outgoing.append(produce.Outgoing(target.topic, topic_id, target.partition, batch))
+            key = topic_id if self._version >= produce.BY_ID else target.topic
+            sent[(key, target.partition)] = _Sent(lane, pipeline, header.size)
+            total += header.size
+            if queued.frame is not None:
+                # The request is built below, before anything else can run: the bytes are copied by then.
+                asyncio.get_running_loop().call_soon(queued.frame.release)
+        # Last look before the bytes leave: a process that was stopped right here must not write on.
+        if not outgoing:
+            return 0
+        if not self._gate.is_open:
+            for one in sent.values():
+                self._ended(one.lane, one.pipeline, TenureEnded(one.lane.key, Ending.LEASE))
+            return 0
+        try:
+            future = produce.submit(self.connection, outgoing)
+        except ConnectionLostError:
+            return 0  # on_close ends the tenures
+        future.add_done_callback(partial(self._answered, sent))
+        return total
+
+    @staticmethod
+    def _keep_identity(lane: Lane, tenure: Tenure, pipeline: Pipeline, timestamp: int) -> None:
+        """An identity lane turns mapped before a batch that its guard would not hold, never after."""
+        strength = guard(tenure.expiration_ms, time.time_ns() // 1_000_000, [*pipeline.timestamps(), timestamp])
+        if isinstance(strength, Weak):
+            lane.want_mapped = True
+            lane.want_mapped_why = strength.reason
+            pipeline.fail(Ending.LEASE, strength.reason)
+            raise TenureEnded(lane.key, Ending.WEAK_GUARD, detail=strength.reason)
+
+    def _answered(self, sent: dict[tuple[str | uuid.UUID, int], _Sent], future: asyncio.Future[Frame]) -> None:
+        if future.cancelled() or future.exception() is not None:
+            return  # on_close ends the tenures
+        frame = future.result()
+        try:
+            for answer in produce.parse(frame, self._version):
+                one = sent.pop((answer.topic, answer.partition), None)
+                if one is not None and one.lane.pipeline is one.pipeline:
+                    self._acknowledge(one, answer)
+            for one in sent.values():
+                self._ended(one.lane, one.pipeline, TenureEnded(one.lane.key, Ending.BROKER, None, "no answer for it"))
+        finally:
+            frame.release()
+        self._wake.set()
+        self._on_room()
+
+    def _acknowledge(self, one: _Sent, answer: produce.Produced) -> None:
+        try:
+            run = one.pipeline.acknowledge(answer.code, answer.base_offset)
+        except TenureEnded as ended:
+            self._ended(one.lane, one.pipeline, ended)
+        except LaneStopped as stopped:
+            one.lane.stop(stopped)
+        else:
+            one.lane.copied(run, one.size)
+
+    def _start_check(self, lane: Lane, pipeline: Pipeline) -> None:
+        lane.checking = True
+        task = asyncio.create_task(self._check_epoch(lane, pipeline))
+        self._checks.add(task)
+        task.add_done_callback(self._checks.discard)
+
+    async def _check_epoch(self, lane: Lane, pipeline: Pipeline) -> None:
+        """After idling: a leader that lost and won its partition meanwhile leaves the connection whole (R1)."""
+        target = lane.assignment.target
+        assert lane.tenure is not None
+        leader_epoch = lane.tenure.leader_epoch
+        try:
+            answer = await list_offset(self.connection, target.topic, target.partition, LATEST, epoch=leader_epoch)
+        except ConnectionLostError:
+            return
+        finally:
+            if lane.pipeline is pipeline:
+                lane.checking = False
+        if answer.code == 0:
+            pipeline.epoch_confirmed()
+        else:
+            verdict = refusal(lane.key, answer.code, pipeline.next_offset)
+            if isinstance(verdict, LaneStopped):
+                lane.stop(verdict)
+            else:
+                self._ended(lane, pipeline, verdict)
+        self._wake.set()
+
+    def _ended(self, lane: Lane, pipeline: Pipeline, ended: TenureEnded) -> None:
+        if lane.end_tenure(pipeline, ended):
+            self.remove(lane)
+            self._on_ended()
+
+    def _closed(self, error: ConnectionLostError) -> None:
+        for lane in list(self._lanes.values()):
+            if lane.connection is self.connection and lane.pipeline is not None:
+                self._ended(lane, lane.pipeline, TenureEnded(lane.key, Ending.DISCONNECTED, None, error.reason))
+        self._wake.set()

@@ -1,0 +1,242 @@
+"""Carrying out a takeover's effects on a real cluster: one connection, one leader, one leader epoch.
+
+Whatever fails underneath is thrown into the takeover as the ending that it means (LANE protocol, R1): the
+takeover never sees a timeout as an answer, and never goes on over another connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from anabranch.kafka import fetch, partitions
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Connection
+from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, PermissionDeniedError
+from anabranch.lanes import effects
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
+from anabranch.model.lane import LaneAssignment
+from anabranch.records.header import BatchHeader
+from anabranch.records.split import split
+from anabranch.replicate.journal import Journal
+
+T = TypeVar("T")
+_PAUSE_S = 0.1
+_HEADER_BYTES = 1 << 10
+
+
+@dataclass(slots=True)
+class TargetPartition:
+    """A lane's target partition as one generation sees it."""
+
+    cluster: Cluster
+    journal: Journal
+    lane: str
+    topic: str
+    topic_id: uuid.UUID
+    partition: int
+    connection: Connection
+    leader_epoch: int
+    start: int
+    by_coordinator: bool
+
+    @classmethod
+    async def open(
+        cls,
+        cluster: Cluster,
+        journal: Journal,
+        assignment: LaneAssignment,
+        purpose: str,
+        start: int,
+        by_coordinator: bool,
+    ) -> TargetPartition:
+        """Find the leader and connect; raises TenureEnded or LaneStopped where the topic is not the lane's."""
+        key, target = str(assignment.lane), assignment.target
+        try:
+            meta, part = await cluster.partition(target.topic, target.partition)
+        except BrokerRefusedError as error:
+            raise refusal(key, error.code, start, error.message) from error
+        except PermissionDeniedError as error:
+            raise LaneStopped(key, Stop.NOT_ALLOWED, start, None, error.message, error.hint) from error
+        if meta.id != assignment.target_id.uuid:
+            raise LaneStopped(
+                key,
+                Stop.TARGET_MADE_AGAIN,
+                start,
+                detail=f"topic {target.topic} has id {meta.id}, the lane was begun in {assignment.target_id.uuid}",
+                fix="delete the link and create it again, to copy into the new topic from the start",
+            )
+        connection = await cluster.connection(part.leader, purpose)
+        return cls(
+            cluster,
+            journal,
+            key,
+            target.topic,
+            meta.id,
+            target.partition,
+            connection,
+            part.leader_epoch,
+            start,
+            by_coordinator,
+        )
+
+    async def drive(self, steps: effects.Steps[T]) -> T:
+        """Run a takeover or a release to its end."""
+        try:
+            effect = next(steps)
+            while True:
+                try:
+                    answer = await self._perform(effect)
+                except ConnectionLostError as error:
+                    effect = steps.throw(TenureEnded(self.lane, Ending.DISCONNECTED, None, error.reason))
+                except PermissionDeniedError as error:
+                    effect = steps.throw(
+                        LaneStopped(self.lane, Stop.NOT_ALLOWED, self.start, None, error.message, error.hint)
+                    )
+                except BrokerRefusedError as error:
+                    effect = steps.throw(refusal(self.lane, error.code, self.start, error.message))
+                else:
+                    effect = steps.send(answer)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+
+    async def _perform(self, effect: effects.Effect) -> Any:
+        match effect:
+            case effects.AllocateProducerId():
+                return await self._allocate()
+            case effects.AppendClaim(claim):
+                return await self.journal.append(claim)
+            case effects.ReadClaims():
+                return await self.journal.read()
+            case effects.ReadEnd():
+                return await self._read_end()
+            case effects.EndOfEpoch(epoch):
+                code, _, end = await partitions.epoch_end(
+                    self.connection, self.topic, self.partition, epoch, self.leader_epoch
+                )
+                self._check(code)
+                return end
+            case effects.Kill(producer_id, None):
+                return await partitions.write_marker(self.connection, self.topic, self.partition, producer_id)
+            case effects.Kill(producer_id, transactional_id):
+                assert transactional_id is not None
+                return await self._kill_by_coordinator(producer_id, transactional_id)
+            case effects.ReadTail(below):
+                return await self._read_tail(below)
+            case effects.DescribeProducer(producer_id):
+                code, known = await partitions.describe_producers(self.connection, self.topic, self.partition)
+                self._check(code)
+                await self._confirm()
+                entry = known.get(producer_id)
+                return None if entry is None else effects.ProducerEntry(entry.epoch, entry.last_sequence)
+            case effects.Pause():
+                await asyncio.sleep(_PAUSE_S)
+                return None
+
+    def _check(self, code: int) -> None:
+        if code:
+            raise refusal(self.lane, code, self.start)
+
+    async def _confirm(self) -> None:
+        """Answers of a follower look like a leader's: only the leader of this epoch answers this with 0 (R8)."""
+        answer = await partitions.list_offset(
+            self.connection, self.topic, self.partition, partitions.LATEST, epoch=self.leader_epoch
+        )
+        self._check(answer.code)
+
+    async def _read_end(self) -> effects.LogEnd:
+        first = await partitions.list_offset(
+            self.connection, self.topic, self.partition, partitions.EARLIEST, epoch=self.leader_epoch
+        )
+        self._check(first.code)
+        code, _, end = await partitions.epoch_end(
+            self.connection, self.topic, self.partition, self.leader_epoch, self.leader_epoch
+        )
+        self._check(code)
+        high = await partitions.list_offset(
+            self.connection, self.topic, self.partition, partitions.LATEST, epoch=self.leader_epoch
+        )
+        self._check(high.code)
+        return effects.LogEnd(first.offset, high.offset, max(end, high.offset))
+
+    async def _allocate(self) -> effects.Allocated:
+        if not self.by_coordinator:
+            return effects.Allocated(await partitions.new_producer_id(self.cluster))
+        transactional_id = f"anabranch.{self.lane}.{uuid.uuid4().hex}"
+        code, producer_id, _ = await partitions.transactional_producer_id(self.cluster, transactional_id)
+        self._check(code)
+        return effects.Allocated(producer_id, transactional_id)
+
+    async def _kill_by_coordinator(self, producer_id: int, transactional_id: str) -> int:
+        """Raise the id's epoch at its coordinator and let an empty transaction write that epoch's marker here.
+
+        It counts once a control batch of the id with the new epoch lies below the high watermark.
+        """
+        code, found, epoch = await partitions.transactional_producer_id(self.cluster, transactional_id)
+        if code:
+            return code
+        if found != producer_id:
+            return 0  # the coordinator forgot the id, which it does only long after everything of it expired
+        before = await self._read_end()
+        code = await partitions.empty_transaction(
+            self.cluster, transactional_id, producer_id, epoch, self.topic, self.partition
+        )
+        if code:
+            return code
+        at = before.end
+        for _ in range(300):
+            end = await self._read_end()
+            while at < end.high_watermark:
+                header = await self._batch_at(at)
+                if header is None:
+                    break
+                if header.is_control and header.producer_id == producer_id and header.producer_epoch >= epoch:
+                    return 0
+                at = header.last_offset + 1
+            await asyncio.sleep(_PAUSE_S)
+        raise TenureEnded(self.lane, Ending.TIMED_OUT, None, f"no marker for producer id {producer_id}")
+
+    async def _batch_at(self, offset: int) -> BatchHeader | None:
+        """The first batch that holds ``offset`` or one after it, of what this leader has."""
+        wanted = fetch.Wanted(self.topic, self.topic_id, self.partition, self.leader_epoch, offset, -1, _HEADER_BYTES)
+        frame = await fetch.submit(self.connection, [wanted], max_wait_ms=0, max_bytes=_HEADER_BYTES)
+        try:
+            code, answers = fetch.parse(frame, fetch.version_for(self.connection))
+            self._check(code or answers[0].code)
+            for _, header in split(answers[0].records):
+                if header.last_offset >= offset:
+                    return header
+            return None
+        finally:
+            frame.release()
+
+    async def _read_tail(self, below: int) -> effects.TailBatch | None:
+        """The last batch that begins below ``below``; compaction may have left a gap there, so look further back."""
+        first = await partitions.list_offset(
+            self.connection, self.topic, self.partition, partitions.EARLIEST, epoch=self.leader_epoch
+        )
+        self._check(first.code)
+        step, at = 1, below
+        while at > first.offset:
+            at = max(first.offset, below - step)
+            header = await self._batch_at(at)
+            if header is not None and header.base_offset < below:
+                while True:
+                    following = await self._batch_at(header.last_offset + 1) if header.last_offset + 1 < below else None
+                    if following is None or following.base_offset >= below:
+                        break
+                    header = following
+                await self._confirm()
+                return effects.TailBatch(
+                    header.base_offset,
+                    header.last_offset,
+                    header.producer_id,
+                    header.base_sequence,
+                    header.is_control,
+                    header.max_timestamp,
+                )
+            step *= 2
+        await self._confirm()
+        return None

@@ -1,0 +1,373 @@
+"""One worker process: the lanes of one lease at a time, and what is kept between leases.
+
+A lease is one task of a micro-batch.  Connections, claims that were released, runs and tallies stay in memory
+between two leases of the same process; no task, timer or thread does: between leases the event loop stands
+still.  Everything a worker knows can be read again from the target, so it may die at any instant.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from anabranch.errors import AnabranchError
+from anabranch.kafka.connection import Connection
+from anabranch.kafka.security import open_cluster
+from anabranch.lanes.claims import Mode
+from anabranch.lanes.endings import Ending, TenureEnded
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.filters import load as load_filter
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress, LaneState
+from anabranch.model.link import WantedState
+from anabranch.offsets.runs import Run
+from anabranch.replicate.control import Links, Progress, Runs, now_ms
+from anabranch.replicate.fetcher import Fetcher
+from anabranch.replicate.gate import Gate
+from anabranch.replicate.journal import Journal
+from anabranch.replicate.keeper import Keeper
+from anabranch.replicate.lane import Lane, Phase, Tally
+from anabranch.replicate.runs import RunBook
+from anabranch.replicate.sender import Sender
+
+TICK_S = 0.5
+FILE_S = 1.0
+DRAIN_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """What a task is to do: copy these lanes of a link for some seconds, as one of ``slots`` tasks.
+
+    ``run`` names the run of the link (one ``link run``); ``batch`` is the micro-batch: the lease ends early when
+    the run's plan has a later one.
+    """
+
+    link: str
+    run: str
+    batch: int
+    slot: int
+    slots: int
+    seconds: float
+    lanes: tuple[LaneAssignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a worker did since the last figures."""
+
+    owner: str
+    lanes: int
+    running: int
+    stopped: int
+    records: int
+    bytes: int
+
+
+class Worker:
+    """Runs leases of one link between two clusters; single-threaded, with an event loop of its own."""
+
+    def __init__(self, source: ClusterContext, target: ClusterContext, run: str, alive: Callable[[], bool]) -> None:
+        self._alive = alive
+        self.owner = f"{run}/{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self.loop = asyncio.new_event_loop()
+        self._source = open_cluster(source)
+        self._target = open_cluster(target)
+        self.gate = Gate()
+        self._journal: Journal | None = None
+        self._links: Links | None = None
+        self._progress: Progress | None = None
+        self._runs: Runs | None = None
+        self._kept: dict[str, Lane] = {}
+        self._lanes: list[Lane] = []
+        self._senders: dict[Connection, tuple[Sender, asyncio.Task[None]]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._fetcher: Fetcher | None = None
+        self._keeper: Keeper | None = None
+        self._lease: Lease | None = None
+        self._wanted: WantedState | None = None
+        self._over: str = ""
+        self._until = 0.0
+        self._counted = (0, 0)
+
+    # -- a lease, for a synchronous caller -------------------------------------------------------------
+
+    def run(self, lease: Lease) -> Iterator[Figures]:
+        """Copy the lease's lanes and yield figures about once a second; returns when the lease is over.
+
+        Closing the iterator early ends the lease the same way, only quicker.  Raises ClusterError where the
+        control topics cannot be read for long.
+        """
+        asyncio.set_event_loop(self.loop)
+        drain = 1.0
+        try:
+            self.loop.run_until_complete(self._begin(lease))
+            while not self._over:
+                self.loop.run_until_complete(self._work(FILE_S))
+                yield self._figures()
+            drain = DRAIN_S
+        finally:
+            self.loop.run_until_complete(self._end(drain))
+        yield self._figures()
+
+    def close(self) -> None:
+        """End the connections and the loop."""
+        self._source.close()
+        self._target.close()
+        self.loop.run_until_complete(asyncio.sleep(0))
+        self.loop.close()
+
+    # -- its parts -------------------------------------------------------------------------------------
+
+    async def _begin(self, lease: Lease) -> None:
+        self._lease, self._over = lease, ""
+        self._until = time.monotonic() + lease.seconds
+        if self._journal is None:
+            self._journal = Journal(self._target)
+            self._links = Links(self._target)
+            self._progress = Progress(self._target)
+            self._runs = Runs(self._target)
+        assert self._progress is not None and self._runs is not None
+        await self._sync()
+        await self._runs.sync()
+        await self._journal.read()
+        self._lanes = [self._lane(assignment) for assignment in lease.lanes]
+        self._counted = self._total()
+        self._fetcher = Fetcher(self._source, self.gate, self._queued)
+        self._fetcher.add(self._lanes)
+        self._keeper = Keeper(self.owner, self._source, self._target, self._journal, self._progress, self._taken)
+        self._tasks = [
+            asyncio.create_task(self._fetcher.run(), name="fetcher"),
+            asyncio.create_task(self._keeper.run(self._lanes, lambda: self.gate.is_open), name="keeper"),
+            asyncio.create_task(self._tick(), name="tick"),
+        ]
+
+    def _lane(self, assignment: LaneAssignment) -> Lane:
+        """The lane as the last lease left it, or as it was filed."""
+        assert self._runs is not None and self._progress is not None and self._journal is not None
+        lane = Lane(assignment)
+        kept = self._kept.pop(lane.key, None)
+        if kept is not None and kept.held is not None:
+            lane.book, lane.tally, lane.held = kept.book, kept.tally, kept.held
+            lane.mode, lane.mode_reason = kept.mode, kept.mode_reason
+        else:
+            lane.book = RunBook.of_segments(self._runs.segments.get(assignment.lane, {}))
+            lane.book.filed()
+            filed = self._progress.lanes.get(assignment.lane)
+            if filed is not None:
+                lane.tally = Tally(filed.records, filed.bytes)
+                lane.mode, lane.mode_reason = filed.mode, filed.mode_reason
+        last = lane.book.last
+        if last is not None:
+            lane.position, lane.target_end = last.source + last.length, last.target + last.length
+        lane.want_mapped = lane.want_mapped or self._journal.claims.mode(lane.key) is Mode.MAPPED
+        return lane
+
+    async def _work(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not self._over and time.monotonic() < deadline:
+            await asyncio.sleep(min(0.05, max(0.0, deadline - time.monotonic())))
+            for task in self._tasks:
+                if task.done():
+                    task.result()
+            if not self._alive():
+                self.gate.shut()
+                self._over = "the parent process is gone"
+            elif time.monotonic() >= self._until:
+                self._over = "the lease is over"
+        await self._file()
+
+    async def _tick(self) -> None:
+        """Look at what is wanted, twice a second."""
+        failing_since: float | None = None
+        while True:
+            await asyncio.sleep(TICK_S)
+            try:
+                await self._sync()
+                failing_since = None
+            except AnabranchError as error:
+                if not error.retryable and getattr(error, "code", None) is None:
+                    raise
+                failing_since = failing_since or time.monotonic()
+                if time.monotonic() - failing_since > 60:
+                    raise
+
+    async def _sync(self) -> None:
+        assert self._lease is not None and self._links is not None and self._progress is not None
+        assert self._journal is not None
+        started = time.monotonic()
+        await self._links.sync()
+        await self._progress.sync()
+        claims = await self._journal.read()
+        record = self._links.links.get(self._lease.link)
+        if record is None:
+            self.gate.shut()
+            self._over = "the link was deleted"
+            return
+        wanted, before = record.wanted, self._wanted
+        self.gate.paused = wanted.paused
+        self.gate.rate = wanted.spec.rate_limit / self._lease.slots if wanted.spec.rate_limit else None
+        if before is None or before.spec.filter != wanted.spec.filter:
+            self._refilter(wanted)
+        if before is not None and before.spec.filter != wanted.spec.filter:
+            self._over = "the link's filter changed"
+        self._wanted = wanted
+        plan = self._progress.plans.get(self._lease.link)
+        if plan is not None and plan.owner == self._lease.run and plan.batch > self._lease.batch:
+            self._over = "the link was planned anew"
+        for lane in self._lanes:
+            if lane.tenure is not None and lane.pipeline is not None:
+                later = claims.successor(lane.key, lane.tenure.producer_id)
+                if later is not None and lane.tenure.mode is Mode.MAPPED:
+                    lane.end_tenure(lane.pipeline, TenureEnded(lane.key, Ending.SUPERSEDED, None, later.owner))
+        self.gate.renew(started)
+        self._wake()
+
+    def _refilter(self, wanted: WantedState) -> None:
+        """Leave at once the lanes that the link no longer wants; new ones come with the next plan."""
+        selects = load_filter(wanted.spec.filter)
+        for lane in self._lanes:
+            if not selects.selects(lane.assignment.source.topic):
+                lane.leave()
+
+    def _wake(self) -> None:
+        if self._fetcher is not None:
+            self._fetcher.wake()
+        if self._keeper is not None:
+            self._keeper.wake()
+        for sender, _ in self._senders.values():
+            sender.wake()
+
+    # -- what the parts tell each other ----------------------------------------------------------------
+
+    def _taken(self, lane: Lane) -> None:
+        connection = lane.connection
+        assert connection is not None and self._fetcher is not None and self._keeper is not None
+        found = self._senders.get(connection)
+        if found is None:
+            sender = Sender(connection, self.gate, self._fetcher.wake, self._keeper.wake)
+            task = asyncio.create_task(sender.run(), name=f"send-{connection.node}")
+            found = self._senders[connection] = (sender, task)
+        found[0].add(lane)
+        self._fetcher.wake()
+
+    def _queued(self, lanes: Iterable[Lane]) -> None:
+        for connection in {lane.connection for lane in lanes if lane.connection is not None}:
+            found = self._senders.get(connection)
+            if found is not None:
+                found[0].wake()
+
+    # -- filing ----------------------------------------------------------------------------------------
+
+    async def _file(self) -> None:
+        """Store runs, then progress: progress never tells of records whose runs are not filed."""
+        assert self._runs is not None and self._progress is not None
+        now = time.monotonic()
+        segments: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
+        mine = [lane for lane in self._lanes if lane.phase is not Phase.OVER and not self._is_anothers(lane)]
+        filing: list[tuple[RunBook, int]] = []
+        for lane in mine:
+            lane.tally.measure(now)
+            if lane.phase is Phase.RUNNING and (unfiled := lane.book.unfiled()):
+                filing.append((lane.book, unfiled[0][0]))
+                lane.book.filed()
+                for number, runs in unfiled:
+                    segments[(lane.assignment.lane, number)] = runs
+        reports = [self._report(lane) for lane in mine]
+        try:
+            if segments:
+                await self._runs.file(segments)
+            if reports:
+                await self._progress.file(reports)
+        except AnabranchError as error:
+            for book, number in filing:
+                book.refile(number)
+            if not error.retryable and getattr(error, "code", None) is None:
+                raise
+
+    def _is_anothers(self, lane: Lane) -> bool:
+        return lane.ended is not None and lane.ended.reason in {Ending.FENCED, Ending.SUPERSEDED}
+
+    def _report(self, lane: Lane) -> LaneProgress:
+        source = lane.source
+        behind = max(0, source.high_watermark - lane.position)
+        mean = lane.tally.bytes / lane.tally.records if lane.tally.records else 0.0
+        lag_seconds: float | None = 0.0
+        if behind:
+            lag_seconds = None
+            if lane.queue:
+                lag_seconds = max(0.0, now_ms() / 1000 - lane.queue[0].header.max_timestamp / 1000)
+        state = lane.state(self.gate.paused)
+        return LaneProgress(
+            lane=lane.assignment.lane,
+            source=lane.assignment.source,
+            target=lane.assignment.target,
+            state=state,
+            mode=lane.mode,
+            mode_reason=lane.mode_reason,
+            position=lane.position,
+            log_start=source.log_start,
+            stable=source.stable,
+            high_watermark=source.high_watermark,
+            target_end=lane.target_end,
+            records=lane.tally.records,
+            bytes=lane.tally.bytes,
+            records_per_s=round(lane.tally.records_per_s, 1),
+            bytes_per_s=round(lane.tally.bytes_per_s, 1),
+            lag_bytes=round(behind * mean),
+            lag_seconds=lag_seconds,
+            owner=self.owner,
+            updated_at_ms=now_ms(),
+            stop_reason=lane.stopped.message if state is LaneState.STOPPED and lane.stopped else None,
+            stop_offset=lane.stopped.offset if state is LaneState.STOPPED and lane.stopped else None,
+        )
+
+    def _total(self) -> tuple[int, int]:
+        return sum(lane.tally.records for lane in self._lanes), sum(lane.tally.bytes for lane in self._lanes)
+
+    def _figures(self) -> Figures:
+        records, size = self._total()
+        before, self._counted = self._counted, (records, size)
+        return Figures(
+            owner=self.owner,
+            lanes=len(self._lanes),
+            running=sum(lane.phase is Phase.RUNNING for lane in self._lanes),
+            stopped=sum(lane.phase is Phase.STOPPED for lane in self._lanes),
+            records=records - before[0],
+            bytes=size - before[1],
+        )
+
+    async def _end(self, drain: float) -> None:
+        """Let what is in flight be answered, file, release; then nothing of this lease runs any more."""
+        for task in (*self._tasks, *(task for _, task in self._senders.values())):
+            task.cancel()
+        await asyncio.gather(*self._tasks, *(task for _, task in self._senders.values()), return_exceptions=True)
+        self._tasks = []
+        deadline = time.monotonic() + drain
+        while time.monotonic() < deadline and not all(sender.idle for sender, _ in self._senders.values()):
+            await asyncio.sleep(0.002)
+        for connection, (sender, _) in self._senders.items():
+            if not sender.idle:
+                connection.abort("the lease is over")
+        try:
+            async with asyncio.timeout(drain):
+                await self._file()
+                if self._keeper is not None and self._alive():
+                    running = [lane for lane in self._lanes if lane.phase is Phase.RUNNING]
+                    await asyncio.gather(*(self._keeper.give_back(lane) for lane in running))
+        except (AnabranchError, TimeoutError):
+            pass
+        for lane in self._lanes:
+            held = lane.held if lane.phase is Phase.RUNNING else None
+            lane.leave()
+            if held is not None:
+                lane.pipeline = lane.tenure = lane.connection = None
+                self._kept[lane.key] = lane
+        self._senders = {}
+        self._fetcher = self._keeper = None
+        self._lanes = []
+        self.gate.shut()

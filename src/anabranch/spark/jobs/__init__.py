@@ -1,0 +1,1 @@
+"""Entry points for ``spark-submit`` and the launcher: a job specification in, a report out."""

@@ -1,0 +1,134 @@
+"""Run a link until it is told to stop: ``spark-submit link.py SPEC.json`` or ``python -m anabranch.spark.jobs.link``.
+
+Arguments: the file with a LinkJob, then ``--master``, ``--checkpoint`` and ``--slots`` where wanted.  SIGTERM
+and SIGINT end the leases cleanly, then the query.  Each finished micro-batch is a line of JSON on standard
+output, each error one on standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+
+from anabranch.errors import AnabranchError
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.security import open_cluster
+from anabranch.model.reports import LinkPlan
+from anabranch.replicate.control import now_ms
+from anabranch.replicate.planner import Plan, Planner
+from anabranch.spark.jobspec import LinkJob
+from anabranch.spark.replicate import COPIED, start
+from anabranch.spark.session import session
+
+SURVEY_S = 2.0
+STOP_S = 15.0
+
+
+class Survey:
+    """Looks for new topics, partitions and configurations while leases run, and has the link planned anew."""
+
+    def __init__(self, job: LinkJob) -> None:
+        self._job = job
+        self._source: Cluster = open_cluster(job.source)
+        self._target: Cluster = open_cluster(job.target)
+        self._planner = Planner(job.link, self._source, self._target)
+        self._seen: frozenset[str] | None = None
+        self._loop = asyncio.new_event_loop()
+
+    def look(self) -> None:
+        """Plan; where other lanes come out than the last time, tell the workers that their leases are over."""
+        self._loop.run_until_complete(self._look())
+
+    async def _look(self) -> None:
+        plan = await self._planner.plan()
+        lanes = frozenset(str(lane.lane) for lane in plan.lanes)
+        if self._seen is not None and lanes != self._seen:
+            await self._tell(plan)
+        self._seen = lanes
+
+    def finish(self) -> None:
+        """Tell the workers to end their leases now."""
+        self._loop.run_until_complete(self._tell(None))
+
+    async def _tell(self, plan: Plan | None) -> None:
+        lanes, findings = (len(plan.lanes), plan.findings) if plan else (0, ())
+        await self._planner.progress.plan(LinkPlan(self._job.link, self._job.run, now_ms(), now_ms(), lanes, findings))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job; 0 after a clean stop, else the error's exit code."""
+    parser = argparse.ArgumentParser(prog="anabranch-link-job", description=__doc__)
+    parser.add_argument("spec", type=Path)
+    parser.add_argument("--master")
+    parser.add_argument("--checkpoint")
+    parser.add_argument("--slots", type=int)
+    options = parser.parse_args(argv)
+    try:
+        return _run(LinkJob.from_json(options.spec.read_text()), options.master, options.checkpoint, options.slots)
+    except AnabranchError as error:
+        print(json.dumps({"error": error.message, "hint": error.hint}), file=sys.stderr, flush=True)
+        return error.exit_code
+
+
+def _run(job: LinkJob, master: str | None, checkpoint: str | None, slots: int | None) -> int:
+    stop = threading.Event()
+
+    def ask(_signal: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    survey = Survey(job)
+    survey.look()
+    signal.signal(signal.SIGTERM, ask)
+    signal.signal(signal.SIGINT, ask)
+    spark = session(f"anabranch link {job.link}", master)
+    with tempfile.TemporaryDirectory(prefix="anabranch-") as scratch:
+        query = start(spark, job, checkpoint or scratch, slots)
+        try:
+            reported = -1
+            looked = time.monotonic()
+            while query.isActive and not stop.wait(0.2):
+                for progress in query.recentProgress:
+                    if progress["batchId"] > reported:
+                        reported = progress["batchId"]
+                        observed = progress.get("observedMetrics", {}).get(COPIED, {})
+                        print(json.dumps({"batch": reported, "duration_ms": progress["batchDuration"], **observed}))
+                        sys.stdout.flush()
+                if time.monotonic() - looked > SURVEY_S:
+                    looked = time.monotonic()
+                    _patiently(survey.look)
+            failure = query.exception()
+            if failure is not None:
+                print(json.dumps({"error": str(failure)[:2000], "hint": ""}), file=sys.stderr, flush=True)
+                return 5
+            if stop.is_set():
+                _patiently(survey.finish)
+                deadline = time.monotonic() + STOP_S
+                before = len(query.recentProgress)
+                while query.isActive and len(query.recentProgress) == before and time.monotonic() < deadline:
+                    time.sleep(0.05)
+        finally:
+            query.stop()
+            spark.stop()
+    return 0
+
+
+def _patiently(call: object) -> None:
+    """A survey that fails for a passing reason is done again the next time."""
+    assert callable(call)
+    try:
+        call()
+    except AnabranchError as error:
+        if not error.retryable and getattr(error, "code", None) is None:
+            raise
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""Leases from plans, on the driver: kept lanes stay in their slots, and a plan that fails uses the last one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from anabranch.errors import AnabranchError
+from anabranch.kafka.security import open_cluster
+from anabranch.model.lane import LaneKey
+from anabranch.model.reports import LinkPlan
+from anabranch.replicate.balance import balance
+from anabranch.replicate.control import now_ms
+from anabranch.replicate.planner import Plan, Planner
+from anabranch.replicate.worker import Lease
+from anabranch.spark.jobspec import LinkJob
+
+PATIENCE_S = 60.0
+
+
+class LeasePlanner:
+    """Plans each micro-batch of one run of a link."""
+
+    def __init__(self, job: LinkJob, slots: int) -> None:
+        self._job = job
+        self._slots = slots
+        self._loop = asyncio.new_event_loop()
+        self._planner = Planner(job.link, open_cluster(job.source), open_cluster(job.target))
+        self._before: dict[LaneKey, int] = {}
+        self._last: Plan | None = None
+
+    def leases(self, batch: int) -> list[Lease]:
+        """One lease per slot, some of them perhaps without lanes; raises what the planner raises."""
+        asyncio.set_event_loop(self._loop)
+        plan = self._loop.run_until_complete(self._plan(batch))
+        spread = balance(plan.lanes, self._slots, {lane: self._before.get(lane.lane, -1) for lane in plan.lanes})
+        self._before = {lane.lane: slot for slot, lanes in enumerate(spread) for lane in lanes}
+        used = [lanes for lanes in spread if lanes] or [[]]
+        return [
+            Lease(self._job.link, self._job.run, batch, slot, len(used), self._job.lease_seconds, tuple(lanes))
+            for slot, lanes in enumerate(used)
+        ]
+
+    async def _plan(self, batch: int) -> Plan:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                plan = await self._planner.plan()
+                await self._planner.progress.plan(
+                    LinkPlan(self._job.link, self._job.run, batch, now_ms(), len(plan.lanes), plan.findings)
+                )
+            except AnabranchError as error:
+                if not error.retryable or (self._last is None and time.monotonic() > deadline):
+                    raise
+                if self._last is not None:
+                    return self._last
+                await asyncio.sleep(0.5)
+            else:
+                self._last = plan
+                return plan
