@@ -1,4 +1,4 @@
-"""Speed of split + CRC check + patch on one core, in MB/s and batches/s.
+"""Speed of records and offsets on one core: split + CRC check + patch, decode, encode, translate.
 
 Run: ``python benchmarks/records.py``.  The records are random bytes: what the copier sees of a compressed
 batch. The buffer is larger than the CPU's caches, as a fetch answer fresh from the socket is not: the figures
@@ -10,11 +10,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 
+import numpy as np
 from google_crc32c import value
 
-from anabranch.records.header import CRC_START, HEADER, HEADER_SIZE, LOG_OVERHEAD, Codec
+from anabranch.offsets import codec as codec_of_runs
+from anabranch.offsets.bulk import to_target_bulk
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.translate import to_target
+from anabranch.records.decode import decode
+from anabranch.records.encode import encode
+from anabranch.records.header import CRC_START, HEADER, HEADER_SIZE, LOG_OVERHEAD, Codec, read_header
 from anabranch.records.patch import check_and_patch, check_crc, patch
+from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
 
 ROUNDS = 5
@@ -61,8 +70,18 @@ def fused(buffer: memoryview) -> None:
         check_and_patch(buffer, position, header, 4000, 0, header.base_offset)
 
 
-def main() -> None:
-    """Print one line for each size of batch and kind of work."""
+def best_of(work: Callable[[], object]) -> float:
+    """Return the shortest time in seconds of ``work``."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def copying() -> None:
+    """Print a line for each size of batch and each kind of work of the copier."""
     for size, count, total in ((4_000, 20, 64 << 20), (16_000, 80, 64 << 20), (120_000, 600, 256 << 20)):
         data = build(size, count, total)
         batches = len(data) // size
@@ -72,6 +91,46 @@ def main() -> None:
                 f"{size:>7} B batches  {work.__name__:<10} {len(data) / seconds / 1e6:>9,.0f} MB/s "
                 f"{batches / seconds:>11,.0f} batches/s  {seconds / batches * 1e6:>7.2f} µs each"
             )
+
+
+def coding() -> None:
+    """Print records/s of decode and encode for each codec, 600 records of 200 bytes a batch."""
+    value_of = [os.urandom(100) + bytes(100) for _ in range(600)]
+    records = [
+        Record(n, 1_700_000_000_000 + n, TimestampType.CREATE_TIME, b"key-%d" % n, value_of[n]) for n in range(600)
+    ]
+    for codec in Codec:
+        batch = encode(records, codec=codec)
+        header = read_header(batch)
+        view = memoryview(batch)
+        for name, seconds in (
+            ("decode", best_of(partial(decode, view, 0, header))),
+            ("encode", best_of(partial(encode, records, codec=codec))),
+        ):
+            print(f"{name} {codec.name.lower():<7} {len(records) / seconds:>11,.0f} records/s")
+
+
+def translating() -> None:
+    """Print offsets/s of translation through a hundred thousand runs, and what storing them takes."""
+    runs = RunMap.of(Run(11 * n, 10 * n, 10) for n in range(100_000))
+    some = [(n * 7919) % runs.source_end for n in range(100_000)]
+    seconds = best_of(lambda: [to_target(runs, offset) for offset in some])
+    print(f"to_target            {len(some) / seconds:>11,.0f} offsets/s")
+    many = np.random.default_rng(1).integers(0, runs.source_end, 5_000_000)
+    seconds = best_of(lambda: to_target_bulk(runs, many))
+    print(f"to_target_bulk       {len(many) / seconds:>11,.0f} offsets/s")
+    stored = codec_of_runs.encode(runs)
+    seconds = best_of(lambda: codec_of_runs.decode(stored))
+    print(f"decode stored runs   {len(runs) / seconds:>11,.0f} runs/s, {len(stored):,} bytes")
+    seconds = best_of(lambda: RunMap.of(runs))
+    print(f"append               {len(runs) / seconds:>11,.0f} runs/s")
+
+
+def main() -> None:
+    """Print everything."""
+    copying()
+    coding()
+    translating()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Unit tests of the offset maps, with one set of strategies."""

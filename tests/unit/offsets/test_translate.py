@@ -1,0 +1,207 @@
+"""An answer makes a reader see exactly what it has not read; held against a dictionary of single records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.offsets.bulk import NOWHERE, Kind, to_source_bulk, to_target_bulk
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.translate import (
+    After,
+    Answer,
+    Before,
+    Copied,
+    Exact,
+    Reason,
+    Unmapped,
+    record_to_source,
+    record_to_target,
+    to_source,
+    to_target,
+)
+
+from .strategies import pairs, run_maps
+
+pytestmark = pytest.mark.unit
+OFFSETS = st.integers(-2, 150)
+KINDS = {Exact: Kind.EXACT, Before: Kind.BEFORE, After: Kind.AFTER, Unmapped: Kind.UNMAPPED}
+
+
+@given(run_maps(), OFFSETS)
+def test_a_reader_sees_exactly_the_copies_that_it_has_not_read(runs: RunMap, offset: int) -> None:
+    """At the answer, the copies still ahead are those of the source records still ahead: no more, no fewer."""
+    answer = to_target(runs, offset)
+    copies = pairs(runs)
+    if offset < runs.source_start:
+        ahead = min(copies.values(), default=runs.target_end)
+        assert answer == Before(runs.source_start, ahead)
+    elif offset > runs.source_end:
+        assert answer == After(runs.source_end, runs.target_end)
+    else:
+        assert isinstance(answer, Exact)
+        unread = {target for source, target in copies.items() if source >= offset}
+        assert {target for target in copies.values() if target >= answer.offset} == unread
+        assert answer.offset == min(unread, default=runs.target_end)
+        expected = None if offset in copies else Reason.END if offset == runs.source_end else Reason.HOLE
+        assert answer.reason is expected
+
+
+@given(run_maps(), OFFSETS)
+def test_the_way_back_is_as_exact(runs: RunMap, offset: int) -> None:
+    """From the target: the source records still ahead are those whose copies are still ahead."""
+    answer = to_source(runs, offset)
+    copies = pairs(runs)
+    if offset < runs.target_start:
+        assert answer == Before(runs.target_start, min(copies, default=runs.source_end))
+    elif offset > runs.target_end:
+        assert answer == After(runs.target_end, runs.source_end)
+    else:
+        assert isinstance(answer, Exact)
+        unread = {source for source, target in copies.items() if target >= offset}
+        assert {source for source in copies if source >= answer.offset} == unread
+        assert answer.offset == min(unread, default=runs.source_end)
+        own = offset in copies.values()
+        expected = None if own else Reason.END if offset == runs.target_end else Reason.FOREIGN
+        assert answer.reason is expected
+
+
+@given(run_maps(), OFFSETS)
+def test_a_record_is_found_or_named_with_its_neighbours(runs: RunMap, offset: int) -> None:
+    """In both directions: the counterpart, or why there is none and what lies around."""
+    copies = pairs(runs)
+    everything = [Copied(*pair) for pair in copies.items()]
+    forward, back = record_to_target(runs, offset), record_to_source(runs, offset)
+
+    def expected(here: str, start: int, end: int, reason: Reason, outside: Answer) -> Answer:
+        own = [copy for copy in everything if getattr(copy, here) == offset]
+        other = "target" if here == "source" else "source"
+        if own:
+            return Exact(getattr(own[0], other))
+        if offset < start or offset >= end:
+            return outside
+        below = [copy for copy in everything if getattr(copy, here) < offset]
+        above = [copy for copy in everything if getattr(copy, here) > offset]
+        return Unmapped(reason, below[-1] if below else None, above[0] if above else None)
+
+    after_target, after_source = (
+        After(runs.source_end, runs.target_end),
+        After(runs.target_end, runs.source_end),
+    )
+    before_target = Before(runs.source_start, min(copies.values(), default=runs.target_end))
+    before_source = Before(runs.target_start, min(copies, default=runs.source_end))
+    assert forward == expected(
+        "source",
+        runs.source_start,
+        runs.source_end,
+        Reason.HOLE,
+        before_target if offset < runs.source_start else after_target,
+    )
+    assert back == expected(
+        "target",
+        runs.target_start,
+        runs.target_end,
+        Reason.FOREIGN,
+        before_source if offset < runs.target_start else after_source,
+    )
+
+
+@given(run_maps())
+def test_both_directions_undo_each_other_on_copied_records(runs: RunMap) -> None:
+    """There and back again, for positions and records alike."""
+    for source, target in pairs(runs).items():
+        assert to_target(runs, source) == record_to_target(runs, source) == Exact(target)
+        assert to_source(runs, target) == record_to_source(runs, target) == Exact(source)
+
+
+@given(run_maps())
+def test_going_there_and_back_only_skips_holes(runs: RunMap) -> None:
+    """The position that comes back is at or after the first, with no copied record in between; and order is kept."""
+    copies = pairs(runs)
+    previous = -1
+    for offset in range(runs.source_start, runs.source_end + 1):
+        there = to_target(runs, offset)
+        assert isinstance(there, Exact)
+        back = to_source(runs, there.offset)
+        assert isinstance(back, Exact)
+        assert back.offset >= offset
+        assert not any(offset <= source < back.offset for source in copies)
+        assert there.offset >= previous
+        previous = there.offset
+
+
+@given(run_maps(), st.lists(OFFSETS, max_size=60), st.booleans())
+def test_bulk_says_what_single_questions_say(runs: RunMap, offsets: list[int], records: bool) -> None:
+    """Offset and kind agree with the single answer, for both directions and both questions."""
+    array = np.array(offsets, dtype=np.int64)
+    for bulk, position, record in (
+        (to_target_bulk, to_target, record_to_target),
+        (to_source_bulk, to_source, record_to_source),
+    ):
+        found, kinds = bulk(runs, array, records=records)
+        for n, offset in enumerate(offsets):
+            answer = record(runs, offset) if records else position(runs, offset)
+            assert kinds[n] == KINDS[type(answer)]
+            assert found[n] == (answer.offset if isinstance(answer, Exact) else NOWHERE)
+
+
+def test_bulk_keeps_the_shape_it_was_given() -> None:
+    """Arrays of any shape, also of none, and of an empty map."""
+    offsets = np.array([[5, 6], [7, 99]], dtype=np.int64)
+    found, kinds = to_target_bulk(RunMap.of([Run(5, 50, 3)]), offsets)
+    assert found.tolist() == [[50, 51], [52, -1]]
+    assert kinds.tolist() == [[Kind.EXACT, Kind.EXACT], [Kind.EXACT, Kind.AFTER]]
+    found, kinds = to_target_bulk(RunMap(5, 50), np.array([4, 5, 6]))
+    assert found.tolist() == [-1, 50, -1]
+    assert kinds.tolist() == [Kind.BEFORE, Kind.EXACT, Kind.AFTER]
+    assert to_source_bulk(RunMap(), np.array([], dtype=np.int64))[0].size == 0
+
+
+LANE = RunMap.of([Run(100, 7, 4), Run(105, 12, 2)], 98, 7).advance(110, 16)
+
+
+@pytest.mark.parametrize(
+    ("offset", "answer"),
+    [
+        (97, Before(98, 7)),
+        (98, Exact(7, Reason.HOLE)),
+        (100, Exact(7)),
+        (103, Exact(10)),
+        (104, Exact(12, Reason.HOLE)),
+        (105, Exact(12)),
+        (107, Exact(16, Reason.HOLE)),
+        (110, Exact(16, Reason.END)),
+        (111, After(110, 16)),
+    ],
+)
+def test_the_picture_in_the_documentation_holds(offset: int, answer: Answer) -> None:
+    """Two runs with a hole between them, one before the first and one behind the last."""
+    assert to_target(LANE, offset) == answer
+
+
+@pytest.mark.parametrize(
+    ("offset", "answer"),
+    [
+        (6, Before(7, 100)),
+        (10, Exact(103)),
+        (11, Exact(105, Reason.FOREIGN)),
+        (14, Exact(110, Reason.FOREIGN)),
+        (16, Exact(110, Reason.END)),
+        (17, After(16, 110)),
+    ],
+)
+def test_a_marker_in_the_target_is_stepped_over(offset: int, answer: Answer) -> None:
+    """A reader whose position stands on a fence's marker, or behind the last one, has an exact place to go back to."""
+    assert to_source(LANE, offset) == answer
+
+
+def test_a_refusal_names_its_neighbours() -> None:
+    """The record in the hole, the one behind the last, and the marker."""
+    assert record_to_target(LANE, 104) == Unmapped(Reason.HOLE, Copied(103, 10), Copied(105, 12))
+    assert record_to_target(LANE, 108) == Unmapped(Reason.HOLE, Copied(106, 13), None)
+    assert record_to_target(LANE, 99) == Unmapped(Reason.HOLE, None, Copied(100, 7))
+    assert record_to_source(LANE, 11) == Unmapped(Reason.FOREIGN, Copied(103, 10), Copied(105, 12))
+    assert record_to_target(LANE, 110) == After(110, 16)
+    assert record_to_source(LANE, 16) == After(16, 110)
