@@ -68,7 +68,7 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
             raise refusal(bid.lane, code, bid.start, f"shutting out producer id {claim.producer_id}")
         killed.add(claim.producer_id)
     end = yield from _settle(bid)
-    tail = yield from read_tail(bid, own.log, end, end.high_watermark, frozenset(killed))
+    tail = yield from read_tail(bid, own.log, end.high_watermark, frozenset(killed))
     return Tenure(
         lane=bid.lane,
         mode=Mode.MAPPED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch.lanes.claims import ClaimLog
-from anabranch.lanes.effects import EndOfEpoch, LogEnd, ReadTail, Steps, TailBatch
+from anabranch.lanes.effects import EndOfEpoch, LogEnd, ReadEnd, ReadTail, Steps, TailBatch
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
 from anabranch.lanes.tenure import Bid
 from anabranch.records.sequence import unwrap
@@ -22,7 +22,7 @@ class Tail:
     last_timestamp: int | None
 
 
-def read_tail(bid: Bid, log: ClaimLog, end: LogEnd, below: int, killed: frozenset[int]) -> Steps[Tail]:
+def read_tail(bid: Bid, log: ClaimLog, below: int, killed: frozenset[int]) -> Steps[Tail]:
     """Walk back from ``below`` to the lane's last batch; ``killed`` are the ids whose markers must lie on the way.
 
     The first batch of data whose producer id is one of the lane's claims gives the position.  Control batches
@@ -49,7 +49,7 @@ def read_tail(bid: Bid, log: ClaimLog, end: LogEnd, below: int, killed: frozense
         below = batch.base_offset
     if missing:
         raise TenureEnded(bid.lane, Ending.KILL_MISSING, detail=f"producer ids {sorted(missing)}")
-    return (yield from _without_batches(bid, log, end, near))
+    return (yield from _without_batches(bid, log, near))
 
 
 def _check_seam(bid: Bid, mine: frozenset[int], last: TailBatch, first: int) -> Steps[None]:
@@ -78,14 +78,16 @@ def _check_seam(bid: Bid, mine: frozenset[int], last: TailBatch, first: int) -> 
         below = batch.base_offset
 
 
-def _without_batches(bid: Bid, log: ClaimLog, end: LogEnd, near: int) -> Steps[Tail]:
+def _without_batches(bid: Bid, log: ClaimLog, near: int) -> Steps[Tail]:
     """The position where the target log holds no batch of the lane.
 
     Exact where nothing of the lane can have been deleted: the log still begins at or below the lane's floor, so
     that it never had a batch or lost all of them to a truncation.  Exact too where the log still begins at or
-    below the end of the last filed run, which no truncation cut.
+    below the end of the last filed run, which no truncation cut.  Where the log begins is read again here, after
+    the walk: retention may have run during it.
     """
     filed = bid.filed
+    end: LogEnd = yield ReadEnd()
     floor = log.floor(bid.lane, end.end)
     if end.start <= floor:
         return Tail(log.start(bid.lane, bid.start), floor, None)

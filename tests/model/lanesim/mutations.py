@@ -214,7 +214,7 @@ class TailBeforeKill(Mutation):
         log = yield ReadClaims(bid.lane)
         own = yield from claim_lane(bid, Mode.MAPPED, end, log)
         end = yield ReadEnd()
-        tail = yield from read_tail(bid, own.log, end, end.high_watermark, frozenset())
+        tail = yield from read_tail(bid, own.log, end.high_watermark, frozenset())
         for claim in own.log.predecessors(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms):
             yield Kill(claim.producer_id, None)
         end = yield ReadEnd()

@@ -64,7 +64,7 @@ BROKEN = (
     Variant("K9", "no epoch check after idling", m.NoEpochCheck, faults=("expire", "truncate and back")),
     Variant("P1", "five in flight under a weak guard", m.Wide, faults=("expire",)),
     Variant("R1", "claims again blindly though others claimed", m.ReclaimsBlindly, faults=LEASES),
-    Variant("R2", "journal client repeats appends by itself", m.JournalRepeats, faults=LEASES),
+    Variant("R2", "journal client repeats appends by itself", m.JournalRepeats, faults=(*LEASES, "late append")),
     Variant("R3", "releases with batches in doubt", m.ReleasesInDoubt, faults=("expire",)),
     Variant(
         "C1",
