@@ -5,9 +5,10 @@ what the source's producer made them.
 
 ``google_crc32c`` takes ``bytes`` only, so the records are copied once (1 µs for 120 kB, and it is that copy
 which brings them into the CPU's cache); ``check_and_patch`` shares the copy between both CRCs.  The second
-pass could be had without reading the records again, since CRC(header, records) is linear in the header, but
-the operator depends on the length of the records and costs about what the pass does (4 µs for 120 kB), so it
-is not worth its code.
+pass could be had without reading the records again, since CRC(header, records) is linear in the header: an
+operator for the records' length, looked up in 3 MB of tables, takes 0.8 µs (measured) where the pass takes
+0.4 µs for 4 kB and 4 µs for 120 kB.  At 120 kB that would save 3 of 14 µs, of a batch that takes the network
+some 150: not worth the tables.
 """
 
 from __future__ import annotations
