@@ -1,0 +1,1 @@
+"""Public fakes, builders and real counterparts that tests, the demo and the benchmarks share."""

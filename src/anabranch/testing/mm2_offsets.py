@@ -1,0 +1,122 @@
+"""What MirrorMaker 2 would answer for a group's position: its offset syncs and its 64-slot store, as pure functions.
+
+MirrorMaker 2 does not keep where each record went.  Its source task writes an *offset sync*, a pair (source offset,
+target offset), for some records; its checkpoint task keeps at most 64 of those pairs for a partition, dense near the
+end and exponentially sparse behind it, and answers with the newest pair that is not past the position asked for.
+The answer is safe (it never skips a record) and old: a group far behind reads again about half of its lag.
+
+Restated from the rules of Kafka 4.x (``OffsetSyncWriter``, ``OffsetSyncStore``; KAFKA-12468, KAFKA-14666,
+KAFKA-15906).  This is MirrorMaker 2 at its best: no sync is lost to its limit of ten writes in flight, every parked
+sync has been flushed, and the checkpoint task read all of them in order without a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+SLOTS = 64
+DEFAULT_OFFSET_LAG_MAX = 100
+_LONG_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetSync:
+    """One pair that MirrorMaker 2 wrote: the record at ``source`` was appended at ``target``."""
+
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedRun:
+    """``length`` records in a row, copied from ``source`` on to ``target`` on."""
+
+    source: int
+    target: int
+    length: int
+
+
+def offset_syncs(runs: Iterable[CopiedRun], offset_lag_max: int = DEFAULT_OFFSET_LAG_MAX) -> Iterator[OffsetSync]:
+    """The syncs that one source task writes while it copies ``runs``, and the parked one that its last flush adds.
+
+    A sync is written for the first record, after any gap in the source, after a step back in the target, and once
+    the position that the last sync can answer (one past it) is ``offset_lag_max`` records old.
+    """
+    written: OffsetSync | None = None
+    newest: OffsetSync | None = None
+    for run in runs:
+        if run.length <= 0:
+            continue
+        first = OffsetSync(run.source, run.target)
+        broken = newest is None or first.source != newest.source + 1 or first.target < newest.target
+        step = 0
+        if not broken and written is not None:
+            step = max(0, written.target + 1 + offset_lag_max - first.target)
+        while step < run.length:
+            written = OffsetSync(run.source + step, run.target + step)
+            yield written
+            step += max(1, offset_lag_max + 1)
+        newest = OffsetSync(run.source + run.length - 1, run.target + run.length - 1)
+    if newest is not None and newest != written:
+        yield newest
+
+
+class OffsetSyncStore:
+    """The syncs of one partition that MirrorMaker 2 remembers, newest in slot 0.
+
+    Invariants for slots i < j: slot 0 is the newest sync; slot j is at most ``2^j - 2^i`` source offsets older than
+    slot i; two different syncs are at least ``2^max(i-2, 0)`` source offsets apart.
+    """
+
+    def __init__(self) -> None:
+        self._slots: list[OffsetSync] = []
+
+    @property
+    def slots(self) -> tuple[OffsetSync, ...]:
+        """All 64 slots, most of them repeating one sync; empty before the first sync."""
+        return tuple(self._slots)
+
+    def add(self, sync: OffsetSync) -> None:
+        """Take in the next sync; one with an older source offset than the newest forgets all the others."""
+        slots = self._slots
+        if not slots or sync.source < slots[0].source:
+            self._slots = [sync] * SLOTS
+            return
+        displaced, slots[0] = slots[0], sync
+        filler = sync
+        for index in range(1, SLOTS):
+            above = slots[index - 1]
+            # A displaced sync keeps a place further down only where it is neither too old nor too close to others.
+            if (
+                _recent(above, displaced, index - 1, index)
+                and _apart(above, displaced, index - 1)
+                and (index == SLOTS - 1 or _apart(displaced, slots[index + 1], index))
+            ):
+                filler = displaced
+            if _recent(above, slots[index], index - 1, index):
+                return
+            displaced, slots[index] = slots[index], filler
+
+    def translate(self, position: int) -> int | None:
+        """The target position for a source position; None where MirrorMaker 2 writes no checkpoint."""
+        for sync in self._slots:
+            if sync.source <= position:
+                return sync.target + (sync.source != position)
+        return None
+
+
+def translate(syncs: Iterable[OffsetSync], position: int) -> int | None:
+    """What MirrorMaker 2 answers for a source position after it has read ``syncs`` in the order of the topic."""
+    store = OffsetSyncStore()
+    for sync in syncs:
+        store.add(sync)
+    return store.translate(position)
+
+
+def _recent(newer: OffsetSync, older: OffsetSync, i: int, j: int) -> bool:
+    return newer.source <= min(older.source + (1 << j) - (1 << i), _LONG_MAX)
+
+
+def _apart(newer: OffsetSync, older: OffsetSync, i: int) -> bool:
+    return newer is older or newer.source >= min(older.source + (1 << max(i - 2, 0)), _LONG_MAX)
