@@ -16,6 +16,11 @@ VERSIONS = ("3.9.1", "4.0.0", "4.3.1")
 _numbers = itertools.count(1)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known that only these tests use."""
+    config.addinivalue_line("markers", "topic(configs): the configs of the test's topics")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a coroutine test in a loop of its own, with its asynchronous fixtures entered."""

@@ -1,0 +1,92 @@
+"""The guard expires by record time: a producer is forgotten once its last batch's records are old enough."""
+
+import confluent_kafka
+import pytest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+from tests.contract.lab import EXPIRY_MS, OUT_OF_ORDER, Log, a_producer, batch, now_ms, old_ms
+
+from anabranch.sandbox import Cluster
+
+pytestmark = [pytest.mark.contract, pytest.mark.integration]
+
+
+async def test_old_records_lose_the_guard_at_the_next_check(log: Log) -> None:
+    """An active producer of old records is forgotten: its last batch is appended again, and a hole is taken."""
+    p, old = a_producer(), old_ms()
+    last = batch(p, 1000, timestamp=old)
+    assert await log.offset_of(last) == 0
+    await log.until_expired(p)
+    assert await log.offset_of(last) == 10
+    await log.until_expired(p)
+    assert await log.offset_of(batch(p, 5000, timestamp=old)) == 20
+
+
+async def test_until_the_check_old_records_are_guarded_too(log: Log) -> None:
+    """A pipeline of old records is guarded from one check to the next: repeats are known, holes refused."""
+    p, old = a_producer(), old_ms()
+    sent = [log.send(batch(p, s, timestamp=old)) for s in (0, 0, 20, 10)]
+    answers = [await log.answer(one) for one in sent]
+    outcome = [(answer.code, answer.base_offset) for answer in answers]
+    # A check may fall between any two of the four: that is the very danger, and not what this test is about.
+    if await log.true_end() == 20:
+        assert outcome == [(0, 0), (0, 0), (OUT_OF_ORDER, -1), (0, 10)]
+    else:
+        assert outcome != [(0, 0), (0, 0), (OUT_OF_ORDER, -1), (0, 10)]
+
+
+async def test_fresh_records_keep_the_guard_through_checks(log: Log) -> None:
+    """A producer of fresh records is remembered: its last batch is recognised, and a hole is refused."""
+    p = a_producer()
+    last = batch(p, 1000)
+    await log.offset_of(last)
+    for _ in range(2):
+        await log.until_a_check()
+        assert await log.offset_of(last) == 0
+        assert await log.refusal_of(batch(p, 1011)) == OUT_OF_ORDER
+
+
+async def test_the_last_batch_decides_and_not_the_newest_record(log: Log) -> None:
+    """One batch of old records after fresh ones is enough for the producer to be forgotten."""
+    p = a_producer()
+    await log.offset_of(batch(p, 0))
+    await log.offset_of(batch(p, 10, timestamp=old_ms()))
+    await log.until_expired(p)
+    assert await log.offset_of(batch(p, 900)) == 20
+
+
+async def test_a_raised_epoch_is_forgotten_with_old_records(log: Log) -> None:
+    """A fence on a producer that goes on to write old records falls at the check: the older epoch is taken again."""
+    p, old = a_producer(), old_ms()
+    await log.offset_of(batch(p, 0, timestamp=old))
+    assert await log.mark(p, epoch=1) == 0
+    await log.offset_of(batch(p, 0, epoch=1, timestamp=old))
+    await log.until_expired(p)
+    assert (await log.append(batch(p, 10, epoch=0, timestamp=old))).code == 0
+
+
+async def test_the_expiry_can_be_raised_at_run_time(log: Log, cluster: Cluster) -> None:
+    """With producer.id.expiration.ms at 2^31 - 1 (24.8 days) old records are guarded; more is refused."""
+    p, ancient = a_producer(), a_producer()
+    last = batch(p, 1000, timestamp=old_ms())
+    set_expiry(cluster, 2**31 - 1)
+    try:
+        with pytest.raises(confluent_kafka.KafkaException):
+            set_expiry(cluster, 2**31)
+        await log.offset_of(batch(ancient, 0, timestamp=now_ms() - 25 * 86_400_000))
+        await log.offset_of(last)
+        await log.until_expired(ancient)
+        assert await log.offset_of(last) == 10
+        assert await log.refusal_of(batch(p, 1011, timestamp=old_ms())) == OUT_OF_ORDER
+    finally:
+        set_expiry(cluster, EXPIRY_MS)
+    await log.until_expired(p)
+
+
+def set_expiry(cluster: Cluster, milliseconds: int) -> None:
+    """Set producer.id.expiration.ms on every broker, through librdkafka; raises what the broker answers."""
+    change = ConfigEntry("producer.id.expiration.ms", str(milliseconds), incremental_operation=AlterConfigOpType.SET)
+    admin = AdminClient(cluster.client_config())
+    for broker in cluster.brokers:
+        resource = ConfigResource(ResourceType.BROKER, str(broker.node_id), incremental_configs=[change])
+        for answer in admin.incremental_alter_configs([resource]).values():
+            answer.result(20)
