@@ -1,23 +1,24 @@
-"""``__anabranch_runs``: a lane's runs in numbered segments, under ``lane/segment``.
+"""``__anabranch_runs``: a lane's runs in numbered segments, under ``lane/segment``, as ``offsets.codec`` writes them.
 
-A segment's value is the run codec's bytes (``docs/reference/runs.md``), which carry their own version and CRC.
+A segment is a map of its own that begins with its first run.  Segments of a lane follow each other without
+overlap; one that is full is never written again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anabranch.control.errors import MalformedRecordError
+from anabranch.control.errors import MalformedRecordError, NewerFormatError
 from anabranch.control.fields import refusals
 from anabranch.control.topics import RUNS
 from anabranch.model.lane import LaneKey
 from anabranch.offsets import codec
-from anabranch.offsets.errors import CorruptRunsError
+from anabranch.offsets.errors import CorruptRunsError, UnknownRunsVersionError
 from anabranch.offsets.runs import Run, RunMap
 
 
 def run_key(lane: LaneKey, segment: int) -> bytes:
-    """The key of one segment: the lane's text, a slash and the segment's number in decimal."""
+    """The key of a segment: the lane's text, a slash and the segment's number, from 0, in decimal."""
     return f"{lane}/{segment}".encode()
 
 
@@ -31,14 +32,17 @@ def parse_key(key: bytes) -> tuple[LaneKey, int]:
 
 
 def encode(runs: Iterable[Run]) -> bytes:
-    """The value of a segment; its map begins with its first run."""
+    """The value of a segment; raises ``RunOrderError`` unless the runs rise on both sides."""
     return codec.encode(RunMap.of(runs))
 
 
 def decode(key: bytes, value: bytes) -> tuple[Run, ...]:
-    """The runs of a segment; raises ``MalformedRecordError`` and the run codec's UnknownRunsVersionError."""
+    """A segment's runs; raises ``MalformedRecordError``, ``NewerFormatError``."""
     lane, segment = parse_key(key)
+    place = f"{RUNS} {lane}/{segment}"
     try:
         return tuple(codec.decode(value))
+    except UnknownRunsVersionError as error:
+        raise NewerFormatError(place, error.version, error.known) from error
     except CorruptRunsError as error:
-        raise MalformedRecordError(f"{RUNS} {lane}/{segment}", error.message) from error
+        raise MalformedRecordError(place, error.reason) from error

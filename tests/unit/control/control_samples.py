@@ -12,6 +12,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import Finding, LinkPlan, Severity
 from anabranch.model.start import LaneStart, StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.runs import Run
 
 ORDERS = TopicId(UUID("0f8fad5b-d9cb-469f-a165-70867728950e"))
 MIRROR = TopicId(UUID("7c9e6679-7425-40de-944b-e07fc1f90ae7"))
@@ -81,6 +82,7 @@ PLAN = LinkPlan(
     lanes=6,
     findings=(Finding(Severity.WARNING, "topic bills: 2 partitions on the target, 4 on the source", "add 2"),),
 )
+RUNS = (Run(42, 0, 900), Run(1000, 901, 57), Run(1057, 960, 1))
 ASSIGNMENT = LaneAssignment(
     lane=LANE,
     source=TopicPartition("orders", 3),

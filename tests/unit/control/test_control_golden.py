@@ -9,7 +9,7 @@ from typing import Any
 import control_samples as samples
 import pytest
 
-from anabranch.control import assignments, claims, links, progress
+from anabranch.control import assignments, claims, links, progress, runs
 
 pytestmark = pytest.mark.unit
 
@@ -34,6 +34,7 @@ CASES: list[Case] = [
         samples.PROGRESS,
     ),
     ("plan-v1", progress.plan_key("old-new"), progress.encode_plan(samples.PLAN), progress.decode_plan, samples.PLAN),
+    ("runs-v1", runs.run_key(samples.LANE, 2), runs.encode(samples.RUNS), runs.decode, samples.RUNS),
     (
         "assignment-v1",
         b"",

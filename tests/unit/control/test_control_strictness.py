@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.control import claims, links, progress, topics
+from anabranch.control import claims, links, progress, runs, topics
 from anabranch.control.errors import MalformedRecordError, NewerFormatError
 from anabranch.lanes.claims import ClaimKey
 
@@ -118,6 +118,20 @@ def test_a_claims_key_reads_as_it_was_written(producer_id: int) -> None:
     """Lane and producer id come back from the key whatever the id."""
     key = ClaimKey(str(samples.LANE), producer_id)
     assert claims.decode_key(claims.encode_key(key)) == key
+
+
+def test_damaged_and_newer_runs_are_told_apart() -> None:
+    """A segment that is damaged is malformed, one of a newer codec is a refusal; both name lane and segment."""
+    key = runs.run_key(samples.LANE, 7)
+    value = runs.encode(samples.RUNS)
+    with pytest.raises(MalformedRecordError, match=f"{samples.LANE}/7"):
+        runs.decode(key, value[:-1] + b"\x00")
+    with pytest.raises(NewerFormatError, match=f"{samples.LANE}/7"):
+        runs.decode(key, value[:1] + b"\x02" + value[2:])
+    for bad in (b"7", str(samples.LANE).encode() + b"/x", b"lane/7"):
+        with pytest.raises(MalformedRecordError):
+            runs.parse_key(bad)
+    assert runs.parse_key(key) == (samples.LANE, 7)
 
 
 @given(st.binary(max_size=60))
