@@ -129,7 +129,8 @@ def add(contexts: Contexts, name: str, entry: Mapping[str, Any], replace: bool) 
     """The contexts with one more; checked as the file will be.  Raises ``ConfigError``."""
     if name in contexts.contexts and not replace:
         raise ContextExistsError(name, str(contexts.location.path))
-    return _changed(contexts, {**contexts.raw, "contexts": {**contexts.raw.get("contexts", {}), name: entry}})
+    former = contexts.raw or {"version": 1}
+    return _changed(contexts, {**former, "contexts": {**former.get("contexts", {}), name: entry}})
 
 
 def use(contexts: Contexts, name: str) -> Contexts:

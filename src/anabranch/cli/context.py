@@ -1,0 +1,149 @@
+"""``anabranch context``: names for clusters.  Secrets are named by variable or file and are never flags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+from anabranch.cli import render
+from anabranch.cli.options import contexts
+from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.config import contexts as store
+from anabranch.config.contexts import context_fields
+
+app = typer.Typer(help="Names for clusters.", no_args_is_help=True)
+
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="The context's name.", show_default=False)]
+_Text = str | None
+
+
+def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
+    return [name for name in contexts(ctx).contexts if name.startswith(incomplete)]
+
+
+@app.command("list")
+def list_(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
+    """List the contexts and say which file they are in."""
+    found = contexts(ctx)
+    table = render.grid("", "NAME", "BOOTSTRAP", "PROTOCOL", "MECHANISM")
+    for name, context in found.contexts.items():
+        login = context.security.login
+        table.add_row(
+            "*" if name == found.target else "",
+            name,
+            ",".join(context.bootstrap),
+            context.security.protocol.value,
+            login.mechanism.value if login is not None else "",
+        )
+    footer = Text(f"{found.location.path} ({found.location.why}); * is the default target", style="dim")
+    value = {
+        "file": str(found.location.path),
+        "target": found.target,
+        "contexts": {name: context_fields(context) for name, context in found.contexts.items()},
+    }
+    emit(value, Group(table, footer), output)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_complete, show_default=False)],
+    output: FormatOption = Format.YAML,
+) -> None:
+    """Show one context; secrets appear as the names of their variables and files."""
+    fields = {"name": name, **context_fields(contexts(ctx).get(name))}
+    table = render.grid("FIELD", "VALUE")
+    for field, value in _flat(fields):
+        table.add_row(field, value)
+    emit(fields, table, output)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    name: _Name,
+    bootstrap: Annotated[str, typer.Option(help="host:port, several with commas.", show_default=False)],
+    protocol: Annotated[str, typer.Option(help="PLAINTEXT, SSL, SASL_SSL or SASL_PLAINTEXT.")] = "PLAINTEXT",
+    ca_file: Annotated[_Text, typer.Option(help="Authorities of the broker's certificate (PEM).")] = None,
+    cert_file: Annotated[_Text, typer.Option(help="Our certificate for mTLS (PEM).")] = None,
+    key_file: Annotated[_Text, typer.Option(help="Our private key for mTLS (PEM).")] = None,
+    key_password_env: Annotated[_Text, typer.Option(help="Variable with the private key's password.")] = None,
+    key_password_file: Annotated[_Text, typer.Option(help="File with the private key's password.")] = None,
+    mechanism: Annotated[_Text, typer.Option(help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.")] = None,
+    username: Annotated[_Text, typer.Option(help="For PLAIN and SCRAM.")] = None,
+    password_env: Annotated[_Text, typer.Option(help="Variable with the password.")] = None,
+    password_file: Annotated[_Text, typer.Option(help="File with the password.")] = None,
+    token_url: Annotated[_Text, typer.Option(help="OAUTHBEARER: token endpoint.")] = None,
+    client_id: Annotated[_Text, typer.Option(help="OAUTHBEARER: client id.")] = None,
+    client_secret_env: Annotated[_Text, typer.Option(help="Variable with the client secret.")] = None,
+    client_secret_file: Annotated[_Text, typer.Option(help="File with the client secret.")] = None,
+    scope: Annotated[_Text, typer.Option(help="OAUTHBEARER: scope.")] = None,
+    token_env: Annotated[_Text, typer.Option(help="OAUTHBEARER: variable with a bearer token.")] = None,
+    token_file: Annotated[_Text, typer.Option(help="OAUTHBEARER: file with a bearer token.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the context of that name.")] = False,
+) -> None:
+    """Add a context; it is checked before the file is written, and no connection is made."""
+    tls = _given(
+        ca_file=_absolute(ca_file),
+        cert_file=_absolute(cert_file),
+        key_file=_absolute(key_file),
+        key_password_env=key_password_env,
+        key_password_file=_absolute(key_password_file),
+    )
+    sasl = _given(
+        mechanism=mechanism,
+        username=username,
+        password_env=password_env,
+        password_file=_absolute(password_file),
+        token_url=token_url,
+        client_id=client_id,
+        client_secret_env=client_secret_env,
+        client_secret_file=_absolute(client_secret_file),
+        scope=scope,
+        token_env=token_env,
+        token_file=_absolute(token_file),
+    )
+    security = _given(protocol=protocol, tls=tls or None, sasl=sasl or None)
+    entry = {"bootstrap": [a.strip() for a in bootstrap.split(",") if a.strip()], "security": security}
+    changed = store.add(contexts(ctx), name, entry, replace)
+    store.save(changed)
+    typer.echo(f"context {name} is in {changed.location.path}")
+
+
+@app.command()
+def use(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_complete, show_default=False)],
+) -> None:
+    """Make a context the target of verbs that name none."""
+    store.save(store.use(contexts(ctx), name))
+    typer.echo(f"the target is {name}")
+
+
+@app.command()
+def remove(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_complete, show_default=False)],
+) -> None:
+    """Remove a context; the file as it was is kept as a backup, and the cluster is not touched."""
+    changed = store.remove(contexts(ctx), name)
+    store.save(changed)
+    typer.echo(f"context {name} is removed; {changed.location.path}.bak still has it")
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _absolute(path: str | None) -> str | None:
+    return None if path is None else str(Path.cwd() / Path(path).expanduser())
+
+
+def _flat(value: Any, at: str = "") -> list[tuple[str, str]]:
+    if isinstance(value, dict):
+        return [pair for name, inner in value.items() for pair in _flat(inner, f"{at}.{name}" if at else name)]
+    return [(at, ",".join(value) if isinstance(value, list) else str(value))]

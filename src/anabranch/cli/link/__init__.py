@@ -1,0 +1,21 @@
+"""``anabranch link``: one module a verb, or a pair that undo each other."""
+
+from __future__ import annotations
+
+import typer
+
+from anabranch.cli.link.change import pause, resume, set_
+from anabranch.cli.link.create import create
+from anabranch.cli.link.delete import delete
+from anabranch.cli.link.run import run
+from anabranch.cli.link.show import list_, show
+
+app = typer.Typer(help="Copy from one cluster to another.", no_args_is_help=True)
+app.command("create")(create)
+app.command("list")(list_)
+app.command("show")(show)
+app.command("run")(run)
+app.command("pause")(pause)
+app.command("resume")(resume)
+app.command("set")(set_)
+app.command("delete")(delete)

@@ -1,0 +1,33 @@
+"""``anabranch link delete``: show what deleting a link does, and with ``--execute`` do it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from anabranch.cli import port, render
+from anabranch.cli.options import LinkArgument, TargetOption, target
+from anabranch.cli.output import Format, FormatOption, console, emit
+
+
+def delete(
+    ctx: typer.Context,
+    link: LinkArgument,
+    target_name: TargetOption = None,
+    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Forget a link and give its target topics their configs back; topics and records stay."""
+    cluster = target(ctx, target_name)
+    engine = port.links()
+    plan = engine.delete(cluster, link, execute=False)
+    if not execute:
+        emit(plan, render.delete_plan(plan), output)
+        typer.echo(f"nothing was done; do it with: anabranch link delete {link} --execute", err=True)
+        return
+    if output is Format.TABLE:
+        console().print(render.delete_plan(plan))
+    done = engine.delete(cluster, link, execute=True, fingerprint=plan.fingerprint)
+    emit(done, Text(f"done: link {link} is deleted"), output)

@@ -1,0 +1,64 @@
+"""``anabranch``: the root of all verbs, and the one place where errors become text and exit codes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from anabranch import __version__
+from anabranch.cli import context, link
+from anabranch.errors import AnabranchError
+
+app = typer.Typer(
+    name="anabranch",
+    help="Move Kafka clusters under running applications without losing, repeating, reordering or altering a record.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(context.app, name="context")
+app.add_typer(link.app, name="link")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"anabranch {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    ctx: typer.Context,
+    contexts: Annotated[
+        Path | None, typer.Option("--contexts", help="Contexts file; default: see docs/reference/contexts.md.")
+    ] = None,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that all verbs share."""
+    ctx.obj = contexts
+
+
+def report(error: AnabranchError, console: Console) -> int:
+    """Print an error and its hint; returns the exit code that its class documents."""
+    console.print(f"error: {error.message}", style="red", markup=False, highlight=False, soft_wrap=True)
+    if error.hint:
+        console.print(f"hint: {error.hint}", markup=False, highlight=False, soft_wrap=True)
+    return error.exit_code
+
+
+def main() -> None:
+    """The console script."""
+    try:
+        app()
+    except AnabranchError as error:
+        sys.exit(report(error, Console(stderr=True)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""Answers as tables: pure functions from values to what Rich prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from anabranch.cli.totals import Totals, totals
+from anabranch.cli.words import count, duration, moment, rate, size
+from anabranch.model.lane import LaneProgress, LaneState
+from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity
+
+_STATE_STYLE: Mapping[LaneState, str] = {
+    LaneState.WAITING: "dim",
+    LaneState.COPYING: "cyan",
+    LaneState.FOLLOWING: "green",
+    LaneState.PAUSED: "yellow",
+    LaneState.STOPPED: "bold red",
+}
+_SEVERITY_STYLE: Mapping[Severity, str] = {
+    Severity.ERROR: "bold red",
+    Severity.WARNING: "yellow",
+    Severity.INFO: "dim",
+}
+
+
+def grid(*columns: str, right: Iterable[str] = ()) -> Table:
+    """An empty table without lines, which also reads well in a pipe."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    return table
+
+
+def links(statuses: Sequence[LinkStatus]) -> RenderableType:
+    """One line a link."""
+    if not statuses:
+        return Text("no links; make one with: anabranch link create --source NAME --target NAME")
+    table = grid("LINK", "SOURCE", "TARGET", "STATE", "LANES", "DONE", "LAG", "RATE", right=("LANES", "DONE", "LAG"))
+    for status in statuses:
+        sums = totals(status)
+        table.add_row(
+            status.spec.id,
+            status.spec.source.context,
+            status.spec.target.context,
+            state_of(status, sums),
+            count(sums.lanes),
+            percent(sums),
+            count(sums.lag_records),
+            f"{size(sums.bytes_per_s)}/s",
+        )
+    return table
+
+
+def status(link: LinkStatus, limit: int | None = None) -> RenderableType:
+    """A link with its progress and its lanes; with a limit, those that need a look come first."""
+    sums = totals(link)
+    parts: list[RenderableType] = [headline(link, sums), _bar(sums), lanes(link.lanes, limit)]
+    if limit is not None and len(link.lanes) > limit:
+        parts.append(Text(f"and {len(link.lanes) - limit} lanes more", style="dim"))
+    stopped = [lane for lane in link.lanes if lane.state is LaneState.STOPPED]
+    parts += [_stopped(lane) for lane in (stopped if limit is None else stopped[:limit])]
+    if link.plan is not None and link.plan.findings:
+        parts.append(findings(link.plan.findings))
+    return Group(*parts)
+
+
+def headline(link: LinkStatus, sums: Totals) -> Text:
+    """The link in two lines: what it is, and where it stands."""
+    spec = link.spec
+    text = Text.assemble(
+        (spec.id, "bold"),
+        f"  {spec.source.context} -> {spec.target.context}  ",
+        state_of(link, sums),
+        f"  limit {rate(spec.rate_limit)}, mode {spec.mode}, start {spec.start}",
+    )
+    lanes_text = ", ".join(f"{number} {state}" for state, number in sums.states) or "no lanes yet"
+    text.append(f"\n{lanes_text}; {count(sums.records)} records, {size(sums.bytes)} copied")
+    return text
+
+
+def state_of(link: LinkStatus, sums: Totals) -> Text:
+    """One word for the whole link: what most asks for a look."""
+    if link.wanted.paused:
+        return Text("paused", style=_STATE_STYLE[LaneState.PAUSED])
+    if not link.running:
+        return Text("not running", style="yellow")
+    found = dict(sums.states)
+    for state in (LaneState.STOPPED, LaneState.COPYING, LaneState.FOLLOWING):
+        if found.get(state):
+            return Text(state.value, style=_STATE_STYLE[state])
+    return Text(LaneState.WAITING.value, style=_STATE_STYLE[LaneState.WAITING])
+
+
+def percent(sums: Totals) -> str:
+    """The copied share; 100 only when nothing is behind."""
+    if not sums.lanes:
+        return "-"
+    shown = sums.done * 100
+    return "100.0 %" if sums.lag_records == 0 else f"{min(shown, 99.9):.1f} %"
+
+
+def line(link: LinkStatus) -> str:
+    """The link in one line, for a pipe."""
+    sums = totals(link)
+    states = ", ".join(f"{number} {state}" for state, number in sums.states) or "no lanes yet"
+    return (
+        f"{moment(link.read_at_ms)} {link.spec.id} {state_of(link, sums)} {percent(sums)}; {states}; "
+        f"lag {count(sums.lag_records)} records, {size(sums.lag_bytes)}, {duration(sums.lag_seconds)}; "
+        f"{size(sums.bytes_per_s)}/s, {count(sums.records_per_s)} records/s; ETA {duration(sums.eta_seconds)}"
+    )
+
+
+def lanes(found: Sequence[LaneProgress], limit: int | None = None) -> Table:
+    """One line a lane, by source partition; with a limit, stopped ones and then the largest lags."""
+    table = grid(
+        "LANE",
+        "TARGET",
+        "STATE",
+        "MODE",
+        "POSITION",
+        "LAG",
+        "BYTES",
+        "TIME",
+        "RECORDS/S",
+        "RATE",
+        "WHY THIS MODE",
+        right=("POSITION", "LAG", "BYTES", "TIME", "RECORDS/S", "RATE"),
+    )
+    ordered = sorted(found, key=lambda lane: lane.source)
+    if limit is not None:
+        urgent = sorted(ordered, key=lambda lane: (lane.state is not LaneState.STOPPED, -lane.lag_records))[:limit]
+        ordered = sorted(urgent, key=lambda lane: lane.source)
+    for lane in ordered:
+        table.add_row(
+            str(lane.source),
+            str(lane.target) if lane.target != lane.source else "same",
+            Text(lane.state.value, style=_STATE_STYLE[lane.state]),
+            lane.mode.value,
+            count(lane.position),
+            count(lane.lag_records),
+            size(lane.lag_bytes),
+            duration(lane.lag_seconds),
+            count(lane.records_per_s),
+            f"{size(lane.bytes_per_s)}/s",
+            lane.mode_reason,
+        )
+    return table
+
+
+def findings(found: Iterable[Finding]) -> RenderableType:
+    """Each finding with its fix, the worst first."""
+    order = list(Severity)
+    text = Text()
+    for finding in sorted(found, key=lambda f: order.index(f.severity)):
+        text.append(f"{finding.severity.value}: ", style=_SEVERITY_STYLE[finding.severity])
+        text.append(f"{finding.what}\n")
+        if finding.fix:
+            text.append(f"  fix: {finding.fix}\n")
+    text.rstrip()
+    return text
+
+
+def probe(report: ProbeReport) -> RenderableType:
+    """Both clusters, the topics that would be copied, and all findings."""
+    parts: list[RenderableType] = [_cluster("source", report.source), _cluster("target", report.target)]
+    table = grid("TOPIC", "TARGET", "PARTITIONS", "ON TARGET", right=("PARTITIONS",))
+    for topic in report.topics:
+        table.add_row(topic.source, topic.target, count(topic.partitions), "exists" if topic.exists else "is made")
+    parts.append(table if report.topics else Text("no topic matches"))
+    if report.findings:
+        parts.append(findings(report.findings))
+    if report.created:
+        parts.append(Text(f"link {report.spec.id} created; start it with: anabranch link run {report.spec.id}"))
+    return Group(*parts)
+
+
+def delete_plan(plan: DeletePlan) -> RenderableType:
+    """What a deletion does."""
+    text = Text()
+    text.append(f"link {plan.link} is forgotten by its target", style="bold")
+    text.append("; its target topics and their records stay\n")
+    for topic, number in plan.forget.items():
+        text.append(f"  {topic}: {count(number)} records forgotten\n")
+    for topic, changes in plan.restore.items():
+        for name, value in changes.items():
+            text.append(f"  {topic}: {name} {'back to its default' if value is None else f'set to {value}'}\n")
+    text.rstrip()
+    parts: list[RenderableType] = [text]
+    if plan.findings:
+        parts.append(findings(plan.findings))
+    return Group(*parts)
+
+
+def _cluster(side: str, facts: ClusterFacts) -> Text:
+    text = Text(f"{side} {facts.context}: Kafka {facts.version}, {facts.brokers} brokers, id {facts.cluster_id}")
+    for api in facts.apis:
+        if not api.ok:
+            offered = "not offered" if api.offered is None else f"offered {api.offered[0]} to {api.offered[1]}"
+            text.append(f"\n  API {api.name}: needed {api.needed[0]} to {api.needed[1]}, {offered}", style="red")
+    for permission in facts.permissions:
+        what = f"{permission.principal}: {permission.operation} on {permission.resource}"
+        if permission.granted is False:
+            text.append(f"\n  missing: {what}", style="red")
+        elif permission.granted is None:
+            text.append(f"\n  cannot be told: {what}", style="yellow")
+    return text
+
+
+def _bar(sums: Totals) -> RenderableType:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_row(
+        ProgressBar(total=1.0, completed=1.0 if sums.lanes and not sums.lag_records else sums.done, width=40),
+        percent(sums),
+        f"lag {count(sums.lag_records)} records, {size(sums.lag_bytes)}, {duration(sums.lag_seconds)};",
+        f"{size(sums.bytes_per_s)}/s, {count(sums.records_per_s)} records/s; ETA {duration(sums.eta_seconds)}",
+    )
+    return table
+
+
+def _stopped(lane: LaneProgress) -> Text:
+    where = "" if lane.stop_offset is None else f" at offset {lane.stop_offset}"
+    return Text(f"{lane.source} stopped{where}: {lane.stop_reason or 'no reason filed'}", style="red")

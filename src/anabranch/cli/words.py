@@ -1,0 +1,43 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def count(value: float) -> str:
+    """A number with thousands set apart."""
+    return f"{value:,.0f}"
+
+
+def size(value: float) -> str:
+    """Bytes in decimal units: ``512 B``, ``1.5 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 999.5:
+            return f"{value:.0f} {unit}" if unit == "B" or value >= 99.95 else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:,.1f} TB"
+
+
+def rate(value: float | None) -> str:
+    """Bytes a second; None is no limit."""
+    return "no limit" if value is None else f"{size(value)}/s"
+
+
+def duration(seconds: float | None) -> str:
+    """A length of time in its two largest units; None is unknown."""
+    if seconds is None:
+        return "?"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    for length, unit, below, small in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= length:
+            rest = whole % length // below
+            return f"{whole // length} {unit} {rest} {small}" if rest else f"{whole // length} {unit}"
+    return f"{whole} s"
+
+
+def moment(ms: int) -> str:
+    """A time, in UTC."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
