@@ -95,18 +95,20 @@ class Run:
         self.mutation = variant.mutation()
         self.doubt = rng.choice((0.0, 0.0, 0.05, 0.2, 0.5))
         self.names = 0
-        self.owners = [self._owner(self.doubt) for _ in range(variant.owners)]
+        self.owners = [self.new_owner() for _ in range(variant.owners)]
         self.spares = rng.choice((0, 1, 3))
 
-    def _owner(self, doubt: float) -> Owner:
+    def new_owner(self, doubt: float | None = None) -> Owner:
+        """Another process that wants the lane; its journal appends fail as often as the run says."""
         self.names += 1
-        return Owner(f"owner-{self.names}", self.world, self.mutation, self.rng, doubt)
+        return Owner(f"owner-{self.names}", self.world, self.mutation, self.rng, self.doubt if doubt is None else doubt)
 
     def play(self) -> None:
         """Play the run to its end; raises Violation."""
         self._chance()
-        self._quiet()
+        self.quiet()
         self.tally.tenures += sum(owner.tenures for owner in self.owners)
+        self.tally.strikes.update(self.world.seen)
         for owner in self.owners:
             if owner.stopped is not None:
                 self._judge(owner.stopped)
@@ -170,7 +172,7 @@ class Run:
         i = self.rng.randrange(len(self.owners))
         self.owners[i].crash()
         self.tally.tenures += self.owners[i].tenures
-        self.owners[i] = self._owner(self.doubt)
+        self.owners[i] = self.new_owner()
         return True
 
     def _file(self) -> bool:
@@ -223,11 +225,12 @@ class Run:
         return True
 
     # --- quiet
-    def _quiet(self) -> None:
+    def quiet(self) -> None:
+        """A last owner finishes without faults, then everything still under way happens, then all is checked."""
         world, partition, rng = self.world, self.world.partition, self.rng
         partition.lagging = False
         partition.high_watermark = partition.end
-        last = self._owner(0.0)
+        last = self.new_owner(0.0)
         for _ in range(QUIET_STEPS):
             last.step()
             if last.stopped is not None:

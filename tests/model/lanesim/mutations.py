@@ -116,7 +116,9 @@ class UnguardedResend(Unguarded):
 class ConvertsWithoutKill(Mutation):
     """C1: an identity lane becomes mapped without shutting the shared producer id out."""
 
-    class claims(ClaimLog):  # noqa: N801
+    class claims(ClaimLog):
+        """A journal in which identity claims need no kill."""
+
         __slots__ = ()
 
         def predecessors(self, lane: str, mine: int, expiration_ms: int, now_ms: int) -> tuple[Claim, ...]:
@@ -199,7 +201,9 @@ class NoClaims(Mutation):
 class KillsOnlyLatest(Mutation):
     """K5: kills only the latest earlier claim."""
 
-    class claims(ClaimLog):  # noqa: N801
+    class claims(ClaimLog):
+        """A journal that names the latest predecessor only."""
+
         __slots__ = ()
 
         def predecessors(self, lane: str, mine: int, expiration_ms: int, now_ms: int) -> tuple[Claim, ...]:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch.lanes import (
-    AllocateProducerId,
     Allocated,
+    AllocateProducerId,
     AppendClaim,
     Bid,
     Claim,
@@ -38,7 +38,6 @@ from anabranch.lanes import (
     Tenure,
     TenureEnded,
     guard,
-    release,
 )
 from anabranch.offsets.runs import Run
 
@@ -90,7 +89,8 @@ class Owner:
                 self._begin()
             else:
                 self._copy()
-        except TenureEnded:
+        except TenureEnded as ended:
+            self.world.seen[ended.reason.name] += 1
             self._over()
         except LaneStopped as stop:
             self.stopped = stop
@@ -150,6 +150,11 @@ class Owner:
             self._forget()
             return
         self.tenure = value
+        self.world.seen[f"{value.mode} tenure"] += 1
+        if value.producer_id == self.reclaims:
+            self.world.seen["reclaimed"] += 1
+        if value.mode is Mode.MAPPED and self.world.identity:
+            self.world.seen["converted"] += 1
         self.pipeline = self.mutation.pipeline(
             value,
             sole_writer=self.world.sole,
@@ -166,8 +171,12 @@ class Owner:
                 return LogEnd(partition.start, partition.high_watermark, partition.end)
             case ReadTail(below):
                 batch = partition.last_below(below)
-                return None if batch is None else TailBatch(
-                    batch.base, batch.end - 1, batch.producer_id, batch.sequence, batch.control, batch.timestamp
+                return (
+                    None
+                    if batch is None
+                    else TailBatch(
+                        batch.base, batch.end - 1, batch.producer_id, batch.sequence, batch.control, batch.timestamp
+                    )
                 )
             case ReadClaims():
                 return self.mutation.read_claims(self)

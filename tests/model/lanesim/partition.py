@@ -193,6 +193,4 @@ class Partition:
 
     def describe(self) -> str:
         """The source offsets in the log, counted from the source's start."""
-        return str(
-            [b.first - self.source_start + i for b in self.log if b.first >= 0 for i in range(b.count)]
-        )
+        return str([b.first - self.source_start + i for b in self.log if b.first >= 0 for i in range(b.count)])

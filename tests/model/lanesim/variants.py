@@ -51,7 +51,13 @@ BROKEN = (
     Variant("M2", "fixed id, blind resend, old records", m.UnguardedResend, identity=True, faults=("expire",)),
     Variant("M4", "fixed id, reads the log on doubt, old records", m.Unguarded, identity=True, faults=("expire",)),
     Variant(
-        "M5", "M4 with one owner, no crash", m.Unguarded, identity=True, owners=1, faults=("expire",), without=("crash",)
+        "M5",
+        "M4 with one owner, no crash",
+        m.Unguarded,
+        identity=True,
+        owners=1,
+        faults=("expire",),
+        without=("crash",),
     ),
     Variant("M7", "raised epoch, no marker, strong guard", m.RaisedEpoch, records=FRESH, faults=("expire",)),
     Variant("M9", "raised epoch + marker, old records", m.RaisedEpochWithMarker, faults=("expire",)),
@@ -64,7 +70,13 @@ BROKEN = (
     Variant("K9", "no epoch check after idling", m.NoEpochCheck, faults=("expire", "truncate and back")),
     Variant("P1", "five in flight under a weak guard", m.Wide, faults=("expire",)),
     Variant("R1", "claims again blindly though others claimed", m.ReclaimsBlindly, faults=LEASES),
-    Variant("R2", "journal client repeats appends by itself", m.JournalRepeats, faults=(*LEASES, "late append")),
+    Variant(
+        "R2",
+        "journal client repeats appends by itself",
+        m.JournalRepeats,
+        faults=("expire", "end lease", "end lease", "late append"),
+        without=("restart", "refuse", "cut"),
+    ),
     Variant("R3", "releases with batches in doubt", m.ReleasesInDoubt, faults=("expire",)),
     Variant(
         "C1",

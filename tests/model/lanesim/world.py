@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,7 +64,7 @@ class World:
         self.connections: list[Connection] = []
         self.generations: list[Generation] = []
         self.next_producer_id = 1000
-        self.events = 0
+        self.seen: Counter[str] = Counter()
 
     # --- the journal
     def append_claim(self, claim: Claim) -> int:
