@@ -24,7 +24,7 @@ _CHUNK = 500
 
 
 class Operation(IntEnum):
-    """ACL operations, as bit numbers of an authorized-operations answer (org.apache.kafka.common.acl.AclOperation)."""
+    """ACL operations, as numbers in an authorized-operations answer (org.apache.kafka.common.acl.AclOperation)."""
 
     READ = 3
     WRITE = 4
@@ -37,9 +37,9 @@ class Operation(IntEnum):
     ALTER_CONFIGS = 11
     IDEMPOTENT_WRITE = 12
 
-    def allowed_by(self, bits: int | None) -> bool:
-        """Whether the bit is set; an answer without bits (no authorizer) allows everything."""
-        return bits is None or bool(bits >> self & 1)
+    def allowed_by(self, operations: frozenset[int] | None) -> bool:
+        """Whether this operation is among those that a broker told; where it told nothing, nothing forbids it."""
+        return operations is None or int(self) in operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class Config:
     own: bool
 
 
-async def cluster_operations(cluster: Cluster) -> int | None:
-    """The bit set of operations that we may do on the cluster; None where the broker does not tell."""
+async def cluster_operations(cluster: Cluster) -> frozenset[int] | None:
+    """The operations that we may do on the cluster; None where the broker does not tell."""
     response = await cluster.call(DescribeClusterRequest(include_cluster_authorized_operations=True), cap=0)
     cluster.check(response.error_code, "Describe", "cluster", response.error_message)
-    bits = response.cluster_authorized_operations
-    return None if bits == -(2**31) else int(bits) & 0xFFFFFFFF
+    allowed = response.authorized_operations
+    return None if allowed is None else frozenset(allowed)
 
 
 async def topic_configs(cluster: Cluster, topics: Iterable[str]) -> dict[str, dict[str, Config]]:

@@ -37,14 +37,14 @@ class PartitionMeta:
 
 @dataclass(frozen=True, slots=True)
 class TopicMeta:
-    """One topic of a metadata answer; ``operations`` is the bit set of allowed ACL operations, or None."""
+    """One topic of a metadata answer; ``operations`` are the allowed ACL operations, or None if not told."""
 
     name: str
     id: uuid.UUID
     internal: bool
     error: int
     partitions: dict[int, PartitionMeta]
-    operations: int | None
+    operations: frozenset[int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class Cluster:
                 bool(topic.is_internal),
                 topic.error_code,
                 partitions,
-                None if allowed in {None, -(2**31)} else allowed & 0xFFFFFFFF,
+                None if allowed is None or isinstance(allowed, int) else frozenset(allowed),
             )
         return Metadata(known.cluster_id, known.controller, dict(known.brokers), topics)
 

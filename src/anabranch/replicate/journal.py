@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterable, Mapping
 
 from anabranch.control import claims as codec
 from anabranch.control.topics import CLAIMS
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
-from anabranch.lanes.claims import Claim, ClaimLog
+from anabranch.lanes.claims import Claim, ClaimKey, ClaimLog
+from anabranch.replicate.control import write
 
 MAX_BATCH = 500
 
@@ -57,6 +59,11 @@ class Journal:
         for at, (_, future) in enumerate(batch):
             if not future.done():
                 future.set_result(None if base is None else base + at)
+
+    async def forget(self, lanes: Mapping[str, Iterable[int]]) -> None:
+        """Forget the claims of lanes that nobody will ever write again; raises ControlLostError."""
+        keys = [codec.encode_key(ClaimKey(lane, one)) for lane, ids in lanes.items() for one in sorted(ids)]
+        await write(self._log, [(key, None) for key in keys])
 
     async def read(self) -> ClaimLog:
         """Everything that was in the journal when this was called, folded; raises ClusterError."""

@@ -111,8 +111,8 @@ class Worker:
                 yield self._figures()
             drain = DRAIN_S
         finally:
-            self.loop.run_until_complete(self._end(drain))
-        yield self._figures()
+            last = self.loop.run_until_complete(self._end(drain))
+        yield last
 
     def close(self) -> None:
         """End the connections and the loop."""
@@ -164,7 +164,8 @@ class Worker:
         last = lane.book.last
         if last is not None:
             lane.position, lane.target_end = last.source + last.length, last.target + last.length
-        lane.want_mapped = lane.want_mapped or self._journal.claims.mode(lane.key) is Mode.MAPPED
+        if self._journal.claims.mode(lane.key) is Mode.MAPPED:
+            lane.want_mapped, lane.want_mapped_why = True, lane.mode_reason
         return lane
 
     async def _work(self, seconds: float) -> None:
@@ -341,7 +342,7 @@ class Worker:
             bytes=size - before[1],
         )
 
-    async def _end(self, drain: float) -> None:
+    async def _end(self, drain: float) -> Figures:
         """Let what is in flight be answered, file, release; then nothing of this lease runs any more."""
         for task in (*self._tasks, *(task for _, task in self._senders.values())):
             task.cancel()
@@ -361,6 +362,7 @@ class Worker:
                     await asyncio.gather(*(self._keeper.give_back(lane) for lane in running))
         except (AnabranchError, TimeoutError):
             pass
+        figures = self._figures()
         for lane in self._lanes:
             held = lane.held if lane.phase is Phase.RUNNING else None
             lane.leave()
@@ -371,3 +373,4 @@ class Worker:
         self._fetcher = self._keeper = None
         self._lanes = []
         self.gate.shut()
+        return figures

@@ -1,0 +1,1 @@
+"""What people ask for, carried out: links made, shown, changed and deleted, and jobs launched."""

@@ -1,0 +1,111 @@
+"""Starting Spark jobs as processes of their own: the control plane never holds a Spark session.
+
+The job's specification goes through a file that only this user may read; secrets go through the environment
+that the process inherits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from anabranch.config.contexts import context_fields
+from anabranch.errors import ConfigError
+from anabranch.model.cluster import ClusterContext
+
+JOB = "anabranch.spark.jobs.link"
+STOP_S = 30.0
+
+
+@dataclass(eq=False)
+class SparkMissingError(ConfigError):
+    """The part that runs on Spark is not installed here."""
+
+    module: str
+
+    @property
+    def message(self) -> str:
+        return f"this installation has no {self.module}: links run on Spark"
+
+    @property
+    def hint(self) -> str:
+        return "pip install 'anabranch[spark]'"
+
+
+def job_spec(target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
+    """The specification of one run of a link, as the job reads it."""
+    return json.dumps(
+        {
+            "v": 1,
+            "job": "link",
+            "link": link_id,
+            "run": f"run-{uuid.uuid4().hex[:12]}",
+            "source": {"name": source.name, **context_fields(source)},
+            "target": {"name": target.name, **context_fields(target)},
+            "lease_seconds": lease_seconds,
+        },
+        sort_keys=True,
+    )
+
+
+def start_link(
+    target: ClusterContext,
+    source: ClusterContext,
+    link_id: str,
+    master: str,
+    lease_seconds: float,
+    directory: Path,
+    quiet: bool = True,
+) -> subprocess.Popen[bytes]:
+    """Start the link's job and return its process; ``directory`` gets the specification and, if quiet, the log."""
+    try:
+        import importlib.util
+
+        if importlib.util.find_spec("pyspark") is None:
+            raise SparkMissingError("pyspark")
+    except ModuleNotFoundError as error:
+        raise SparkMissingError("pyspark") from error
+    spec = directory / f"{link_id}.json"
+    descriptor = os.open(spec, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(job_spec(target, source, link_id, lease_seconds))
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    command = [sys.executable, "-m", JOB, str(spec), "--master", master]
+    if not quiet:
+        return subprocess.Popen(command, env=environment)
+    with (directory / f"{link_id}.log").open("ab") as log:
+        return subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+
+
+def run_link(target: ClusterContext, source: ClusterContext, link_id: str, master: str, lease_seconds: float) -> int:
+    """Run the link's Spark query until it ends or is interrupted; returns its exit code.
+
+    Ctrl-C and SIGTERM end the leases cleanly: what is in flight is answered, claims are given back.
+    """
+    with tempfile.TemporaryDirectory(prefix="anabranch-run-") as scratch:
+        process = start_link(target, source, link_id, master, lease_seconds, Path(scratch), quiet=False)
+
+        def forward(_signal: int, _frame: FrameType | None) -> None:
+            if process.poll() is None:
+                process.terminate()
+
+        before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            return process.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            if process.poll() is None:
+                process.terminate()
+                try:
+                    process.wait(STOP_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()

@@ -1,0 +1,116 @@
+"""What a cluster offers and allows: its version, the APIs that a link needs, and permissions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from kafka.protocol.broker_version_data import BrokerVersionData
+
+from anabranch.kafka import admin
+from anabranch.kafka.admin import Operation
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Connection
+from anabranch.kafka.errors import PermissionDeniedError
+from anabranch.model.reports import ApiSupport, ClusterFacts, Permission
+
+
+class Role(Enum):
+    """Which end of a link the cluster is."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+@dataclass(frozen=True, slots=True)
+class _Api:
+    name: str
+    key: int
+    oldest: int
+    newest: int
+
+
+#: Names, keys and versions of what the copier sends; see kafka/fetch.py, produce.py and partitions.py.
+_BOTH = (_Api("Metadata", 3, 10, 12), _Api("ListOffsets", 2, 5, 7), _Api("DescribeConfigs", 32, 1, 4))
+_NEEDED = {
+    Role.SOURCE: (_Api("Fetch", 1, 12, 13), *_BOTH),
+    Role.TARGET: (
+        _Api("Produce", 0, 9, 13),
+        _Api("Fetch", 1, 12, 13),
+        _Api("OffsetForLeaderEpoch", 23, 3, 4),
+        _Api("InitProducerId", 22, 0, 4),
+        _Api("WriteTxnMarkers", 27, 1, 1),
+        _Api("DescribeProducers", 61, 0, 0),
+        _Api("CreateTopics", 19, 2, 7),
+        _Api("CreatePartitions", 37, 0, 3),
+        _Api("IncrementalAlterConfigs", 44, 0, 1),
+        *_BOTH,
+    ),
+}
+_TOPIC_OPERATIONS = {
+    Role.SOURCE: (Operation.READ, Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS),
+    Role.TARGET: (
+        Operation.READ,
+        Operation.WRITE,
+        Operation.DESCRIBE,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+    ),
+}
+
+
+async def facts(cluster: Cluster, role: Role, topics: Iterable[str]) -> ClusterFacts:
+    """Probe one cluster for one role; ``topics`` are those whose permissions matter.  Raises ClusterError."""
+    metadata = await cluster.metadata(sorted(topics), operations=True)
+    connections = [await cluster.connection(node) for node in sorted(metadata.brokers)]
+    principal = cluster.transport.principal
+    permissions: list[Permission] = []
+    for name, topic in sorted(metadata.topics.items()):
+        if topic.error == 29:
+            permissions.append(Permission("DESCRIBE", f"topic {name}", principal, False))
+        elif topic.error == 0:
+            permissions += [
+                Permission(operation.name, f"topic {name}", principal, operation.allowed_by(topic.operations))
+                for operation in _TOPIC_OPERATIONS[role]
+            ]
+    if role is Role.TARGET:
+        permissions += await _cluster_permissions(cluster, principal)
+    return ClusterFacts(
+        cluster.name,
+        metadata.cluster_id,
+        _version(connections),
+        len(metadata.brokers),
+        tuple(_support(api, connections) for api in _NEEDED[role]),
+        tuple(permissions),
+    )
+
+
+async def _cluster_permissions(cluster: Cluster, principal: str) -> list[Permission]:
+    try:
+        allowed = await admin.cluster_operations(cluster)
+    except PermissionDeniedError:
+        return [Permission("DESCRIBE", "cluster", principal, False)]
+    return [
+        Permission(operation.name, "cluster", principal, operation.allowed_by(allowed))
+        for operation in (Operation.CREATE, Operation.ALTER, Operation.DESCRIBE_CONFIGS)
+    ]
+
+
+def _support(api: _Api, connections: list[Connection]) -> ApiSupport:
+    offered = [connection.versions.get(api.key) for connection in connections]
+    ranges = [one for one in offered if one is not None]
+    if len(ranges) != len(offered):
+        return ApiSupport(api.name, (api.oldest, api.newest), None)
+    common = (max(low for low, _ in ranges), min(high for _, high in ranges))
+    return ApiSupport(api.name, (api.oldest, api.newest), common)
+
+
+def _version(connections: list[Connection]) -> str:
+    """The oldest broker's version, as its APIs tell it."""
+
+    def number(connection: Connection) -> Any:
+        return BrokerVersionData(api_versions=connection.versions).broker_version
+
+    return ".".join(str(part) for part in min(number(connection) for connection in connections))
