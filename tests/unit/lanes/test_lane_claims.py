@@ -1,0 +1,122 @@
+"""The journal's fold: who comes before, who comes after, and what a lane was first claimed with."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.lanes import Claim, ClaimKey, ClaimLog, ClaimState, Ending, LaneStopped, Mode, Stop, TenureEnded, refusal
+from anabranch.lanes.claims import DAY_MS
+
+pytestmark = pytest.mark.unit
+
+HOUR = 3_600_000
+NOW = 1_700_000_000_000
+E = 24 * HOUR
+
+
+def claim(
+    producer_id: int,
+    *,
+    owner: str = "a",
+    mode: Mode = Mode.MAPPED,
+    state: ClaimState = ClaimState.CLAIMED,
+    at: int = NOW,
+    start: int = 0,
+    floor: int = 0,
+) -> Claim:
+    """A claim of the lane under test."""
+    return Claim("t-0", producer_id, mode, owner, None, at, state, start, floor)
+
+
+def log(*claims: Claim) -> ClaimLog:
+    """A journal that holds these claims, one offset each."""
+    return ClaimLog((offset, c.key, c) for offset, c in enumerate(claims))
+
+
+def test_everything_unreleased_before_mine_is_killed() -> None:
+    """Released ones and later ones are left alone."""
+    journal = log(claim(1), claim(2, state=ClaimState.RELEASED), claim(3), claim(4, owner="me"), claim(5))
+    assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [1, 3]
+
+
+def test_an_old_mapped_claim_is_left_out_but_never_an_identity_claim() -> None:
+    """A tenure renews its claim, so age tells; an identity claim stands for all of its owners for ever."""
+    old = NOW - E - DAY_MS
+    journal = log(claim(1, at=old), claim(2, at=old, mode=Mode.IDENTITY), claim(3, at=old + 1), claim(4))
+    assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [2, 3]
+
+
+def test_a_later_claim_by_somebody_else_is_a_successor() -> None:
+    """One's own late claim and a late release are none."""
+    assert log(claim(1), claim(2)).successor("t-0", 1) is None
+    assert log(claim(1), claim(2, owner="b", state=ClaimState.RELEASED)).successor("t-0", 1) is None
+    found = log(claim(1), claim(2), claim(3, owner="b")).successor("t-0", 1)
+    assert found is not None and found.producer_id == 3
+
+
+def test_one_mapped_claim_makes_the_lane_mapped_for_good() -> None:
+    """Even released, there is no way back to identity."""
+    journal = log(claim(1, mode=Mode.IDENTITY), claim(2, state=ClaimState.RELEASED))
+    assert journal.mode("t-0") is Mode.MAPPED
+    assert journal.mode("other") is None
+
+
+def test_the_first_identity_claim_names_the_shared_producer_id() -> None:
+    """Whoever claimed later uses the first one's."""
+    fixed = log(claim(7, mode=Mode.IDENTITY), claim(8, mode=Mode.IDENTITY)).fixed("t-0")
+    assert fixed is not None and fixed.producer_id == 7
+
+
+def test_a_tombstone_forgets_the_claim_but_not_the_producer_id() -> None:
+    """Batches of a forgotten claim are still the lane's."""
+    journal = log(claim(1), claim(2))
+    journal.apply(2, ClaimKey("t-0", 1), None)
+    assert [p.claim.producer_id for p in journal.claims("t-0")] == [2]
+    assert journal.producer_ids("t-0") == {1, 2}
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=20))
+def test_compaction_changes_nothing(records: list[tuple[int, int, int, bool]]) -> None:
+    """The last record of each key gives the same answers as the whole journal, and twice reads as once."""
+    states = (ClaimState.CLAIMED, ClaimState.RELEASED)
+    whole = [(i, claim(p, start=s, floor=f, state=states[r])) for i, (p, s, f, r) in enumerate(records)]
+    last = sorted({c.producer_id: (i, c) for i, c in whole}.values(), key=lambda placed: placed[0])
+    full = ClaimLog((i, c.key, c) for i, c in whole)
+    compacted = ClaimLog((i, c.key, c) for i, c in last)
+    for i, c in whole:
+        full.apply(i, c.key, c)
+    assert full.claims("t-0") == compacted.claims("t-0")
+    assert full.producer_ids("t-0") == compacted.producer_ids("t-0")
+    assert full.start("t-0", 5) == compacted.start("t-0", 5) <= 5
+    assert full.floor("t-0", 5) == compacted.floor("t-0", 5) <= 5
+
+
+@pytest.mark.parametrize("code", [3, 6, 7, 19, 20, 45, 46, 47, 74, 75, 78, 100])
+def test_a_passing_error_ends_the_tenure_and_not_the_lane(code: int) -> None:
+    """These mean: take over again."""
+    error = refusal("t-0", code, 42)
+    assert isinstance(error, TenureEnded) and error.retryable and error.code == code
+
+
+@pytest.mark.parametrize(("code", "stop"), [(10, Stop.TOO_LARGE), (29, Stop.NOT_ALLOWED), (87, Stop.INVALID_RECORD)])
+def test_a_lasting_refusal_stops_the_lane_at_its_offset(code: int, stop: Stop) -> None:
+    """The message names the offset, the hint what to change."""
+    error = refusal("t-0", code, 42)
+    assert isinstance(error, LaneStopped) and error.reason is stop
+    assert "offset 42" in str(error) and error.hint
+
+
+def test_an_unknown_refusal_stops_the_lane() -> None:
+    """Trying again for ever would hide it."""
+    assert isinstance(refusal("t-0", 9999, 1), LaneStopped)
+
+
+def test_endings_pickle_whole() -> None:
+    """They cross process boundaries inside Spark."""
+    for error in (refusal("t-0", 10, 42, "x"), TenureEnded("t-0", Ending.LEASE)):
+        again = pickle.loads(pickle.dumps(error))
+        assert str(again) == str(error) and again.reason is error.reason

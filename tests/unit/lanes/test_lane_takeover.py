@@ -1,0 +1,328 @@
+"""Takeover and release, effect by effect, against a scripted target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from anabranch.lanes import (
+    Allocated,
+    AllocateProducerId,
+    AppendClaim,
+    Bid,
+    Claim,
+    ClaimLog,
+    ClaimState,
+    DescribeProducer,
+    Ending,
+    EndOfEpoch,
+    Filed,
+    Kill,
+    LaneStopped,
+    LogEnd,
+    Mode,
+    Pause,
+    Pipeline,
+    ProducerEntry,
+    ReadClaims,
+    ReadEnd,
+    ReadTail,
+    Stop,
+    TailBatch,
+    Tenure,
+    TenureEnded,
+    release,
+    takeover,
+)
+
+pytestmark = pytest.mark.unit
+
+NOW = 1_700_000_000_000
+E = 86_400_000
+
+
+def data(base: int, count: int, producer_id: int, sequence: int, timestamp: int = NOW) -> TailBatch:
+    """A batch of records."""
+    return TailBatch(base, base + count - 1, producer_id, sequence, False, timestamp)
+
+
+def marker(base: int, producer_id: int) -> TailBatch:
+    """A control batch."""
+    return TailBatch(base, base, producer_id, -1, True, NOW)
+
+
+@dataclass
+class Target:
+    """A target that does what it is asked and writes down what that was."""
+
+    log: list[TailBatch] = field(default_factory=list)
+    journal: list[Claim] = field(default_factory=list)
+    start: int = 0
+    lag: int = 0
+    kill_code: int = 0
+    lose_appends: int = 0
+    forget_markers: bool = False
+    entries: dict[int, ProducerEntry] = field(default_factory=dict)
+    kept: int = 0
+    asked: list[Any] = field(default_factory=list)
+    next_id: int = 100
+
+    @property
+    def end(self) -> int:
+        return self.log[-1].last_offset + 1 if self.log else self.start
+
+    def run(self, steps: Any) -> Any:
+        """Drive a generator to its end."""
+        answer = None
+        while True:
+            try:
+                effect = steps.send(answer)
+            except StopIteration as done:
+                return done.value
+            self.asked.append(effect)
+            answer = self.perform(effect)
+
+    def perform(self, effect: Any) -> Any:
+        match effect:
+            case ReadEnd():
+                return LogEnd(self.start, self.end - self.lag, self.end)
+            case ReadClaims():
+                return ClaimLog((i, c.key, c) for i, c in enumerate(self.journal))
+            case AllocateProducerId():
+                self.next_id += 1
+                return Allocated(self.next_id)
+            case AppendClaim(claim):
+                if self.lose_appends:
+                    self.lose_appends -= 1
+                    return None
+                self.journal.append(claim)
+                return len(self.journal) - 1
+            case Kill(producer_id, _):
+                if not self.kill_code and not self.forget_markers:
+                    self.log.append(marker(self.end, producer_id))
+                return self.kill_code
+            case ReadTail(below):
+                return next((b for b in reversed(self.log) if b.base_offset < below), None)
+            case DescribeProducer(producer_id):
+                return self.entries.get(producer_id)
+            case EndOfEpoch():
+                return self.kept
+            case Pause():
+                self.lag = 0
+                return None
+        raise AssertionError(effect)
+
+
+def bid(**changes: Any) -> Bid:
+    """What this worker asks for."""
+    wish: dict[str, Any] = {
+        "lane": "t-0",
+        "owner": "me",
+        "mode": Mode.MAPPED,
+        "start": 50,
+        "leader_epoch": 4,
+        "expiration_ms": E,
+        "now_ms": NOW,
+    }
+    return Bid(**{**wish, **changes})
+
+
+def claim(producer_id: int, mode: Mode = Mode.MAPPED, state: ClaimState = ClaimState.CLAIMED, floor: int = 0) -> Claim:
+    """An earlier owner's claim."""
+    return Claim("t-0", producer_id, mode, "other", None, NOW, state, 50, floor)
+
+
+def test_a_lane_never_claimed_starts_at_its_start() -> None:
+    """Nothing to kill, nothing to find."""
+    target = Target(log=[data(0, 5, 77, 0)])
+    tenure = target.run(takeover(bid()))
+    assert (tenure.position, tenure.sequence, tenure.target_end, tenure.producer_id) == (50, 50, 5, 101)
+    assert target.journal[0].floor == 5 and not any(isinstance(e, Kill) for e in target.asked)
+
+
+def test_the_position_is_read_after_every_earlier_claim_is_killed() -> None:
+    """Control batches and strangers are passed over on the way back."""
+    target = Target([data(0, 3, 1, 50), data(3, 2, 2, 53), data(5, 1, 77, 0)], [claim(1), claim(2)])
+    tenure = target.run(takeover(bid()))
+    assert [e.producer_id for e in target.asked if isinstance(e, Kill)] == [1, 2]
+    first_look = next(i for i, e in enumerate(target.asked) if isinstance(e, ReadTail))
+    assert first_look > max(i for i, e in enumerate(target.asked) if isinstance(e, Kill))
+    assert (tenure.position, tenure.tail_end, tenure.target_end) == (55, 5, 8)
+    assert tenure.settled == {1, 2}
+
+
+def test_a_released_claim_is_not_killed() -> None:
+    """A clean end costs no offset."""
+    target = Target([data(0, 3, 1, 50)], [claim(1, state=ClaimState.RELEASED)])
+    assert target.run(takeover(bid())).position == 53
+    assert not any(isinstance(e, Kill) for e in target.asked)
+
+
+def test_an_append_of_unknown_outcome_throws_the_producer_id_away() -> None:
+    """It may land later, and is killed then."""
+    target = Target(lose_appends=2)
+    assert target.run(takeover(bid())).producer_id == 103
+
+
+def test_a_journal_that_cannot_be_written_ends_the_takeover() -> None:
+    """Bounded attempts."""
+    with pytest.raises(TenureEnded) as ended:
+        Target(lose_appends=99).run(takeover(bid()))
+    assert ended.value.reason is Ending.JOURNAL
+
+
+@pytest.mark.parametrize(("code", "kind"), [(6, TenureEnded), (7, TenureEnded), (19, TenureEnded), (31, LaneStopped)])
+def test_a_kill_that_is_not_acknowledged_ends_the_takeover(code: int, kind: type[Exception]) -> None:
+    """Never go on past an owner that may still write."""
+    with pytest.raises(kind):
+        Target(journal=[claim(1)], kill_code=code).run(takeover(bid()))
+
+
+def test_an_acknowledged_kill_that_is_not_in_the_log_ends_the_takeover() -> None:
+    """The log was truncated since."""
+    with pytest.raises(TenureEnded) as ended:
+        Target([data(0, 3, 1, 50)], [claim(1)], forget_markers=True).run(takeover(bid()))
+    assert ended.value.reason is Ending.KILL_MISSING
+
+
+def test_the_tail_is_read_only_when_all_of_it_is_replicated() -> None:
+    """A read ends at the high watermark."""
+    target = Target([data(0, 3, 1, 50)], [claim(1)], lag=2)
+    assert target.run(takeover(bid())).position == 53
+    assert any(isinstance(e, Pause) for e in target.asked)
+
+
+def test_batches_that_do_not_follow_each_other_stop_the_lane() -> None:
+    """A hole in the copy is named, not papered over."""
+    with pytest.raises(LaneStopped) as stopped:
+        Target([data(0, 3, 1, 50), data(3, 2, 1, 55)], [claim(1)]).run(takeover(bid()))
+    assert stopped.value.reason is Stop.DIVERGED and stopped.value.offset == 53
+
+
+def test_a_deleted_log_gives_the_filed_position_where_that_is_exact() -> None:
+    """The log still begins at or below the end of the last filed run, in an epoch that was not cut."""
+    target = Target(journal=[claim(1)], start=30, kept=30)
+    assert target.run(takeover(bid(filed=Filed(80, 30, 3)))).position == 80
+
+
+@pytest.mark.parametrize(
+    ("start", "kept", "filed"), [(31, 40, Filed(80, 30, 3)), (30, 29, Filed(80, 30, 3)), (30, 30, None)]
+)
+def test_a_deleted_log_without_an_exact_position_stops_the_lane(start: int, kept: int, filed: Filed | None) -> None:
+    """Never guess: records between the filed end and the log's start, a truncation, or nothing filed."""
+    with pytest.raises(LaneStopped) as stopped:
+        Target(journal=[claim(1)], start=start, kept=kept).run(takeover(bid(filed=filed)))
+    assert stopped.value.reason is Stop.POSITION_LOST
+
+
+def test_a_truncated_log_that_lost_all_of_the_lane_starts_over() -> None:
+    """Nothing was deleted from the head, so nothing is missing but what was cut."""
+    target = Target(journal=[claim(1, floor=8)], start=5)
+    tenure = target.run(takeover(bid(filed=Filed(80, 30, 3))))
+    assert tenure.position == 50 and tenure.tail_end == 5
+
+
+def held_after(target: Target) -> Any:
+    """A tenure that copied nothing and was released."""
+    tenure = target.run(takeover(bid()))
+    return target.run(release(tenure, Pipeline(tenure, sole_writer=True)))
+
+
+def test_a_released_producer_id_is_claimed_again_by_its_process() -> None:
+    """No fresh id, no kill, but the tail is read."""
+    target = Target([data(0, 3, 1, 50)], [claim(1)])
+    held = held_after(target)
+    killed = len([e for e in target.asked if isinstance(e, Kill)])
+    tenure = target.run(takeover(bid(held=held)))
+    assert tenure.producer_id == held.producer_id == 101 and tenure.position == 53
+    assert len([e for e in target.asked if isinstance(e, Kill)]) == killed
+
+
+@pytest.mark.parametrize("what", ["claimed since", "other epoch", "too old", "other process"])
+def test_a_held_producer_id_is_thrown_away_where_anything_happened(what: str) -> None:
+    """Then a fresh one is claimed."""
+    target = Target()
+    held = held_after(target)
+    changes: dict[str, Any] = {
+        "claimed since": {},
+        "other epoch": {"leader_epoch": 5},
+        "too old": {"now_ms": NOW + E},
+        "other process": {"owner": "twin"},
+    }[what]
+    if what == "claimed since":
+        target.journal.append(claim(7, state=ClaimState.RELEASED))
+    assert target.run(takeover(bid(held=held, **changes))).producer_id == 102
+
+
+def test_a_release_of_unknown_outcome_is_not_claimed_again() -> None:
+    """It may land after the next claim and hide it."""
+    target = Target()
+    tenure = target.run(takeover(bid()))
+    target.lose_appends = 1
+    assert target.run(release(tenure, Pipeline(tenure, sole_writer=True))) is None
+
+
+def test_a_tenure_with_batches_in_doubt_is_not_released() -> None:
+    """The next owner must kill it."""
+    target = Target()
+    tenure = target.run(takeover(bid()))
+    pipeline = Pipeline(tenure, sole_writer=True)
+    pipeline.send(50, 1, NOW)
+    assert target.run(release(tenure, pipeline)) is None
+    assert target.journal[-1].state is ClaimState.CLAIMED
+
+
+def identity(target: Target, **changes: Any) -> Tenure:
+    """Take the lane over as identity."""
+    tenure: Tenure = target.run(takeover(bid(mode=Mode.IDENTITY, **changes)))
+    return tenure
+
+
+def test_an_identity_lane_goes_on_at_the_end_of_the_log() -> None:
+    """The shared producer id, no kill, no claim of one's own."""
+    target = Target([data(50, 3, 9, 50)], [claim(9, Mode.IDENTITY, floor=50)], entries={9: ProducerEntry(0, 52)})
+    tenure = identity(target)
+    assert (tenure.mode, tenure.producer_id, tenure.position) == (Mode.IDENTITY, 9, 53)
+    assert len(target.journal) == 1
+
+
+def test_the_first_identity_owner_claims_the_shared_producer_id() -> None:
+    """Its record is never renewed."""
+    target = Target(start=50)
+    assert (identity(target).producer_id, identity(target).producer_id) == (101, 101)
+    assert len(target.journal) == 1
+
+
+@pytest.mark.parametrize(
+    ("last", "entry", "why"),
+    [
+        (data(50, 3, 9, 50), None, "forgotten"),
+        (data(50, 3, 9, 50, NOW - E), ProducerEntry(0, 52), "old"),
+        (data(50, 3, 9, 51), ProducerEntry(0, 52), "shifted"),
+        (data(50, 3, 8, 50), ProducerEntry(0, 52), "another writer"),
+        (data(50, 3, 9, 50), ProducerEntry(0, 51), "sequence 51"),
+    ],
+)
+def test_an_identity_lane_in_doubt_becomes_mapped_and_says_why(
+    last: TailBatch, entry: ProducerEntry | None, why: str
+) -> None:
+    """A fresh producer id is claimed and the shared one shut out."""
+    entries = {} if entry is None else {9: entry}
+    target = Target([last], [claim(9, Mode.IDENTITY, floor=50)], start=50, entries=entries)
+    tenure = identity(target)
+    assert tenure.mode is Mode.MAPPED and why in tenure.why
+    assert [e.producer_id for e in target.asked if isinstance(e, Kill)] == [9]
+
+
+def test_a_lane_once_mapped_stays_mapped() -> None:
+    """Whatever is asked for."""
+    target = Target([data(50, 3, 9, 50)], [claim(9, Mode.IDENTITY, floor=50), claim(10, state=ClaimState.RELEASED)])
+    assert identity(target).mode is Mode.MAPPED
+
+
+def test_a_target_that_already_held_records_is_mapped() -> None:
+    """Offsets cannot be equal there."""
+    target = Target([data(0, 60, 77, 0)])
+    assert "before the lane's first claim" in identity(target).why
