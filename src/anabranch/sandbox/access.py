@@ -103,18 +103,21 @@ class Access:
         this one's environment.
         """
         self.secret(user)
-        security: dict[str, Any] = {"protocol": self._listener.protocol}
+        tls: dict[str, str] = {}
+        sasl: dict[str, str] = {}
         if self._listener.encrypted:
-            security["ca_file"] = str(self.directory / "ca.pem")
+            tls["ca_file"] = str(self.directory / "ca.pem")
         if self._listener is ListenerSecurity.MTLS:
-            security["cert_file"] = str(self.directory / f"{user}.pem")
-            security["key_file"] = str(self.directory / f"{user}-key.pem")
+            tls["cert_file"] = str(self.directory / f"{user}.pem")
+            tls["key_file"] = str(self.directory / f"{user}-key.pem")
         if self._listener.sasl:
-            security["mechanism"] = self._listener.value
+            sasl["mechanism"] = self._listener.value
             if self._kind == "password":
-                security["username"] = user
+                sasl["username"] = user
             if secret_files:
-                security[f"{self._kind}_file"] = str(self.directory / f"{user}.secret")
+                sasl[f"{self._kind}_file"] = str(self.directory / f"{user}.secret")
             else:
-                security[f"{self._kind}_env"] = secret_variable(self._layout.spec.name, user, self._kind)
-        return {"bootstrap": self._layout.bootstrap, "security": security}
+                sasl[f"{self._kind}_env"] = secret_variable(self._layout.spec.name, user, self._kind)
+        security: dict[str, Any] = {"protocol": self._listener.protocol}
+        security |= {name: part for name, part in (("tls", tls), ("sasl", sasl)) if part}
+        return {"bootstrap": self._layout.bootstrap.split(","), "security": security}
