@@ -86,9 +86,9 @@ def _run(job: LinkJob, master: str | None, checkpoint: str | None, slots: int | 
 
     survey = Survey(job)
     survey.look()
-    signal.signal(signal.SIGTERM, ask)
-    signal.signal(signal.SIGINT, ask)
     spark = session(f"anabranch link {job.link}", master)
+    signal.signal(signal.SIGTERM, ask)  # after Spark, which installs a handler of its own
+    signal.signal(signal.SIGINT, ask)
     with tempfile.TemporaryDirectory(prefix="anabranch-") as scratch:
         query = start(spark, job, checkpoint or scratch, slots)
         try:
