@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,6 +55,10 @@ class LiteralSecretError(ConfigError):
         return f"write {name}_env: NAME and export NAME, or {name}_file: PATH; then change the secret, it was exposed"
 
 
+#: Parts of an error's path that name a form of a field, not a field.
+_UNION_TAG = re.compile(r"str|int|datetime|\w+Shape")
+
+
 class Shape(BaseModel):
     """The base of all file models: unknown fields are refused, texts are not numbers."""
 
@@ -86,7 +91,7 @@ def refuse_secrets(place: str, value: object, at: str) -> None:
     """Raise ``LiteralSecretError`` for the first field that would hold a secret itself."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            if name in SECRET_FIELDS:
+            if name in SECRET_FIELDS and not isinstance(inner, Mapping):
                 raise LiteralSecretError(place, f"{at}{name}")
             refuse_secrets(place, inner, f"{at}{name}.")
     elif isinstance(value, Sequence) and not isinstance(value, str):
@@ -99,11 +104,18 @@ def check(model: type[M], value: Mapping[str, Any], place: str) -> M:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "(top)"
-        fix = "known fields are listed in the published JSON Schema" if first["type"] == "extra_forbidden" else ""
-        problem = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
-        raise InvalidFieldError(place, field, problem, fix) from None
+        raise _first_fault(model, error, place) from None
+
+
+def _first_fault(model: type[Shape], error: ValidationError, place: str) -> InvalidFieldError:
+    faults = error.errors(include_input=False, include_url=False)
+    paths = [".".join(str(part) for part in fault["loc"] if not _UNION_TAG.fullmatch(str(part))) for fault in faults]
+    first, path = faults[0], paths[0] or "(top)"
+    if first["type"] == "extra_forbidden":
+        return InvalidFieldError(place, path, "unknown field", "known fields are listed in the published JSON Schema")
+    field = model.model_fields.get(str(first["loc"][0])) if first["loc"] else None
+    problem = "none of its forms" if paths.count(paths[0]) > 1 else first["msg"]
+    return InvalidFieldError(place, path, problem, (field.description or "") if field is not None else "")
 
 
 def write(path: Path, value: Mapping[str, Any]) -> None:

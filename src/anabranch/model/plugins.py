@@ -54,4 +54,4 @@ def build(
     try:
         return factory(**context, **spec.options)
     except TypeError as error:
-        raise InvalidFieldError(f"{group} {spec.kind!r}", "options", str(error)) from error
+        raise InvalidFieldError(f"{group} {spec.kind!r}", "options", str(error).rpartition("() ")[2]) from error

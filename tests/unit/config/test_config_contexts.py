@@ -1,0 +1,287 @@
+"""Contexts files: which one, what stands in it, and how it is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.config import context_file, yaml_file
+from anabranch.config import contexts as store
+from anabranch.config.contexts import (
+    ContextExistsError,
+    Contexts,
+    Location,
+    NoTargetError,
+    UnknownContextError,
+    context_fields,
+    read_context,
+)
+from anabranch.config.yaml_file import LiteralSecretError, UnreadableFileError
+from anabranch.errors import ConfigError, InvalidFieldError
+from anabranch.model.cluster import (
+    ClientCredentialsLogin,
+    ClusterContext,
+    PasswordLogin,
+    SaslMechanism,
+    Security,
+    SecurityProtocol,
+    Tls,
+    TokenLogin,
+    UnsupportedSecurityError,
+)
+from anabranch.model.secrets import SecretKind, SecretRef
+
+pytestmark = pytest.mark.unit
+
+FILE = """
+version: 1
+target: new
+contexts:
+  old:
+    bootstrap: [old-1:9092, old-2:9092]
+  new:
+    bootstrap: [new:9093]
+    security:
+      protocol: SASL_SSL
+      tls: {ca_file: ca.pem, cert_file: me.pem, key_file: me.key, key_password_file: key.secret}
+      sasl: {mechanism: SCRAM-SHA-512, username: ann, password_env: NEW_PASSWORD}
+  cloud:
+    bootstrap: [cloud:9093]
+    security:
+      protocol: SASL_SSL
+      sasl:
+        mechanism: OAUTHBEARER
+        token_url: https://login/token
+        client_id: us
+        client_secret_env: CLOUD_SECRET
+        scope: kafka
+  token:
+    bootstrap: [cloud:9093]
+    security:
+      protocol: SASL_SSL
+      sasl: {mechanism: OAUTHBEARER, token_file: /run/token}
+"""
+
+
+def write(directory: Path, text: str, name: str = "contexts.yaml") -> Path:
+    """A file in a directory that is made for it."""
+    path = directory / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def load(path: Path) -> Contexts:
+    """The contexts of a file."""
+    return store.load(Location(path, "test"))
+
+
+def sasl(tmp_path: Path, **fields: Any) -> Path:
+    """A file with one SASL_SSL context."""
+    security = {"protocol": "SASL_SSL", "sasl": fields}
+    return write(tmp_path, yaml.safe_dump({"contexts": {"a": {"bootstrap": ["h:1"], "security": security}}}))
+
+
+def test_a_file_reads_as_contexts(tmp_path: Path) -> None:
+    """Every kind of security is read, and paths are relative to the file."""
+    found = load(write(tmp_path, FILE))
+    assert found.target == "new"
+    assert found.get("old") == ClusterContext("old", ("old-1:9092", "old-2:9092"))
+    assert found.get("new").security == Security(
+        SecurityProtocol.SASL_SSL,
+        Tls(
+            str(tmp_path / "ca.pem"),
+            str(tmp_path / "me.pem"),
+            str(tmp_path / "me.key"),
+            SecretRef(SecretKind.FILE, str(tmp_path / "key.secret")),
+        ),
+        PasswordLogin(SaslMechanism.SCRAM_SHA_512, "ann", SecretRef(SecretKind.ENV, "NEW_PASSWORD")),
+    )
+    secret = SecretRef(SecretKind.ENV, "CLOUD_SECRET")
+    assert found.get("cloud").security.login == ClientCredentialsLogin("https://login/token", "us", secret, "kafka")
+    assert found.get("token").security.login == TokenLogin(SecretRef(SecretKind.FILE, "/run/token"))
+
+
+def test_a_context_goes_through_a_job_specification_unchanged(tmp_path: Path) -> None:
+    """Fields that are made from a context read as that context, in another directory too."""
+    for context in load(write(tmp_path, FILE)).contexts.values():
+        assert read_context(context.name, context_fields(context), "job") == context
+
+
+@pytest.mark.parametrize("field", ["password", "token", "client_secret"])
+def test_a_secret_in_the_file_is_refused_and_not_repeated(tmp_path: Path, field: str) -> None:
+    """The field is named, the way out is told, and the secret is not shown again."""
+    path = sasl(tmp_path, mechanism="PLAIN", username="ann", **{field: "hunter2"})
+    with pytest.raises(LiteralSecretError) as caught:
+        load(path)
+    assert caught.value.message == f"{path}: contexts.a.security.sasl.{field}: a secret must not stand in this file"
+    assert f"{field}_env: NAME" in caught.value.hint
+    assert "hunter2" not in repr(caught.value) + str(caught.value) + caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["GSSAPI", "AWS_MSK_IAM"])
+def test_an_unsupported_mechanism_is_refused_where_it_stands(tmp_path: Path, name: str) -> None:
+    """File, field and mechanism are named."""
+    with pytest.raises(UnsupportedSecurityError) as caught:
+        load(sasl(tmp_path, mechanism=name))
+    assert f"contexts.a.security.sasl.mechanism: SASL mechanism {name!r} is not supported" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("fields", "told", "fix"),
+    [
+        ({"mechanism": "PLAIN", "password_env": "P"}, "username: missing", "username"),
+        ({"mechanism": "PLAIN", "username": "a"}, "password_env: missing", "password_file"),
+        ({"mechanism": "PLAIN", "username": "a", "password_env": "P", "password_file": "f"}, "too", "keep one"),
+        ({"mechanism": "PLAIN", "username": "a", "password_env": "P", "scope": "s"}, "does not take it", "scope"),
+        ({"mechanism": "OAUTHBEARER"}, "token_url: missing", "token_env"),
+        ({"mechanism": "OAUTHBEARER", "token_url": "u"}, "client_id: missing", "client_id"),
+        ({"mechanism": "OAUTHBEARER", "token_url": "u", "client_id": "c"}, "client_secret_env: missing", "_file"),
+        ({"mechanism": "OAUTHBEARER", "token_env": "T", "client_id": "c"}, "does not take it", "client_id"),
+        ({"mechanism": "PLAIN", "user": "a"}, "sasl.user: unknown field", "JSON Schema"),
+    ],
+)
+def test_an_incomplete_login_says_what_is_missing(tmp_path: Path, fields: dict[str, str], told: str, fix: str) -> None:
+    """File, field and fix are named."""
+    path = sasl(tmp_path, **fields)
+    with pytest.raises(InvalidFieldError) as caught:
+        load(path)
+    assert str(path) in caught.value.message
+    assert told in caught.value.message
+    assert fix in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("contexts: [", "not YAML: line 1"),
+        ("- a", "a mapping of fields is wanted"),
+        ("version: 2", "version"),
+        ("contexts: {a: {bootstrap: []}}", "contexts.a.bootstrap"),
+        ("contexts: {a: {bootstrap: h}}", "contexts.a.bootstrap"),
+        ("contexts: {a: {bootstrap: [h]}}", "'h' is not host:port"),
+        ("contexts: {A: {bootstrap: ['h:1']}}", "not a legal context name"),
+        ("target: x", "there is no context 'x'"),
+        ("contexts: {a: {bootstrap: ['h:1'], security: {protocol: SSL, tls: {cert_file: c}}}}", "key_file: missing"),
+        ("contexts: {a: {bootstrap: ['h:1'], security: {tls: {ca_file: c}}}}", "not encrypted"),
+        ("a: !!python/object:os.system {}", "not YAML"),
+    ],
+)
+def test_a_bad_file_is_named_with_its_field(tmp_path: Path, text: str, told: str) -> None:
+    """Whatever is wrong, the file stands first and the field after it."""
+    path = write(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert str(caught.value).startswith(str(path))
+    assert told in str(caught.value)
+
+
+def test_unreadable_files_are_named(tmp_path: Path) -> None:
+    """A directory and bytes that are no text are told apart."""
+    with pytest.raises(UnreadableFileError, match="cannot read it"):
+        load(tmp_path)
+    (tmp_path / "raw").write_bytes(b"\xff")
+    with pytest.raises(UnreadableFileError, match="not UTF-8"):
+        load(tmp_path / "raw")
+
+
+def test_the_file_is_found_by_flag_then_environment_then_project_then_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each place gives way to the one before it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    inner = tmp_path / "project" / "a" / "b"
+    inner.mkdir(parents=True)
+    environ = {"ANABRANCH_CONTEXTS": "/env.yaml"}
+    home = tmp_path / "home" / "anabranch" / "contexts.yaml"
+    assert store.locate(None, {}, inner) == Location(home, "user's configuration")
+    project = write(tmp_path / "project", "", "anabranch.yaml")
+    assert store.locate(None, {}, inner) == Location(project, "project file")
+    hidden = write(tmp_path / "project", "", ".anabranch/contexts.yaml")
+    assert store.locate(None, {}, inner) == Location(hidden, "project file")
+    nearer = write(inner, "", "anabranch.yaml")
+    assert store.locate(None, {}, inner) == Location(nearer, "project file")
+    assert store.locate(None, environ, inner) == Location(Path("/env.yaml"), "ANABRANCH_CONTEXTS")
+    assert store.locate(Path("/flag.yaml"), environ, inner) == Location(Path("/flag.yaml"), "--contexts")
+
+
+def test_the_target_is_found_by_flag_then_environment_then_file(tmp_path: Path) -> None:
+    """A verb acts on the first that is named, and says so if none is."""
+    found = load(write(tmp_path, FILE))
+    assert found.target_context("old", {"ANABRANCH_TARGET": "cloud"}).name == "old"
+    assert found.target_context(None, {"ANABRANCH_TARGET": "cloud"}).name == "cloud"
+    assert found.target_context(None, {}).name == "new"
+    with pytest.raises(UnknownContextError, match=r"'prod' in .*: it has old, new, cloud, token") as caught:
+        found.target_context("prod", {})
+    assert caught.value.hint == "anabranch context add prod --bootstrap HOST:PORT"
+    with pytest.raises(NoTargetError, match="no target cluster named"):
+        load(tmp_path / "none.yaml").target_context(None, {})
+
+
+def test_changes_are_saved_whole_and_keep_what_they_do_not_change(tmp_path: Path) -> None:
+    """Adding, using and removing rewrite their own part; the file as it was stays beside it."""
+    path = tmp_path / "new" / "contexts.yaml"
+    first = store.add(load(path), "a", {"bootstrap": ["h:1"]}, replace=False)
+    store.save(first)
+    store.save(store.use(store.add(load(path), "b", {"bootstrap": ["i:1"]}, replace=False), "b"))
+    assert yaml.safe_load(path.read_text()) == {
+        "version": 1,
+        "contexts": {"a": {"bootstrap": ["h:1"]}, "b": {"bootstrap": ["i:1"]}},
+        "target": "b",
+    }
+    assert yaml.safe_load((path.parent / "contexts.yaml.bak").read_text())["contexts"].keys() == {"a"}
+    store.save(store.remove(load(path), "b"))
+    assert load(path).target is None
+    assert set(load(path).contexts) == {"a"}
+    assert sorted(p.name for p in path.parent.iterdir()) == ["contexts.yaml", "contexts.yaml.bak"]
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_change_that_breaks_the_file_is_not_made(tmp_path: Path) -> None:
+    """A context is checked before anything is written."""
+    found = load(write(tmp_path, FILE))
+    with pytest.raises(ContextExistsError, match="'old' already"):
+        store.add(found, "old", {"bootstrap": ["h:1"]}, replace=False)
+    assert store.add(found, "old", {"bootstrap": ["h:1"]}, replace=True).get("old").bootstrap == ("h:1",)
+    with pytest.raises(InvalidFieldError):
+        store.add(found, "bad", {"bootstrap": ["h"]}, replace=False)
+    with pytest.raises(LiteralSecretError):
+        store.add(found, "bad", {"bootstrap": ["h:1"], "security": {"sasl": {"password": "x"}}}, replace=False)
+    for change in (store.use, store.remove):
+        with pytest.raises(UnknownContextError):
+            change(found, "nobody")
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk, or a crash before the new name is taken, changes nothing and leaves nothing behind."""
+    path = write(tmp_path, FILE)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(UnreadableFileError, match="cannot write it: No space left on device"):
+        yaml_file.write(path, {"version": 1})
+    assert path.read_text() == FILE
+    assert [p.name for p in tmp_path.iterdir()] == ["contexts.yaml"]
+
+
+values = st.recursive(st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x))
+
+
+@given(values)
+def test_no_value_breaks_the_reader_otherwise(value: Any) -> None:
+    """Whatever stands at the top or under contexts, the answer is contexts or an error that names the file."""
+    raw = value if isinstance(value, dict) else {"contexts": value}
+    told = ""
+    try:
+        target, contexts = context_file.parse(raw, Path("f.yaml"))
+    except ConfigError as error:
+        target, contexts, told = None, {}, str(error)
+    assert target is None or target in contexts
+    assert not told or told.startswith("f.yaml")
