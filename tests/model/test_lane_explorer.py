@@ -9,7 +9,8 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from lanesim.explorer import Tally, Variant, explore
+from lanesim.explorer import Run, Tally, Variant, explore
+from lanesim.partition import Violation
 from lanesim.variants import BROKEN, HARMLESS, OURS
 
 pytestmark = pytest.mark.unit
@@ -92,3 +93,25 @@ def test_the_paths_that_matter_are_walked(key: str, seen: str) -> None:
     """A variant that never reaches what it is about proves nothing."""
     variant = next(v for v in OURS if v.key == key)
     assert explore(variant, range(600)).strikes[seen] > 10
+
+
+def test_a_request_that_outlives_two_unclean_elections_never_goes_unnoticed() -> None:
+    """What the protocol cannot prevent, it names: no log is left wrong without the lane being stopped.
+
+    Here, and only here, requests stay on their way while the leader changes to a broker that lacks the end of the log
+    and back; a produce carries no leader epoch, so one may be appended past a hole.
+    """
+    variant = Variant("X", "requests outlive elections", faults=("expire", "truncate and back"))
+    wrong = 0
+    for seed in range(3000):
+        run = Run(variant, seed, Tally())
+        run.world.requests_survive = run.world.partition.tolerant = True
+        try:
+            run.play()
+            stopped = False
+        except Violation as violation:
+            stopped = "do not follow each other" in violation.detail
+        if not run.world.partition.is_right():
+            wrong += 1
+            assert stopped, f"seed {seed}: {run.world.partition.describe()}"
+    assert wrong > 5

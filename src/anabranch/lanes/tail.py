@@ -44,7 +44,7 @@ def read_tail(bid: Bid, log: ClaimLog, below: int, killed: frozenset[int]) -> St
             first = unwrap(batch.base_sequence, near)
             if first < 0:
                 raise _lost(bid, near, f"sequence {batch.base_sequence} is near no offset of the source")
-            yield from _check_seam(bid, mine, batch, first)
+            yield from _check_seam(bid, log, mine, batch, first)
             return Tail(first + batch.length, batch.last_offset + 1, batch.max_timestamp)
         below = batch.base_offset
     if missing:
@@ -52,30 +52,39 @@ def read_tail(bid: Bid, log: ClaimLog, below: int, killed: frozenset[int]) -> St
     return (yield from _without_batches(bid, log, near))
 
 
-def _check_seam(bid: Bid, mine: frozenset[int], last: TailBatch, first: int) -> Steps[None]:
-    """Check that the lane's batch before ``last`` ends where ``last`` begins.
+def _check_seam(bid: Bid, log: ClaimLog, mine: frozenset[int], last: TailBatch, first: int) -> Steps[None]:
+    """Check that the lane's last batch begins where the one before it ends, or at a start that was claimed.
 
     A request that outlived its tenure and two unclean elections may have been appended past a hole before it
-    could be killed again.  Only batches that touch are compared: a target that compacts or retains may have
-    dropped what was between.
+    could be killed again.  Only what touches is compared: a target that compacts or retains may have dropped
+    what was between.
     """
     below = last.base_offset
     for _ in range(SEAM_REACH):
-        batch = yield ReadTail(below)
-        if batch is None or batch.last_offset + 1 != below:
+        batch: TailBatch | None = yield ReadTail(below)
+        if batch is None:
+            starts = {placed.claim.start for placed in log.claims(bid.lane)}
+            if below <= log.floor(bid.lane, below) and first not in starts:
+                raise _diverged(bid, last, first, min(starts, default=bid.start))
+            return
+        if batch.last_offset + 1 != below:
             return
         if not batch.is_control and batch.producer_id in mine:
             end = unwrap(batch.base_sequence, first) + batch.length
             if end != first:
-                raise LaneStopped(
-                    bid.lane,
-                    Stop.DIVERGED,
-                    min(end, first),
-                    detail=f"target offset {last.base_offset} holds source offset {first}, not {end}",
-                    fix="compare both sides with `anabranch verify`, then copy into a new target topic",
-                )
+                raise _diverged(bid, last, first, end)
             return
         below = batch.base_offset
+
+
+def _diverged(bid: Bid, last: TailBatch, first: int, expected: int) -> LaneStopped:
+    return LaneStopped(
+        bid.lane,
+        Stop.DIVERGED,
+        min(expected, first),
+        detail=f"target offset {last.base_offset} holds source offset {first}, not {expected}",
+        fix="compare both sides with `anabranch verify`, then copy into a new target topic",
+    )
 
 
 def _without_batches(bid: Bid, log: ClaimLog, near: int) -> Steps[Tail]:

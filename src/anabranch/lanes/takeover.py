@@ -32,7 +32,7 @@ def takeover(bid: Bid) -> Steps[Tenure]:
             return outcome
         log = yield ReadClaims(bid.lane)
         return (yield from take_mapped(bid, end, log, outcome))
-    return (yield from take_mapped(bid, end, log, "the link asks for mapped lanes"))
+    return (yield from take_mapped(bid, end, log, bid.why))
 
 
 def release(tenure: Tenure, pipeline: Pipeline) -> Steps[Held | None]:

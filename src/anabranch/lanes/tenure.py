@@ -40,6 +40,7 @@ class Bid:
     ``start`` is the source offset at which a lane that was never claimed starts.  ``leader_epoch`` is the one
     that every request of the takeover carries.  ``expiration_ms`` is the target's
     ``producer.id.expiration.ms``; ``now_ms`` the wall clock.  ``filed`` is the last filed run, None if none was.
+    ``why`` is the sentence shown where ``mode`` is mapped: a worker whose next batch is too old for identity says so.
     """
 
     lane: str
@@ -51,6 +52,7 @@ class Bid:
     now_ms: int
     filed: Filed | None = None
     held: Held | None = None
+    why: str = "the link asks for mapped lanes"
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ class World:
         self.connections: list[Connection] = []
         self.generations: list[Generation] = []
         self.next_producer_id = 1000
+        self.requests_survive = False
         self.seen: Counter[str] = Counter()
 
     # --- the journal
@@ -114,6 +115,8 @@ class World:
         self.partition.change_leader(lose, 2 if and_back else 1)
         if and_back:
             self.partition.now_ms += 2000
+            if self.requests_survive:
+                return
         for connection in self.connections:
             if connection.requests or connection.answers or not and_back:
                 self.cut(connection, 0)

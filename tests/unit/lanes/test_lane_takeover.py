@@ -300,7 +300,6 @@ def test_the_first_identity_owner_claims_the_shared_producer_id() -> None:
     [
         (data(50, 3, 9, 50), None, "forgotten"),
         (data(50, 3, 9, 50, NOW - E), ProducerEntry(0, 52), "old"),
-        (data(50, 3, 9, 51), ProducerEntry(0, 52), "shifted"),
         (data(50, 3, 8, 50), ProducerEntry(0, 52), "another writer"),
         (data(50, 3, 9, 50), ProducerEntry(0, 51), "sequence 51"),
     ],
@@ -314,6 +313,21 @@ def test_an_identity_lane_in_doubt_becomes_mapped_and_says_why(
     tenure = identity(target)
     assert tenure.mode is Mode.MAPPED and why in tenure.why
     assert [e.producer_id for e in target.asked if isinstance(e, Kill)] == [9]
+
+
+def test_a_shifted_identity_lane_becomes_mapped_and_goes_on_exactly() -> None:
+    """Somebody else's record lies between: offsets differ from here on, and nothing is lost."""
+    log = [data(50, 1, 9, 50), data(51, 1, 77, 0), data(52, 2, 9, 51)]
+    target = Target(log, [claim(9, Mode.IDENTITY, floor=50)], start=50, entries={9: ProducerEntry(0, 52)})
+    tenure = identity(target)
+    assert tenure.mode is Mode.MAPPED and "shifted" in tenure.why and tenure.position == 53
+
+
+def test_a_lane_that_does_not_begin_at_its_start_is_stopped() -> None:
+    """Its first batches were truncated and a late one was appended in their place."""
+    with pytest.raises(LaneStopped) as stopped:
+        Target([data(0, 3, 1, 60)], [claim(1)]).run(takeover(bid()))
+    assert stopped.value.reason is Stop.DIVERGED and stopped.value.offset == 50
 
 
 def test_a_lane_once_mapped_stays_mapped() -> None:
