@@ -1,0 +1,317 @@
+"""What people see: numbers, totals, tables and the live view, on values."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+from rich.console import Console, RenderableType
+
+from anabranch.cli import render, watch, words
+from anabranch.cli.output import plain
+from anabranch.cli.totals import totals
+from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
+from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.reports import (
+    ApiSupport,
+    ClusterFacts,
+    DeletePlan,
+    Finding,
+    LinkPlan,
+    LinkStatus,
+    Permission,
+    ProbeReport,
+    Severity,
+    TopicPlan,
+)
+from anabranch.model.topics import TopicId, TopicPartition
+
+pytestmark = pytest.mark.unit
+
+NOW = 1_760_000_000_000
+SPEC = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"), rate_limit=50_000_000)
+TOPIC = TopicId(UUID(int=7))
+
+
+def lane(partition: int, **changes: object) -> LaneProgress:
+    """A lane that has copied 900 of 1000 records, at 50 a second."""
+    fields = LaneProgress(
+        lane=LaneKey("old-new", TOPIC, partition),
+        source=TopicPartition("orders", partition),
+        target=TopicPartition("orders", partition),
+        state=LaneState.COPYING,
+        mode=LaneMode.MAPPED,
+        mode_reason="old timestamps",
+        position=900,
+        log_start=0,
+        stable=1000,
+        high_watermark=1000,
+        target_end=901,
+        records=900,
+        bytes=180_000,
+        records_per_s=50.0,
+        bytes_per_s=10_000.0,
+        lag_bytes=20_000,
+        lag_seconds=12.0,
+        owner="w1",
+        updated_at_ms=NOW,
+    )
+    return replace(fields, **changes)  # type: ignore[arg-type]
+
+
+def caught_up(partition: int) -> LaneProgress:
+    """A lane that follows the end of its source."""
+    return lane(partition, state=LaneState.FOLLOWING, position=1000, records=1000, lag_bytes=0, lag_seconds=0.0)
+
+
+def status(*lanes: LaneProgress, paused: bool = False, later_ms: int = 0, plan: LinkPlan | None = None) -> LinkStatus:
+    """The link with these lanes, read that much after they were filed."""
+    return LinkStatus(LinkRecord(WantedState(SPEC, paused), ("A",), NOW), lanes, plan, NOW + later_ms)
+
+
+def text(renderable: RenderableType, width: int = 200, height: int = 50) -> str:
+    """What a pipe gets."""
+    out = io.StringIO()
+    Console(file=out, width=width, height=height).print(renderable)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (99949, "99.9 kB"),
+        (123456, "123 kB"),
+        (999999, "1.0 MB"),
+        (5200000000.0, "5.2 GB"),
+        (7250000000000000.0, "7,250.0 TB"),
+    ],
+)
+def test_sizes_are_decimal_and_short(value: float, shown: str) -> None:
+    """Three digits or so, whatever the size."""
+    assert words.size(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (None, "?"),
+        (0, "0.0 s"),
+        (9.94, "9.9 s"),
+        (12.3, "12 s"),
+        (60, "1 min"),
+        (3599.6, "1 h"),
+        (95, "1 min 35 s"),
+        (5400, "1 h 30 min"),
+        (90000, "1 d 1 h"),
+    ],
+)
+def test_durations_have_two_units_at_most(seconds: float | None, shown: str) -> None:
+    """The two largest."""
+    assert words.duration(seconds) == shown
+
+
+def test_totals_add_up_and_tell_when_it_has_caught_up() -> None:
+    """Two lanes with 100 records behind each at 50 a second need two seconds."""
+    sums = totals(status(lane(0), lane(1, lag_seconds=3.0)))
+    assert (sums.records, sums.lag_records, sums.lag_bytes) == (1800, 200, 40_000)
+    assert (sums.done, sums.eta_seconds, sums.lag_seconds) == (0.9, 2.0, 12.0)
+    assert sums.states == ((LaneState.COPYING, 2),)
+
+
+def test_a_link_that_has_caught_up_is_done() -> None:
+    """No lag is done, at once."""
+    sums = totals(status(caught_up(0)))
+    assert (sums.done, sums.eta_seconds, sums.lag_seconds) == (1.0, 0.0, 0.0)
+
+
+def test_no_time_is_told_that_is_not_known() -> None:
+    """A stopped lane with lag, a link that does not run, and no rate have no ETA; one unknown age is unknown."""
+    assert totals(status(lane(0), lane(1, state=LaneState.STOPPED))).eta_seconds is None
+    assert totals(status(lane(0, records_per_s=0.0))).eta_seconds is None
+    assert totals(status(lane(0), lane(1, lag_seconds=None))).lag_seconds is None
+    assert totals(status()).eta_seconds is None
+    stale = totals(status(lane(0), later_ms=121_000))
+    assert (stale.eta_seconds, stale.bytes_per_s, stale.lag_records) == (None, 0.0, 100)
+
+
+@pytest.mark.parametrize(
+    ("link", "word"),
+    [
+        (status(), "not running"),
+        (status(lane(0), later_ms=121_000), "not running"),
+        (status(lane(0), paused=True), "paused"),
+        (status(lane(0), caught_up(1)), "copying"),
+        (status(caught_up(0)), "following"),
+        (status(lane(0), caught_up(1), lane(2, state=LaneState.STOPPED)), "stopped"),
+        (status(lane(0, state=LaneState.WAITING)), "waiting"),
+        (status(plan=LinkPlan("old-new", "d", 1, NOW, 0)), "waiting"),
+    ],
+)
+def test_a_link_is_what_most_asks_for_a_look(link: LinkStatus, word: str) -> None:
+    """One stopped lane shows before many that follow."""
+    assert str(render.state_of(link, totals(link))) == word
+
+
+def test_a_hundred_percent_means_all() -> None:
+    """One record behind in a billion is not all of it."""
+    nearly = lane(0, records=10**9, position=10**9, high_watermark=10**9 + 1)
+    assert render.percent(totals(status(nearly))) == "99.9 %"
+    assert render.percent(totals(status(caught_up(0)))) == "100.0 %"
+    assert render.percent(totals(status())) == "-"
+
+
+def test_show_tells_each_lane_whole() -> None:
+    """Position, lag in records, bytes and seconds, mode and why, throughput and state stand in one row."""
+    shown = text(render.status(status(lane(3, target=TopicPartition("old.orders", 3)))))
+    row = next(line for line in shown.splitlines() if line.startswith("orders-3"))
+    for part in ("old.orders-3", "copying", "mapped", "900", "100", "20.0 kB", "12 s", "50", "10.0 kB/s"):
+        assert part in row
+    assert row.endswith("old timestamps")
+    assert "old -> new" in shown
+    assert "limit 50.0 MB/s" in shown
+    assert "90.0 %" in shown
+    assert "ETA 2.0 s" in shown
+
+
+def test_show_tells_why_a_lane_stopped_and_what_the_planner_found() -> None:
+    """The exact offset and the reason of a stopped lane, and findings with their fixes, are below the table."""
+    plan = LinkPlan("old-new", "d", 1, NOW, 1, (Finding(Severity.WARNING, "topic bills: 2 partitions", "add 2"),))
+    stopped = lane(0, state=LaneState.STOPPED, stop_reason="the source log has a hole", stop_offset=900)
+    shown = text(render.status(status(stopped, plan=plan)))
+    assert "orders-0 stopped at offset 900: the source log has a hole" in shown
+    assert "warning: topic bills: 2 partitions\n  fix: add 2" in shown
+
+
+def test_the_live_view_shows_what_needs_a_look_first() -> None:
+    """Of many lanes the stopped one and the largest lag are shown, and the others are counted."""
+    many = [caught_up(n) for n in range(200)]
+    many[150] = lane(150, state=LaneState.STOPPED, stop_reason="x", lag_bytes=0)
+    many[180] = lane(180)
+    shown = text(render.status(status(*many), limit=2))
+    assert [line.split()[0] for line in shown.splitlines() if line.startswith("orders-")][:2] == [
+        "orders-150",
+        "orders-180",
+    ]
+    assert "and 198 lanes more" in shown
+
+
+def test_lanes_are_in_the_order_of_their_partitions() -> None:
+    """2 comes before 10."""
+    shown = text(render.lanes([lane(10), lane(2)]))
+    assert shown.index("orders-2") < shown.index("orders-10")
+
+
+def test_a_line_says_it_all_in_a_pipe() -> None:
+    """State, share, lag, rate and ETA in one line."""
+    assert render.line(status(lane(0), caught_up(1))) == (
+        "2025-10-09 08:53:20 old-new copying 95.0 %; 1 copying, 1 following; lag 100 records, 20.0 kB, 12 s; "
+        "20.0 kB/s, 100 records/s; ETA 1.0 s"
+    )
+
+
+def test_the_list_has_a_line_a_link() -> None:
+    """And says how to make the first one."""
+    assert "link create" in text(render.links([]))
+    row = text(render.links([status(lane(0))])).splitlines()[1].split()
+    assert row == ["old-new", "old", "new", "copying", "1", "90.0", "%", "100", "10.0", "kB/s"]
+
+
+def test_a_probe_tells_everything_that_is_missing() -> None:
+    """APIs, permissions with operation, resource and principal, topics and findings with the worst first."""
+    source = ClusterFacts(
+        "old",
+        "A",
+        "2.8.2",
+        3,
+        (ApiSupport("DescribeProducers", (0, 0), None), ApiSupport("Fetch", (11, 12), (0, 10))),
+        (
+            Permission("READ", "topic orders", "User:ann", False),
+            Permission("DESCRIBE", "cluster", "User:ann", None),
+            Permission("READ", "topic bills", "User:ann", True),
+        ),
+    )
+    report = ProbeReport(
+        SPEC,
+        source,
+        ClusterFacts("new", "B", "4.3.1", 1),
+        (TopicPlan("orders", "orders", 3, False),),
+        (Finding(Severity.INFO, "small"), Finding(Severity.ERROR, "big", "mend it")),
+    )
+    shown = text(render.probe(report))
+    assert not report.ok
+    assert "API DescribeProducers: needed 0 to 0, not offered" in shown
+    assert "API Fetch: needed 11 to 12, offered 0 to 10" in shown
+    assert "missing: User:ann: READ on topic orders" in shown
+    assert "cannot be told: User:ann: DESCRIBE on cluster" in shown
+    assert "topic bills" not in shown
+    assert shown.index("error: big\n  fix: mend it") < shown.index("info: small")
+    assert "created" not in shown
+    assert "start it with: anabranch link run old-new" in text(render.probe(replace(report, created=True)))
+    assert "no topic matches" in text(render.probe(replace(report, topics=())))
+
+
+def test_a_deletion_is_told_before_it_is_done() -> None:
+    """What is forgotten, what is given back and what stays."""
+    plan = DeletePlan(
+        link="old-new",
+        topics=(),
+        restore={"orders": {"retention.ms": "604800000", "retention.bytes": None}},
+        forget={"__anabranch_runs": 1200},
+        running=False,
+        fingerprint="f",
+        findings=(Finding(Severity.WARNING, "it is running"),),
+    )
+    shown = text(render.delete_plan(plan))
+    for part in (
+        "topics and their records stay",
+        "__anabranch_runs: 1,200 records forgotten",
+        "orders: retention.ms set to 604800000",
+        "orders: retention.bytes back to its default",
+        "warning: it is running",
+    ):
+        assert part in shown
+
+
+def test_answers_are_json() -> None:
+    """Ids and keys are texts, derived figures are there, and a spec has the fields that it is stored with."""
+    value = json.loads(json.dumps(plain(status(lane(0)))))
+    assert value["running"] is True
+    assert value["lanes"][0]["lane"] == f"old-new/{TOPIC}/0/0"
+    assert value["lanes"][0]["source"] == "orders-0"
+    assert value["lanes"][0]["lag_records"] == 100
+    assert value["record"]["wanted"]["spec"]["source"] == {"context": "old", "cluster_id": "A"}
+
+
+def interrupted(after: int) -> Iterator[None]:
+    """Sleeps that end with Ctrl-C."""
+    for _ in range(after):
+        yield
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_ctrl_c_detaches_from_the_live_view(terminal: bool) -> None:
+    """The view is shown anew each second until it is left, in a pipe and in a terminal, and nothing else is done."""
+    out = io.StringIO()
+    sleeps = interrupted(2)
+    reads: list[int] = []
+
+    def read() -> LinkStatus:
+        reads.append(1)
+        return status(lane(0))
+
+    console = Console(file=out, width=200, height=20, force_terminal=terminal, force_interactive=terminal)
+    watch.watch(read, console, lambda _: next(sleeps))
+    assert len(reads) == 3
+    assert "old-new" in out.getvalue()
+    assert out.getvalue().strip().endswith("detached; the link is as it was")
+    if not terminal:
+        assert out.getvalue().count("\n") == 4
+        assert "\x1b" not in out.getvalue()

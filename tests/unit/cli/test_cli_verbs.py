@@ -1,0 +1,297 @@
+"""The verbs, from flags to the engine's port and back to text and exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from anabranch import __version__
+from anabranch.cli import main as cli
+from anabranch.cli import port
+from anabranch.errors import AnabranchError, ClusterError, ProtocolError, RefusedError
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.plugins import PluginSpec
+from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity
+
+pytestmark = pytest.mark.unit
+
+SPEC = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"), lease_seconds=45)
+STATUS = LinkStatus(LinkRecord(WantedState(SPEC), ("A",), 0), (), None, 0)
+
+
+class Engine:
+    """The port, filled with values; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+        self.findings: tuple[Finding, ...] = ()
+        self.fails: BaseException | None = None
+
+    def create(self, source: ClusterContext, target: ClusterContext, spec: LinkSpec, execute: bool) -> ProbeReport:
+        self._ask("create", source.name, target.name, spec, execute)
+        facts = ClusterFacts("old", "A", "3.9.1", 1)
+        return ProbeReport(spec, facts, facts, (), self.findings, created=execute and not self.findings)
+
+    def list_links(self, target: ClusterContext) -> tuple[LinkStatus, ...]:
+        self._ask("list", target.name)
+        return (STATUS,)
+
+    def show(self, target: ClusterContext, link_id: str) -> LinkStatus:
+        self._ask("show", target.name, link_id)
+        return STATUS
+
+    def set_wanted(self, target: ClusterContext, link_id: str, **changes: Any) -> None:
+        self._ask("set", target.name, link_id, changes)
+
+    def pause(self, target: ClusterContext, link_id: str) -> None:
+        self._ask("pause", target.name, link_id)
+
+    def resume(self, target: ClusterContext, link_id: str) -> None:
+        self._ask("resume", target.name, link_id)
+
+    def delete(self, target: ClusterContext, link_id: str, execute: bool, fingerprint: str | None = None) -> DeletePlan:
+        self._ask("delete", target.name, link_id, execute, fingerprint)
+        return DeletePlan(link_id, (), {}, {"__anabranch_links": 1}, False, "cafe", executed=execute)
+
+    def run_link(
+        self, target: ClusterContext, source: ClusterContext, link_id: str, master: str, lease_seconds: int
+    ) -> int:
+        self._ask("run", target.name, source.name, link_id, master, lease_seconds)
+        return 0
+
+    def _ask(self, *what: Any) -> None:
+        self.asked.append(what)
+        if self.fails is not None:
+            raise self.fails
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """The engine that the verbs reach."""
+    made = Engine()
+    monkeypatch.setattr(port, "links", lambda: made)
+    monkeypatch.setattr(port, "launcher", lambda: made)
+    return made
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the console script's function with arguments; answers exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("ANABRANCH_CONTEXTS", "ANABRANCH_TARGET"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "200")
+    clusters = {"old": {"bootstrap": ["o:1"]}, "new": {"bootstrap": ["n:1"]}}
+    (tmp_path / "anabranch.yaml").write_text(yaml.safe_dump({"contexts": clusters, "target": "new"}))
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["anabranch", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(left.value.code or 0), out, err
+
+    return call
+
+
+def test_version(run: Run) -> None:
+    """The program says which it is."""
+    assert run("--version") == (0, f"anabranch {__version__}\n", "")
+
+
+def test_every_verb_has_help(run: Run) -> None:
+    """Each verb explains itself, without reaching a cluster."""
+    for verb in ("create", "list", "show", "run", "pause", "resume", "set", "delete"):
+        assert run("link", verb, "--help")[0] == 0
+    for verb in ("list", "show", "add", "use", "remove"):
+        assert run("context", verb, "--help")[0] == 0
+
+
+def test_shell_completion_is_on(run: Run) -> None:
+    """The shells' completion can be installed."""
+    assert "--install-completion" in run("--help")[1]
+
+
+def test_no_flag_takes_a_secret(run: Run) -> None:
+    """Secrets have only flags that name where they are."""
+    flags = {word for word in run("context", "add", "--help")[1].split() if word.startswith("--")}
+    for secret in ("--password", "--client-secret", "--key-password", "--token"):
+        assert secret not in flags
+        assert {f"{secret}-env", f"{secret}-file"} <= flags
+
+
+class Odd(AnabranchError):
+    """An error of no branch."""
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(Odd(), 1), (RefusedError(), 3), (ClusterError(), 4), (ProtocolError(), 5)]
+)
+def test_errors_become_exit_codes(run: Run, engine: Engine, error: AnabranchError, code: int) -> None:
+    """Each branch of the errors has its code, and its text goes to standard error only."""
+    engine.fails = error
+    assert run("link", "show", "old-new") == (code, "", f"error: {type(error).__name__}\n")
+
+
+def test_errors_tell_the_fix_on_a_line_of_its_own(run: Run) -> None:
+    """error: and hint: can be cut out by a script, however long they are."""
+    code, out, err = run("link", "show", "old-new", "--target", "p" * 60)
+    lines = err.splitlines()
+    assert (code, out, len(lines)) == (2, "", 2)
+    assert lines[0].startswith(f"error: no cluster context {'p' * 60!r} in ")
+    assert lines[1] == f"hint: anabranch context add {'p' * 60} --bootstrap HOST:PORT"
+
+
+def test_wrong_usage_is_exit_code_2(run: Run) -> None:
+    """An unknown verb or flag is the user's error, as a wrong file is."""
+    assert run("link", "destroy")[0] == 2
+    assert run("link", "show", "x", "--password", "y")[0] == 2
+
+
+def test_contexts_are_added_listed_used_and_removed(run: Run, tmp_path: Path) -> None:
+    """The file follows the verbs."""
+    assert run("context", "add", "prod", "--bootstrap", "a:1, b:1", "--protocol", "SASL_SSL")[0] == 2
+    login = ("--mechanism", "SCRAM-SHA-512", "--username", "u", "--password-env", "P", "--ca-file", "ca.pem")
+    added = run("context", "add", "prod", "--bootstrap", "a:1, b:1", "--protocol", "SASL_SSL", *login)
+    assert added[0] == 0
+    _code, out, _ = run("context", "show", "prod", "-o", "json")
+    assert json.loads(out) == {
+        "name": "prod",
+        "bootstrap": ["a:1", "b:1"],
+        "security": {
+            "protocol": "SASL_SSL",
+            "tls": {"ca_file": str(tmp_path / "ca.pem")},
+            "sasl": {"mechanism": "SCRAM-SHA-512", "username": "u", "password_env": "P"},
+        },
+    }
+    assert "security.sasl.password_env" in run("context", "show", "prod", "-o", "table")[1]
+    assert run("context", "use", "prod")[0] == 0
+    listed = run("context", "list")[1]
+    assert any(line.split()[:2] == ["*", "prod"] for line in listed.splitlines())
+    assert "project file" in listed
+    assert json.loads(run("context", "list", "-o", "json")[1])["target"] == "prod"
+    assert run("context", "remove", "prod")[0] == 0
+    assert yaml.safe_load(run("context", "list", "-o", "yaml")[1])["contexts"].keys() == {"old", "new"}
+
+
+def test_the_contexts_flag_comes_before_the_project(run: Run, tmp_path: Path) -> None:
+    """Another file is used whole."""
+    other = tmp_path / "other.yaml"
+    assert run("--contexts", str(other), "context", "add", "x", "--bootstrap", "x:1")[0] == 0
+    assert list(json.loads(run("--contexts", str(other), "context", "list", "-o", "json")[1])["contexts"]) == ["x"]
+
+
+def test_a_link_is_created_from_flags(run: Run, engine: Engine) -> None:
+    """Flags become the same spec as a file's fields."""
+    code, out, _ = run(
+        *("link", "create", "--source", "old", "--id", "mirror", "--include", "a.*", "--include", "b"),
+        *("--exclude", "c", "--naming", "{source}-{topic}", "--replication-factor", "2", "--start", "latest"),
+        *("--mode", "mapped", "--rate-limit", "50MB/s", "--lease-seconds", "20"),
+    )
+    assert code == 0
+    name, source, target, spec, execute = engine.asked[0]
+    assert (name, source, target, execute) == ("create", "old", "new", True)
+    assert spec.filter == PluginSpec("regex", {"include": ["a.*", "b"], "exclude": ["c"]})
+    assert spec.naming == PluginSpec("template", {"template": "{source}-{topic}"})
+    assert (spec.id, spec.replication_factor, spec.rate_limit, spec.lease_seconds) == ("mirror", 2, 50_000_000, 20)
+    assert "anabranch link run mirror" in out
+
+
+def test_a_link_is_created_from_a_file(run: Run, engine: Engine, tmp_path: Path) -> None:
+    """The file says all, and flags beside it are refused."""
+    (tmp_path / "link.yaml").write_text("{source: old, target: new, naming: {kind: prefix}}")
+    code, out, _ = run("link", "create", "-f", "link.yaml", "--plan", "-o", "json")
+    assert code == 0
+    assert json.loads(out)["created"] is False
+    assert engine.asked[0][3].naming == PluginSpec("prefix")
+    assert engine.asked[0][4] is False
+    assert run("link", "create", "-f", "link.yaml", "--mode", "auto")[2].startswith("error: link create: --mode")
+    assert run("link", "create")[2].startswith("error: link create: --source: missing")
+
+
+def test_a_link_that_is_not_created_is_an_error(run: Run, engine: Engine) -> None:
+    """The report is printed whole, and the exit code says that nothing was stored."""
+    engine.findings = (Finding(Severity.ERROR, "no topic matches the filter", "anabranch link create --include ..."),)
+    code, out, err = run("link", "create", "--source", "old")
+    assert code == 3
+    assert "error: no topic matches the filter\n  fix: anabranch link create" in out
+    assert err.startswith("error: link 'old-new' was not created: 1 errors were found\nhint: ")
+
+
+def test_links_are_listed_and_shown(run: Run, engine: Engine) -> None:
+    """As tables, JSON and YAML, from the target that is named or the file's."""
+    assert "not running" in run("link", "list")[1]
+    assert json.loads(run("link", "list", "-o", "json")[1])[0]["record"]["wanted"]["spec"]["id"] == "old-new"
+    assert "no lanes yet" in run("link", "show", "old-new", "-t", "old")[1]
+    assert yaml.safe_load(run("link", "show", "old-new", "-o", "yaml")[1])["lanes"] == []
+    assert [asked[1] for asked in engine.asked] == ["new", "new", "old", "new"]
+    assert run("link", "show", "old-new", "--watch", "-o", "json")[0] == 2
+
+
+def test_the_live_view_ends_with_ctrl_c(run: Run, engine: Engine) -> None:
+    """Leaving the view is no error."""
+    engine.fails = KeyboardInterrupt()
+    assert run("link", "show", "old-new", "--watch") == (0, "detached; the link is as it was\n", "")
+
+
+def test_a_running_link_is_changed(run: Run, engine: Engine) -> None:
+    """Filter and rate are changed, pause and resume take effect; no change is an error."""
+    assert run("link", "set", "old-new", "--include", "a", "--rate-limit", "none")[0] == 0
+    assert run("link", "set", "old-new", "--rate-limit", "1MB")[0] == 0
+    assert run("link", "pause", "old-new")[0] == 0
+    assert run("link", "resume", "old-new")[0] == 0
+    assert engine.asked == [
+        ("set", "new", "old-new", {"filter": PluginSpec("regex", {"include": ["a"]}), "rate_limit": None}),
+        ("set", "new", "old-new", {"rate_limit": 1_000_000}),
+        ("pause", "new", "old-new"),
+        ("resume", "new", "old-new"),
+    ]
+    assert run("link", "set", "old-new")[0] == 2
+    assert run("link", "set", "old-new", "--include", "[")[0] == 2
+    assert len(engine.asked) == 4
+
+
+def test_a_deletion_is_only_shown_without_execute(run: Run, engine: Engine) -> None:
+    """With it the plan is shown, and carried out under the fingerprint of what was shown."""
+    code, out, err = run("link", "delete", "old-new")
+    assert (code, engine.asked) == (0, [("delete", "new", "old-new", False, None)])
+    assert "__anabranch_links: 1 records forgotten" in out
+    assert err == "nothing was done; do it with: anabranch link delete old-new --execute\n"
+    code, out, _ = run("link", "delete", "old-new", "--execute")
+    assert engine.asked[1:] == [
+        ("delete", "new", "old-new", False, None),
+        ("delete", "new", "old-new", True, "cafe"),
+    ]
+    assert "done: link old-new is deleted" in out
+    assert json.loads(run("link", "delete", "old-new", "--execute", "-o", "json")[1])["executed"] is True
+
+
+def test_a_link_is_run_with_its_own_lease(run: Run, engine: Engine) -> None:
+    """The source is found by the stored context; flags come first."""
+    assert run("link", "run", "old-new", "--master", "local[2]")[0] == 0
+    assert run("link", "run", "old-new", "--lease-seconds", "5")[0] == 0
+    assert [a for a in engine.asked if a[0] == "run"] == [
+        ("run", "new", "old", "old-new", "local[2]", 45),
+        ("run", "new", "old", "old-new", "local[*]", 5),
+    ]
+
+
+def test_ctrl_c_ends_a_run_and_says_how_to_go_on(run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """130 is what shells expect."""
+
+    def interrupted(*_: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine, "run_link", interrupted)
+    assert run("link", "run", "old-new") == (130, "", "stopped; go on with: anabranch link run old-new\n")
