@@ -76,6 +76,7 @@ class Cluster:
         self._known = _Known()
         self._connections: dict[tuple[int, str], Connection] = {}
         self._opening: dict[tuple[int, str], asyncio.Lock] = {}
+        self._opening_any = asyncio.Lock()
         self._coordinators: dict[tuple[int, str], int] = {}
 
     async def __aenter__(self) -> Cluster:
@@ -113,12 +114,21 @@ class Cluster:
 
     async def any_connection(self) -> Connection:
         """A live connection to any broker; raises UnreachableError naming what happened at each address."""
+        found = self._live()
+        if found is not None:
+            return found
+        async with self._opening_any:
+            return self._live() or await self._open_any()
+
+    def _live(self) -> Connection | None:
         for (_, purpose), connection in self._connections.items():
             if purpose in {"main", "bootstrap"} and connection.closed is None:
                 return connection
+        return None
+
+    async def _open_any(self) -> Connection:
         attempts: list[str] = []
-        candidates = list(self._known.brokers.items())
-        addresses = [(node, address) for node, address in candidates]
+        addresses = list(self._known.brokers.items())
         addresses += [(-1 - index, address) for index, address in enumerate(self._bootstrap)]
         for node, address in addresses:
             try:
