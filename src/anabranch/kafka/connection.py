@@ -9,6 +9,7 @@ straight into pooled frames.
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import struct
 import time
@@ -70,6 +71,7 @@ class Connection(asyncio.BufferedProtocol):
         self.on_close: list[Callable[[ConnectionLostError], None]] = []
         self._pool = pool
         self._wire: asyncio.Transport | None = None
+        self._cause: BaseException | None = None
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Waiting] = deque()
         self._correlation = 0
@@ -114,8 +116,14 @@ class Connection(asyncio.BufferedProtocol):
         except (OSError, TimeoutError) as error:
             if connection is not None:
                 connection.abort("not ready in time")
-            reason = "no answer in time" if isinstance(error, TimeoutError) else (error.strerror or str(error))
+            _raise_if_our_certificate(transport, error)
+            reason = "no answer in time" if isinstance(error, TimeoutError) else _reason(error)
             raise ConnectionLostError(transport.cluster, f"{host}:{port}", reason) from error
+        except ConnectionLostError:
+            # With TLS 1.3 the broker judges our certificate after the handshake has succeeded for us.
+            if connection is not None:
+                _raise_if_our_certificate(transport, connection._cause)
+            raise
         except BaseException:
             if connection is not None:
                 connection.abort("not opened")
@@ -130,6 +138,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Fail everything that waits; the outcome of each is unknown."""
+        self._cause = exc
         self._end(str(exc) if exc else "closed by the broker")
 
     def pause_writing(self) -> None:
@@ -325,3 +334,20 @@ class Connection(asyncio.BufferedProtocol):
                 conversation.receive(answer.auth_bytes)
             except ValueError as error:
                 raise refused(str(error)) from error
+
+
+def _reason(error: OSError) -> str:
+    """What the system calls it; asyncio's own text says only which call failed."""
+    if error.errno is not None and error.errno > 0 and not isinstance(error, ssl.SSLError):
+        return os.strerror(error.errno)
+    return error.strerror or str(error)
+
+
+def _raise_if_our_certificate(transport: Transport, error: BaseException | None) -> None:
+    """Raise AuthenticationError for a TLS alert (RFC 8446, 6.2) by which the broker refused our certificate."""
+    reason = (error.reason or "") if isinstance(error, ssl.SSLError) else ""
+    if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
+        words = reason.partition("ALERT_")[2].replace("_", " ").lower()
+        raise AuthenticationError(
+            transport.cluster, transport.principal, "TLS", f"the broker did not take our certificate: {words}"
+        ) from error
