@@ -1,0 +1,35 @@
+"""Tests that are coroutines."""
+
+import asyncio
+import inspect
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known that only these tests use."""
+    config.addinivalue_line("markers", "security(*kinds): the kinds of cluster that the test is about")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the kinds of security that a test is not about: that is no skip to be looked into."""
+    out = [item for item in items if not is_about(item)]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if item not in out]
+
+
+def is_about(item: pytest.Item) -> bool:
+    """Whether the test names its cluster's kind, or none."""
+    marker = item.get_closest_marker("security")
+    return marker is None or item.callspec.params["cluster"] in marker.args
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a coroutine test in a loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+    asyncio.run(pyfuncitem.obj(**arguments))
+    return True

@@ -1,0 +1,138 @@
+"""Connections of every supported security, and refusals that name who, how and where."""
+
+import asyncio
+import pickle
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from tests.integration.kafka.security import ask, context_of, with_password
+
+from anabranch.kafka.admin import Operation, cluster_operations, create_topic, topic_configs
+from anabranch.kafka.cluster import Cluster as Client
+from anabranch.kafka.errors import AuthenticationError, PermissionDeniedError, UnreachableError
+from anabranch.kafka.partitions import write_marker
+from anabranch.model.cluster import PasswordLogin, SaslMechanism, Security, SecurityProtocol, Tls
+from anabranch.sandbox import Cluster, ClusterSpec
+
+pytestmark = pytest.mark.integration
+
+WITH_PASSWORDS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+WITH_USERS = ("MTLS", *WITH_PASSWORDS, "OAUTHBEARER")
+WITH_TLS = ("SSL", *WITH_USERS)
+KINDS = ("PLAINTEXT", *WITH_TLS)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A cluster of one kind of security; with an authorizer where it knows users."""
+    kind: str = request.param
+    authorizer = kind in WITH_USERS
+    name = f"secure-{kind.lower()}"
+    with Cluster.start(ClusterSpec(name=name, security=kind, authorizer=authorizer)) as running:
+        yield running
+
+
+def test_a_topic_is_made_and_read_back_over_every_kind_of_security(cluster: Cluster) -> None:
+    """The administrator connects, is believed, and does something that needs a right."""
+
+    async def question(client: Client) -> tuple[str, str | None]:
+        assert await create_topic(client, "made", 1, 1, {"retention.ms": "12345"})
+        configs = await topic_configs(client, ["made"])
+        return await client.cluster_id(), configs["made"]["retention.ms"].value
+
+    assert ask(context_of(cluster), question) == (cluster.cluster_id, "12345")
+
+
+def test_large_answers_arrive_whole_over_every_kind_of_security(cluster: Cluster) -> None:
+    """Metadata of a topic of 2,000 partitions is longer than any one read of a socket or TLS record."""
+
+    async def question(client: Client) -> int:
+        await create_topic(client, "wide", 2000, 1, {})
+        async with asyncio.timeout(30):
+            while len((await client.metadata(["wide"])).topics["wide"].partitions) < 2000:
+                await asyncio.sleep(0.05)
+        return len((await client.metadata(["wide"])).topics["wide"].partitions)
+
+    assert ask(context_of(cluster), question) == 2000
+
+
+@pytest.mark.security(*WITH_PASSWORDS)
+def test_a_wrong_password_names_the_user_and_the_mechanism(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusal is an AuthenticationError at once, and not one of many failed addresses."""
+    monkeypatch.setenv("WRONG", "not-the-password")
+    with pytest.raises(AuthenticationError) as raised:
+        ask(with_password(context_of(cluster), "WRONG"), Client.cluster_id)
+    assert (raised.value.principal, raised.value.mechanism) == ("User:admin", cluster.spec.listener.value)
+    assert "not-the-password" not in str(raised.value)
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
+
+
+@pytest.mark.security(*WITH_PASSWORDS)
+def test_a_mechanism_that_the_listener_has_not_is_refused_with_those_that_it_has(cluster: Cluster) -> None:
+    """The error says what the listener offers."""
+    context = context_of(cluster)
+    login = context.security.login
+    assert isinstance(login, PasswordLogin)
+    other = SaslMechanism.PLAIN if login.mechanism is not SaslMechanism.PLAIN else SaslMechanism.SCRAM_SHA_512
+    changed = replace(context.security, login=replace(login, mechanism=other))
+    with pytest.raises(AuthenticationError, match=f"the listener offers {login.mechanism}"):
+        ask(replace(context, security=changed), Client.cluster_id)
+
+
+@pytest.mark.security(*WITH_TLS)
+def test_an_authority_that_did_not_sign_the_broker_is_refused(cluster: Cluster) -> None:
+    """Without the right authorities the certificate is not believed, and the error says which host's."""
+    context = context_of(cluster)
+    assert context.security.tls is not None
+    changed = replace(context.security, tls=replace(context.security.tls, ca_file=None))
+    with pytest.raises(AuthenticationError, match=r"certificate of 127\.0\.0\.1:\d+") as raised:
+        ask(replace(context, security=changed), Client.cluster_id)
+    assert raised.value.mechanism == "TLS"
+
+
+@pytest.mark.security("MTLS")
+def test_mtls_without_a_certificate_is_refused(cluster: Cluster) -> None:
+    """The broker's demand for a certificate is told as what it is."""
+    context = context_of(cluster)
+    assert context.security.tls is not None
+    bare = Security(SecurityProtocol.SSL, Tls(context.security.tls.ca_file))
+    with pytest.raises(AuthenticationError, match="certificate"):
+        ask(replace(context, security=bare), Client.cluster_id)
+
+
+@pytest.mark.security(*WITH_USERS)
+def test_a_missing_permission_names_operation_resource_and_user(cluster: Cluster) -> None:
+    """What alice may not do is told in words that an operator can grant."""
+    with pytest.raises(PermissionDeniedError) as raised:
+        ask(context_of(cluster, "alice"), lambda client: create_topic(client, "denied", 1, 1, {}))
+    error = raised.value
+    assert (error.operation, error.resource) == ("Create", "topic denied")
+    if isinstance(context_of(cluster).security.login, PasswordLogin):
+        assert error.principal == "User:alice"
+        assert "User:alice may not Create on topic denied" in str(error)
+        assert "--allow-principal User:alice --operation Create" in error.hint
+
+
+@pytest.mark.security(*WITH_USERS)
+def test_allowed_operations_tell_what_a_user_may_do(cluster: Cluster) -> None:
+    """The administrator may alter the cluster; alice may not, and may not write a marker either."""
+    assert Operation.ALTER.allowed_by(ask(context_of(cluster), cluster_operations))
+
+    async def alices(client: Client) -> tuple[bool, int]:
+        connection = await client.any_connection()
+        return (
+            Operation.ALTER.allowed_by(await cluster_operations(client)),
+            await write_marker(connection, "made", 0, 1),
+        )
+
+    assert ask(context_of(cluster, "alice"), alices) == (False, 31)
+
+
+@pytest.mark.security(*WITH_TLS)
+def test_plain_text_to_a_tls_listener_is_told_as_a_wrong_protocol(cluster: Cluster) -> None:
+    """A context without TLS ends with the address and a reason, not in a wait."""
+    context = context_of(cluster)
+    with pytest.raises(UnreachableError) as raised:
+        ask(replace(context, security=Security()), Client.cluster_id)
+    assert cluster.bootstrap in str(raised.value)
