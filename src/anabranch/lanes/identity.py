@@ -53,7 +53,7 @@ def take_identity(bid: Bid, end: LogEnd, log: ClaimLog) -> Steps[Tenure | str]:
         return f"the target remembers sequence {entry.last_sequence} of epoch {entry.epoch}, not offset {position - 1}"
     if tail is not None and entry is None:
         return "the target has forgotten the lane's producer id"
-    strength = guard(bid.expiration_ms, bid.now_ms, [] if tail is None else [tail.max_timestamp])
+    strength = guard(bid.guard_ms, bid.now_ms, [] if tail is None else [tail.max_timestamp])
     if not isinstance(strength, Strong):
         return strength.reason
     return Tenure(
@@ -62,7 +62,7 @@ def take_identity(bid: Bid, end: LogEnd, log: ClaimLog) -> Steps[Tenure | str]:
         claim=fixed,
         claim_offset=placed.offset,
         leader_epoch=bid.leader_epoch,
-        expiration_ms=bid.expiration_ms,
+        expiration_ms=bid.guard_ms,
         position=position,
         sequence=sequence_of(position),
         tail_end=position,

@@ -75,7 +75,7 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
         claim=own.claim,
         claim_offset=own.offset,
         leader_epoch=bid.leader_epoch,
-        expiration_ms=bid.expiration_ms,
+        expiration_ms=bid.guard_ms,
         position=tail.position,
         sequence=sequence_of(tail.position),
         tail_end=tail.target_end,

@@ -40,6 +40,8 @@ class Bid:
     ``start`` is the source offset at which a lane that was never claimed starts.  ``leader_epoch`` is the one
     that every request of the takeover carries.  ``expiration_ms`` is the target's
     ``producer.id.expiration.ms``; ``now_ms`` the wall clock.  ``filed`` is the last filed run, None if none was.
+    Where the target does not tell its expiration, ``expiration_ms`` is the longest possible, so that enough is
+    killed, and ``expiration_known`` is False, so that the tenure counts on no guard at all.
     ``why`` is the sentence shown where ``mode`` is mapped: a worker whose next batch is too old for identity says so.
     """
 
@@ -52,7 +54,13 @@ class Bid:
     now_ms: int
     filed: Filed | None = None
     held: Held | None = None
+    expiration_known: bool = True
     why: str = "the link asks for mapped lanes"
+
+    @property
+    def guard_ms(self) -> int:
+        """For how long the target surely remembers a producer id, in ms; 0 where it does not tell."""
+        return self.expiration_ms if self.expiration_known else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,7 @@ class Tenure:
     target offset after the lane's last batch: whatever an earlier tenure filed at or past it was truncated, and
     is void.  ``target_end`` is where the next batch lands if nobody else writes.  ``last_timestamp`` is the
     maximum timestamp of the lane's last batch, None where there is none.  ``settled`` are the producer ids that
-    were killed on this leader epoch.  ``why`` says in a sentence why the lane has its mode.
+    were killed on this leader epoch.  ``expiration_ms`` is what the guard may count on, 0 if unknown.  ``why`` says in a sentence why the lane has its mode.
     """
 
     lane: str

@@ -153,6 +153,17 @@ def test_the_position_is_read_after_every_earlier_claim_is_killed() -> None:
     assert tenure.settled == {1, 2}
 
 
+def test_an_expiration_that_is_not_told_kills_by_the_longest_and_guards_by_none() -> None:
+    """Unknown is the safe side of both."""
+    target = Target([data(0, 3, 1, 50)], [claim(1)])
+    tenure = target.run(takeover(bid(expiration_ms=2**31 - 1, expiration_known=False)))
+    assert tenure.settled == {1} and tenure.expiration_ms == 0
+    pipeline = Pipeline(tenure, sole_writer=True, wall_ms=lambda: NOW)
+    pipeline.send(53, 1, NOW)
+    pipeline.acknowledge(0, tenure.target_end)
+    assert pipeline.room() == 1
+
+
 def test_a_released_claim_is_not_killed() -> None:
     """A clean end costs no offset."""
     target = Target([data(0, 3, 1, 50)], [claim(1, state=ClaimState.RELEASED)])
