@@ -71,7 +71,8 @@ class Tenure:
     target offset after the lane's last batch: whatever an earlier tenure filed at or past it was truncated, and
     is void.  ``target_end`` is where the next batch lands if nobody else writes.  ``last_timestamp`` is the
     maximum timestamp of the lane's last batch, None where there is none.  ``settled`` are the producer ids that
-    were killed on this leader epoch.  ``expiration_ms`` is what the guard may count on, 0 if unknown.  ``why`` says in a sentence why the lane has its mode.
+    were killed on this leader epoch.  ``expiration_ms`` is what the guard may count on,
+    0 if unknown.  ``why`` says in a sentence why the lane has its mode.
     """
 
     lane: str
