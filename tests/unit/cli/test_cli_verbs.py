@@ -33,6 +33,7 @@ class Engine:
         self.asked: list[tuple[Any, ...]] = []
         self.findings: tuple[Finding, ...] = ()
         self.fails: BaseException | None = None
+        self.code = 0
 
     def create(self, source: ClusterContext, target: ClusterContext, spec: LinkSpec, execute: bool) -> ProbeReport:
         self._ask("create", source.name, target.name, spec, execute)
@@ -64,7 +65,7 @@ class Engine:
         self, target: ClusterContext, source: ClusterContext, link_id: str, master: str, lease_seconds: int
     ) -> int:
         self._ask("run", target.name, source.name, link_id, master, lease_seconds)
-        return 0
+        return self.code
 
     def _ask(self, *what: Any) -> None:
         self.asked.append(what)
@@ -287,11 +288,14 @@ def test_a_link_is_run_with_its_own_lease(run: Run, engine: Engine) -> None:
     ]
 
 
-def test_ctrl_c_ends_a_run_and_says_how_to_go_on(run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """130 is what shells expect."""
+def test_a_run_answers_with_the_jobs_own_code(run: Run, engine: Engine) -> None:
+    """A clean stop says how to go on; a failure is passed on as it is."""
+    assert run("link", "run", "old-new") == (0, "", "stopped cleanly; go on with: anabranch link run old-new\n")
+    engine.code = 4
+    assert run("link", "run", "old-new") == (4, "", "")
 
-    def interrupted(*_: Any) -> int:
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "run_link", interrupted)
-    assert run("link", "run", "old-new") == (130, "", "stopped; go on with: anabranch link run old-new\n")
+def test_ctrl_c_before_anything_runs_is_130(run: Run, engine: Engine) -> None:
+    """What shells expect of an interrupted command."""
+    engine.fails = KeyboardInterrupt()
+    assert run("link", "list")[0] == 130

@@ -9,8 +9,6 @@ import typer
 from anabranch.cli import port
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
 
-INTERRUPTED = 130
-
 
 def run(
     ctx: typer.Context,
@@ -19,13 +17,11 @@ def run(
     master: Annotated[str, typer.Option(help="Spark master.")] = "local[*]",
     lease_seconds: Annotated[int | None, typer.Option(help="Instead of the link's own.", show_default=False)] = None,
 ) -> None:
-    """Run a link until Ctrl-C; run it again to go on exactly where it stood."""
+    """Run a link until Ctrl-C, which ends its leases cleanly; run it again to go on exactly where it stood."""
     cluster = target(ctx, target_name)
     spec = port.links().show(cluster, link).spec
     source = contexts(ctx).get(spec.source.context)
-    try:
-        code = port.launcher().run_link(cluster, source, link, master, lease_seconds or spec.lease_seconds)
-    except KeyboardInterrupt:
-        typer.echo(f"stopped; go on with: anabranch link run {link}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    code = port.launcher().run_link(cluster, source, link, master, lease_seconds or spec.lease_seconds)
+    if code == 0:
+        typer.echo(f"stopped cleanly; go on with: anabranch link run {link}", err=True)
     raise typer.Exit(code)
