@@ -96,7 +96,7 @@ class ProbeReport:
 
 @dataclass(frozen=True, slots=True)
 class LinkPlan:
-    """What the running link's planner last found: who plans, in which micro-batch, over how many lanes."""
+    """What the running link's planner last found: which run plans, in which micro-batch, over how many lanes."""
 
     link: str
     owner: str

@@ -227,7 +227,7 @@ def test_a_link_that_is_not_created_is_an_error(run: Run, engine: Engine) -> Non
     code, out, err = run("link", "create", "--source", "old")
     assert code == 3
     assert "error: no topic matches the filter\n  fix: anabranch link create" in out
-    assert err.startswith("error: link 'old-new' was not created: 1 errors were found\nhint: ")
+    assert err.startswith("error: link 'old-new' was not created: 1 error was found\nhint: ")
 
 
 def test_links_are_listed_and_shown(run: Run, engine: Engine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,3 +59,12 @@ def test_golden_bytes_read_as_the_value_that_was_meant(
 ) -> None:
     """What was stored once is read as the same value for ever."""
     assert decode((GOLDEN / f"{name}.key").read_bytes(), (GOLDEN / f"{name}.value").read_bytes()) == meant
+
+
+@pytest.mark.parametrize("name", [c[0] for c in CASES if c[0] not in {"runs-v1", "assignment-v1"}])
+def test_every_stored_field_is_in_the_reference(name: str) -> None:
+    """The page that specifies the bytes names each field of each value."""
+    page = (GOLDEN.parents[2] / "docs" / "reference" / "control-topics.md").read_text(encoding="utf-8")
+    value = json.loads((GOLDEN / f"{name}.value").read_bytes())
+    for field in (*value, *value.get("spec", ())):
+        assert f"`{field}`" in page
