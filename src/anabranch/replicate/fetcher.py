@@ -121,8 +121,8 @@ class Fetcher:
                 await self._pause(POLL_MS / 1000)
                 continue
             held = any(lane.phase is Phase.RUNNING and not lane.wants_fetch for lane in mine)
-            fresh = any(not lane.queue and lane.source.high_watermark > lane.fetch_at for lane in ready)
-            if held and not fresh:
+            behind = any(lane.source.high_watermark > lane.fetch_at for lane in ready)
+            if held and not behind:
                 # Only lanes at their end have room: a long poll would keep the held ones waiting behind it.
                 self._wake.clear()
                 await self._pause(HELD_POLL_S)
