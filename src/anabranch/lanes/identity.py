@@ -47,6 +47,8 @@ def take_identity(bid: Bid, end: LogEnd, log: ClaimLog) -> Steps[Tenure | str]:
     else:
         raise TenureEnded(bid.lane, Ending.UNSETTLED)
     position: int = end.end
+    if position < start:
+        return f"the lane starts at source offset {start}, the target log ends at {position}"
     if tail is not None and (doubt := _doubt(tail, fixed.producer_id, position)):
         return doubt
     if entry is not None and (entry.epoch != 0 or entry.last_sequence != sequence_of(position - 1)):

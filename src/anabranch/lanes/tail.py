@@ -109,6 +109,13 @@ def _without_batches(bid: Bid, log: ClaimLog, near: int) -> Steps[Tail]:
             filed.source_end,
             f"between {filed.source_end} and {filed.source_end + gone}: the target deleted what was copied",
         )
+    if filed.leader_epoch < 0:
+        raise _lost(
+            bid,
+            filed.source_end,
+            f"at or before {filed.source_end}: the target log holds none of the lane's batches, and it is not known "
+            "under which leader epoch they were acknowledged",
+        )
     kept = yield EndOfEpoch(filed.leader_epoch)
     if kept < filed.target_end:
         raise _lost(

@@ -9,7 +9,10 @@ from anabranch.lanes.claims import Claim, Mode
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """The end of the lane's last filed run: source and target offsets after it, and the epoch that acked it."""
+    """The end of the lane's last filed run: source and target offsets after it, and the epoch that acked it.
+
+    ``leader_epoch`` is -1 where it is not known: the offsets then say where to look, and prove nothing.
+    """
 
     source_end: int
     target_end: int

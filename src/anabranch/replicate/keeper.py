@@ -160,8 +160,10 @@ class Keeper:
             leader_epoch=target.leader_epoch,
             expiration_ms=expiration,
             now_ms=now_ms(),
-            filed=_filed(lane, target.leader_epoch),
+            filed=_filed(lane),
             held=lane.held,
+            why=why,
+            expiration_known=self._expiration_ms is not None,
         )
         lane.held = None
         tenure = await target.drive(takeover(bid))
@@ -171,8 +173,6 @@ class Keeper:
         if target.connection.closed is not None:
             raise TenureEnded(lane.key, Ending.DISCONNECTED, None, target.connection.closed.reason)
         lane.begin(tenure, Pipeline(tenure, sole_writer=False), target.connection)
-        if why and tenure.mode is Mode.MAPPED:
-            lane.mode_reason = why
         self._on_taken(lane)
 
     async def _open(self, lane: Lane, start: int) -> TargetPartition:
@@ -230,6 +230,8 @@ class Keeper:
         known = self._journal.claims.mode(lane.key)
         if known is not None:
             return known, lane.mode_reason if known is Mode.MAPPED else ""
+        if self._by_coordinator:
+            return Mode.MAPPED, "identity needs ALTER on the target cluster, to shut a shared producer id out"
         if self._expiration_ms is None:
             return Mode.MAPPED, "the target does not tell producer.id.expiration.ms (DescribeConfigs on the cluster)"
         oldest = await self._first_timestamp(lane, start)
@@ -299,8 +301,7 @@ class Keeper:
             book.append(run)
 
 
-def _filed(lane: Lane, leader_epoch: int) -> Filed | None:
+def _filed(lane: Lane) -> Filed | None:
+    """Where the lane's runs end; the epoch only if this process itself was acknowledged under it."""
     last = lane.book.last
-    if last is None:
-        return None
-    return Filed(last.source + last.length, last.target + last.length, leader_epoch)
+    return None if last is None else Filed(last.source_end, last.target_end, lane.acknowledged_epoch)

@@ -19,7 +19,7 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.frames import Frame
 from anabranch.lanes.endings import LaneStopped, Stop, TenureEnded
 from anabranch.lanes.pipeline import Pipeline
-from anabranch.lanes.tenure import Filed, Held, Tenure
+from anabranch.lanes.tenure import Held, Tenure
 from anabranch.model.lane import LaneAssignment, LaneMode, LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.offsets.runs import Run
@@ -93,7 +93,7 @@ class Lane:
         self.mode_reason = ""
         self.tenure: Tenure | None = None
         self.held: Held | None = None
-        self.filed: Filed | None = None
+        self.acknowledged_epoch = -1
         self.want_mapped_why = ""
         self.want_mapped = assignment.mode is ModePolicy.MAPPED
         self.pipeline: Pipeline | None = None
@@ -200,6 +200,8 @@ class Lane:
 
     def copied(self, run: Run, size: int) -> None:
         """A batch was acknowledged."""
+        if self.tenure is not None:
+            self.acknowledged_epoch = self.tenure.leader_epoch
         self.book.append(run)
         self.position = run.source + run.length
         self.target_end = run.target + run.length

@@ -178,7 +178,13 @@ class TargetPartition:
         if code:
             return code
         if found != producer_id:
-            return 0  # the coordinator forgot the id, which it does only long after everything of it expired
+            raise LaneStopped(
+                self.lane,
+                Stop.NOT_ALLOWED,
+                self.start,
+                detail=f"the coordinator has forgotten transactional id {transactional_id} of an earlier owner",
+                fix="grant ALTER on the target cluster, so that producer ids can be shut out by markers",
+            )
         before = await self._read_end()
         code = await partitions.empty_transaction(
             self.cluster, transactional_id, producer_id, epoch, self.topic, self.partition

@@ -154,6 +154,7 @@ class Worker:
         if kept is not None and kept.held is not None:
             lane.book, lane.tally, lane.held = kept.book, kept.tally, kept.held
             lane.mode, lane.mode_reason = kept.mode, kept.mode_reason
+            lane.acknowledged_epoch = kept.acknowledged_epoch
         else:
             lane.book = RunBook.of_segments(self._runs.segments.get(assignment.lane, {}))
             lane.book.filed()
