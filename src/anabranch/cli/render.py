@@ -9,8 +9,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from anabranch.cli import words
 from anabranch.cli.totals import Totals, totals
-from anabranch.cli.words import count, duration, moment, rate, size
+from anabranch.cli.words import count, duration, moment, size
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity
 
@@ -59,7 +60,9 @@ def links(statuses: Sequence[LinkStatus]) -> RenderableType:
 def status(link: LinkStatus, limit: int | None = None) -> RenderableType:
     """A link with its progress and its lanes; with a limit, those that need a look come first."""
     sums = totals(link)
-    parts: list[RenderableType] = [headline(link, sums), _bar(sums), lanes(link.lanes, limit)]
+    parts: list[RenderableType] = [headline(link, sums)]
+    if link.lanes:
+        parts += [_bar(sums), lanes(link.lanes, limit)]
     if limit is not None and len(link.lanes) > limit:
         parts.append(Text(f"and {len(link.lanes) - limit} lanes more", style="dim"))
     stopped = [lane for lane in link.lanes if lane.state is LaneState.STOPPED]
@@ -76,7 +79,7 @@ def headline(link: LinkStatus, sums: Totals) -> Text:
         (spec.id, "bold"),
         f"  {spec.source.context} -> {spec.target.context}  ",
         state_of(link, sums),
-        f"  limit {rate(spec.rate_limit)}, mode {spec.mode}, start {spec.start}",
+        f"  {words.limit(spec.rate_limit)}, mode {spec.mode}, start {spec.start}",
     )
     lanes_text = ", ".join(f"{number} {state}" for state, number in sums.states) or "no lanes yet"
     text.append(f"\n{lanes_text}; {count(sums.records)} records, {size(sums.bytes)} copied")
@@ -197,7 +200,8 @@ def delete_plan(plan: DeletePlan) -> RenderableType:
 
 
 def _cluster(side: str, facts: ClusterFacts) -> Text:
-    text = Text(f"{side} {facts.context}: Kafka {facts.version}, {facts.brokers} brokers, id {facts.cluster_id}")
+    brokers = "1 broker" if facts.brokers == 1 else f"{facts.brokers} brokers"
+    text = Text(f"{side} {facts.context}: Kafka {facts.version}, {brokers}, id {facts.cluster_id}")
     for api in facts.apis:
         if not api.ok:
             offered = "not offered" if api.offered is None else f"offered {api.offered[0]} to {api.offered[1]}"

@@ -19,9 +19,9 @@ def size(value: float) -> str:
     return f"{value:,.1f} TB"
 
 
-def rate(value: float | None) -> str:
-    """Bytes a second; None is no limit."""
-    return "no limit" if value is None else f"{size(value)}/s"
+def limit(value: float | None) -> str:
+    """A limit in bytes a second, or that there is none."""
+    return "no rate limit" if value is None else f"at most {size(value)}/s"
 
 
 def duration(seconds: float | None) -> str:

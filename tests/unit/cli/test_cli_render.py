@@ -175,7 +175,7 @@ def test_show_tells_each_lane_whole() -> None:
         assert part in row
     assert row.endswith("old timestamps")
     assert "old -> new" in shown
-    assert "limit 50.0 MB/s" in shown
+    assert "at most 50.0 MB/s" in shown
     assert "90.0 %" in shown
     assert "ETA 2.0 s" in shown
 
