@@ -1,0 +1,56 @@
+# Everything happens in .venv, which make builds from the locked requirements. Needed on the machine: Python 3.11,
+# a Java 17 runtime, Maven.
+
+PYTHON  ?= python3.11
+MINUTES ?= 10
+BIN     := .venv/bin
+READY   := .venv/.ready
+COMPILE  = $(BIN)/uv pip compile --quiet $(UPGRADE) --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+           --universal --python-version 3.11 pyproject.toml
+
+.PHONY: help demo test unit lint bench soak jars lock clean
+.DEFAULT_GOAL := help
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(READY) ## two clusters, real data, a killed worker, and the proof, in two minutes
+	@$(BIN)/python -m examples.demo
+
+test: $(READY) ## the whole test suite, on real clusters
+	@$(BIN)/python -m pytest
+
+unit: $(READY) ## the tests without processes and network, in a minute
+	@$(BIN)/python -m pytest -m unit
+
+lint: $(READY) ## style, types, import contracts, published schemas
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy -p anabranch -p examples.demo -p benchmarks
+	$(BIN)/lint-imports --no-logo
+	@mkdir -p build/schemas
+	$(BIN)/python -m anabranch.config.schemas build/schemas
+	diff -r schemas build/schemas
+
+bench: $(READY) ## the link beside MirrorMaker 2 and Kafka's own followers; writes build/bench.json
+	@$(BIN)/python -m benchmarks.run
+
+soak: $(READY) ## kills at random under load for MINUTES=10, and counts
+	@$(BIN)/python -m tests.fault.soak $(MINUTES)
+
+jars: $(READY) ## bring the JVM parts by Maven, before something needs them
+	@$(BIN)/python .ci/jars.py
+
+lock: $(READY) ## write requirements/ from pyproject.toml; UPGRADE=--upgrade for newer versions
+	$(COMPILE) -o requirements/base.txt
+	$(COMPILE) --extra spark --group dev -o requirements/dev.txt
+
+clean: ## forget .venv, caches and builds; the jars stay in .anabranch
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(READY): requirements/dev.txt pyproject.toml
+	@echo "building .venv (once; a few minutes)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || python3 -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
