@@ -26,8 +26,8 @@ async def test_the_entry_tells_the_last_sequence(log: Log) -> None:
     assert killed.last_timestamp >= at
 
 
-async def test_a_marker_keeps_the_last_sequence_of_its_own_epoch_only(log: Log) -> None:
-    """A kill takes the entry's sequence away: position is read before the kill or from the log."""
+async def test_a_kill_takes_the_last_sequence_from_the_entry(log: Log) -> None:
+    """After it a position can be read from the log only, and no longer from DescribeProducers."""
     p = a_producer()
     await log.offset_of(batch(p, 1000))
     await log.mark(p)

@@ -10,10 +10,10 @@ pytestmark = [pytest.mark.contract, pytest.mark.integration]
 UNKNOWN_TOPIC_ID = 100
 
 
-async def test_produce_by_id_is_offered_from_4_1_on(log: Log, version: tuple[int, ...]) -> None:
+async def test_produce_by_id_is_offered_by_4_3_and_not_by_4_0(log: Log, version: tuple[int, ...]) -> None:
     """Fetch takes topic ids everywhere here, Produce (v13) only on newer brokers."""
     assert fetch.version_for(log.connection) == fetch.BY_ID
-    assert produce.version_for(log.connection) == (produce.BY_ID if version >= (4, 1) else produce.BY_NAME)
+    assert produce.version_for(log.connection) == (produce.BY_ID if version >= (4, 3) else produce.BY_NAME)
 
 
 async def test_by_name_a_topic_made_again_takes_the_old_producer_at_offset_0(log: Log) -> None:
