@@ -264,7 +264,7 @@ async def _sizes(source: Cluster, target: Cluster, topics: tuple[TopicPlan, ...]
     for topic in existing:
         limits = [
             int(found.value) if (found := side.get("max.message.bytes")) and found.value else 0
-            for side in (here[topic.source], there[topic.target])
+            for side in (here.get(topic.source, {}), there.get(topic.target, {}))
         ]
         if limits[1] < limits[0]:
             findings.append(

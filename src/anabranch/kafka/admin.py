@@ -18,6 +18,7 @@ from kafka.protocol.admin import (
 from anabranch.kafka.cluster import Cluster
 
 TOPIC_ALREADY_EXISTS = 36
+TOPIC_AUTHORIZATION_FAILED = 29
 _TOPIC, _BROKER = 2, 4
 _TOPIC_SET = 1  # ConfigSource.DYNAMIC_TOPIC_CONFIG
 _CHUNK = 500
@@ -59,7 +60,7 @@ async def cluster_operations(cluster: Cluster) -> frozenset[int] | None:
 
 
 async def topic_configs(cluster: Cluster, topics: Iterable[str]) -> dict[str, dict[str, Config]]:
-    """The settings of topics, by topic and name."""
+    """The settings of topics, by topic and name; topics that we may not ask about are absent."""
     names = list(topics)
     found: dict[str, dict[str, Config]] = {}
     for at in range(0, len(names), _CHUNK):
@@ -84,6 +85,8 @@ async def _configs(cluster: Cluster, kind: int, names: list[str], node: int | No
     response = await cluster.call(request, node, cap=4)
     found = {}
     for result in response.results:
+        if kind == _TOPIC and result.error_code == TOPIC_AUTHORIZATION_FAILED:
+            continue
         where = f"topic {result.resource_name}" if kind == _TOPIC else "cluster"
         cluster.check(result.error_code, "DescribeConfigs", where, result.error_message)
         found[result.resource_name] = {

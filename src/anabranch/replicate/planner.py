@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
+from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.partitions import LATEST, list_offsets
 from anabranch.model import configs as rules
 from anabranch.model.filters import load as load_filter
@@ -102,15 +103,20 @@ class Planner:
         looping = await self._check_provenance(record, source)
         pairs = self._pairs(spec, source, looping, findings)
         explicit = await admin.topic_configs(self._source, [pair.source.name for pair in pairs])
+        known = {topic.target: topic for topic in self._links.topics_of(spec.id)}
+        present = [pair.target for pair in pairs if _exists(target, pair.target)]
+        configured = await admin.topic_configs(self._target, present)
         lanes: list[LaneAssignment] = []
         for pair in pairs:
             try:
                 own = {
                     name: config.value
-                    for name, config in explicit[pair.source.name].items()
+                    for name, config in self._explicit(pair.source.name, explicit, findings).items()
                     if config.own and config.value is not None
                 }
-                provided = await self._provide(spec, pair, own, target)
+                provided = await self._provide(
+                    spec, pair, own, target, known.get(pair.target), configured.get(pair.target)
+                )
             except AnabranchError as error:
                 findings.append(Finding(Severity.ERROR, f"topic {pair.source.name}: {error.message}", error.hint))
                 continue
@@ -119,6 +125,20 @@ class Planner:
             else:
                 lanes += _lanes(spec, pair, provided, "compact" in own.get("cleanup.policy", ""))
         return Plan(record, await self._weigh(lanes, source), tuple(findings))
+
+    def _explicit(
+        self, topic: str, read: Mapping[str, Mapping[str, admin.Config]], findings: list[Finding]
+    ) -> Mapping[str, admin.Config]:
+        if topic not in read:
+            principal = self._source.transport.principal
+            findings.append(
+                Finding(
+                    Severity.WARNING,
+                    f"topic {topic}: {principal} may not DescribeConfigs on the source: its configs are not followed",
+                    f"kafka-acls --add --allow-principal {principal} --operation DescribeConfigs --topic {topic}",
+                )
+            )
+        return read.get(topic, {})
 
     # -- what is to be copied --------------------------------------------------------------------------
 
@@ -186,12 +206,17 @@ class Planner:
     # -- what the target must have ---------------------------------------------------------------------
 
     async def _provide(
-        self, spec: LinkSpec, pair: _Pair, explicit: Mapping[str, str], target: Metadata
+        self,
+        spec: LinkSpec,
+        pair: _Pair,
+        explicit: Mapping[str, str],
+        target: Metadata,
+        known: MirroredTopic | None,
+        configured: Mapping[str, admin.Config] | None,
     ) -> TopicId | Finding:
         """See to it that the target topic exists, is large enough and is held open; or say why it can't be used."""
         wanted = rules.wanted_configs(explicit, spec.configs)
         held = rules.held_configs(wanted)
-        known = next((t for t in self._links.topics_of(spec.id) if t.target == pair.target), None)
         source_id = TopicId(pair.source.id)
         if known is not None and known.source_id != source_id:
             return Finding(
@@ -201,7 +226,7 @@ class Planner:
             )
         partitions = len(pair.source.partitions)
         found = target.topics.get(pair.target)
-        if found is None or found.error == 3:
+        if found is None or not _exists(target, pair.target):
             if known is not None:
                 return Finding(
                     Severity.ERROR,
@@ -230,9 +255,12 @@ class Planner:
         topic = MirroredTopic(spec.id, pair.source.name, source_id, pair.target, TopicId(found.id), wanted)
         if known is None or known != topic or dict(known.configs) != wanted:
             await self._links.put_topic(topic)
-            await self._links.sync()
-        actual = (await admin.topic_configs(self._target, [pair.target]))[pair.target]
-        own = {name: config.value or "" for name, config in actual.items() if config.own}
+        if configured is None:
+            configured = (await admin.topic_configs(self._target, [pair.target])).get(pair.target)
+        if configured is None:
+            principal = self._target.transport.principal
+            raise PermissionDeniedError(self._target.name, principal, "DescribeConfigs", f"topic {pair.target}")
+        own = {name: config.value or "" for name, config in configured.items() if config.own}
         changes = rules.drift(own, held, spec.configs)
         if changes:
             await admin.alter_topic_configs(self._target, pair.target, changes)
@@ -294,6 +322,11 @@ def _lanes(spec: LinkSpec, pair: _Pair, target_id: TopicId, compacted: bool) -> 
             )
         )
     return lanes
+
+
+def _exists(metadata: Metadata, topic: str) -> bool:
+    found = metadata.topics.get(topic)
+    return found is not None and found.error == 0
 
 
 def _check_cluster(context: str, wanted: str, found: Metadata) -> None:

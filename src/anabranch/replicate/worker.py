@@ -58,7 +58,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a worker did since the last figures."""
+    """What a worker did since the last figures; ``over`` says why the lease ended, empty while it runs."""
 
     owner: str
     lanes: int
@@ -66,6 +66,7 @@ class Figures:
     stopped: int
     records: int
     bytes: int
+    over: str = ""
 
 
 class Worker:
@@ -341,6 +342,7 @@ class Worker:
             stopped=sum(lane.phase is Phase.STOPPED for lane in self._lanes),
             records=records - before[0],
             bytes=size - before[1],
+            over=self._over,
         )
 
     async def _end(self, drain: float) -> Figures:

@@ -24,7 +24,12 @@ def start(spark: SparkSession, job: LinkJob, checkpoint: str, slots: int | None 
         .option("job", job.to_json())
         .option("slots", str(slots or spark.sparkContext.defaultParallelism))
         .load()
-        .observe(COPIED, sql.sum("records").alias("records"), sql.sum("bytes").alias("bytes"))
+        .observe(
+            COPIED,
+            sql.sum("records").alias("records"),
+            sql.sum("bytes").alias("bytes"),
+            sql.max("over").alias("over"),
+        )
     )
     return (
         figures.writeStream.queryName(f"anabranch link {job.link}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
@@ -11,6 +13,8 @@ LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
     "spark.driver.memory": "512m",
 }
 ALWAYS = {
@@ -24,8 +28,8 @@ ALWAYS = {
 }
 
 
-def session(name: str, master: str | None) -> SparkSession:
-    """Start or join a session; ``master`` None leaves it to ``spark-submit``."""
+def session(name: str, master: str | None, overrides: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
+    """Start or join a session; ``master`` None leaves it to ``spark-submit``, ``overrides`` win over all else."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
     settings = dict(ALWAYS)
@@ -33,6 +37,6 @@ def session(name: str, master: str | None) -> SparkSession:
         builder = builder.master(master)
         if master.startswith("local"):
             settings |= LOCAL
-    for key, value in settings.items():
+    for key, value in (settings | dict(overrides)).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

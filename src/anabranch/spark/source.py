@@ -22,7 +22,7 @@ from anabranch.spark.jobspec import LinkJob
 from anabranch.spark.leases import LeasePlanner
 
 FORMAT = "anabranch"
-SCHEMA = "owner string, batch bigint, slot int, lanes int, running int, stopped int, records bigint, bytes bigint"
+SCHEMA = "owner string, batch bigint, slot int, lanes int, running int, stopped int, records bigint, bytes bigint, over string"
 _ARROW = pa.schema(
     [
         ("owner", pa.string()),
@@ -33,6 +33,7 @@ _ARROW = pa.schema(
         ("stopped", pa.int32()),
         ("records", pa.int64()),
         ("bytes", pa.int64()),
+        ("over", pa.string()),
     ]
 )
 
@@ -115,6 +116,7 @@ class LeaseReader(DataSourceStreamReader):  # type: ignore[misc]  # pyspark is n
                         "stopped": figures.stopped,
                         "records": figures.records,
                         "bytes": figures.bytes,
+                        "over": figures.over,
                     }
                 ],
                 schema=_ARROW,

@@ -1,8 +1,9 @@
 """Run a link until it is told to stop: ``spark-submit link.py SPEC.json`` or ``python -m anabranch.spark.jobs.link``.
 
-Arguments: the file with a LinkJob, then ``--master``, ``--checkpoint`` and ``--slots`` where wanted.  SIGTERM
-and SIGINT end the leases cleanly, then the query.  Each finished micro-batch is a line of JSON on standard
-output, each error one on standard error.
+Arguments: the file with a LinkJob, then ``--master``, ``--checkpoint``, ``--slots`` and ``--conf KEY=VALUE``
+(Spark settings, repeatable; they win over the job's own) where wanted.  SIGTERM and SIGINT end the leases
+cleanly, then the query.  Each finished micro-batch is a line of JSON on standard output, each error one on
+standard error.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import json
 import signal
 import sys
 import tempfile
-import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 
@@ -70,23 +71,28 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--master")
     parser.add_argument("--checkpoint")
     parser.add_argument("--slots", type=int)
+    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
     options = parser.parse_args(argv)
     try:
-        return _run(LinkJob.from_json(options.spec.read_text()), options.master, options.checkpoint, options.slots)
+        job = LinkJob.from_json(options.spec.read_text())
+        settings = dict(one.split("=", 1) for one in options.conf)
+        return _run(job, options.master, options.checkpoint, options.slots, settings)
     except AnabranchError as error:
         print(json.dumps({"error": error.message, "hint": error.hint}), file=sys.stderr, flush=True)
         return error.exit_code
 
 
-def _run(job: LinkJob, master: str | None, checkpoint: str | None, slots: int | None) -> int:
-    stop = threading.Event()
+def _run(
+    job: LinkJob, master: str | None, checkpoint: str | None, slots: int | None, settings: Mapping[str, str]
+) -> int:
+    asked: list[int] = []
 
-    def ask(_signal: int, _frame: FrameType | None) -> None:
-        stop.set()
+    def ask(number: int, _frame: FrameType | None) -> None:
+        asked.append(number)  # nothing that takes a lock: the handler may interrupt its holder
 
     survey = Survey(job)
     survey.look()
-    spark = session(f"anabranch link {job.link}", master)
+    spark = session(f"anabranch link {job.link}", master, settings)
     signal.signal(signal.SIGTERM, ask)  # after Spark, which installs a handler of its own
     signal.signal(signal.SIGINT, ask)
     with tempfile.TemporaryDirectory(prefix="anabranch-") as scratch:
@@ -94,12 +100,14 @@ def _run(job: LinkJob, master: str | None, checkpoint: str | None, slots: int | 
         try:
             reported = -1
             looked = time.monotonic()
-            while query.isActive and not stop.wait(0.2):
+            while query.isActive and not asked:
+                time.sleep(0.2)
                 for progress in query.recentProgress:
                     if progress["batchId"] > reported:
                         reported = progress["batchId"]
-                        observed = progress.get("observedMetrics", {}).get(COPIED, {})
-                        print(json.dumps({"batch": reported, "duration_ms": progress["batchDuration"], **observed}))
+                        copied = progress.get("observedMetrics", {}).get(COPIED)
+                        figures = {} if copied is None else copied.asDict()
+                        print(json.dumps({"batch": reported, "duration_ms": progress["batchDuration"], **figures}))
                         sys.stdout.flush()
                 if time.monotonic() - looked > SURVEY_S:
                     looked = time.monotonic()
@@ -108,7 +116,7 @@ def _run(job: LinkJob, master: str | None, checkpoint: str | None, slots: int | 
             if failure is not None:
                 print(json.dumps({"error": str(failure)[:2000], "hint": ""}), file=sys.stderr, flush=True)
                 return 5
-            if stop.is_set():
+            if asked:
                 _patiently(survey.finish)
                 deadline = time.monotonic() + STOP_S
                 before = len(query.recentProgress)
