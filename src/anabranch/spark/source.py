@@ -22,7 +22,10 @@ from anabranch.spark.jobspec import LinkJob
 from anabranch.spark.leases import LeasePlanner
 
 FORMAT = "anabranch"
-SCHEMA = "owner string, batch bigint, slot int, lanes int, running int, stopped int, records bigint, bytes bigint, over string"
+SCHEMA = (
+    "owner string, batch bigint, slot int, lanes int, running int, stopped int, "
+    "records bigint, bytes bigint, over string"
+)
 _ARROW = pa.schema(
     [
         ("owner", pa.string()),
