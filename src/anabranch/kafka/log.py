@@ -85,33 +85,35 @@ class KeyedLog:
         topic_id, connection = await self._open()
         assert self._leader is not None
         epoch = self._leader[2]
-        if self.position < 0:
-            self.position = await self._offset(connection, EARLIEST, epoch)
+        # The position moves only when everything was read: a call that is cancelled or fails half-way must not
+        # make the next one begin behind records that nobody was given.
+        at = self.position if self.position >= 0 else await self._offset(connection, EARLIEST, epoch)
         end = await self._offset(connection, LATEST, epoch)
         entries: list[Entry] = []
-        while self.position < end:
-            wanted = fetch.Wanted(self.topic, topic_id, self._partition, epoch, self.position, -1, _CHUNK)
+        while at < end:
+            wanted = fetch.Wanted(self.topic, topic_id, self._partition, epoch, at, -1, _CHUNK)
             frame = await fetch.submit(connection, [wanted], max_wait_ms=100, max_bytes=_CHUNK)
             try:
                 code, answers = fetch.parse(frame, fetch.version_for(connection))
                 self._check(code or answers[0].code)
-                before = self.position
-                for at, header in split(answers[0].records):
-                    if header.last_offset < self.position:
+                before = at
+                for start, header in split(answers[0].records):
+                    if header.last_offset < at:
                         continue
                     if not header.is_control:
                         entries.extend(
                             Entry(record.offset, record.key or b"", record.value)
-                            for record in decode(answers[0].records, at, header)
-                            if record.offset >= self.position
+                            for record in decode(answers[0].records, start, header)
+                            if record.offset >= at
                         )
-                    self.position = header.last_offset + 1
-                if self.position == before:
+                    at = header.last_offset + 1
+                if at == before:
                     if answers[0].high_watermark < end:
                         self._check(6)
                     await asyncio.sleep(0.01)
             finally:
                 frame.release()
+        self.position = at
         return entries
 
     async def _offset(self, connection: Connection, at: int, epoch: int) -> int:

@@ -36,11 +36,13 @@ class Journal:
         """Append one claim, once; its journal offset, or None where the outcome is unknown."""
         future: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._pending.append((claim, future))
-        async with self._appending:
-            if not future.done():
+        while not future.done():
+            async with self._appending:
+                if future.done():
+                    break
                 batch, self._pending = self._pending[:MAX_BATCH], self._pending[MAX_BATCH:]
                 await self._append(batch)
-        return await future
+        return future.result()
 
     async def _append(self, batch: list[tuple[Claim, asyncio.Future[int | None]]]) -> None:
         entries: list[tuple[bytes, bytes | None]] = [
@@ -48,14 +50,17 @@ class Journal:
         ]
         try:
             base = await self._log.append(entries, time.time_ns() // 1_000_000)
-        except BaseException as error:
+        except Exception as error:  # to each of the callers, who know what it means for their lane
             for _, future in batch:
                 if not future.done():
                     future.set_exception(error)
                     future.exception()
-            if not isinstance(error, Exception):
-                raise
             return
+        except BaseException:
+            for _, future in batch:
+                if not future.done():
+                    future.set_result(None)  # whoever was cancelled, the others do not know whether it was appended
+            raise
         for at, (_, future) in enumerate(batch):
             if not future.done():
                 future.set_result(None if base is None else base + at)
