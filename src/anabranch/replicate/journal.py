@@ -36,12 +36,17 @@ class Journal:
         """Append one claim, once; its journal offset, or None where the outcome is unknown."""
         future: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._pending.append((claim, future))
-        while not future.done():
-            async with self._appending:
-                if future.done():
-                    break
-                batch, self._pending = self._pending[:MAX_BATCH], self._pending[MAX_BATCH:]
-                await self._append(batch)
+        try:
+            while not future.done():
+                async with self._appending:
+                    if future.done():
+                        break
+                    batch, self._pending = self._pending[:MAX_BATCH], self._pending[MAX_BATCH:]
+                    await self._append(batch)
+        except asyncio.CancelledError:
+            # A claim that nobody waits for must not be appended later: it would look like a successor's.
+            self._pending = [one for one in self._pending if one[1] is not future]
+            raise
         return future.result()
 
     async def _append(self, batch: list[tuple[Claim, asyncio.Future[int | None]]]) -> None:
