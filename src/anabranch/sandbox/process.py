@@ -101,6 +101,11 @@ class LeashedProcess:
         return self._holder.poll() is None
 
     @property
+    def exit_code(self) -> int | None:
+        """The child's exit code once it has ended, modulo 256 (a signal n is 256 - n), else None."""
+        return self._holder.poll()
+
+    @property
     def identity(self) -> ProcessIdentity | None:
         """What recognises the child from another process; None once it is gone."""
         return identify(self.pid) if self.alive else None
