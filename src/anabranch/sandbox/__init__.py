@@ -1,7 +1,7 @@
 """Real Kafka clusters on this machine, for the demo, the tests and the benchmarks.
 
-``ClusterSpec`` says what is wanted, ``Cluster.start`` brings it up, ``start_replay`` feeds it from a process of its own.
-Nothing here is needed to run a link.
+``ClusterSpec`` says what is wanted, ``Cluster.start`` brings it up, ``start_replay`` feeds it from a process of its
+own.  Nothing here is needed to run a link.
 """
 
 from anabranch.sandbox.broker import Broker

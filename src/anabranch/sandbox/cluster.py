@@ -24,7 +24,7 @@ from anabranch.sandbox.jars import runtime_jars
 from anabranch.sandbox.layout import ClusterLayout, plan_layout, ports_needed
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.probe import MalformedAnswerError, ask_cluster
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import LeashedProcess, telling_lines
 from anabranch.sandbox.proxy import Proxy, proxies_of, wait_for_proxies
 from anabranch.sandbox.spec import ADMIN, ClusterSpec
 from anabranch.sandbox.storage import new_cluster_id, scram_credential, write_storage
@@ -171,7 +171,7 @@ class Cluster:
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=timeout
         )
         if done.returncode:
-            tail = "\n".join((done.stdout + done.stderr).splitlines()[-12:])
+            tail = telling_lines(done.stdout + done.stderr)
             raise SandboxProcessError(main_class, f"exited with {done.returncode}", "its output", tail)
         return done.stdout
 

@@ -143,3 +143,20 @@ class AlreadyUpError(RefusedError):
     @property
     def hint(self) -> str:
         return f"run: anabranch sandbox down {self.name}"
+
+
+@dataclass(eq=False)
+class SandboxFailedError(ClusterError):
+    """A background cluster could not be started; its supervisor says why."""
+
+    name: str
+    problem: str
+    fix: str
+
+    @property
+    def message(self) -> str:
+        return f"sandbox cluster {self.name!r} did not start: {self.problem}"
+
+    @property
+    def hint(self) -> str:
+        return self.fix

@@ -18,6 +18,8 @@ from anabranch.sandbox.errors import SandboxProcessError
 _TAIL_BYTES = 64 * 1024
 _TAIL_LINES = 10
 _ERROR = re.compile(r"\b(ERROR|FATAL|Caused by|Error:|Exception in thread)\b")
+# A Java stack frame: where it went wrong in the program, which does not say what is wrong.
+_FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +51,21 @@ def identify(pid: int) -> ProcessIdentity | None:
     return None if state[:1] in ("", "Z", "X") else ProcessIdentity(pid, started.strip())
 
 
+def telling_lines(text: str) -> str:
+    """What a program's output says last, for an error message: its errors with the line after each, else its end."""
+    lines = [line for line in text.splitlines() if line.strip() and not _FRAME.match(line)]
+    told = [line for i, line in enumerate(lines) if any(_ERROR.search(near) for near in lines[max(0, i - 1) : i + 1])]
+    return "\n".join((told or lines)[-_TAIL_LINES:])
+
+
 def log_tail(path: Path) -> str:
-    """What a log says last, for an error message: its newest errors with the line after each, else its last lines."""
+    """The telling lines of a log's end; empty when there is no log."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-            lines = file.read().decode(errors="replace").splitlines()
+            return telling_lines(file.read().decode(errors="replace"))
     except OSError:
         return ""
-    told = [line for i, line in enumerate(lines) if any(_ERROR.search(near) for near in lines[max(0, i - 1) : i + 1])]
-    return "\n".join((told or lines)[-_TAIL_LINES:])
 
 
 class LeashedProcess:

@@ -40,6 +40,7 @@ ANY_TIME_BEFORE_3_6 = {"message.timestamp.difference.max.ms": str(2**63 - 1)}
 
 _OUTSTANDING = 50_000
 _PACE_SECONDS = 0.02
+_TOPIC_SECONDS = 30.0
 _BATCH_BYTES = 128 * 1024
 
 
@@ -113,8 +114,16 @@ def _make_topics(bootstrap: str, plan: ReplayPlan) -> dict[str, int]:
     try:
         for topic in plan.topics:
             _make_topic(admin, topic, plan.partitions)
-        described = admin.describe_topics(list(plan.topics))
-        return {topic["name"]: len(topic["partitions"]) for topic in described}
+        deadline = time.monotonic() + _TOPIC_SECONDS
+        while True:
+            described = admin.describe_topics(list(plan.topics))
+            counts = {topic["name"]: len(topic["partitions"]) for topic in described}
+            # A topic that has just been made is described without partitions until its broker has heard of it.
+            if all(counts.get(topic) for topic in plan.topics):
+                return counts
+            if time.monotonic() > deadline:
+                raise ReplayError(bootstrap, f"its new topics have no partitions after {_TOPIC_SECONDS:g} s")
+            time.sleep(_PACE_SECONDS)
     finally:
         admin.close()
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from anabranch.sandbox.errors import SandboxProcessError
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.layout import ClusterLayout, NodeLayout
+from anabranch.sandbox.process import telling_lines
 from anabranch.sandbox.properties import broker_properties, render, zookeeper_properties
 from anabranch.sandbox.spec import ClusterSpec
 
@@ -63,9 +64,9 @@ def _format(layout: ClusterLayout, node: NodeLayout) -> None:
         command, capture_output=True, text=True, check=False, timeout=_FORMAT_SECONDS, stdin=subprocess.DEVNULL
     )
     if done.returncode:
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         problem = f"exited with {done.returncode}"
-        raise SandboxProcessError("the storage tool", problem, str(node.properties), "\n".join(lines[-12:]))
+        tail = telling_lines(done.stdout + done.stderr)
+        raise SandboxProcessError("the storage tool", problem, str(node.properties), tail)
 
 
 def _copy(first: NodeLayout, node: NodeLayout) -> None:
