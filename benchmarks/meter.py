@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import psutil
 
@@ -136,6 +137,11 @@ class Meter:
         self._stop.set()
         self._thread.join()
         self.log.close()
+
+    def write(self, path: Path) -> None:
+        """The samples as a CSV file, to see where a copy stood still."""
+        lines = [f"{s.seconds:.2f},{s.records},{s.bytes},{s.cpu_seconds:.2f}\n" for s in self.samples]
+        path.write_text("seconds,records,bytes,cpu_seconds\n" + "".join(lines))
 
     def wait(self, records: int, seconds: float) -> bool:
         """Wait until the target holds so many records; False when it does not within ``seconds`` or sampling failed."""

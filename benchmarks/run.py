@@ -78,6 +78,7 @@ def measure(system: System, stage: Stage, number: int) -> Figures:
             meter.stop()
     finally:
         meter.stop()
+        meter.write(stage.directory / f"{system.name}-{number}.csv")
     if meter.log.records != stage.loaded.records:
         raise WrongCopyError(system.name, stage.loaded.records, meter.log.records)
     return figures(meter.samples, stage.loaded.bytes, has_copier)

@@ -89,8 +89,8 @@ def _produce(cluster: Cluster, workload: Workload, payload: Path, records: int) 
         "bootstrap.servers": cluster.bootstrap,
         "compression.type": workload.compression,
         "batch.size": str(workload.batch_bytes),
-        "linger.ms": "1000",
-        "buffer.memory": str(128 << 20),
+        "linger.ms": "5000",
+        "buffer.memory": str(384 << 20),
         # Equal partitions: no partition is preferred because its broker answered sooner.
         "partitioner.adaptive.partitioning.enable": "false",
     }
