@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.connection import Connection
+from anabranch.kafka.errors import BrokerRefusedError
 from anabranch.kafka.security import open_cluster
 from anabranch.lanes.claims import Mode
 from anabranch.lanes.endings import Ending, TenureEnded
@@ -69,6 +70,11 @@ class Figures:
     over: str = ""
 
 
+def passing(error: AnabranchError) -> bool:
+    """Whether an error of a control topic may pass by itself: lost connections, and codes that brokers answer."""
+    return error.retryable or isinstance(error, BrokerRefusedError)
+
+
 class Worker:
     """Runs leases of one link between two clusters; single-threaded, with an event loop of its own."""
 
@@ -100,8 +106,8 @@ class Worker:
     def run(self, lease: Lease) -> Iterator[Figures]:
         """Copy the lease's lanes and yield figures about once a second; returns when the lease is over.
 
-        Closing the iterator early ends the lease the same way, only quicker.  Raises ClusterError where the
-        control topics cannot be read for long.
+        Closing the iterator early ends the lease the same way, only quicker.  A cluster that is away for a while
+        is waited for, with the gate shut; what a person must mend (permissions, formats) is raised.
         """
         asyncio.set_event_loop(self.loop)
         drain = 1.0
@@ -133,9 +139,18 @@ class Worker:
             self._progress = Progress(self._target)
             self._runs = Runs(self._target)
         assert self._progress is not None and self._runs is not None
-        await self._sync()
-        await self._runs.sync()
-        await self._journal.read()
+        while True:
+            try:
+                await self._sync()
+                await self._runs.sync()
+                break
+            except AnabranchError as error:
+                if not passing(error):
+                    raise
+                if time.monotonic() > self._until:
+                    self._over = f"the target could not be read: {error.message}"
+                    return
+                await asyncio.sleep(TICK_S)
         self._lanes = [self._lane(assignment) for assignment in lease.lanes]
         self._counted = self._total()
         self._fetcher = Fetcher(self._source, self.gate, self._queued)
@@ -186,17 +201,12 @@ class Worker:
 
     async def _tick(self) -> None:
         """Look at what is wanted, twice a second."""
-        failing_since: float | None = None
         while True:
             await asyncio.sleep(TICK_S)
             try:
                 await self._sync()
-                failing_since = None
             except AnabranchError as error:
-                if not error.retryable and getattr(error, "code", None) is None:
-                    raise
-                failing_since = failing_since or time.monotonic()
-                if time.monotonic() - failing_since > 60:
+                if not passing(error):
                     raise
 
     async def _sync(self) -> None:
@@ -289,7 +299,7 @@ class Worker:
         except AnabranchError as error:
             for book, number in filing:
                 book.refile(number)
-            if not error.retryable and getattr(error, "code", None) is None:
+            if not passing(error):
                 raise
 
     def _is_anothers(self, lane: Lane) -> bool:

@@ -25,6 +25,7 @@ from anabranch.kafka.security import open_cluster
 from anabranch.model.reports import LinkPlan
 from anabranch.replicate.control import now_ms
 from anabranch.replicate.planner import Plan, Planner
+from anabranch.replicate.worker import passing
 from anabranch.spark.jobspec import LinkJob
 from anabranch.spark.replicate import COPIED, start
 from anabranch.spark.session import session
@@ -134,7 +135,7 @@ def _patiently(call: object) -> None:
     try:
         call()
     except AnabranchError as error:
-        if not error.retryable and getattr(error, "code", None) is None:
+        if not passing(error):
             raise
 
 
