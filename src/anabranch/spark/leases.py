@@ -12,7 +12,7 @@ from anabranch.model.reports import LinkPlan
 from anabranch.replicate.balance import balance
 from anabranch.replicate.control import now_ms
 from anabranch.replicate.planner import Plan, Planner
-from anabranch.replicate.worker import Lease
+from anabranch.replicate.worker import Lease, passing
 from anabranch.spark.jobspec import LinkJob
 
 PATIENCE_S = 60.0
@@ -25,7 +25,8 @@ class LeasePlanner:
         self._job = job
         self._slots = slots
         self._loop = asyncio.new_event_loop()
-        self._planner = Planner(job.link, open_cluster(job.source), open_cluster(job.target))
+        self._clusters = (open_cluster(job.source), open_cluster(job.target))
+        self._planner = Planner(job.link, *self._clusters)
         self._before: dict[LaneKey, int] = {}
         self._last: Plan | None = None
 
@@ -41,6 +42,13 @@ class LeasePlanner:
             for slot, lanes in enumerate(used)
         ]
 
+    def close(self) -> None:
+        """End the connections and the loop."""
+        for cluster in self._clusters:
+            cluster.close()
+        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.close()
+
     async def _plan(self, batch: int) -> Plan:
         deadline = time.monotonic() + PATIENCE_S
         while True:
@@ -50,7 +58,7 @@ class LeasePlanner:
                     LinkPlan(self._job.link, self._job.run, batch, now_ms(), len(plan.lanes), plan.findings)
                 )
             except AnabranchError as error:
-                if not error.retryable or (self._last is None and time.monotonic() > deadline):
+                if not passing(error) or (self._last is None and time.monotonic() > deadline):
                     raise
                 if self._last is not None:
                     return self._last
