@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from anabranch import __version__
-from anabranch.cli import context, link
+from anabranch.cli import context, link, sandbox
 from anabranch.errors import AnabranchError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.add_typer(context.app, name="context")
 app.add_typer(link.app, name="link")
+app.add_typer(sandbox.app, name="sandbox")
 
 
 def _version(wanted: bool) -> None:
