@@ -1,0 +1,239 @@
+"""One episode: fresh clusters, a link under load and under fire, and the proof at the end."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anabranch.engine import links
+from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.testing.faults.load import Load, LoadTopic
+from anabranch.testing.faults.proof import Proof, prove
+from anabranch.testing.faults.schedule import LOCAL_KINDS, FaultKind, schedule
+from anabranch.testing.faults.stand import LINK, Stand
+from anabranch.testing.faults.standalone import StandaloneSpark
+from anabranch.testing.faults.striker import Striker
+
+CATCH_UP_S = 120.0
+QUIET_S = 3.0
+_READ_S = 10.0
+TOPICS = (LoadTopic("history", 3, old=True), LoadTopic("live", 2, old=False))
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSpec:
+    """What an episode is made of.
+
+    ``seconds`` is how long strikes fall, on average ``gap`` apart; ``expiration_ms`` the target's
+    ``producer.id.expiration.ms`` (None: Kafka's default of a day, under which ``live`` becomes identity);
+    ``standalone`` runs Spark on a master with two workers of one core and speculation, else it is ``local[2,8]``.
+    ``environment`` is given to every process of the link.
+    """
+
+    seed: int
+    seconds: float
+    gap: float = 4.0
+    kinds: Sequence[FaultKind] = LOCAL_KINDS
+    long_share: float = 0.0
+    standalone: bool = False
+    source_brokers: int = 1
+    target_brokers: int = 1
+    expiration_ms: int | None = 60_000
+    idle_ms: int = 600_000
+    lease_seconds: int = 10
+    rate: int = 1500
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What came out; the link held if ``wrong`` is empty."""
+
+    spec: EpisodeSpec
+    strikes: dict[FaultKind, int]
+    proof: Proof
+    runs: int
+    twins: int
+    slowest_end: float
+    caught_up_after: float | None
+    seconds: float
+    exits: list[str]
+    wrong: list[str]
+
+    @property
+    def never_struck(self) -> list[FaultKind]:
+        """Kinds that were wanted and never struck."""
+        return [kind for kind in self.spec.kinds if not self.strikes.get(kind)]
+
+    def lines(self) -> list[str]:
+        """The verdict for people."""
+        spec, proof = self.spec, self.proof
+        spark = "standalone, speculation" if spec.standalone else "local[2,8]"
+        told = [
+            f"episode {spec.seed}: {spark}, {spec.source_brokers} -> {spec.target_brokers} brokers, "
+            f"{self.seconds:.0f} s, expiration {spec.expiration_ms or 'default'}",
+            *(f"  {count:4d} x {kind}" for kind, count in sorted(self.strikes.items())),
+            f"  {proof.records} records in {proof.lanes} lanes {proof.modes}, {proof.claims} claims, "
+            f"{proof.markers} kills, {proof.runs} runs of the map, {proof.differences} differences",
+            f"  {self.runs} runs of the link, {len(self.exits)} ended by themselves, {self.twins} speculative twins, "
+            f"processes gone within {self.slowest_end:.1f} s of their driver",
+            f"  caught up {self.caught_up_after:.1f} s after the last fault"
+            if self.caught_up_after is not None
+            else "  did not catch up",
+        ]
+        return [*told, *(f"  WRONG: {one}" for one in self.wrong)]
+
+
+def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in: Path | None = None) -> Verdict:
+    """Run one episode and leave nothing running; ``keep_in`` keeps the link's logs there.
+
+    Raises what the sandbox raises where the clusters do not start.
+    """
+    began = time.monotonic()
+    with ExitStack() as stack:
+        root = keep_in or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="anabranch-faults-")))
+        root.mkdir(parents=True, exist_ok=True)
+        specs = (
+            ClusterSpec("source", brokers=spec.source_brokers, proxied=True),
+            ClusterSpec("target", brokers=spec.target_brokers, proxied=True, overrides=_target_settings(spec)),
+        )
+        source, target = start_clusters(specs)
+        stack.enter_context(source)
+        stack.enter_context(target)
+        spark = None
+        if spec.standalone:
+            spark = stack.enter_context(StandaloneSpark(root, environment=dict(spec.environment)))
+        stand = Stand(
+            root,
+            source,
+            target,
+            TOPICS,
+            lease_seconds=spec.lease_seconds,
+            standalone=spark,
+            environment=spec.environment,
+        )
+        _create_topics(source, TOPICS)
+        stand.create_link()
+        stack.callback(stand.end_all)
+        load = Load(source.client_config(), TOPICS, spec.rate, spec.seed)
+        stack.callback(load.halt)
+        striker = Striker(stand, tell)
+        stand.keep()
+        _await_progress(stand)
+        striker.carry_out(schedule(spec.seed, spec.seconds, spec.kinds, spec.gap, spec.long_share))
+        tell("all faults are undone; the load ends")
+        load.stop()
+        tell(f"{load.sent} records were sent; waiting for the link")
+        ended = time.monotonic()
+        wrong = list(striker.failures)
+        caught_up = _caught_up(stand, ended)
+        if caught_up is None:
+            wrong.append(f"the link did not catch up within {CATCH_UP_S:.0f} s: {_states(stand)}")
+        stand.stop_runs()
+        wrong += stand.notes.wrong
+        before = _counts(target)
+        time.sleep(QUIET_S)
+        if (after := _counts(target)) != before:
+            wrong.append(f"the target grew after the link's end: {before} to {after}")
+        proof = prove(source, target, stand.target_context, LINK, TOPICS)
+        return Verdict(
+            spec,
+            dict(striker.struck),
+            proof,
+            stand.notes.runs,
+            _twins(root),
+            stand.notes.slowest_end,
+            caught_up,
+            time.monotonic() - began,
+            stand.notes.exits,
+            [*wrong, *proof.wrong],
+        )
+
+
+def _target_settings(spec: EpisodeSpec) -> dict[str, str]:
+    settings = {
+        "producer.id.expiration.check.interval.ms": "1000",
+        "connections.max.idle.ms": str(spec.idle_ms),
+    }
+    if spec.expiration_ms is not None:
+        settings["producer.id.expiration.ms"] = str(spec.expiration_ms)
+    return settings
+
+
+def _create_topics(cluster: Cluster, topics: Sequence[LoadTopic]) -> None:
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient(cluster.client_config())
+    wanted = [NewTopic(topic.name, topic.partitions, config={"retention.ms": "-1"}) for topic in topics]
+    for future in admin.create_topics(wanted).values():
+        future.result(30)
+
+
+def _await_progress(stand: Stand, seconds: float = 60.0) -> None:
+    """Wait until the first run copies: strikes before that would only hit Spark's start."""
+    deadline = time.monotonic() + seconds
+    while sum(_counts(stand.target).values()) == 0:
+        if time.monotonic() > deadline:
+            logs = "\n".join(path.read_text(errors="replace")[-2000:] for path in stand.root.glob("run-*.log"))
+            raise RuntimeError(f"the link copied nothing in {seconds:.0f} s:\n{_states(stand)}\n{logs}")
+        time.sleep(0.2)
+
+
+def _counts(cluster: Cluster) -> dict[tuple[str, int], int]:
+    """The high watermarks of a cluster's loaded partitions; those that do not exist are left out."""
+    from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+    consumer = Consumer({**cluster.client_config(), "group.id": "anabranch-counts"})
+    found = {}
+    try:
+        for topic in TOPICS:
+            for partition in range(topic.partitions):
+                try:
+                    _, high = consumer.get_watermark_offsets(TopicPartition(topic.name, partition), timeout=_READ_S)
+                except KafkaException:
+                    continue
+                found[(topic.name, partition)] = high
+    finally:
+        consumer.close()
+    return found
+
+
+def _caught_up(stand: Stand, since: float) -> float | None:
+    """Seconds from ``since`` until every lane stood at its source's end; None if that took too long."""
+    wanted = _counts(stand.source)
+    while time.monotonic() - since < CATCH_UP_S:
+        positions = {
+            (lane.source.topic, lane.source.partition): lane.position
+            for lane in links.show(stand.target_context, LINK).lanes
+        }
+        if all(positions.get(key, 0) >= end for key, end in wanted.items()):
+            return time.monotonic() - since
+        time.sleep(0.3)
+    return None
+
+
+def _states(stand: Stand) -> str:
+    return "; ".join(
+        f"{lane.source} at {lane.position} of {lane.high_watermark}, {lane.state} by {lane.owner}: "
+        f"{lane.stop_reason or lane.mode_reason}"
+        for lane in links.show(stand.target_context, LINK).lanes
+    )
+
+
+def _twins(root: Path) -> int:
+    """How many speculative tasks Spark started, by its event logs."""
+    count = 0
+    for path in (root / "events").glob("*"):
+        with path.open(errors="replace") as lines:
+            for line in lines:
+                if '"SparkListenerTaskStart"' in line:
+                    try:
+                        count += bool(json.loads(line)["Task Info"]["Speculative"])
+                    except (ValueError, KeyError):
+                        continue  # the last line of a killed driver is torn
+    return count

@@ -1,0 +1,130 @@
+"""What must hold at the end: equal logs, true run maps, and run maps that the target's log alone gives back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from anabranch.kafka.security import open_cluster
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneKey
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.replicate.control import Progress, Runs
+from anabranch.replicate.journal import Journal
+from anabranch.replicate.rebuild import rebuild, whole_log
+from anabranch.sandbox import Cluster
+from anabranch.testing.faults.load import LoadTopic
+from anabranch.testing.logcompare import Differences, Entry, batches_differ, compare, disk_batches, read_log
+
+
+@dataclass(slots=True)
+class Proof:
+    """Counts of both logs and every difference; ``wrong`` holds sentences, and is empty where all is equal."""
+
+    records: int = 0
+    lanes: int = 0
+    claims: int = 0
+    markers: int = 0
+    runs: int = 0
+    modes: dict[str, int] = field(default_factory=dict)
+    differences: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Filed:
+    """What the control topics say of one lane, and what its target's headers say."""
+
+    runs: tuple[Run, ...]
+    rebuilt: tuple[Run, ...]
+    claims: int
+    mode: str
+
+
+def prove(
+    source: Cluster, target: Cluster, target_context: ClusterContext, link: str, topics: Sequence[LoadTopic]
+) -> Proof:
+    """Compare everything that a quiet link has copied; raises what the clients raise."""
+    proof = Proof()
+    filed = asyncio.run(_filed(target_context, link))
+    for topic in topics:
+        for partition in range(topic.partitions):
+            place = f"{topic.name}-{partition}"
+            ours = read_log(source.client_config(), topic.name, partition)
+            theirs = read_log(target.client_config(), topic.name, partition)
+            proof.lanes += 1
+            proof.records += len(ours)
+            found = compare(ours, theirs)
+            if found.total:
+                proof.differences += found.total
+                proof.wrong.append(f"{place}: {_words(found)}: {'; '.join(found.samples)}")
+            on_disk = [_longest(cluster, place) for cluster in (source, target)]
+            proof.markers += sum(batch.control for batch in on_disk[1])
+            if batches := batches_differ(*on_disk):
+                proof.wrong.append(f"{place}: {batches}")
+            lane = filed.get((topic.name, partition))
+            if lane is None:
+                proof.wrong.append(f"{place}: no progress was filed")
+                continue
+            proof.claims += lane.claims
+            proof.runs += len(lane.runs)
+            proof.modes[lane.mode] = proof.modes.get(lane.mode, 0) + 1
+            if problem := _untrue(lane.runs, ours, theirs):
+                proof.wrong.append(f"{place}: filed runs: {problem}")
+            if lane.runs != lane.rebuilt:
+                proof.wrong.append(f"{place}: filed runs {_short(lane.runs)}, rebuilt {_short(lane.rebuilt)}")
+    return proof
+
+
+def _longest(cluster: Cluster, place: str) -> list:  # type: ignore[type-arg]
+    replicas = [disk_batches(broker.data_path / place) for broker in cluster.brokers]
+    return max(replicas, key=len)
+
+
+def _untrue(runs: Sequence[Run], source: Sequence[Entry], target: Sequence[Entry]) -> str:
+    """Why the runs don't tell exactly where each record lies; empty where they do."""
+    here = {entry.offset: entry.digest for entry in source}
+    there = {entry.offset: entry.digest for entry in target}
+    for run in runs:
+        for at in range(run.length):
+            if here.get(run.source + at) is None or here.get(run.source + at) != there.get(run.target + at):
+                return f"source offset {run.source + at} is not at target offset {run.target + at}, as {run} says"
+    told = sum(run.length for run in runs)
+    if told != len(source) or told != len(target):
+        return f"they tell of {told} records, the source has {len(source)}, the target {len(target)}"
+    return ""
+
+
+async def _filed(context: ClusterContext, link: str) -> dict[tuple[str, int], _Filed]:
+    async with open_cluster(context) as cluster:
+        progress, runs, journal = Progress(cluster), Runs(cluster), Journal(cluster)
+        await progress.sync()
+        await runs.sync()
+        claims = await journal.read()
+        found: dict[tuple[str, int], _Filed] = {}
+        for key, lane in progress.lanes.items():
+            if key.link != link:
+                continue
+            ids = claims.producer_ids(str(key))
+            within = await whole_log(cluster, lane.target.topic, lane.target.partition)
+            again = await rebuild(cluster, within, ids, claims.start(str(key), 0))
+            found[(lane.source.topic, lane.source.partition)] = _Filed(
+                _joined(runs, key), tuple(RunMap.of(again)), len(ids), lane.mode.value
+            )
+        return found
+
+
+def _joined(runs: Runs, key: LaneKey) -> tuple[Run, ...]:
+    segments = runs.segments.get(key, {})
+    return tuple(RunMap.of(run for number in sorted(segments) for run in segments[number]))
+
+
+def _words(found: Differences) -> str:
+    names = ("missing", "repeated", "reordered", "altered", "foreign")
+    return ", ".join(f"{getattr(found, name)} {name}" for name in names if getattr(found, name))
+
+
+def _short(runs: Sequence[Run]) -> str:
+    shown = [f"{run.source}->{run.target}+{run.length}" for run in runs]
+    return ", ".join(shown if len(shown) <= 6 else [*shown[:2], f"... {len(shown) - 5} ...", *shown[-3:]])

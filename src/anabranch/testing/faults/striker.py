@@ -1,0 +1,156 @@
+"""Strikes on real processes, brokers and networks, each undone when its time is over."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import psutil
+
+from anabranch.sandbox import Broker, Cluster
+from anabranch.testing.faults.processes import send
+from anabranch.testing.faults.schedule import FaultKind, Strike
+from anabranch.testing.faults.stand import Stand
+
+_VICTIM_S = 20.0
+
+
+class Striker:
+    """Carries a schedule out, each strike in a thread of its own, so that faults meet.
+
+    Two faults never share an object: a cluster has one broker down or paused at a time and one disturbed proxy, and
+    a driver is not killed while it is being started.  ``struck`` counts what really happened.
+    """
+
+    def __init__(self, stand: Stand, tell: Callable[[str], None]) -> None:
+        self._stand = stand
+        self._tell = tell
+        self._busy = {
+            name: threading.Lock() for name in ("source broker", "target broker", "source net", "target net", "driver")
+        }
+        self._counting = threading.Lock()
+        self.struck: Counter[FaultKind] = Counter()
+        self.failures: list[str] = []
+
+    def carry_out(self, strikes: Sequence[Strike]) -> None:
+        """Strike at the given times, and return when all of it is undone."""
+        began = time.monotonic()
+        threads = []
+        for strike in strikes:
+            time.sleep(max(0.0, began + strike.at - time.monotonic()))
+            thread = threading.Thread(target=self._strike, args=(strike, began), daemon=True)
+            thread.start()
+            threads.append(thread)
+        for thread in threads:
+            thread.join()
+
+    def _strike(self, strike: Strike, began: float) -> None:
+        try:
+            victim = self._do(strike, random.Random(strike.pick))
+        except Exception as error:  # a thread's error must reach the verdict
+            self.failures.append(f"{strike.kind} could not be carried out: {error!r}")
+            return
+        if victim:
+            with self._counting:
+                self.struck[strike.kind] += 1
+            self._tell(f"{time.monotonic() - began:6.1f} s  {strike.kind}, {strike.hold:.1f} s: {victim}")
+
+    def _do(self, strike: Strike, chance: random.Random) -> str:
+        stand = self._stand
+        match strike.kind:
+            case FaultKind.DRIVER_KILL:
+                by_jvm = chance.random() < 0.5
+                with self._busy["driver"]:
+                    stand.kill_driver(by_jvm)
+                return "its JVM" if by_jvm else "its Python process"
+            case FaultKind.SECOND_RUN:
+                stand.second_run(strike.hold, chance)
+                return "beside the first"
+            case FaultKind.WORKER_KILL:
+                return self._kill(lambda: [one for one in stand.workers if one.pid not in stand.stopped], chance)
+            case FaultKind.EXECUTOR_KILL:
+                return self._kill(lambda: stand.standalone.executors if stand.standalone else [], chance)
+            case FaultKind.WORKER_STOP:
+                return self._stop_worker(strike.hold, chance)
+            case FaultKind.SOURCE_KILL | FaultKind.TARGET_KILL:
+                return self._broker(strike, chance, _restart)
+            case FaultKind.SOURCE_PAUSE | FaultKind.TARGET_PAUSE:
+                return self._broker(strike, chance, _pause)
+            case _:
+                return self._network(strike, chance)
+
+    def _cluster(self, kind: FaultKind) -> tuple[str, Cluster]:
+        side = kind.partition(" ")[0]
+        return side, self._stand.source if side == "source" else self._stand.target
+
+    def _victim(self, find: Callable[[], list[psutil.Process]], chance: random.Random) -> psutil.Process | None:
+        """One of the processes that may be struck, waited for if there is none yet."""
+        deadline = time.monotonic() + _VICTIM_S
+        while not (found := find()):
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(0.2)
+        return chance.choice(sorted(found, key=lambda process: process.pid))
+
+    def _kill(self, find: Callable[[], list[psutil.Process]], chance: random.Random) -> str:
+        victim = self._victim(find, chance)
+        return f"process {victim.pid}" if victim is not None and send(victim, signal.SIGKILL) else ""
+
+    def _stop_worker(self, hold: float, chance: random.Random) -> str:
+        stopped = self._stand.stopped
+        victim = self._victim(lambda: [one for one in self._stand.workers if one.pid not in stopped], chance)
+        if victim is None:
+            return ""
+        stopped.add(victim.pid)
+        try:
+            if not send(victim, signal.SIGSTOP):
+                return ""
+            time.sleep(hold)
+            send(victim, signal.SIGCONT)
+        finally:
+            stopped.discard(victim.pid)
+        return f"process {victim.pid}"
+
+    def _broker(self, strike: Strike, chance: random.Random, act: Callable[[Cluster, Broker, float], None]) -> str:
+        side, cluster = self._cluster(strike.kind)
+        with self._busy[f"{side} broker"]:
+            broker = chance.choice(cluster.brokers)
+            act(cluster, broker, strike.hold)
+        return f"broker {broker.node_id}"
+
+    def _network(self, strike: Strike, chance: random.Random) -> str:
+        side, cluster = self._cluster(strike.kind)
+        with self._busy[f"{side} net"]:
+            proxy = cluster.proxy(chance.choice(cluster.brokers).node_id)
+            try:
+                match strike.kind:
+                    case FaultKind.SOURCE_CUT | FaultKind.TARGET_CUT:
+                        proxy.cut()
+                    case FaultKind.SOURCE_STALL | FaultKind.TARGET_STALL:
+                        proxy.stall()
+                    case _:
+                        proxy.delay(chance.uniform(20, 300))
+                time.sleep(strike.hold)
+            finally:
+                proxy.clear()
+        return f"before broker {proxy.node_id}"
+
+
+def _restart(cluster: Cluster, broker: Broker, hold: float) -> None:
+    broker.kill()
+    time.sleep(hold)
+    broker.start()
+    cluster.wait_ready()
+
+
+def _pause(cluster: Cluster, broker: Broker, hold: float) -> None:
+    broker.pause()
+    try:
+        time.sleep(hold)
+    finally:
+        broker.resume()
+    cluster.wait_ready()

@@ -1,0 +1,185 @@
+"""Two logs compared record by record, by a reader that shares no code with the copier.
+
+Records are read with librdkafka (confluent-kafka, a development dependency, imported when it is used): key,
+value, headers with their order and duplicates, timestamp and its type, order, presence.  Batches are read from
+the brokers' segment files: record count, codec and the compressed bytes, so that boundaries and compression are
+compared without decompressing anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import time
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_SAMPLES = 5
+_READ_SECONDS = 30.0
+_BATCH = struct.Struct(">qiibIhiqqqhii")
+_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+class Entry(NamedTuple):
+    """One record: where it lies, a digest of everything that must be kept, and the first bytes to show."""
+
+    offset: int
+    digest: bytes
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What two logs of one partition differ in; ``samples`` are sentences about the first of them."""
+
+    missing: int = 0
+    repeated: int = 0
+    reordered: int = 0
+    altered: int = 0
+    foreign: int = 0
+    samples: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """All of them; 0 means that the logs are equal."""
+        return self.missing + self.repeated + self.reordered + self.altered + self.foreign
+
+
+class DiskBatch(NamedTuple):
+    """A batch in a segment file; ``records`` is a digest of its record section as it is stored, compressed."""
+
+    base_offset: int
+    count: int
+    codec: str
+    max_timestamp: int
+    control: bool
+    records: bytes
+
+
+def read_log(config: Mapping[str, Any], topic: str, partition: int) -> list[Entry]:
+    """Every record of a partition up to its high watermark of now, uncommitted ones too.
+
+    ``config`` are settings of a confluent-kafka client.  Raises ``TimeoutError`` when the broker is silent for
+    half a minute.
+    """
+    from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+    consumer = Consumer(
+        {
+            **config,
+            "group.id": "anabranch-logcompare",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+            "isolation.level": "read_uncommitted",
+            "enable.partition.eof": True,
+            "check.crcs": True,
+        }
+    )
+    entries: list[Entry] = []
+    try:
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_READ_SECONDS)
+        if high <= low:
+            return entries
+        consumer.assign([TopicPartition(topic, partition, low)])
+        heard = time.monotonic()
+        while True:
+            messages = consumer.consume(10_000, 0.1)
+            if messages:
+                heard = time.monotonic()
+            elif time.monotonic() - heard > _READ_SECONDS:
+                raise TimeoutError(f"{topic}-{partition} was silent for {_READ_SECONDS:.0f} s")
+            for message in messages:
+                error = message.error()
+                if error is None:
+                    if message.offset() < high:
+                        entries.append(_entry(message))
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    return entries
+                elif not error.retriable():
+                    raise ValueError(f"{topic}-{partition}: {error}")
+    finally:
+        consumer.close()
+
+
+def _entry(message: Any) -> Entry:
+    kind, timestamp = message.timestamp()
+    key, value = message.key(), message.value()
+    hashed = hashlib.blake2b(digest_size=16)
+    hashed.update(struct.pack(">bq", kind, timestamp))
+    headers: Iterable[tuple[str, bytes | None]] = message.headers() or ()
+    for part in (key, value, *(part for name, data in headers for part in (name.encode(), data))):
+        hashed.update(struct.pack(">i", -1 if part is None else len(part)))
+        hashed.update(part or b"")
+    return Entry(message.offset(), hashed.digest(), f"{key!r:.30}={value!r:.40}")
+
+
+def compare(source: Sequence[Entry], target: Sequence[Entry]) -> Differences:
+    """Say what the target's records differ in from the source's, which are the truth; offsets may differ.
+
+    A record that only the target holds counts as altered while one of the source is missing, else as foreign.
+    """
+    if len(source) == len(target) and all(a.digest == b.digest for a, b in zip(source, target, strict=True)):
+        return Differences()
+    where: dict[bytes, deque[int]] = defaultdict(deque)
+    for index, entry in enumerate(source):
+        where[entry.digest].append(index)
+    samples: list[str] = []
+
+    def note(text: str) -> None:
+        if len(samples) < _SAMPLES:
+            samples.append(text)
+
+    matched: set[int] = set()
+    repeated = reordered = foreign = 0
+    furthest = -1
+    for entry in target:
+        indices = where.get(entry.digest)
+        if indices is None:
+            foreign += 1
+            note(f"target offset {entry.offset} holds no record of the source: {entry.preview}")
+        elif not indices:
+            repeated += 1
+            note(f"target offset {entry.offset} repeats a record: {entry.preview}")
+        else:
+            index = indices.popleft()
+            matched.add(index)
+            if index < furthest:
+                reordered += 1
+                note(f"target offset {entry.offset} comes too late: source offset {source[index].offset}")
+            furthest = max(furthest, index)
+    lost = [entry for index, entry in enumerate(source) if index not in matched]
+    for entry in lost[:_SAMPLES]:
+        note(f"source offset {entry.offset} is not in the target: {entry.preview}")
+    altered = min(foreign, len(lost))
+    return Differences(len(lost) - altered, repeated, reordered, altered, foreign - altered, tuple(samples))
+
+
+def disk_batches(directory: Path) -> list[DiskBatch]:
+    """The batches in a partition's segment files, in order; a torn one at the very end is left out."""
+    found: list[DiskBatch] = []
+    for segment in sorted(directory.glob("*.log")):
+        data = segment.read_bytes()
+        at = 0
+        while at + _BATCH.size <= len(data):
+            base, length, _, magic, _, attributes, _, _, newest, _, _, _, count = _BATCH.unpack_from(data, at)
+            end = at + 12 + length
+            if magic != 2 or end > len(data):
+                break
+            digest = hashlib.blake2b(data[at + _BATCH.size : end], digest_size=16).digest()
+            found.append(DiskBatch(base, count, _CODECS[attributes & 7], newest, bool(attributes & 0x20), digest))
+            at = end
+    return found
+
+
+def batches_differ(source: Sequence[DiskBatch], target: Sequence[DiskBatch]) -> str:
+    """Where the data batches of two logs first differ in count, codec, time or stored bytes; empty if nowhere."""
+    ours, theirs = ([batch for batch in batches if not batch.control] for batches in (source, target))
+    for a, b in zip(ours, theirs, strict=False):
+        if a[1:] != b[1:]:
+            return f"the batch at {a.base_offset} ({a.count} x {a.codec}) is {b.count} x {b.codec} at {b.base_offset}"
+    if len(ours) != len(theirs):
+        return f"{len(ours)} batches in the source, {len(theirs)} in the target"
+    return ""
