@@ -1,0 +1,51 @@
+"""Plants a bug in every Python process that has this directory on its path: the fault test must find it.
+
+``ANABRANCH_PLANTED=remembered`` lets a new owner go on from the position that was filed last, instead of the one
+that the target's log tells: what is appended after the last filing is copied once more (broken rule R2).
+``ANABRANCH_PLANTED=altered`` turns one byte of a few batches over and mends their checksums, as faulty memory would.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+
+def _remembered() -> None:
+    from anabranch.lanes import mapped
+    from anabranch.lanes.tail import Tail
+
+    read_tail = mapped.read_tail
+
+    def read(bid: Any, log: Any, below: int, killed: Any) -> Any:
+        tail = yield from read_tail(bid, log, below, killed)
+        if bid.filed is not None and bid.filed.source_end < tail.position:
+            return Tail(bid.filed.source_end, tail.target_end, tail.last_timestamp)
+        return tail
+
+    mapped.read_tail = read
+
+
+def _altered() -> None:
+    from anabranch.replicate import sender
+
+    check_and_patch = sender.check_and_patch
+    count = 0
+
+    def patch(view: memoryview, at: int, header: Any, *rest: Any) -> None:
+        nonlocal count
+        count += 1
+        check_and_patch(view, at, header, *rest)
+        if count % 50 == 0 and header.codec == 0:
+            import google_crc32c
+
+            end = at + header.size
+            view[end - 2] ^= 1
+            view[at + 17 : at + 21] = google_crc32c.value(bytes(view[at + 21 : end])).to_bytes(4)
+
+    sender.check_and_patch = patch
+
+
+_BUGS = {"remembered": _remembered, "altered": _altered}
+if bug := os.environ.get("ANABRANCH_PLANTED"):
+    _BUGS[bug]()

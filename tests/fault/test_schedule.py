@@ -1,0 +1,69 @@
+"""The schedule of strikes and the comparison, on values."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.testing.faults.schedule import FaultKind, schedule
+from anabranch.testing.logcompare import DiskBatch, Entry, batches_differ, compare
+
+pytestmark = pytest.mark.unit
+KINDS = list(FaultKind)
+
+
+def _log(text: str) -> list[Entry]:
+    return [Entry(at, letter.encode(), letter) for at, letter in enumerate(text)]
+
+
+@given(st.integers(0, 1 << 32), st.floats(1, 500), st.floats(0.5, 10), st.floats(0, 1))
+def test_a_schedule_is_a_function_of_its_seed(seed: int, seconds: float, gap: float, long_share: float) -> None:
+    """Equal arguments give equal strikes, in order of time, none of which outlasts the episode."""
+    strikes = schedule(seed, seconds, KINDS, gap, long_share)
+    assert strikes == schedule(seed, seconds, KINDS, gap, long_share)
+    assert [strike.at for strike in strikes] == sorted(strike.at for strike in strikes)
+    assert all(strike.hold >= 0 and strike.at + strike.hold <= seconds + 1e-6 for strike in strikes)
+
+
+@given(st.integers(0, 1 << 32), st.integers(1, 4))
+def test_every_kind_strikes_before_one_strikes_twice_more(seed: int, rounds: int) -> None:
+    """Kinds come in rounds: their counts never differ by more than one."""
+    strikes = schedule(seed, rounds * len(KINDS) * 1.8, KINDS, 1.0)
+    counts = [sum(strike.kind is kind for strike in strikes) for kind in KINDS]
+    assert max(counts) - min(counts) <= 1
+    assert min(counts) >= 1
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("abcdef", (0, 0, 0, 0, 0)),
+        ("abdef", (1, 0, 0, 0, 0)),
+        ("abccdef", (0, 1, 0, 0, 0)),
+        ("abdcef", (0, 0, 1, 0, 0)),
+        ("abXdef", (0, 0, 0, 1, 0)),
+        ("abcdefX", (0, 0, 0, 0, 1)),
+        ("", (6, 0, 0, 0, 0)),
+    ],
+)
+def test_a_difference_is_called_by_its_name(target: str, expected: tuple[int, ...]) -> None:
+    """Missing, repeated, reordered, altered and foreign records are counted apart."""
+    found = compare(_log("abcdef"), _log(target))
+    assert (found.missing, found.repeated, found.reordered, found.altered, found.foreign) == expected
+    assert bool(found.samples) == bool(found.total)
+
+
+def test_offsets_alone_are_no_difference() -> None:
+    """A mapped lane's records lie at other offsets: only their order and contents count."""
+    shifted = [entry._replace(offset=entry.offset + 7) for entry in _log("abc")]
+    assert compare(_log("abc"), shifted).total == 0
+
+
+@pytest.mark.parametrize("change", [{"size": 9}, {"codec": "zstd"}, {"max_timestamp": 6}, {"records": b"other"}])
+def test_a_batch_that_was_cut_or_packed_anew_is_found(change: dict[str, object]) -> None:
+    """Boundaries, codecs, times and stored bytes of batches are compared; markers and offsets are not."""
+    batch = DiskBatch(0, 10, "lz4", 5, False, b"bytes")
+    marker = DiskBatch(10, 1, "none", 9, True, b"marker")
+    assert batches_differ([batch], [marker, batch._replace(base_offset=11)]) == ""
+    assert batches_differ([batch], [batch._replace(**change)]) != ""  # type: ignore[arg-type]
