@@ -1,0 +1,38 @@
+"""Run the demo: exit code 0 only if both clusters hold exactly the same and the worker was killed indeed."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+
+from examples.demo.screen import Screen
+from examples.demo.story import Story
+
+from anabranch.errors import AnabranchError
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def main() -> int:
+    """Tell the story; whatever ends it, no process is left."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+    screen = Screen()
+    try:
+        with tempfile.TemporaryDirectory(prefix="anabranch-demo-") as scratch, Story(screen, Path(scratch)) as story:
+            return 0 if story.tell() else 1
+    except AnabranchError as error:
+        print(f"error: {error.message}", f"hint: {error.hint}", sep="\n", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted; clusters, producers and the link are stopped", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

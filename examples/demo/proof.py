@@ -1,0 +1,119 @@
+"""The proof: both logs read record by record by another client, and the filed runs held against what was read."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+
+from anabranch.kafka.security import open_cluster
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneKey, LaneProgress
+from anabranch.model.reports import LinkStatus
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.replicate.control import Runs
+from anabranch.replicate.runs import RunBook
+from anabranch.testing.logcompare import Entry, compare, read_log
+
+
+@dataclass(frozen=True, slots=True)
+class LaneProof:
+    """One lane: what both logs hold, the map that its filed runs make, and the runs that the logs themselves show."""
+
+    progress: LaneProgress
+    source: Sequence[Entry]
+    target: Sequence[Entry]
+    filed: RunMap
+    differences: int
+    samples: tuple[str, ...]
+
+    @property
+    def seen(self) -> RunMap:
+        """The runs as the two logs show them: the n-th record of the one is the n-th of the other."""
+        runs: list[Run] = []
+        for ours, theirs in zip(self.source, self.target, strict=False):
+            last = runs[-1] if runs else None
+            if last is not None and (last.source_end, last.target_end) == (ours.offset, theirs.offset):
+                runs[-1] = Run(last.source, last.target, last.length + 1)
+            else:
+                runs.append(Run(ours.offset, theirs.offset, 1))
+        return RunMap.of(runs)
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing differs and every filed run is true."""
+        return self.differences == 0 and list(self.filed) == list(self.seen)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicProof:
+    """One topic: records and digests of both sides."""
+
+    topic: str
+    partitions: int
+    records: tuple[int, int]
+    digests: tuple[str, str]
+
+    @property
+    def equal(self) -> bool:
+        """Whether both sides hold the same."""
+        return self.records[0] == self.records[1] and self.digests[0] == self.digests[1]
+
+
+def prove(
+    status: LinkStatus, source: Mapping[str, Any], target: Mapping[str, Any], target_context: ClusterContext
+) -> list[LaneProof]:
+    """Read every lane's two logs with librdkafka and its runs from ``__anabranch_runs``."""
+    filed = asyncio.run(_filed(target_context))
+    proofs = []
+    for lane in status.lanes:
+        ours = read_log(source, lane.source.topic, lane.source.partition)
+        theirs = read_log(target, lane.target.topic, lane.target.partition)
+        found = compare(ours, theirs)
+        runs = filed.get(lane.lane, RunMap.of(()))
+        proofs.append(LaneProof(lane, ours, theirs, runs, found.total, found.samples))
+    return proofs
+
+
+def ends(config: Mapping[str, Any], partitions: Mapping[str, int]) -> dict[tuple[str, int], int]:
+    """The high watermark of every partition, as librdkafka tells it."""
+    reader = Consumer({**config, "group.id": "anabranch-demo", "enable.auto.commit": False})
+    try:
+        return {
+            (topic, number): reader.get_watermark_offsets(TopicPartition(topic, number), timeout=20.0)[1]
+            for topic, numbers in partitions.items()
+            for number in range(numbers)
+        }
+    finally:
+        reader.close()
+
+
+def topics(proofs: Sequence[LaneProof]) -> list[TopicProof]:
+    """The lanes of each topic together; a digest covers key, value, headers and timestamps in their order."""
+    found = []
+    for name in sorted({proof.progress.source.topic for proof in proofs}):
+        lanes = [proof for proof in proofs if proof.progress.source.topic == name]
+        sides = [lane.source for lane in lanes], [lane.target for lane in lanes]
+        records = tuple(sum(map(len, side)) for side in sides)
+        found.append(TopicProof(name, len(lanes), (records[0], records[1]), (_digest(sides[0]), _digest(sides[1]))))
+    return found
+
+
+def _digest(logs: Sequence[Sequence[Entry]]) -> str:
+    whole = hashlib.blake2b(digest_size=8)
+    for log in logs:
+        whole.update(len(log).to_bytes(8, "big"))
+        for entry in log:
+            whole.update(entry.digest)
+    return whole.hexdigest()
+
+
+async def _filed(context: ClusterContext) -> dict[LaneKey, RunMap]:
+    async with open_cluster(context) as cluster:
+        runs = Runs(cluster)
+        await runs.sync()
+    return {lane: RunBook.of_segments(segments).map for lane, segments in runs.segments.items()}
