@@ -19,7 +19,7 @@ from anabranch.testing.faults.stand import LINK, Stand
 from anabranch.testing.faults.standalone import StandaloneSpark
 from anabranch.testing.faults.striker import Striker
 
-CATCH_UP_S = 120.0
+CATCH_UP_S = 180.0
 QUIET_S = 3.0
 _READ_S = 10.0
 TOPICS = (LoadTopic("history", 3, old=True), LoadTopic("live", 2, old=False))
@@ -174,7 +174,7 @@ def _create_topics(cluster: Cluster, topics: Sequence[LoadTopic]) -> None:
         future.result(30)
 
 
-def _await_progress(stand: Stand, seconds: float = 60.0) -> None:
+def _await_progress(stand: Stand, seconds: float = 120.0) -> None:
     """Wait until the first run copies: strikes before that would only hit Spark's start."""
     deadline = time.monotonic() + seconds
     while sum(_counts(stand.target).values()) == 0:

@@ -1,0 +1,130 @@
+"""Strike links for as long as asked: ``python -m anabranch.testing.soak --minutes N``.
+
+Episodes of some minutes follow each other, each on fresh clusters with a configuration drawn from the seed: Spark
+local or standalone with speculation, one or three brokers on either side, producer ids that the target forgets after
+a minute or a day, connections that are closed when idle, leases of 5 to 30 s.  At the end the counts are printed; the
+exit code is 1 if anything differed, stood still or stayed behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FrameType
+
+from anabranch.testing.faults import EpisodeSpec, FaultKind, Verdict, run_episode
+from anabranch.testing.faults.schedule import LOCAL_KINDS
+
+EPISODE_S = 180.0
+SHORTEST_S = 20.0
+# Starting, catching up, comparing: what an episode takes besides its strikes.
+AROUND_S = 75.0
+
+
+@dataclass(slots=True)
+class Totals:
+    """The sums of all episodes."""
+
+    strikes: Counter[FaultKind] = field(default_factory=Counter)
+    modes: Counter[str] = field(default_factory=Counter)
+    episodes: int = 0
+    records: int = 0
+    runs: int = 0
+    exits: int = 0
+    claims: int = 0
+    kills: int = 0
+    twins: int = 0
+    differences: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def add(self, verdict: Verdict) -> None:
+        """Count one episode."""
+        self.strikes.update(verdict.strikes)
+        self.modes.update(verdict.proof.modes)
+        self.episodes += 1
+        self.records += verdict.proof.records
+        self.runs += verdict.runs
+        self.exits += len(verdict.exits)
+        self.claims += verdict.proof.claims
+        self.kills += verdict.proof.markers
+        self.twins += verdict.twins
+        self.differences += verdict.proof.differences
+        self.wrong += [f"episode {verdict.spec.seed}: {one}" for one in verdict.wrong]
+
+    def lines(self) -> list[str]:
+        """The totals for people."""
+        return [
+            f"{self.episodes} episodes, {sum(self.strikes.values())} strikes:",
+            *(f"  {self.strikes.get(kind, 0):5d} x {kind}" for kind in FaultKind),
+            f"{self.records} records compared in lanes {dict(self.modes)}, {self.claims} claims, {self.kills} kills, "
+            f"{self.twins} speculative twins",
+            f"{self.runs} runs of a link, {self.exits} of them ended by themselves",
+            f"{self.differences} differences, {len(self.wrong)} findings",
+            *(f"  WRONG: {one}" for one in self.wrong),
+        ]
+
+
+def draw(seed: int, seconds: float) -> EpisodeSpec:
+    """The configuration of one episode: a pure function of its seed."""
+    chance = random.Random(seed)
+    standalone = chance.random() < 0.4
+    kinds = LOCAL_KINDS
+    if standalone:
+        kinds = (*(kind for kind in LOCAL_KINDS if kind is not FaultKind.SECOND_RUN), FaultKind.EXECUTOR_KILL)
+    return EpisodeSpec(
+        seed=seed,
+        seconds=seconds,
+        gap=chance.choice([2.0, 3.5, 6.0]),
+        kinds=kinds,
+        long_share=chance.choice([0.0, 0.1, 0.3]),
+        standalone=standalone,
+        source_brokers=chance.choice([1, 1, 1, 3]),
+        target_brokers=chance.choice([1, 3]),
+        expiration_ms=chance.choice([60_000, 60_000, None]),
+        idle_ms=chance.choice([600_000, 15_000]),
+        lease_seconds=chance.choice([5, 10, 30]),
+        rate=chance.choice([500, 1500, 4000]),
+    )
+
+
+def soak(minutes: float, seed: int, tell: Callable[[str], None]) -> Totals:
+    """Run episodes until the time is over; at least one."""
+    ends = time.monotonic() + minutes * 60
+    totals = Totals()
+    while totals.episodes == 0 or ends - time.monotonic() > AROUND_S + SHORTEST_S:
+        left = ends - time.monotonic() - AROUND_S
+        verdict = run_episode(draw(seed + totals.episodes, max(SHORTEST_S, min(EPISODE_S, left))), tell)
+        totals.add(verdict)
+        for line in verdict.lines():
+            tell(line)
+        for one in verdict.exits:
+            tell(f"  EXIT: {one}")
+    return totals
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Soak and print the totals; 1 if anything was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m anabranch.testing.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=None, help="default: drawn from the clock, and printed")
+    options = parser.parse_args(argv)
+    seed = options.seed if options.seed is not None else time.time_ns() // 1_000_000_000 * 1000
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)  # so that every process of the episode is ended
+    print(f"seed {seed}", flush=True)
+    totals = soak(options.minutes, seed, lambda line: print(line, flush=True))
+    print("\n".join(totals.lines()), flush=True)
+    return 1 if totals.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
