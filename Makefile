@@ -36,7 +36,7 @@ bench: $(READY) ## the link beside MirrorMaker 2 and Kafka's own followers; writ
 	@$(BIN)/python -m benchmarks.run
 
 soak: $(READY) ## kills at random under load for MINUTES=10, and counts
-	@$(BIN)/python -m tests.fault.soak $(MINUTES)
+	@$(BIN)/python -m anabranch.testing.soak --minutes $(MINUTES)
 
 jars: $(READY) ## bring the JVM parts by Maven, before something needs them
 	@$(BIN)/python .ci/jars.py

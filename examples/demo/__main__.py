@@ -22,6 +22,7 @@ def main() -> int:
     """Tell the story; whatever ends it, no process is left."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
     screen = Screen()
     try:
         with tempfile.TemporaryDirectory(prefix="anabranch-demo-") as scratch, Story(screen, Path(scratch)) as story:

@@ -153,6 +153,11 @@ class Story:
         job.stop_job(running)
         return ends
 
+    def _commit(self, old: Cluster) -> None:
+        ends = proof.ends(old.client_config(), {"flights": load.PARTITIONS["flights"]})
+        positions = {key: int(end * share) for (key, end), share in zip(ends.items(), GROUP_AT, strict=True)}
+        group.commit(old.client_config(), GROUP, positions)
+
     def _prove(self, target: ClusterContext, old: Cluster, new: Cluster, produced: dict[tuple[str, int], int]) -> bool:
         self._screen.step("the proof: every record of both clusters read by another client (librdkafka)")
         status = links.show(target, LINK)

@@ -7,6 +7,7 @@ import typer
 from anabranch.cli.link.change import pause, resume, set_
 from anabranch.cli.link.create import create
 from anabranch.cli.link.delete import delete
+from anabranch.cli.link.metrics import metrics
 from anabranch.cli.link.run import run
 from anabranch.cli.link.show import list_, show
 
@@ -19,3 +20,4 @@ app.command("pause")(pause)
 app.command("resume")(resume)
 app.command("set")(set_)
 app.command("delete")(delete)
+app.command("metrics")(metrics)

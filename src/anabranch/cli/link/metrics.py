@@ -1,0 +1,31 @@
+"""``anabranch link metrics``: serve a target's links to Prometheus until Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Annotated
+
+import typer
+
+from anabranch.cli import port as engine
+from anabranch.cli.options import TargetOption, target
+
+
+def metrics(
+    ctx: typer.Context,
+    target_name: TargetOption = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on loopback; 0 chooses one.")] = 9464,
+) -> None:
+    """Serve all links of a target as Prometheus metrics at http://127.0.0.1:PORT/metrics."""
+    from anabranch.engine.metrics import LOOPBACK, served
+
+    cluster = target(ctx, target_name)
+    links = engine.links()
+    links.list_links(cluster)  # an unknown address or a wrong password is said now, not in a scrape
+    end = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: end.set())
+    with served(lambda: links.list_links(cluster), port) as chosen:
+        typer.echo(f"serving http://{LOOPBACK}:{chosen}/metrics until Ctrl-C", err=True)
+        end.wait()
