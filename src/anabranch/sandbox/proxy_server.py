@@ -56,8 +56,10 @@ class Route:
             self.delay = milliseconds / 1000
         elif do == "cut":
             self.cutting = True
-            for writer in tuple(self.writers):
+            for writer in self.writers:
                 _reset(writer)
+            # Here and not when their tasks end, so that the answer to this order counts none of them.
+            self.writers.clear()
         else:
             self.delay, self.cutting = 0.0, False
             self.flowing.set()

@@ -1,0 +1,1 @@
+"""The sandbox on real clusters."""

@@ -1,0 +1,23 @@
+"""Clusters that several tests of the sandbox share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from anabranch.sandbox import Cluster, ClusterSpec
+
+
+@pytest.fixture(scope="package")
+def proxied() -> Iterator[Cluster]:
+    """One plain broker behind a proxy."""
+    with Cluster.start(ClusterSpec("proxied", proxied=True)) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def trio() -> Iterator[Cluster]:
+    """Three brokers that are controllers too."""
+    with Cluster.start(ClusterSpec("trio", brokers=3, heap_mb=384)) as cluster:
+        yield cluster

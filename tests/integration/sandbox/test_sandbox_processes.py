@@ -1,0 +1,162 @@
+"""No process is left behind, whatever happens to the one that started it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox.ports import lease_ports
+from anabranch.sandbox.process import LeashedProcess
+
+pytestmark = pytest.mark.integration
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from anabranch.sandbox import Cluster, ClusterSpec
+cluster = Cluster.start(ClusterSpec("owned", proxied=True), Path(sys.argv[1]))
+print(cluster.brokers[0].pid, *[helper.pid for helper in cluster.helpers], flush=True)
+time.sleep(600)
+"""
+
+
+def environ() -> dict[str, str]:
+    """An environment in which the package can be imported."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+def wait_gone(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Those that are still there after ten seconds."""
+    return psutil.wait_procs(processes, timeout=10)[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_outlives_its_owner(tmp_path: Path, number: signal.Signals) -> None:
+    """Broker, proxies and leashes end when the Python process that started them is killed or interrupted."""
+    command = [sys.executable, "-c", OWNER, str(tmp_path / "root")]
+    owner = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ(), text=True)
+    assert owner.stdout is not None
+    pids = [int(pid) for pid in owner.stdout.readline().split()]
+    assert len(pids) == 2
+    children = psutil.Process(owner.pid).children(recursive=True)
+    assert {child.pid for child in children} >= set(pids)
+    owner.send_signal(number)
+    owner.wait(20)
+    owner.stdout.close()
+    assert wait_gone(children) == []
+
+
+def test_a_paused_child_ends_with_its_leash(tmp_path: Path) -> None:
+    """Even SIGKILL of the leash itself takes the child along, and even a stopped one."""
+    process = LeashedProcess.spawn("sleep", ["sleep", "600"], tmp_path / "log")
+    child = psutil.Process(process.pid)
+    process.signal(signal.SIGSTOP)
+    psutil.Process(child.ppid()).kill()
+    assert wait_gone([child]) == []
+    assert process.wait(10)
+
+
+def test_a_child_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
+    """The kernel binds a parent's death to a thread; a leash is not fooled by that."""
+    started: list[LeashedProcess] = []
+
+    def start() -> None:
+        started.append(LeashedProcess.spawn("sleep", ["sleep", "600"], tmp_path / "log"))
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join()
+    # Longer than two looks of the leash at its owner.
+    assert not started[0].wait(0.7)
+    started[0].kill()
+    assert not started[0].alive
+
+
+def test_a_command_that_is_not_there_says_so(tmp_path: Path) -> None:
+    """The leash writes the reason to the log and exits as a shell would."""
+    process = LeashedProcess.spawn("nothing", ["/no/such/program"], tmp_path / "log")
+    assert process.wait(10)
+    assert process.exit_code == 127
+    assert "No such file" in (tmp_path / "log").read_text()
+
+
+def test_a_leased_port_is_nobody_elses() -> None:
+    """Two leases never share a port, and one that is released can be had again."""
+    first, second = lease_ports(40), lease_ports(40)
+    ports = [lease.port for lease in (*first, *second)]
+    for lease in (*first, *second):
+        lease.release()
+        lease.release()
+    assert len(set(ports)) == 80
+
+
+def test_a_temporary_root_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopping a cluster, twice, leaves neither files nor processes."""
+    cluster = Cluster.start(ClusterSpec("brief"))
+    root, broker = cluster.layout.root, psutil.Process(cluster.brokers[0].pid)
+    cluster.stop()
+    cluster.stop()
+    assert not root.exists()
+    assert wait_gone([broker]) == []
+
+
+def run_cli(directory: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run a verb of the sandbox in a directory of its own."""
+    code = "import sys; from anabranch.cli.sandbox import app; app(sys.argv[1:])"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(
+        command, cwd=directory, env=environ(), capture_output=True, text=True, check=check, timeout=120
+    )
+
+
+def sandbox_processes(directory: Path) -> list[psutil.Process]:
+    """Everything that runs with a path of that directory on its command line."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if any(str(directory) in word for word in process.info["cmdline"] or []):
+            found.append(process)
+    return found
+
+
+def test_a_background_cluster_lives_until_down(tmp_path: Path) -> None:
+    """It outlives its command, a dead broker shows, and down leaves no process and no context."""
+    run_cli(tmp_path, "up", "--cluster", "bg", "--proxied")
+    contexts = tmp_path / ".anabranch" / "contexts.yaml"
+    assert "bg:" in contexts.read_text()
+    assert "GROUP" not in run_cli(tmp_path, "logs", "bg", "-n", "5").stdout
+    assert '"stalled": true' in run_cli(tmp_path, "proxy", "bg", "1", "stall", "-o", "json").stdout
+    again = run_cli(tmp_path, "up", "--cluster", "bg", check=False)
+    assert "AlreadyUpError" in again.stderr
+    processes = sandbox_processes(tmp_path)
+    broker = next(process for process in processes if process.name() == "java")
+    broker.kill()
+    assert wait_gone([broker]) == []
+    assert "broker 1 dead" in run_cli(tmp_path, "status").stdout
+    assert run_cli(tmp_path, "down").stdout == "bg is down\n"
+    assert sandbox_processes(tmp_path) == []
+    assert "bg:" not in contexts.read_text()
+
+
+def test_an_up_that_is_killed_half_way_leaves_nothing(tmp_path: Path) -> None:
+    """The supervisor notices that nobody waits for it."""
+    code = "import sys; from anabranch.cli.sandbox import app; app(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "up", "--cluster", "half:4.3.1:3"]
+    up = subprocess.Popen(command, cwd=tmp_path, env=environ(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while not any(process.name() == "java" for process in sandbox_processes(tmp_path)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    children = psutil.Process(up.pid).children(recursive=True)
+    up.kill()
+    up.wait()
+    assert wait_gone(children) == []
+    assert wait_gone(sandbox_processes(tmp_path)) == []
