@@ -51,7 +51,7 @@ class KeyedLog:
 
         Raises ClusterError where nothing was appended.
         """
-        topic_id, epoch_connection = await self._open()
+        topic_id, epoch_connection, _ = await self._open()
         batch = encode(
             [Record(at, now_ms, TimestampType.CREATE_TIME, key, value) for at, (key, value) in enumerate(entries)]
         )
@@ -82,9 +82,7 @@ class KeyedLog:
             raise
 
     async def _read(self) -> list[Entry]:
-        topic_id, connection = await self._open()
-        assert self._leader is not None
-        epoch = self._leader[2]
+        topic_id, connection, epoch = await self._open()
         # The position moves only when everything was read: a call that is cancelled or fails half-way must not
         # make the next one begin behind records that nobody was given.
         at = self.position if self.position >= 0 else await self._offset(connection, EARLIEST, epoch)
@@ -124,13 +122,14 @@ class KeyedLog:
     def _check(self, code: int) -> None:
         self._cluster.check(code, "Read", f"topic {self.topic}")
 
-    async def _open(self) -> tuple[uuid.UUID, Connection]:
+    async def _open(self) -> tuple[uuid.UUID, Connection, int]:
+        """The topic's id, its leader and the leader's epoch; an append that fails meanwhile may forget the leader."""
         if self._leader is None:
             meta, part = await self._cluster.partition(self.topic, self._partition)
             self._leader = (meta.id, part.leader, part.leader_epoch)
-        topic_id, node, _ = self._leader
+        topic_id, node, epoch = self._leader
         try:
-            return topic_id, await self._cluster.connection(node, PURPOSE)
+            return topic_id, await self._cluster.connection(node, PURPOSE), epoch
         except (ConnectionLostError, BrokerRefusedError):
             self._leader = None
             raise

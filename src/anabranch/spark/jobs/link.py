@@ -19,6 +19,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 
+from pyspark.sql.streaming.query import StreamingQuery
+
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
@@ -120,13 +122,19 @@ def _run(
             if asked:
                 _patiently(survey.finish)
                 deadline = time.monotonic() + STOP_S
-                before = len(query.recentProgress)
-                while query.isActive and len(query.recentProgress) == before and time.monotonic() < deadline:
+                before = _newest(query)
+                while query.isActive and _newest(query) == before and time.monotonic() < deadline:
                     time.sleep(0.05)
         finally:
             query.stop()
             spark.stop()
     return 0
+
+
+def _newest(query: StreamingQuery) -> int:
+    """The last micro-batch that ended; Spark keeps a few reports only, so that their number stops growing."""
+    progress = query.lastProgress
+    return -1 if progress is None else int(progress["batchId"])
 
 
 def _patiently(call: object) -> None:
