@@ -25,6 +25,7 @@ from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import Run
 
 _CHUNK = 500
+_CHUNK_BYTES = 512 << 10  # a batch of a control topic must stay below the default max.message.bytes
 
 
 class ControlLostError(ClusterError):
@@ -175,6 +176,15 @@ class Runs:
 
 async def write(log: KeyedLog, entries: list[tuple[bytes, bytes | None]]) -> None:
     """Append records whose order does not matter, in batches; raises ControlLostError where one is in doubt."""
-    for at in range(0, len(entries), _CHUNK):
-        if await log.append(entries[at : at + _CHUNK], now_ms()) is None:
-            raise ControlLostError
+    chunk: list[tuple[bytes, bytes | None]] = []
+    size = 0
+    for key, value in entries:
+        more = len(key) + len(value or b"")
+        if chunk and (len(chunk) == _CHUNK or size + more > _CHUNK_BYTES):
+            if await log.append(chunk, now_ms()) is None:
+                raise ControlLostError
+            chunk, size = [], 0
+        chunk.append((key, value))
+        size += more
+    if chunk and await log.append(chunk, now_ms()) is None:
+        raise ControlLostError

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from anabranch.control import claims as codec
 from anabranch.control.topics import CLAIMS
+from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
 from anabranch.lanes.claims import Claim, ClaimKey, ClaimLog
@@ -81,9 +82,14 @@ class Journal:
         async with self._reading:
             # A read that began after this call has seen all that was there when it was made.
             if self._reads < asked + 2:
+                before = self._log.position
                 for entry in await self._log.read():
-                    key = codec.decode_key(entry.key)
-                    value = None if entry.value is None else codec.decode(entry.key, entry.value)
+                    try:
+                        key = codec.decode_key(entry.key)
+                        value = None if entry.value is None else codec.decode(entry.key, entry.value)
+                    except AnabranchError:
+                        self._log.position = before  # or the next read would pass over the claims behind it
+                        raise
                     self.claims.apply(entry.offset, key, value)
                 self._reads += 1
         return self.claims

@@ -154,7 +154,10 @@ class Planner:
         check_ring(spec.id, spec.source.cluster_id, spec.target.cluster_id, into_source)
         now = origins(spec.source.cluster_id, into_source)
         if now != record.origins:
-            await self._links.put(replace(record, origins=now))
+            await self._links.sync()  # what is wanted may have changed since: it must not be put back
+            latest = self._links.links.get(spec.id)
+            if latest is not None:
+                await self._links.put(replace(latest, origins=now))
         return mirrored_by_opposite(spec.target.cluster_id, into_source, self._upstream.mirrored.values())
 
     def _pairs(

@@ -25,6 +25,7 @@ from anabranch.replicate.journal import Journal
 T = TypeVar("T")
 _PAUSE_S = 0.1
 _HEADER_BYTES = 1 << 10
+_OUT_OF_RANGE = 1
 
 
 @dataclass(slots=True)
@@ -210,6 +211,8 @@ class TargetPartition:
         frame = await fetch.submit(self.connection, [wanted], max_wait_ms=0, max_bytes=_HEADER_BYTES)
         try:
             code, answers = fetch.parse(frame, fetch.version_for(self.connection))
+            if (code or answers[0].code) == _OUT_OF_RANGE:
+                raise TenureEnded(self.lane, Ending.UNSETTLED, _OUT_OF_RANGE, f"target offset {offset} went meanwhile")
             self._check(code or answers[0].code)
             for _, header in split(answers[0].records):
                 if header.last_offset >= offset:
