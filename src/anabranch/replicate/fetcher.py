@@ -33,7 +33,6 @@ ANSWER_BYTES = 8 << 20
 BUDGET_BYTES = 64 << 20
 POLL_MS = 250
 HELD_POLL_S = 0.02
-_MOVED = {3, 5, 6, 9, 13, 74, 75, 78, 100, 103}
 
 
 class Fetcher:
@@ -127,6 +126,8 @@ class Fetcher:
                 self._wake.clear()
                 await self._pause(HELD_POLL_S)
                 ready = [lane for lane in mine if lane.wants_fetch]
+                if not ready:
+                    continue
             turn += 1
             cut = turn % max(1, len(ready))
             ready = ready[cut:] + ready[:cut]  # the answer's size limit must not starve the last ones
@@ -245,10 +246,9 @@ class Fetcher:
                 f"{self._cluster.transport.principal} may not Read topic {lane.assignment.source.topic}",
                 "grant READ on the source topic to the link's principal",
             )
-        elif answer.code in _MOVED:
-            lane.source.leader = -1
         else:
-            self._cluster.check(answer.code, "Read", f"partition {lane.assignment.source}")
+            # The leader moved, or this partition alone has trouble: look for it again, the others go on.
+            lane.source.leader = -1
 
     async def _out_of_range(self, connection: Connection, lane: Lane) -> None:
         """The position is outside the source's log: say which records are lost, never skip them."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
+from anabranch.errors import AnabranchError
 from anabranch.kafka import produce
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import ConnectionLostError
@@ -24,6 +25,7 @@ from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refu
 from anabranch.lanes.guard import Weak, guard
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Tenure
+from anabranch.offsets.errors import RunOrderError
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.patch import check_and_patch
 from anabranch.replicate.gate import Gate
@@ -31,6 +33,7 @@ from anabranch.replicate.lane import Lane
 
 IN_FLIGHT = 5
 REQUEST_BYTES = 1 << 20
+RATE_LOOK_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,12 @@ class Sender:
         """Forget a lane."""
         self._lanes.pop(lane.key, None)
 
+    def close(self) -> None:
+        """Forget every lane, and let the connection forget this sender: the connection outlives it."""
+        self._lanes.clear()
+        if self._closed in self.connection.on_close:
+            self.connection.on_close.remove(self._closed)
+
     def wake(self) -> None:
         """Some lane has batches, or may send again."""
         self._wake.set()
@@ -88,8 +97,9 @@ class Sender:
             size = self._send(chosen)
             self._on_room()
             wait = self._gate.take(size)
-            if wait > 0:
-                await asyncio.sleep(wait)
+            while wait > 0:  # in small steps: the rate may be raised meanwhile
+                await asyncio.sleep(min(wait, RATE_LOOK_S))
+                wait = self._gate.take(0)
             await connection.writable.wait()
             await asyncio.sleep(0)  # let answers and fetches in between
 
@@ -144,6 +154,7 @@ class Sender:
                 lane.stop_at(Stop.CORRUPT, header.base_offset, error.message, error.hint)
                 continue
             lane.take()
+            self._lanes[lane.key] = self._lanes.pop(lane.key, lane)  # to the end: the others come first next time
             target = lane.assignment.target
             batch = queued.view[queued.at : queued.at + header.size]
             topic_id = lane.assignment.target_id.uuid
@@ -189,6 +200,9 @@ class Sender:
                     self._acknowledge(one, answer)
             for one in sent.values():
                 self._ended(one.lane, one.pipeline, TenureEnded(one.lane.key, Ending.BROKER, None, "no answer for it"))
+        except AnabranchError as error:
+            # Some batches stay without their answer: no later answer may be taken for theirs.
+            self.connection.abort(f"an answer could not be used: {error.message}")
         finally:
             frame.release()
         self._wake.set()
@@ -202,7 +216,10 @@ class Sender:
         except LaneStopped as stopped:
             one.lane.stop(stopped)
         else:
-            one.lane.copied(run, one.size)
+            try:
+                one.lane.copied(run, one.size)
+            except RunOrderError as error:
+                one.lane.stop_at(Stop.DIVERGED, run.source, error.message, error.hint)
 
     def _start_check(self, lane: Lane, pipeline: Pipeline) -> None:
         lane.checking = True
@@ -224,7 +241,7 @@ class Sender:
                 lane.checking = False
         if answer.code == 0:
             pipeline.epoch_confirmed()
-        else:
+        elif lane.pipeline is pipeline:
             verdict = refusal(lane.key, answer.code, pipeline.next_offset)
             if isinstance(verdict, LaneStopped):
                 lane.stop(verdict)
