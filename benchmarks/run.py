@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -129,6 +130,8 @@ def main(argv: list[str] | None = None) -> int:
     if not set(chosen) <= known.keys():
         parser.error(f"--systems: choose from {', '.join(known)}")
     systems = [known[name] for name in chosen]
+    # So that SIGTERM leaves as little behind as Ctrl-C: processes end on their leashes anyway, gigabytes do not.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     print(*report.machine(KAFKA), f"load before: {os.getloadavg()[0]:.2f}", sep="\n")
     print(f"brokers: {BROKER_HEAP_MB} MB heap each; source 2 brokers, target 1")
     for system in systems:
@@ -139,6 +142,9 @@ def main(argv: list[str] | None = None) -> int:
         except AnabranchError as error:
             print(f"error: {error.message}\nhint: {error.hint}", file=sys.stderr)
             return 1
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            return 130
     print(report.table(found))
     report.write(found, options.output)
     return 0
