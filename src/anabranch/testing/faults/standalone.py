@@ -19,12 +19,14 @@ from anabranch.sandbox.process import LeashedProcess
 from anabranch.testing.faults.processes import MARK, PACKAGE_ROOT, is_worker, marked, send
 
 _READY_S = 60.0
+# A speculative twin is never put on its original's host, and Spark tells hosts apart by their names.
+_HOSTS = ("127.0.0.1", "localhost")
 
 
 class StandaloneSpark:
     """Master and workers that live as long as this process at most; executors are children of the workers."""
 
-    def __init__(self, root: Path, workers: int = 2, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, root: Path, environment: dict[str, str] | None = None) -> None:
         self.mark = uuid.uuid4().hex
         self._root = root
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -43,15 +45,15 @@ class StandaloneSpark:
             "SPARK_MASTER_OPTS": "-Dspark.deploy.maxExecutorRetries=-1",
             MARK: self.mark,
         }
-        self._daemons = [self._spawn("master", "master.Master", "--port", str(port), "--webui-port", "0")]
+        self._daemons = [self._spawn("master", "master.Master", "127.0.0.1", "--port", str(port), "--webui-port", "0")]
         _await_port(port, self._daemons[0])
-        for number in range(workers):
-            home = root / f"spark-worker-{number}"
+        for host in _HOSTS:
+            home = root / f"spark-worker-{host}"
             options = ["-c", "1", "-m", "1g", "-d", str(home), "--webui-port", "0", self.url]
-            self._daemons.append(self._spawn(f"worker-{number}", "worker.Worker", *options))
+            self._daemons.append(self._spawn(f"worker-{host}", "worker.Worker", host, *options))
 
-    def _spawn(self, name: str, main: str, *options: str) -> LeashedProcess:
-        command = [self._program, f"org.apache.spark.deploy.{main}", "--host", "127.0.0.1", *options]
+    def _spawn(self, name: str, main: str, host: str, *options: str) -> LeashedProcess:
+        command = [self._program, f"org.apache.spark.deploy.{main}", "--host", host, *options]
         return LeashedProcess.spawn(f"Spark {name}", command, self._root / f"spark-{name}.log", self._environment)
 
     @property

@@ -16,7 +16,7 @@ from anabranch.testing.faults.processes import send
 from anabranch.testing.faults.schedule import FaultKind, Strike
 from anabranch.testing.faults.stand import Stand
 
-_VICTIM_S = 20.0
+_VICTIM_S = 60.0
 
 
 class Striker:
