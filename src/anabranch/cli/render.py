@@ -65,7 +65,7 @@ def status(link: LinkStatus, limit: int | None = None) -> RenderableType:
         parts += [_bar(sums), lanes(link.lanes, limit)]
     if limit is not None and len(link.lanes) > limit:
         parts.append(Text(f"and {len(link.lanes) - limit} lanes more", style="dim"))
-    stopped = [lane for lane in link.lanes if lane.state is LaneState.STOPPED]
+    stopped = [lane for lane in link.lanes if lane.state is LaneState.STOPPED or lane.stop_reason]
     parts += [_stopped(lane) for lane in (stopped if limit is None else stopped[:limit])]
     if link.plan is not None and link.plan.findings:
         parts.append(findings(link.plan.findings))
@@ -228,4 +228,5 @@ def _bar(sums: Totals) -> RenderableType:
 
 def _stopped(lane: LaneProgress) -> Text:
     where = "" if lane.stop_offset is None else f" at offset {lane.stop_offset}"
-    return Text(f"{lane.source} stopped{where}: {lane.stop_reason or 'no reason filed'}", style="red")
+    does = "stopped" if lane.state is LaneState.STOPPED else lane.state.value
+    return Text(f"{lane.source} {does}{where}: {lane.stop_reason or 'no reason filed'}", style="red")

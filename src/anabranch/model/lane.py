@@ -84,7 +84,8 @@ class LaneProgress:
     the source's; ``target_end`` is the next target offset.  ``records`` and ``bytes`` count what was ever
     copied in this lane, rates are a second.  ``lag_seconds`` is the age of the oldest record not yet copied,
     None if unknown; ``lag_bytes`` is an estimate from the mean size of what was copied.  A stopped lane has
-    ``stop_reason`` and the offset at which it stands, ``stop_offset``.
+    ``stop_reason`` and the offset at which it stands, ``stop_offset``; a waiting one may have a ``stop_reason``:
+    what it last failed at.
     """
 
     lane: LaneKey

@@ -44,6 +44,7 @@ PURPOSE = "produce"
 class _Retry:
     failures: int = 0
     at: float = 0.0
+    won_at: int = -1
 
     def later(self) -> None:
         self.failures += 1
@@ -108,13 +109,13 @@ class Keeper:
                 return
             if lane.phase is not Phase.TAKING or lane.key in self._tasks:
                 continue
-            if self._retries.setdefault(lane.key, _Retry()).at > now or self._others_alive(lane, now):
+            if self._retries.setdefault(lane.key, _Retry()).at > now or self.is_anothers(lane):
                 continue
             self._tasks[lane.key] = asyncio.create_task(self._take(lane), name=f"take-{lane.key}")
 
-    def _others_alive(self, lane: Lane, now: float) -> bool:
+    def is_anothers(self, lane: Lane) -> bool:
         """Whether the lane is another's who filed progress lately; the own run's lanes are ours to take at once,
-        unless they were taken from us."""
+        unless they were taken from us.  Nothing is filed of such a lane: it would hide that its owner is alive."""
         claims = self._journal.claims.claims(lane.key)
         if not claims or claims[-1].claim.state.value == "released":
             return False
@@ -124,10 +125,12 @@ class Keeper:
         lost = lane.ended is not None and lane.ended.reason in {Ending.FENCED, Ending.SUPERSEDED}
         if holder.partition("/")[0] == self._run and not lost:
             return False
+        if 0 <= now_ms() - claims[-1].claim.claimed_at_ms < SILENCE_S * 1000:
+            return True  # who has claimed just now has had no time to file
         heard = self._progress.heard.get(lane.assignment.lane)
         if heard is None or heard[0] == self._owner:
             return False
-        return now - heard[1] < SILENCE_S
+        return time.monotonic() - heard[1] < SILENCE_S
 
     async def _take(self, lane: Lane) -> None:
         retry = self._retries[lane.key]
@@ -142,10 +145,14 @@ class Keeper:
         except PermissionDeniedError as error:
             lane.stop_at(Stop.NOT_ALLOWED, lane.position, error.message, error.hint)
         except AnabranchError as error:
-            lane.mode_reason = f"waiting: {error.message}"
+            lane.waiting = error.message
             retry.later()
         else:
-            retry.failures = 0
+            lane.waiting = ""
+            if lane.position == retry.won_at:
+                retry.later()  # the tenure before this one copied nothing: should this one end, wait before the next
+            else:
+                retry.failures, retry.won_at = 0, lane.position
 
     async def _take_over(self, lane: Lane) -> None:
         start = await self._start_of(lane)

@@ -91,6 +91,7 @@ class Lane:
         self.book = RunBook()
         self.mode = LaneMode.MAPPED
         self.mode_reason = ""
+        self.waiting = ""
         self.tenure: Tenure | None = None
         self.held: Held | None = None
         self.acknowledged_epoch = -1
@@ -124,6 +125,7 @@ class Lane:
         self.target_end = tenure.target_end
         self.last_epoch = -1
         self.checking = False
+        self.ended = None
         self.phase = Phase.RUNNING
 
     def end_tenure(self, pipeline: Pipeline, ended: TenureEnded) -> bool:
@@ -148,6 +150,13 @@ class Lane:
     def stop_at(self, reason: Stop, offset: int, detail: str = "", fix: str = "") -> None:
         """``stop`` with a reason found on the source's side."""
         self.stop(LaneStopped(self.key, reason, offset, None, detail, fix))
+
+    def retry(self) -> None:
+        """A person acted: a stopped lane is taken over again, and stops again where nothing was mended."""
+        if self.phase is Phase.STOPPED:
+            self.stopped = self.pipeline = self.tenure = self.connection = None
+            self.source.leader = -1
+            self.phase = Phase.TAKING
 
     def leave(self) -> None:
         """The lease is over, or the link no longer wants this lane."""

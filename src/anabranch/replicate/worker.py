@@ -24,7 +24,7 @@ from anabranch.lanes.endings import Ending, TenureEnded
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.filters import load as load_filter
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress, LaneState
-from anabranch.model.link import WantedState
+from anabranch.model.link import ModePolicy, WantedState
 from anabranch.offsets.runs import Run
 from anabranch.replicate.control import Links, Progress, Runs, now_ms
 from anabranch.replicate.fetcher import Fetcher
@@ -38,6 +38,8 @@ from anabranch.replicate.sender import Sender
 TICK_S = 0.5
 FILE_S = 1.0
 DRAIN_S = 10.0
+_OURS = {Phase.RUNNING, Phase.STOPPED}
+"""Phases in which a lane that was won has runs to file and a claim to give back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class Worker:
         self._lease: Lease | None = None
         self._wanted: WantedState | None = None
         self._over: str = ""
+        self._gone = False
         self._until = 0.0
         self._counted = (0, 0)
 
@@ -131,7 +134,7 @@ class Worker:
     # -- its parts -------------------------------------------------------------------------------------
 
     async def _begin(self, lease: Lease) -> None:
-        self._lease, self._over = lease, ""
+        self._lease, self._over, self._gone = lease, "", False
         self._until = time.monotonic() + lease.seconds
         if self._journal is None:
             self._journal = Journal(self._target)
@@ -167,21 +170,24 @@ class Worker:
         assert self._runs is not None and self._progress is not None and self._journal is not None
         lane = Lane(assignment)
         kept = self._kept.pop(lane.key, None)
-        if kept is not None and kept.held is not None:
+        filed = self._progress.lanes.get(assignment.lane)
+        mine = filed is None or filed.owner == self.owner  # else another worker has copied on since
+        if kept is not None and kept.held is not None and mine:
             lane.book, lane.tally, lane.held = kept.book, kept.tally, kept.held
             lane.mode, lane.mode_reason = kept.mode, kept.mode_reason
             lane.acknowledged_epoch = kept.acknowledged_epoch
         else:
             lane.book = RunBook.of_segments(self._runs.segments.get(assignment.lane, {}))
             lane.book.filed()
-            filed = self._progress.lanes.get(assignment.lane)
             if filed is not None:
                 lane.tally = Tally(filed.records, filed.bytes)
                 lane.mode, lane.mode_reason = filed.mode, filed.mode_reason
         last = lane.book.last
         if last is not None:
             lane.position, lane.target_end = last.source + last.length, last.target + last.length
-        if self._journal.claims.mode(lane.key) is Mode.MAPPED:
+        if lane.want_mapped and self._wanted is not None and self._wanted.spec.mode is not ModePolicy.MAPPED:
+            lane.want_mapped_why = "the source topic is compacted: under identity its first hole would shift the log"
+        if self._journal.claims.mode(lane.key) is Mode.MAPPED and lane.mode_reason:
             lane.want_mapped, lane.want_mapped_why = True, lane.mode_reason
         return lane
 
@@ -192,6 +198,11 @@ class Worker:
             for task in self._tasks:
                 if task.done():
                     task.result()
+            for connection, (sender, task) in list(self._senders.items()):
+                if task.done():
+                    task.result()
+                    sender.close()
+                    del self._senders[connection]
             if not self._alive():
                 self.gate.shut()
                 self._over = "the parent process is gone"
@@ -219,6 +230,8 @@ class Worker:
         record = self._links.links.get(self._lease.link)
         if record is None:
             self.gate.shut()
+            self._gone = True
+            self._kept.clear()
             self._over = "the link was deleted"
             return
         wanted, before = record.wanted, self._wanted
@@ -229,6 +242,10 @@ class Worker:
         if before is not None and before.spec.filter != wanted.spec.filter:
             self._over = "the link's filter changed"
         self._wanted = wanted
+        if before is not None and before.revision != wanted.revision and not wanted.paused:
+            # Whoever changes a link may have mended what stopped a lane: it is tried anew, and stops again if not.
+            for lane in self._lanes:
+                lane.retry()
         plan = self._progress.plans.get(self._lease.link)
         if plan is not None and plan.owner == self._lease.run and plan.batch > self._lease.batch:
             self._over = "the link was planned anew"
@@ -279,13 +296,15 @@ class Worker:
     async def _file(self) -> None:
         """Store runs, then progress: progress never tells of records whose runs are not filed."""
         assert self._runs is not None and self._progress is not None
+        if self._gone:
+            return  # what is filed now would outlive the link
         now = time.monotonic()
         segments: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
         mine = [lane for lane in self._lanes if lane.phase is not Phase.OVER and not self._is_anothers(lane)]
         filing: list[tuple[RunBook, int]] = []
         for lane in mine:
             lane.tally.measure(now)
-            if lane.phase is Phase.RUNNING and (unfiled := lane.book.unfiled()):
+            if lane.phase in _OURS and (unfiled := lane.book.unfiled()):
                 filing.append((lane.book, unfiled[0][0]))
                 lane.book.filed()
                 for number, runs in unfiled:
@@ -303,7 +322,10 @@ class Worker:
                 raise
 
     def _is_anothers(self, lane: Lane) -> bool:
-        return lane.ended is not None and lane.ended.reason in {Ending.FENCED, Ending.SUPERSEDED}
+        if lane.phase is not Phase.TAKING:
+            return False
+        lost = lane.ended is not None and lane.ended.reason in {Ending.FENCED, Ending.SUPERSEDED}
+        return lost or (self._keeper is not None and self._keeper.is_anothers(lane))
 
     def _report(self, lane: Lane) -> LaneProgress:
         source = lane.source
@@ -315,6 +337,9 @@ class Worker:
             if lane.queue:
                 lag_seconds = max(0.0, now_ms() / 1000 - lane.queue[0].header.max_timestamp / 1000)
         state = lane.state(self.gate.paused)
+        reason = lane.stopped.message if state is LaneState.STOPPED and lane.stopped else None
+        if state is LaneState.WAITING and lane.waiting:
+            reason = lane.waiting
         return LaneProgress(
             lane=lane.assignment.lane,
             source=lane.assignment.source,
@@ -335,7 +360,7 @@ class Worker:
             lag_seconds=lag_seconds,
             owner=self.owner,
             updated_at_ms=now_ms(),
-            stop_reason=lane.stopped.message if state is LaneState.STOPPED and lane.stopped else None,
+            stop_reason=reason,
             stop_offset=lane.stopped.offset if state is LaneState.STOPPED and lane.stopped else None,
         )
 
@@ -370,18 +395,20 @@ class Worker:
         try:
             async with asyncio.timeout(drain):
                 await self._file()
-                if self._keeper is not None and self._alive():
-                    running = [lane for lane in self._lanes if lane.phase is Phase.RUNNING]
-                    await asyncio.gather(*(self._keeper.give_back(lane) for lane in running))
+                if self._keeper is not None and self._alive() and not self._gone:
+                    ours = [lane for lane in self._lanes if lane.phase in _OURS]
+                    await asyncio.gather(*(self._keeper.give_back(lane) for lane in ours))
         except (AnabranchError, TimeoutError):
             pass
         figures = self._figures()
         for lane in self._lanes:
-            held = lane.held if lane.phase is Phase.RUNNING else None
+            held = lane.held if lane.phase in _OURS else None
             lane.leave()
             if held is not None:
                 lane.pipeline = lane.tenure = lane.connection = None
                 self._kept[lane.key] = lane
+        for sender, _ in self._senders.values():
+            sender.close()
         self._senders = {}
         self._fetcher = self._keeper = None
         self._lanes = []

@@ -1,0 +1,281 @@
+"""A link between two sandbox clusters whose workers run in this process, and what must be true of it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.integration.kafka.security import context_of
+
+from anabranch.engine import links as engine
+from anabranch.errors import AnabranchError
+from anabranch.kafka.cluster import Cluster as Client
+from anabranch.kafka.security import open_cluster
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
+from anabranch.model.link import ClusterRef, LinkSpec
+from anabranch.model.plugins import PluginSpec
+from anabranch.model.reports import LinkStatus, ProbeReport
+from anabranch.offsets.runs import Run
+from anabranch.replicate.control import Runs
+from anabranch.replicate.journal import Journal
+from anabranch.replicate.rebuild import rebuild, whole_log
+from anabranch.replicate.runs import RunBook
+from anabranch.replicate.worker import Lease, Worker
+from anabranch.sandbox import Cluster
+from anabranch.spark.jobspec import LinkJob
+from anabranch.spark.leases import LeasePlanner
+from anabranch.testing.logcompare import batches_differ, compare, disk_batches, read_log
+
+PATIENCE_S = 45.0
+_numbers = itertools.count(1)
+
+
+@dataclass
+class Link:
+    """One link: how to make it, run it, ask it, and hold both logs against each other."""
+
+    old: Cluster
+    new: Cluster
+    spec: LinkSpec
+    source: ClusterContext
+    target: ClusterContext
+    report: ProbeReport | None = None
+    _runs: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.spec.id
+
+    def create(self) -> ProbeReport:
+        """Probe and store it."""
+        self.report = engine.create(self.source, self.target, self.spec, execute=True)
+        assert self.report.created, self.report.findings
+        return self.report
+
+    def status(self) -> LinkStatus:
+        """What ``link show`` is given."""
+        return engine.show(self.target, self.id)
+
+    def lane(self, topic: str, partition: int = 0) -> LaneProgress:
+        """One lane as it was filed last."""
+        found = [lane for lane in self.status().lanes if lane.source == type(lane.source)(topic, partition)]
+        assert found, f"no lane of {topic}-{partition} was filed"
+        return found[-1]
+
+    def findings(self) -> str:
+        """What the last plan found, as one text."""
+        plan = self.status().plan
+        return "" if plan is None else "\n".join(f"{one.what} | {one.fix}" for one in plan.findings)
+
+    def await_(self, condition: Callable[[LinkStatus], bool], seconds: float = PATIENCE_S) -> LinkStatus:
+        """Ask until it is so."""
+        deadline = time.monotonic() + seconds
+        while True:
+            status = self.status()
+            if condition(status):
+                return status
+            if time.monotonic() > deadline:
+                plan = status.plan.findings if status.plan else ()
+                lanes = [f"{one.source} {one.state} {one.position} {one.stop_reason}" for one in status.lanes]
+                raise AssertionError(f"not so after {seconds:.0f} s: {lanes} {plan}")
+            time.sleep(0.1)
+
+    def await_position(self, topic: str, position: int, partition: int = 0) -> LaneProgress:
+        """Wait until a lane has copied up to a source offset."""
+        self.await_(lambda status: any(_at(lane, topic, partition, position) for lane in status.lanes))
+        return self.lane(topic, partition)
+
+    def await_stopped(self, topic: str, partition: int = 0) -> LaneProgress:
+        """Wait until a lane has stopped for a reason."""
+        self.await_(
+            lambda status: any(
+                lane.state is LaneState.STOPPED and (lane.source.topic, lane.source.partition) == (topic, partition)
+                for lane in status.lanes
+            )
+        )
+        return self.lane(topic, partition)
+
+    @contextmanager
+    def running(self, lease_seconds: float = 60.0, slots: int = 1) -> Iterator[Running]:
+        """Workers in threads of this process, one for each slot, while the block lasts."""
+        run = Running(self, f"run-{next(self._runs)}", lease_seconds, slots)
+        run.start()
+        try:
+            yield run
+        finally:
+            run.stop()
+
+    # -- both logs -------------------------------------------------------------------------------------
+
+    def assert_copied(self, topic: str, renamed: str | None = None, partition: int = 0, first: int | None = None) -> int:
+        """Both logs hold the same records in the same order, and the runs say exactly where; returns how many."""
+        target_topic = renamed or topic
+        here = read_log({"bootstrap.servers": self.old.internal_bootstrap}, topic, partition)
+        there = read_log({"bootstrap.servers": self.new.internal_bootstrap}, target_topic, partition)
+        lane = self.lane(topic, partition)
+        begin = first if first is not None else lane.log_start
+        ours = [entry for entry in here if begin <= entry.offset < lane.position]
+        runs = self.runs(lane.lane)
+        mine = {run.target + at for run in runs for at in range(run.length)}
+        theirs = [entry for entry in there if entry.offset in mine]
+        differences = compare(ours, theirs)
+        assert not differences.total, differences
+        digests = {entry.offset: entry.digest for entry in there}
+        for run in runs:
+            for entry in ours:
+                if run.source <= entry.offset < run.source + run.length:
+                    assert digests[run.target + entry.offset - run.source] == entry.digest, (run, entry)
+        assert sum(run.length for run in runs) == len(ours), runs
+        if lane.mode is LaneMode.IDENTITY:
+            assert all(run.source == run.target for run in runs)
+        return len(ours)
+
+    def assert_same_batches(self, topic: str, renamed: str | None = None, partition: int = 0) -> None:
+        """The batches on both disks are the same: boundaries, codecs, times, stored bytes."""
+        here, there = (
+            disk_batches(cluster.layout.nodes[0].data / f"{name}-{partition}")
+            for cluster, name in ((self.old, topic), (self.new, renamed or topic))
+        )
+        assert batches_differ(here, there) == ""
+
+    def runs(self, lane: LaneKey) -> list[Run]:
+        """The filed runs of a lane."""
+
+        async def read(client: Client) -> list[Run]:
+            runs = Runs(client)
+            await runs.sync()
+            return list(RunBook.of_segments(runs.segments.get(lane, {})).map)
+
+        return self.on_target(read)
+
+    def rebuilt(self, lane: LaneProgress) -> list[Run]:
+        """The runs of a lane as the target's log alone tells them, with the producer ids of its claims."""
+
+        async def read(client: Client) -> list[Run]:
+            journal = Journal(client)
+            claims = await journal.read()
+            within = await whole_log(client, lane.target.topic, lane.target.partition)
+            key = str(lane.lane)
+            book = RunBook()
+            for run in await rebuild(client, within, claims.producer_ids(key), claims.start(key, lane.position)):
+                book.append(run)
+            return list(book.map)
+
+        return self.on_target(read)
+
+    def on_target(self, question: Callable[[Client], Any]) -> Any:
+        """Ask the target something."""
+
+        async def ask() -> Any:
+            async with open_cluster(self.target) as client:
+                return await question(client)
+
+        return asyncio.run(ask())
+
+
+def _at(lane: LaneProgress, topic: str, partition: int, position: int) -> bool:
+    return (lane.source.topic, lane.source.partition) == (topic, partition) and lane.position >= position
+
+
+class Running:
+    """A run of a link: a thread that plans and hands out leases, and a thread for each slot's worker."""
+
+    def __init__(self, link: Link, run: str, lease_seconds: float, slots: int) -> None:
+        self._job = LinkJob(link.id, f"{link.id}-{run}", link.source, link.target, lease_seconds)
+        self._slots = slots
+        self._over = threading.Event()
+        self._failures: list[BaseException] = []
+        self._thread = threading.Thread(target=self._main, name=run, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the leases, and raise what a worker or the planner raised."""
+        self._over.set()
+        self._thread.join(60)
+        assert not self._thread.is_alive(), "the workers did not end"
+        if self._failures:
+            raise self._failures[0]
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended the run, or None."""
+        return self._failures[0] if self._failures else None
+
+    def _main(self) -> None:
+        planner: LeasePlanner | None = None
+        workers: list[Worker] = []
+        try:
+            planner = LeasePlanner(self._job, self._slots)
+            workers = [
+                Worker(self._job.source, self._job.target, self._job.run, lambda: True) for _ in range(self._slots)
+            ]
+            while not self._over.is_set() and not self._failures:
+                leases = planner.leases(time.time_ns() // 1_000_000)
+                threads = [
+                    threading.Thread(target=self._work, args=pair, daemon=True)
+                    for pair in zip(workers, leases, strict=False)
+                ]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+        except BaseException as error:
+            self._failures.append(error)
+        finally:
+            for worker in workers:
+                worker.close()
+            if planner is not None:
+                planner.close()
+
+    def _work(self, worker: Worker, lease: Lease) -> None:
+        try:
+            figures = worker.run(lease)
+            for _ in figures:
+                if self._over.is_set():
+                    break
+            figures.close()  # type: ignore[attr-defined]
+        except BaseException as error:
+            self._failures.append(error)
+
+
+@contextmanager
+def link(old: Cluster, new: Cluster, include: str | list[str], *, users: tuple[str, str] = ("admin", "admin"),
+         create: bool = True, **spec: Any) -> Iterator[Link]:
+    """A link of some topics; it is deleted at the end."""
+    number = next(_numbers)
+    patterns = [include] if isinstance(include, str) else include
+    made = Link(
+        old,
+        new,
+        LinkSpec(
+            id=spec.pop("id", f"link-{number}"),
+            source=ClusterRef(old.spec.name, ""),
+            target=ClusterRef(new.spec.name, ""),
+            filter=spec.pop("filter", PluginSpec("regex", {"include": patterns})),
+            **spec,
+        ),
+        context_of(old, users[0]),
+        context_of(new, users[1]),
+    )
+    if create:
+        made.create()
+    try:
+        yield made
+    finally:
+        try:
+            engine.delete(made.target, made.id, execute=True)
+        except AnabranchError:
+            engine_target = context_of(new)
+            if any(status.spec.id == made.id for status in engine.list_links(engine_target)):
+                engine.delete(engine_target, made.id, execute=True)

@@ -1,0 +1,182 @@
+"""Topics and records on sandbox clusters, made with librdkafka and no code of the copier."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from anabranch.sandbox import Cluster
+
+OLD_MS = 1_357_000_000_000  # 2013-01-01, as old as the records that history has
+_numbers = itertools.count(1)
+_admins: dict[str, AdminClient] = {}
+
+
+def fresh(name: str) -> str:
+    """A topic name that no other test uses."""
+    return f"{name}-{next(_numbers)}"
+
+
+def admin(cluster: Cluster) -> AdminClient:
+    """An administrator's client over the inner listener."""
+    # Kept: a client that is collected takes the answers of its requests with it.
+    where = cluster.internal_bootstrap
+    return _admins.setdefault(where, AdminClient({"bootstrap.servers": where}))
+
+
+def create(cluster: Cluster, topic: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
+    """Create a topic that keeps old records, and wait until it can be used."""
+    settings = {"retention.ms": "-1", **(configs or {})}
+    client = admin(cluster)
+    client.create_topics([NewTopic(topic, partitions, 1, config=settings)])[topic].result(30)
+    await_partitions(cluster, topic, partitions)
+    return topic
+
+
+def await_partitions(cluster: Cluster, topic: str, partitions: int) -> None:
+    """Wait until the brokers tell of so many partitions with leaders."""
+    client = admin(cluster)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        found = client.list_topics(timeout=10).topics.get(topic)
+        if found is not None and len(found.partitions) == partitions:
+            if all(part.leader >= 0 for part in found.partitions.values()):
+                return
+        time.sleep(0.05)
+    raise TimeoutError(f"{topic} never had {partitions} partitions")
+
+
+def drop(cluster: Cluster, topic: str) -> None:
+    """Delete a topic and wait until it is gone."""
+    client = admin(cluster)
+    client.delete_topics([topic])[topic].result(30)
+    deadline = time.monotonic() + 30
+    while topic in client.list_topics(timeout=10).topics:
+        assert time.monotonic() < deadline, f"{topic} is still there"
+        time.sleep(0.05)
+
+
+def grow(cluster: Cluster, topic: str, partitions: int) -> None:
+    """Raise the partition count."""
+    admin(cluster).create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
+    await_partitions(cluster, topic, partitions)
+
+
+def configs_of(cluster: Cluster, topic: str) -> dict[str, str]:
+    """The settings that were made on the topic itself."""
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    found = admin(cluster).describe_configs([resource])[resource].result(30)
+    return {name: entry.value for name, entry in found.items() if entry.source == 1}
+
+
+def configure(cluster: Cluster, topic: str, changes: Mapping[str, str | None]) -> None:
+    """Set or (None) delete settings of a topic."""
+    entries = [
+        ConfigEntry(
+            name,
+            value,
+            incremental_operation=AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET,
+        )
+        for name, value in changes.items()
+    ]
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
+    admin(cluster).incremental_alter_configs([resource])[resource].result(30)
+
+
+def delete_records(cluster: Cluster, topic: str, before: int, partition: int = 0) -> None:
+    """Have the log begin at an offset."""
+    where = TopicPartition(topic, partition, before)
+    for future in admin(cluster).delete_records([where]).values():
+        future.result(30)
+
+
+def produce(
+    cluster: Cluster,
+    topic: str,
+    records: Iterable[Mapping[str, Any]],
+    *,
+    codec: str = "none",
+    batch: int = 10,
+    settings: Mapping[str, Any] | None = None,
+) -> None:
+    """Write records, each a call of ``Producer.produce``; a batch ends after every ``batch`` of them."""
+    producer = Producer(
+        {
+            "bootstrap.servers": cluster.internal_bootstrap,
+            "compression.type": codec,
+            "linger.ms": 100,
+            "batch.num.messages": max(batch, 1),
+            "enable.idempotence": True,
+            **(settings or {}),
+        }
+    )
+    failures: list[Any] = []
+
+    def answered(error: Any, _: Any) -> None:
+        if error is not None:
+            failures.append(error)
+
+    for number, record in enumerate(records, 1):
+        producer.produce(topic, on_delivery=answered, **{"partition": 0, **record})
+        if number % batch == 0:
+            producer.flush(30)
+    producer.flush(30)
+    assert not failures, failures[0]
+
+
+def numbered(count: int, *, first: int = 0, timestamp: int | None = None, partition: int = 0) -> list[dict[str, Any]]:
+    """Records that tell which they are; ``timestamp`` is that of the first, each later one is a millisecond on."""
+    begin = int(time.time() * 1000) if timestamp is None else timestamp
+    return [
+        {
+            "key": b"key %d" % (n % 7),
+            "value": b"record %d" % n,
+            "timestamp": begin + n - first,
+            "partition": partition,
+        }
+        for n in range(first, first + count)
+    ]
+
+
+def ends(cluster: Cluster, topic: str, partition: int = 0) -> tuple[int, int]:
+    """(log start, high watermark)."""
+    consumer = Consumer({"bootstrap.servers": cluster.internal_bootstrap, "group.id": "unused"})
+    try:
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=20)
+        return int(low), int(high)
+    finally:
+        consumer.close()
+
+
+def newest_offset(cluster: Cluster, topic: str, partition: int = 0) -> int:
+    """The end of a partition by an administrator's question, which needs no consumer."""
+    where = TopicPartition(topic, partition)
+    return int(admin(cluster).list_offsets({where: OffsetSpec.latest()})[where].result(30).offset)
+
+
+def transaction(cluster: Cluster, topic: str, values: Sequence[bytes], commit: bool = True) -> None:
+    """Write one transaction."""
+    producer = Producer({"bootstrap.servers": cluster.internal_bootstrap, "transactional.id": fresh("writer")})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for value in values:
+        producer.produce(topic, value, partition=0)
+    producer.flush(30)
+    if commit:
+        producer.commit_transaction(30)
+    else:
+        producer.abort_transaction(30)
