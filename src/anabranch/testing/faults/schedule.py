@@ -28,7 +28,7 @@ class FaultKind(StrEnum):
     SECOND_RUN = "second run of the link"
 
 
-LOCAL_KINDS = tuple(kind for kind in FaultKind if kind is not FaultKind.EXECUTOR_KILL)
+LOCAL_KINDS: tuple[FaultKind, ...] = tuple(kind for kind in FaultKind if kind is not FaultKind.EXECUTOR_KILL)
 
 # Seconds that a fault lasts, as ranges of which one is drawn: shorter and longer than the worker's gate (5 s), a
 # broker's session (3 s) and, in a long run, than a request's timeout (30 s).

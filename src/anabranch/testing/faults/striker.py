@@ -54,7 +54,9 @@ class Striker:
         except Exception as error:  # a thread's error must reach the verdict
             self.failures.append(f"{strike.kind} could not be carried out: {error!r}")
             return
-        if victim:
+        if not victim:
+            self._tell(f"{time.monotonic() - began:6.1f} s  {strike.kind}: nothing to strike")
+        else:
             with self._counting:
                 self.struck[strike.kind] += 1
             self._tell(f"{time.monotonic() - began:6.1f} s  {strike.kind}, {strike.hold:.1f} s: {victim}")
@@ -71,7 +73,7 @@ class Striker:
                 stand.second_run(strike.hold, chance)
                 return "beside the first"
             case FaultKind.WORKER_KILL:
-                return self._kill(lambda: [one for one in stand.workers if one.pid not in stand.stopped], chance)
+                return self._kill(self._going_workers, chance)
             case FaultKind.EXECUTOR_KILL:
                 return self._kill(lambda: stand.standalone.executors if stand.standalone else [], chance)
             case FaultKind.WORKER_STOP:
@@ -87,33 +89,38 @@ class Striker:
         side = kind.partition(" ")[0]
         return side, self._stand.source if side == "source" else self._stand.target
 
-    def _victim(self, find: Callable[[], list[psutil.Process]], chance: random.Random) -> psutil.Process | None:
-        """One of the processes that may be struck, waited for if there is none yet."""
+    def _signal(
+        self, find: Callable[[], list[psutil.Process]], number: int, chance: random.Random
+    ) -> psutil.Process | None:
+        """Signal one of the processes that may be struck, waiting for one; None if none is found for a minute."""
         deadline = time.monotonic() + _VICTIM_S
-        while not (found := find()):
-            if time.monotonic() > deadline:
-                return None
+        while time.monotonic() < deadline:
+            found = sorted(find(), key=lambda process: process.pid)
+            if found and send(victim := chance.choice(found), number):
+                return victim
             time.sleep(0.2)
-        return chance.choice(sorted(found, key=lambda process: process.pid))
+        return None
 
     def _kill(self, find: Callable[[], list[psutil.Process]], chance: random.Random) -> str:
-        victim = self._victim(find, chance)
-        return f"process {victim.pid}" if victim is not None and send(victim, signal.SIGKILL) else ""
+        victim = self._signal(find, signal.SIGKILL, chance)
+        return "" if victim is None else f"process {victim.pid}"
 
     def _stop_worker(self, hold: float, chance: random.Random) -> str:
         stopped = self._stand.stopped
-        victim = self._victim(lambda: [one for one in self._stand.workers if one.pid not in stopped], chance)
+        victim = self._signal(self._going_workers, signal.SIGSTOP, chance)
         if victim is None:
             return ""
         stopped.add(victim.pid)
         try:
-            if not send(victim, signal.SIGSTOP):
-                return ""
             time.sleep(hold)
             send(victim, signal.SIGCONT)
         finally:
             stopped.discard(victim.pid)
         return f"process {victim.pid}"
+
+    def _going_workers(self) -> list[psutil.Process]:
+        """The workers that are not stopped by us."""
+        return [worker for worker in self._stand.workers if worker.pid not in self._stand.stopped]
 
     def _broker(self, strike: Strike, chance: random.Random, act: Callable[[Cluster, Broker, float], None]) -> str:
         side, cluster = self._cluster(strike.kind)
