@@ -19,6 +19,7 @@ from anabranch.records.sequence import unwrap
 from anabranch.records.split import split
 
 _CHUNK = 8 << 20
+_OFFSET_NOT_AVAILABLE = 78
 PURPOSE = "scan"
 
 
@@ -49,7 +50,9 @@ async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHead
     meta, part = await cluster.partition(within.topic, within.partition)
     connection = await cluster.connection(part.leader, PURPOSE)
     topic_id: uuid.UUID = meta.id
-    at = within.start
+    first = await list_offset(connection, within.topic, within.partition, EARLIEST, epoch=part.leader_epoch)
+    cluster.check(first.code, "Describe", f"partition {within.topic}-{within.partition}")
+    at = max(within.start, first.offset)  # what retention deleted can be told no more
     while at < within.end:
         wanted = fetch.Wanted(within.topic, topic_id, within.partition, part.leader_epoch, at, -1, _CHUNK)
         frame = await fetch.submit(connection, [wanted], max_wait_ms=100, max_bytes=_CHUNK)
@@ -61,7 +64,8 @@ async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHead
             frame.release()
         if not found:
             if answers[0].high_watermark < within.end:
-                return
+                # A new leader that has not caught up, or a truncation: half of the runs would leave a gap for good.
+                cluster.check(_OFFSET_NOT_AVAILABLE, "Read", f"partition {within.topic}-{within.partition}")
             continue
         for header in found:
             if header.base_offset >= within.end:
