@@ -53,6 +53,16 @@ def read(config: dict[str, Any], topic: str, count: int, partitions: int = 1, se
         consumer.close()
 
 
+def written(config: dict[str, Any], topic: str, partitions: int = 1) -> int:
+    """How many records the topic's logs hold, by their ends; exact for logs that start at 0 and have no holes."""
+    consumer = Consumer(config | {"group.id": "test"}, logger=QUIET)
+    try:
+        ends = [consumer.get_watermark_offsets(TopicPartition(topic, one), 30) for one in range(partitions)]
+        return sum(end - start for start, end in ends)
+    finally:
+        consumer.close()
+
+
 def numbered(count: int, first: int = 0) -> list[bytes]:
     """Values that tell their order."""
     return [b"%06d" % number for number in range(first, first + count)]

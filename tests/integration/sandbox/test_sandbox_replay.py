@@ -10,7 +10,7 @@ from anabranch.sandbox import Cluster, ReplayPlan, start_replay
 from anabranch.sandbox.flights import START_OF_2013_MS
 from anabranch.sandbox.replay import replay
 
-from .clients import read
+from .clients import read, written
 
 pytestmark = pytest.mark.integration
 
@@ -20,7 +20,8 @@ def test_all_of_it_arrives_once(proxied: Cluster) -> None:
     report = replay(proxied.internal_bootstrap, ReplayPlan(partitions=3))
     assert report.records == {"flights": 336_776, "weather": 26_115, "planes": 3_322}
     config = proxied.client_config()
-    flights = read(config, "flights", 336_777, partitions=3, seconds=8)
+    assert written(config, "flights", partitions=3) == 336_776
+    flights = read(config, "flights", 336_776, partitions=3, seconds=120)
     assert len(flights) == 336_776
     assert sum(message.value() is None for message in flights) > 0
     assert sum(message.key() is None for message in flights) > 0
@@ -40,7 +41,7 @@ def test_all_of_it_arrives_once(proxied: Cluster) -> None:
 def test_a_replay_beside_us_stops_with_its_true_count(proxied: Cluster) -> None:
     """What it says that it has fed is in the log, after SIGTERM too; it may loop for ever."""
     plan = ReplayPlan(topics=("planes",), rate=2000, loop=True)
-    before = len(read(proxied.client_config(), "planes", 10**6, partitions=3, seconds=3))
+    before = written(proxied.client_config(), "planes", partitions=3)
     process = start_replay(proxied, plan)
     deadline = time.monotonic() + 30
     while process.records.get("planes", 0) < 2000 and process.alive:
@@ -49,5 +50,5 @@ def test_a_replay_beside_us_stops_with_its_true_count(proxied: Cluster) -> None:
     counts = process.stop()
     assert not process.alive
     assert counts["planes"] >= 2000
-    after = len(read(proxied.client_config(), "planes", 10**6, partitions=3, seconds=3))
+    after = written(proxied.client_config(), "planes", partitions=3)
     assert after - before == counts["planes"]
