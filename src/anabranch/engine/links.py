@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -33,6 +34,10 @@ from anabranch.replicate.journal import Journal
 from anabranch.replicate.planner import UnknownLinkError
 
 T = TypeVar("T")
+
+#: Workers file once a second; one that has read of its link's deletion files nothing more.
+_SILENCE_MS = 2500
+_LONGEST_LAST_WORD_S = 15.0
 
 
 @dataclass(eq=False)
@@ -357,19 +362,45 @@ async def _delete(cluster: Cluster, link_id: str, execute: bool, fingerprint: st
         return plan
     if fingerprint is not None and fingerprint != plan.fingerprint:
         raise WorldMovedError(link_id)
+    findings = await _restore(cluster, plan)
+    await links.forget(link_id)
+    if await _quiet(progress, link_id):
+        # Until it read of the deletion, a planner held the topics open again and workers went on filing.
+        findings = await _restore(cluster, plan)
+        for part in (links, runs, progress):
+            await part.sync()
+        claims = await journal.read()
+        ids = {lane: claims.producer_ids(lane) for lane in lanes}
+        await links.forget(link_id)
+    await progress.forget(link_id)
+    await runs.forget(link_id)
+    await journal.forget({lane: producer_ids for lane, producer_ids in ids.items() if producer_ids})
+    return replace(plan, executed=True, findings=(*plan.findings, *findings))
+
+
+async def _restore(cluster: Cluster, plan: DeletePlan) -> list[Finding]:
+    """Give the topics their wanted configs; what cannot be done is a finding."""
+    findings = []
     for name, changes in plan.restore.items():
         try:
             await admin.alter_topic_configs(cluster, name, changes)
         except AnabranchError as error:
-            plan = replace(
-                plan,
-                findings=(*plan.findings, Finding(Severity.WARNING, f"topic {name}: {error.message}", error.hint)),
-            )
-    await links.forget(link_id)
-    await progress.forget(link_id)
-    await runs.forget(link_id)
-    await journal.forget({lane: producer_ids for lane, producer_ids in ids.items() if producer_ids})
-    return replace(plan, executed=True)
+            findings.append(Finding(Severity.WARNING, f"topic {name}: {error.message}", error.hint))
+    return findings
+
+
+async def _quiet(progress: Progress, link_id: str) -> bool:
+    """Wait until no worker files the link's progress any more; False where none did to begin with."""
+    deadline = time.monotonic() + _LONGEST_LAST_WORD_S
+    waited = False
+    while time.monotonic() < deadline:
+        heard = [lane.updated_at_ms for key, lane in progress.lanes.items() if key.link == link_id]
+        if not heard or now_ms() - max(heard) > _SILENCE_MS:
+            break
+        waited = True
+        await asyncio.sleep(0.2)
+        await progress.sync()
+    return waited
 
 
 def _fingerprint(status: LinkStatus, topics: list[bytes]) -> str:

@@ -18,7 +18,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.frames import Frame
-from anabranch.kafka.partitions import list_offset
+from anabranch.kafka.partitions import LATEST, list_offset, list_offsets
 from anabranch.lanes.endings import Stop
 from anabranch.records.errors import CorruptBatchError, OldFormatError
 from anabranch.records.header import BatchHeader
@@ -28,6 +28,9 @@ from anabranch.replicate.lane import Lane, Phase, Queued
 from anabranch.replicate.trim import trim_batch
 
 PURPOSE = "fetch"
+LOOK = "look"
+LOOK_S = 1.0
+GONE_S = 3.0
 LANE_BYTES = 1 << 20
 ANSWER_BYTES = 8 << 20
 BUDGET_BYTES = 64 << 20
@@ -58,10 +61,14 @@ class Fetcher:
 
     async def run(self) -> None:
         """Keep a loop per leader until cancelled."""
+        looked = time.monotonic()
         try:
             while True:
                 await self._place()
                 await asyncio.sleep(0.2)
+                if time.monotonic() - looked > LOOK_S:
+                    await self._look()
+                    looked = time.monotonic()
                 for task in self._tasks.values():
                     if task.done():
                         task.result()
@@ -71,9 +78,28 @@ class Fetcher:
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
             self._tasks.clear()
 
+    async def _look(self) -> None:
+        """Ask for the ends of lanes that were not fetched lately (paused, slowed, stopped): their lag grows too."""
+        stale = time.monotonic() - LOOK_S
+        by_leader: dict[int, dict[tuple[str, int], Lane]] = {}
+        for key, lane in self._lanes.items():
+            if lane.source.leader >= 0 and lane.source.told_at < stale and lane.phase is not Phase.OVER:
+                by_leader.setdefault(lane.source.leader, {})[key] = lane
+        for leader, lanes in by_leader.items():
+            wanted = {key: (LATEST, lane.source.epoch) for key, lane in lanes.items()}
+            try:
+                answers = await list_offsets(await self._cluster.connection(leader, LOOK), wanted)
+            except ClusterError:
+                continue  # whoever fetches from this broker meets the same and says so
+            for key, answer in answers.items():
+                if answer.code == 0:
+                    told = lanes[key].source
+                    told.high_watermark = max(told.high_watermark, answer.offset)
+
     async def _place(self) -> None:
         """Find the leaders of lanes that have none, and start their loops."""
-        homeless = [lane for lane in self._lanes.values() if lane.source.leader < 0 and lane.phase is Phase.RUNNING]
+        waiting = {Phase.RUNNING, Phase.TAKING}
+        homeless = [lane for lane in self._lanes.values() if lane.source.leader < 0 and lane.phase in waiting]
         if not homeless:
             return
         try:
@@ -92,6 +118,10 @@ class Fetcher:
                 )
                 continue
             if topic.error == 3:
+                # A ZooKeeper broker that has just started knows no topics yet: believe it after a while only.
+                lane.source.gone_since = lane.source.gone_since or time.monotonic()
+                if time.monotonic() - lane.source.gone_since < GONE_S:
+                    continue
                 lane.stop_at(
                     Stop.SOURCE_GONE,
                     lane.position,
@@ -102,6 +132,7 @@ class Fetcher:
             part = topic.partitions.get(lane.assignment.source.partition)
             if topic.error or part is None or part.leader < 0:
                 continue
+            lane.source.gone_since = 0.0
             lane.source.leader, lane.source.epoch = part.leader, part.leader_epoch
             task = self._tasks.get(part.leader)
             if task is None or task.done():

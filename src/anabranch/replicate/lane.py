@@ -57,6 +57,7 @@ class Source:
     stable: int = 0
     high_watermark: int = 0
     told_at: float = 0.0
+    gone_since: float = 0.0
 
 
 @dataclass(slots=True)
@@ -155,7 +156,7 @@ class Lane:
         """A person acted: a stopped lane is taken over again, and stops again where nothing was mended."""
         if self.phase is Phase.STOPPED:
             self.stopped = self.pipeline = self.tenure = self.connection = None
-            self.source.leader = -1
+            self.source.leader, self.source.gone_since = -1, 0.0
             self.phase = Phase.TAKING
 
     def leave(self) -> None:

@@ -103,6 +103,8 @@ class Worker:
         self._gone = False
         self._until = 0.0
         self._counted = (0, 0)
+        self._created_at_ms: int | None = None
+        self._deleted = False
 
     # -- a lease, for a synchronous caller -------------------------------------------------------------
 

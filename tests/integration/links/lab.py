@@ -14,7 +14,6 @@ from typing import Any
 from tests.integration.kafka.security import context_of
 
 from anabranch.engine import links as engine
-from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
@@ -115,7 +114,9 @@ class Link:
 
     # -- both logs -------------------------------------------------------------------------------------
 
-    def assert_copied(self, topic: str, renamed: str | None = None, partition: int = 0, first: int | None = None) -> int:
+    def assert_copied(
+        self, topic: str, renamed: str | None = None, partition: int = 0, first: int | None = None
+    ) -> int:
         """Both logs hold the same records in the same order, and the runs say exactly where; returns how many."""
         target_topic = renamed or topic
         here = read_log({"bootstrap.servers": self.old.internal_bootstrap}, topic, partition)
@@ -250,9 +251,16 @@ class Running:
 
 
 @contextmanager
-def link(old: Cluster, new: Cluster, include: str | list[str], *, users: tuple[str, str] = ("admin", "admin"),
-         create: bool = True, **spec: Any) -> Iterator[Link]:
-    """A link of some topics; it is deleted at the end."""
+def link(
+    old: Cluster,
+    new: Cluster,
+    include: str | list[str],
+    *,
+    users: tuple[str, str] = ("admin", "admin"),
+    create: bool = True,
+    **spec: Any,
+) -> Iterator[Link]:
+    """A link of some topics; it is left behind, as its cluster is thrown away."""
     number = next(_numbers)
     patterns = [include] if isinstance(include, str) else include
     made = Link(
@@ -270,12 +278,4 @@ def link(old: Cluster, new: Cluster, include: str | list[str], *, users: tuple[s
     )
     if create:
         made.create()
-    try:
-        yield made
-    finally:
-        try:
-            engine.delete(made.target, made.id, execute=True)
-        except AnabranchError:
-            engine_target = context_of(new)
-            if any(status.spec.id == made.id for status in engine.list_links(engine_target)):
-                engine.delete(engine_target, made.id, execute=True)
+    yield made

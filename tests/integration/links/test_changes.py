@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from tests.integration.links.lab import link
+from confluent_kafka import KafkaException
+from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import (
     OLD_MS,
     configs_of,
@@ -39,11 +42,22 @@ def await_configs(cluster: Cluster, topic: str, wanted: dict[str, str]) -> dict[
     """Wait until a topic has these settings; returns all that were made on it."""
     deadline = time.monotonic() + 30
     while True:
-        found = configs_of(cluster, topic)
+        try:
+            found = configs_of(cluster, topic)
+        except KafkaException as error:
+            found = {"error": str(error)}
         if wanted.items() <= found.items():
             return found
         assert time.monotonic() < deadline, (found, wanted)
         time.sleep(0.2)
+
+
+@contextmanager
+def running_until_deleted(made: Link) -> Iterator[None]:
+    """A run with short leases that ends because its link is deleted in the block."""
+    with pytest.raises(engine.UnknownLinkError), made.running(lease_seconds=1.5):  # noqa: PT012
+        yield
+        time.sleep(2)
 
 
 def test_pause_filter_and_resume_take_hold_inside_a_lease(old: Cluster, new: Cluster) -> None:
@@ -102,7 +116,7 @@ def test_new_topics_partitions_and_configs_follow_without_a_restart(old: Cluster
         3,
         {"retention.ms": "3600000000", "max.message.bytes": "2000000", "compression.type": "zstd"},
     )
-    with link(old, new, name + "-.*", replication_factor=1) as made, made.running(lease_seconds=1.5):
+    with link(old, new, name + "-.*", replication_factor=1) as made, running_until_deleted(made):
         await_configs(new, first, {"max.message.bytes": "2000000", **HELD})
         assert "compression.type" not in configs_of(new, first)
         second = create(old, name + "-b", 2, {"cleanup.policy": "compact,delete"})
@@ -126,6 +140,7 @@ def test_new_topics_partitions_and_configs_follow_without_a_restart(old: Cluster
 
         plan = engine.delete(made.target, made.id, execute=False)
         assert plan.restore[first]["retention.ms"] == "7200000"
+        engine.delete(made.target, made.id, execute=True)
     with pytest.raises(engine.UnknownLinkError):
         engine.show(made.target, made.id)
     assert await_configs(new, first, {"retention.ms": "7200000"}) == {"retention.ms": "7200000"}
@@ -146,9 +161,11 @@ def test_old_timestamps_do_not_vanish_while_the_link_runs_and_do_when_it_is_dele
             assert ends(new, topic)[0] == 0
             assert configs_of(new, topic)["retention.ms"] == "-1"
             made.await_(
-                lambda status: engine.delete(made.target, made.id, execute=False).restore[topic]["retention.ms"]
-                == "604800000"
+                lambda status: (
+                    engine.delete(made.target, made.id, execute=False).restore[topic]["retention.ms"] == "604800000"
+                )
             )
+        assert engine.delete(made.target, made.id, execute=True).executed
     deadline = time.monotonic() + 30
     while ends(new, topic)[0] == 0:
         assert time.monotonic() < deadline, "the wanted retention does not hold after the deletion"
@@ -200,8 +217,7 @@ def test_a_deleted_link_ends_its_workers(old: Cluster, new: Cluster) -> None:
     topic = create(old, fresh("ended"))
     produce(old, topic, numbered(10))
     with link(old, new, topic) as made:
-        run = made.running()
-        with pytest.raises(engine.UnknownLinkError), run:
+        with pytest.raises(engine.UnknownLinkError), made.running():  # noqa: PT012
             made.await_position(topic, 10)
             engine.delete(made.target, made.id, execute=True)
             time.sleep(1.5)

@@ -165,13 +165,11 @@ def test_naming_policies_name_the_target_topics(old: Cluster, new: Cluster) -> N
     produce(old, topic, numbered(5))
     policies = {
         f"old.{topic}": PluginSpec("prefix"),
-        f"old_{topic}": PluginSpec("prefix", {"separator": "_"}),
+        f"old--{topic}": PluginSpec("prefix", {"separator": "--"}),
         f"dr-{topic}-from-old": PluginSpec("template", {"template": "dr-{topic}-from-{source}"}),
     }
     with ExitStack() as stack:
-        links = {
-            name: stack.enter_context(link(old, new, topic, naming=policy)) for name, policy in policies.items()
-        }
+        links = {name: stack.enter_context(link(old, new, topic, naming=policy)) for name, policy in policies.items()}
         for made in links.values():
             stack.enter_context(made.running())
         for name, made in links.items():

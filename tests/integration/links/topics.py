@@ -53,9 +53,9 @@ def await_partitions(cluster: Cluster, topic: str, partitions: int) -> None:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         found = client.list_topics(timeout=10).topics.get(topic)
-        if found is not None and len(found.partitions) == partitions:
-            if all(part.leader >= 0 for part in found.partitions.values()):
-                return
+        leaders = [part.leader for part in found.partitions.values()] if found is not None else []
+        if len(leaders) == partitions and min(leaders) >= 0:
+            return
         time.sleep(0.05)
     raise TimeoutError(f"{topic} never had {partitions} partitions")
 
