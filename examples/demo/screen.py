@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console, RenderableType
+from examples.demo.job import owner_pid
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -63,8 +65,17 @@ class Screen:
     def progress(self) -> Iterator[Callable[[LinkStatus], None]]:
         """Gives a function that shows a link's status, as often as it is called where that can be redrawn."""
         if self._console.is_terminal:
-            with Live(console=self._console, auto_refresh=False) as live:
-                yield lambda status: live.update(Padding(render.status(status), (0, 0, 0, 3)), refresh=True)
+            last: LinkStatus | None = None
+
+            def redraw(status: LinkStatus) -> None:
+                nonlocal last
+                last = status
+                live.update(Padding(lanes(status), (0, 0, 0, 3)), refresh=True)
+
+            with Live(console=self._console, auto_refresh=False, transient=True) as live:
+                yield redraw
+            if last is not None and last.lanes:
+                self.say(summary(last))
             return
         shown = 0.0
 
@@ -88,3 +99,18 @@ def summary(status: LinkStatus) -> str:
         f"{render.percent(sums):>7}  {count(sums.records)} records, {size(sums.bytes)} copied; "
         f"lag {count(sums.lag_records)}; {size(sums.bytes_per_s)}/s; {states}"
     )
+
+
+def lanes(status: LinkStatus) -> RenderableType:
+    """A link as a bar for each lane, with the process that owns it."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for lane in status.lanes:
+        table.add_row(
+            str(lane.source),
+            ProgressBar(total=max(1, lane.high_watermark), completed=lane.position, width=36),
+            Text(f"{count(lane.position)} of {count(lane.high_watermark)}", justify="right"),
+            str(lane.state),
+            f"{size(lane.bytes_per_s)}/s",
+            Text(f"worker {owner_pid(lane) or '?'}", style="dim"),
+        )
+    return Group(table, Text(summary(status)) if status.lanes else Text("no lanes yet", style="dim"))
