@@ -7,14 +7,19 @@ import re
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
+from typer.testing import CliRunner
 
+from anabranch.cli import main as cli
+from anabranch.cli import port
 from anabranch.engine.metrics import LinkCollector, PortTakenError, Read, metrics, served
 from anabranch.errors import ClusterError
+from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkStatus
@@ -111,14 +116,27 @@ def test_a_target_that_cannot_be_read_is_down_and_tells_nothing_about_lanes() ->
 
 def test_metrics_are_served_on_loopback_and_a_taken_port_is_refused_by_name() -> None:
     """The server answers while the block runs; a second one on its port says what to do."""
-    with served(lambda: [STATUS], 0) as port:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+    with served(lambda: [STATUS], 0) as chosen:
+        with urllib.request.urlopen(f"http://127.0.0.1:{chosen}/metrics", timeout=10) as answer:
             found = parse(answer.read().decode())
-        with pytest.raises(PortTakenError) as refused, served(list, port):
+        with pytest.raises(PortTakenError) as refused, served(list, chosen):
             pass
     assert found["anabranch_lane_lag_records", frozenset(LABELS.items())] == 30
-    assert str(port) in refused.value.message
+    assert str(chosen) in refused.value.message
     assert "--port" in refused.value.hint
+
+
+def test_the_verb_asks_the_target_before_it_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target that cannot be read is an error of the verb, not a silent 0 in the first scrape."""
+
+    def fails(_target: ClusterContext) -> list[LinkStatus]:
+        raise ClusterError
+
+    contexts = tmp_path / "contexts.yaml"
+    contexts.write_text("version: 1\ncontexts:\n  new: {bootstrap: [127.0.0.1:1]}\n")
+    monkeypatch.setattr(port, "links", lambda: SimpleNamespace(list_links=fails))
+    arguments = ["--contexts", str(contexts), "link", "metrics", "--target", "new", "--port", "0"]
+    assert isinstance(CliRunner().invoke(cli.app, arguments).exception, ClusterError)
 
 
 def offered() -> set[str]:

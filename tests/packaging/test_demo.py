@@ -1,0 +1,37 @@
+"""The demo, as a stranger runs it in a pipe."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_demo_kills_a_worker_and_proves_both_clusters_equal(tmp_path: Path) -> None:
+    """It ends with exit code 0 and the verdict, in at most sixty lines that fit a page, and leaves nothing behind."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-m", "examples.demo"],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[-1].startswith("Equal: nothing lost, repeated, reordered or altered.")
+    assert any("SIGKILL to worker" in line for line in lines)
+    assert len([line for line in lines if line.strip()]) <= 60
+    assert max(map(len, lines)) <= 120
+    assert "\x1b" not in done.stdout
+    assert list(tmp_path.glob("anabranch-*")) == []
