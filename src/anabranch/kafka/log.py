@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from anabranch.errors import ClusterError
@@ -34,6 +35,24 @@ class Entry(NamedTuple):
     offset: int
     key: bytes
     value: bytes | None
+
+
+@dataclass(eq=False)
+class LogShrunkError(ClusterError):
+    """A control topic ends before what was read of it: it was truncated, or made again, and must be read anew."""
+
+    cluster: str
+    topic: str
+    read: int
+    end: int
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.cluster}: {self.topic} ends at {self.end}, and was read up to {self.read} before"
+
+    @property
+    def hint(self) -> str:
+        return "an unclean election lost records of a control topic: start the link again, it reads everything anew"
 
 
 class KeyedLog:
@@ -87,6 +106,8 @@ class KeyedLog:
         # make the next one begin behind records that nobody was given.
         at = self.position if self.position >= 0 else await self._offset(connection, EARLIEST, epoch)
         end = await self._offset(connection, LATEST, epoch)
+        if at > end:
+            raise LogShrunkError(self._cluster.name, self.topic, at, end)
         entries: list[Entry] = []
         while at < end:
             wanted = fetch.Wanted(self.topic, topic_id, self._partition, epoch, at, -1, _CHUNK)

@@ -27,6 +27,8 @@ from anabranch.records.sequence import advance
 
 WINDOW = 5
 IDLE_S = 1.0
+SURELY_REFUSED = frozenset({10, 18, 29, 32, 87})
+"""Answers of a leader that looked at the batch and did not append it."""
 
 
 def _wall_ms() -> int:
@@ -102,8 +104,14 @@ class Pipeline:
 
     @property
     def clean(self) -> bool:
-        """Whether every batch ever sent was acknowledged: the condition for releasing the producer id."""
-        return self._error is None and not self._flight
+        """Whether no request of this tenure can still be appended: the condition for releasing the producer id.
+
+        Either every batch was acknowledged, or the only one in flight was refused for what it is, so that it is
+        neither in the log nor on its way there.
+        """
+        if self._error is None:
+            return not self._flight
+        return isinstance(self._error, LaneStopped) and self._error.code in SURELY_REFUSED and len(self._flight) == 1
 
     def timestamps(self) -> list[int]:
         """The maximum timestamps of the last appended batch and of those in flight, for the guard."""

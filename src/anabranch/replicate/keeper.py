@@ -11,14 +11,14 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka import admin, fetch
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
-from anabranch.lanes.claims import Mode
+from anabranch.lanes.claims import ClaimState, Mode
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
 from anabranch.lanes.guard import Weak, guard
 from anabranch.lanes.pipeline import Pipeline
@@ -35,6 +35,7 @@ from anabranch.replicate.target import TargetPartition
 
 AT_ONCE = 16
 SILENCE_S = 6.0
+PILE = 20
 DEFAULT_EXPIRATION_MS = 86_400_000
 _LONGEST_EXPIRATION_MS = 2**31 - 1
 PURPOSE = "produce"
@@ -46,9 +47,9 @@ class _Retry:
     at: float = 0.0
     won_at: int = -1
 
-    def later(self) -> None:
+    def later(self, longest: float) -> None:
         self.failures += 1
-        self.at = time.monotonic() + min(2.0, 0.05 * 2 ** min(self.failures, 6)) * random.uniform(0.5, 1.0)
+        self.at = time.monotonic() + min(longest, 0.05 * 2 ** min(self.failures, 10)) * random.uniform(0.5, 1.0)
 
 
 class Keeper:
@@ -139,20 +140,30 @@ class Keeper:
         except TenureEnded as ended:
             lane.ended = ended
             if ended.reason is not Ending.WEAK_GUARD:
-                retry.later()
+                retry.later(self._longest_wait(lane))
         except LaneStopped as stopped:
+            # A takeover knows the lane's start only; how far the lane came is known here, unless that is in doubt.
+            if stopped.offset < lane.position and stopped.reason not in {Stop.POSITION_LOST, Stop.DIVERGED}:
+                stopped = replace(stopped, offset=lane.position)
             lane.stop(stopped)
         except PermissionDeniedError as error:
             lane.stop_at(Stop.NOT_ALLOWED, lane.position, error.message, error.hint)
         except AnabranchError as error:
             lane.waiting = error.message
-            retry.later()
+            retry.later(self._longest_wait(lane))
         else:
             lane.waiting = ""
             if lane.position == retry.won_at:
-                retry.later()  # the tenure before this one copied nothing: should this one end, wait before the next
+                retry.later(
+                    self._longest_wait(lane)
+                )  # the tenure before this one copied nothing: should this one end, wait before the next
             else:
                 retry.failures, retry.won_at = 0, lane.position
+
+    def _longest_wait(self, lane: Lane) -> float:
+        """Each claim that is not released costs every later owner a marker: where they pile up, wait longer."""
+        standing = sum(one.claim.state is ClaimState.CLAIMED for one in self._journal.claims.claims(lane.key))
+        return 2.0 if standing < PILE else 30.0
 
     async def _take_over(self, lane: Lane) -> None:
         start = await self._start_of(lane)

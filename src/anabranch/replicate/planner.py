@@ -8,13 +8,14 @@ others go on.
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
-from anabranch.kafka.errors import PermissionDeniedError
+from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.partitions import LATEST, list_offsets
 from anabranch.model import configs as rules
 from anabranch.model.filters import load as load_filter
@@ -24,6 +25,7 @@ from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, ModePolicy
 from anabranch.model.naming import load as load_naming
 from anabranch.model.provenance import check_ring, mirrored_by_opposite, origins
 from anabranch.model.reports import Finding, Severity
+from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.replicate.control import Links, Progress
 
@@ -87,6 +89,7 @@ class Planner:
         self._target = target
         self._links = Links(target)
         self._upstream: Links | None = None
+        self._provided: dict[tuple[uuid.UUID, str], TopicId] = {}
         self.progress = Progress(target)
 
     async def plan(self) -> Plan:
@@ -119,12 +122,26 @@ class Planner:
                 )
             except AnabranchError as error:
                 findings.append(Finding(Severity.ERROR, f"topic {pair.source.name}: {error.message}", error.hint))
-                continue
+                before = self._provided.get((pair.source.id, pair.target))
+                if before is None or not (error.retryable or isinstance(error, BrokerRefusedError)):
+                    continue
+                provided = before  # what passes by itself must not end the topic's leases
             if isinstance(provided, Finding):
                 findings.append(provided)
             else:
+                self._provided[(pair.source.id, pair.target)] = provided
                 lanes += _lanes(spec, pair, provided, "compact" in own.get("cleanup.policy", ""))
+        await self.progress.sync()
+        if spec.start.kind is StartKind.LATEST:
+            lanes = self._late_from_the_start(spec.id, lanes)
         return Plan(record, await self._weigh(lanes, source), tuple(findings))
+
+    def _late_from_the_start(self, link: str, lanes: list[LaneAssignment]) -> list[LaneAssignment]:
+        """A partition that appears while the link runs has no record from before it: none of it may be skipped."""
+        filed = {lane for lane in self.progress.lanes if lane.link == link}
+        if not filed:
+            return lanes
+        return [lane if lane.lane in filed else replace(lane, start=LaneStart()) for lane in lanes]
 
     def _explicit(
         self, topic: str, read: Mapping[str, Mapping[str, admin.Config]], findings: list[Finding]
@@ -283,7 +300,6 @@ class Planner:
 
     async def _weigh(self, lanes: list[LaneAssignment], source: Metadata) -> dict[LaneAssignment, float]:
         """An estimate of the bytes that each lane has to copy, at least 1."""
-        await self.progress.sync()
         by_leader: dict[int, dict[tuple[str, int], tuple[int, int]]] = {}
         for lane in lanes:
             part = source.topics[lane.source.topic].partitions.get(lane.source.partition)

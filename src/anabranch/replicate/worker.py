@@ -256,7 +256,8 @@ class Worker:
                 later = claims.successor(lane.key, lane.tenure.producer_id)
                 if later is not None and lane.tenure.mode is Mode.MAPPED:
                     lane.end_tenure(lane.pipeline, TenureEnded(lane.key, Ending.SUPERSEDED, None, later.owner))
-        self.gate.renew(started)
+        if not self._over:
+            self.gate.renew(started)
         self._wake()
 
     def _refilter(self, wanted: WantedState) -> None:
