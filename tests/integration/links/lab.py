@@ -119,8 +119,10 @@ class Link:
     ) -> int:
         """Both logs hold the same records in the same order, and the runs say exactly where; returns how many."""
         target_topic = renamed or topic
-        here = read_log({"bootstrap.servers": self.old.internal_bootstrap}, topic, partition)
-        there = read_log({"bootstrap.servers": self.new.internal_bootstrap}, target_topic, partition)
+        here, there = (
+            read_log({"bootstrap.servers": cluster.internal_bootstrap, "fetch.wait.max.ms": 20}, name, partition)
+            for cluster, name in ((self.old, topic), (self.new, target_topic))
+        )
         lane = self.lane(topic, partition)
         begin = first if first is not None else lane.log_start
         ours = [entry for entry in here if begin <= entry.offset < lane.position]

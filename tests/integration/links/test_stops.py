@@ -1,0 +1,228 @@
+"""What is not supported stops its lane, with the exact offset and the reason, and no other lane."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from tests.integration.links.lab import link
+from tests.integration.links.topics import (
+    configure,
+    create,
+    delete_records,
+    drop,
+    ends,
+    fresh,
+    grow,
+    newest_offset,
+    numbered,
+    produce,
+    transaction,
+)
+
+from anabranch.engine import links as engine
+from anabranch.model.configs import DEFAULT_DENY, ConfigRules
+from anabranch.model.lane import LaneState
+from anabranch.model.plugins import PluginSpec
+from anabranch.sandbox import Cluster
+from anabranch.testing.logcompare import disk_batches
+
+pytestmark = pytest.mark.integration
+
+
+def compacted_with_a_hole(old: Cluster, name: str) -> tuple[str, int]:
+    """A topic whose log lost records to compaction behind its first five, and the first offset that is missing."""
+    topic = create(
+        old,
+        name,
+        configs={"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"},
+    )
+    produce(old, topic, [{"key": b"only %d" % n, "value": b"v"} for n in range(5)], batch=5)
+    produce(old, topic, [{"key": b"again", "value": b"%d" % n} for n in range(20)], batch=4)
+    deadline = time.monotonic() + 40
+    number = 0
+    while True:
+        number += 1
+        produce(old, topic, [{"key": b"last %d" % number, "value": b"v"}], batch=1)
+        kept = sum(batch.size for batch in disk_batches(old.layout.nodes[0].data / f"{topic}-0"))
+        if kept < 25 + number:
+            return topic, 5
+        assert time.monotonic() < deadline, "the source was never compacted"
+        time.sleep(0.3)
+
+
+def test_each_unsupported_log_stops_its_own_lane_at_the_exact_offset(old: Cluster, new: Cluster) -> None:
+    """Transactions, holes, the broker's own time, a batch that is too large; a plain lane beside them goes on."""
+    name = fresh("odd")
+    plain = create(old, name + "-plain", 2)
+    transactional, aborted = create(old, name + "-transactional"), create(old, name + "-aborted")
+    stamped, large = create(old, name + "-stamped"), create(old, name + "-large")
+    for topic in (transactional, aborted, stamped, large):
+        produce(old, topic, numbered(7), batch=3)
+    transaction(old, transactional, [b"a", b"b"])
+    transaction(old, aborted, [b"a"], commit=False)
+    configure(old, stamped, {"message.timestamp.type": "LogAppendTime"})
+    produce(old, stamped, numbered(3, first=7))
+    produce(old, large, [{"value": b"x" * 1_500_000}], settings={"message.max.bytes": 3_000_000})
+    holes, gap = compacted_with_a_hole(old, name + "-holes")
+    produce(old, plain, numbered(10))
+    with link(old, new, name + ".*") as made, made.running():
+        expected = {
+            transactional: (7, "has transactions"),
+            aborted: (7, "has transactions"),
+            stamped: (7, "LogAppendTime"),
+            large: (7, "a batch is larger than the target accepts (error 10)"),
+            holes: (gap, "hole"),
+        }
+        for topic, (offset, reason) in expected.items():
+            lane = made.await_stopped(topic)
+            assert (lane.position, lane.stop_offset) == (offset, offset)
+            assert lane.stop_reason is not None
+            assert reason in lane.stop_reason
+            assert f"source offset {offset}" in lane.stop_reason
+            assert made.assert_copied(topic) == offset
+        made.await_position(plain, 10)
+        produce(old, plain, numbered(10, first=10) + numbered(10, partition=1))
+        made.await_position(plain, 20)
+        made.await_position(plain, 10, 1)
+        made.assert_copied(plain)
+
+        # What a person can mend is tried again when the link is resumed.
+        configure(new, large, {"max.message.bytes": "3000000"})
+        engine.resume(made.target, made.id)
+        made.await_position(large, 8)
+        made.assert_copied(large)
+        assert made.await_stopped(stamped).stop_offset == 7
+
+
+def test_records_that_retention_took_from_the_source_are_named_and_not_skipped(old: Cluster, new: Cluster) -> None:
+    """The lane stops with the range that is lost, and copies nothing behind it."""
+    topic = create(old, fresh("expired"))
+    produce(old, topic, numbered(10))
+    with link(old, new, topic) as made, made.running():
+        made.await_position(topic, 10)
+        engine.pause(made.target, made.id)
+        made.await_(lambda status: status.lanes[0].state is LaneState.PAUSED)
+        produce(old, topic, numbered(30, first=10), batch=10)
+        delete_records(old, topic, 25)
+        engine.resume(made.target, made.id)
+        lane = made.await_stopped(topic)
+        assert (lane.stop_offset, lane.position) == (10, 10)
+        assert "offsets 10 to 24 are gone" in str(lane.stop_reason)
+        assert newest_offset(new, topic) == 10
+
+
+def test_a_source_topic_made_again_is_not_taken_for_the_old_one(old: Cluster, new: Cluster) -> None:
+    """Its lane stops, the plan names the topic, and none of the new topic's records are mixed in."""
+    topic, other = create(old, fresh("again")), create(old, fresh("again"))
+    produce(old, topic, numbered(10))
+    with link(old, new, [topic, other]) as made:
+        with made.running():
+            made.await_position(topic, 10)
+            drop(old, topic)
+            create(old, topic)
+            produce(old, topic, numbered(30, first=500))
+            lane = made.await_stopped(topic)
+            assert lane.stop_offset == 10
+            assert "made again" in str(lane.stop_reason) or "does not exist" in str(lane.stop_reason)
+            produce(old, other, numbered(5))
+            made.await_position(other, 5)
+        with made.running():
+            made.await_(lambda status: status.plan is not None and bool(status.plan.findings))
+            assert f"topic {topic} was deleted and made again on the source" in made.findings()
+        assert newest_offset(new, topic) == 10
+
+
+def test_a_target_topic_made_again_is_not_written_to(old: Cluster, new: Cluster) -> None:
+    """The lane stops at the exact offset, and the plan says what to do."""
+    topic = create(old, fresh("remade"))
+    produce(old, topic, numbered(10))
+    with link(old, new, topic) as made:
+        with made.running():
+            made.await_position(topic, 10)
+            drop(new, topic)
+            create(new, topic)
+            produce(old, topic, numbered(5, first=10))
+            lane = made.await_stopped(topic)
+            assert lane.stop_offset == 10
+            assert "made again" in str(lane.stop_reason)
+            assert ends(new, topic) == (0, 0)
+        with made.running():
+            made.await_(lambda status: status.plan is not None and bool(status.plan.findings))
+            assert f"topic {topic} was deleted and made again on the target" in made.findings()
+            assert "delete link" in made.findings()
+        assert ends(new, topic) == (0, 0)
+
+
+def test_a_target_topic_with_fewer_partitions_is_refused_and_others_are_copied(old: Cluster, new: Cluster) -> None:
+    """At creation it is an error; once the link exists, the finding names the command and the rest goes on."""
+    name = fresh("narrow")
+    good = create(old, name + "-good")
+    produce(old, good, numbered(5))
+    with link(old, new, name + "-.*") as made, made.running(lease_seconds=1.5):
+        made.await_position(good, 5)
+        create(new, name + "-bad", 1)
+        bad = create(old, name + "-bad", 3)
+        made.await_(lambda status: status.plan is not None and bool(status.plan.findings))
+        assert f"topic {bad} has 1 partitions on the target, {bad} has 3 on the source" in made.findings()
+        assert f"kafka-topics --alter --topic {bad} --partitions 3" in made.findings()
+        produce(old, good, numbered(5, first=5))
+        made.await_position(good, 10)
+        grow(new, bad, 3)
+        produce(old, bad, numbered(5, partition=2))
+        made.await_position(bad, 5, 2)
+        assert made.findings() == ""
+
+
+def test_a_setting_that_the_rules_leave_alone_stays_and_its_effect_is_told(old: Cluster, new: Cluster) -> None:
+    """A small max.message.bytes of the target's own is warned of at creation and stops the lane that meets it."""
+    topic = create(old, fresh("small"))
+    create(new, topic, configs={"max.message.bytes": "2000"})
+    produce(old, topic, numbered(5))
+    produce(old, topic, [{"value": b"y" * 5000}])
+    rules = ConfigRules(deny=(*DEFAULT_DENY, r"max\.message\.bytes"))
+    with link(old, new, topic, configs=rules) as made:
+        assert made.report is not None
+        assert any("takes batches of 2000 bytes" in finding.what for finding in made.report.findings)
+        with made.running():
+            lane = made.await_stopped(topic)
+            assert lane.stop_offset == 5
+            assert "max.message.bytes" in str(lane.stop_reason) or "larger than the target accepts" in str(
+                lane.stop_reason
+            )
+            made.assert_copied(topic)
+
+
+def test_a_filter_that_matches_nothing_is_told_and_waits_for_topics(old: Cluster, new: Cluster) -> None:
+    """The link is made with a warning; a topic that comes later and matches is copied."""
+    name = fresh("nothing")
+    with link(old, new, name) as made:
+        assert made.report is not None
+        assert "matches none of the source's" in made.report.findings[0].what
+        with made.running(lease_seconds=1.5):
+            made.await_(lambda status: status.plan is not None and bool(status.plan.findings))
+            assert f"anabranch link set {made.id} --include REGEX" in made.findings()
+            create(old, name)
+            produce(old, name, numbered(3))
+            made.await_position(name, 3)
+            assert made.assert_copied(name) == 3
+
+
+def test_two_topics_of_one_target_name_are_told_and_one_is_copied(
+    old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A naming policy of another package that folds names is found out before anything is mixed."""
+    from tests.integration.links.policies import register
+
+    register(monkeypatch)
+    name = fresh("folded")
+    upper, lower = create(old, name + "-A"), create(old, name + "-a")
+    produce(old, upper, numbered(4))
+    produce(old, lower, numbered(4, first=10))
+    chosen = PluginSpec("length", {"longest": len(name) + 2, "prefix": name})
+    with link(old, new, "", filter=chosen, naming=PluginSpec("lower")) as made, made.running():
+        lane = made.await_position(upper, 4)
+        assert lane.target.topic == lower
+        assert f"topics {upper} and {lower} would both be called {lower}" in made.findings()
+        made.assert_copied(upper, lower)
+        assert newest_offset(new, lower) == 4

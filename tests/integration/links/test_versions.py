@@ -1,0 +1,164 @@
+"""Sources and targets of other versions, message formats of long ago, and links that must not feed each other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from tests.integration.links.conftest import QUICK
+from tests.integration.links.lab import Link, link
+from tests.integration.links.topics import OLD_MS, create, delete_records, fresh, newest_offset, numbered, produce
+
+from anabranch.engine import links as engine
+from anabranch.model.lane import LaneMode, LaneState
+from anabranch.model.link import ClusterRef, LinkRecord, WantedState
+from anabranch.model.provenance import RingError
+from anabranch.replicate.control import Links
+from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+
+pytestmark = pytest.mark.integration
+
+VERSIONS = ("2.8.2", "3.9.1", "4.0.0")
+
+
+@pytest.fixture(scope="module")
+def others() -> Iterator[dict[str, Cluster]]:
+    """A cluster of each older version."""
+    specs = [
+        ClusterSpec(
+            f"v{version.replace('.', '')}",
+            version,
+            overrides={name: value for name, value in QUICK.items() if "initial" not in name or version[0] != "2"},
+        )
+        for version in VERSIONS
+    ]
+    clusters = start_clusters(specs)
+    try:
+        yield dict(zip(VERSIONS, clusters, strict=True))
+    finally:
+        for cluster in clusters:
+            cluster.stop()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_source_of_each_version_is_copied_exactly(others: dict[str, Cluster], new: Cluster, version: str) -> None:
+    """Fresh records under their own offsets, old ones mapped, batches as they were; the log may start above 0."""
+    source = others[version]
+    name = fresh("from")
+    young, aged, cut = (create(source, f"{name}-{kind}") for kind in ("young", "aged", "cut"))
+    produce(source, young, numbered(40), batch=7, codec="lz4")
+    produce(source, aged, numbered(40, timestamp=OLD_MS), batch=7, codec="zstd")
+    produce(source, cut, numbered(40), batch=10)
+    delete_records(source, cut, 25)
+    with link(source, new, name + "-.*") as made:
+        assert made.report is not None
+        assert made.report.source.version.startswith(version[:3])
+        with made.running():
+            for topic, mode, count in (
+                (young, LaneMode.IDENTITY, 40),
+                (aged, LaneMode.MAPPED, 40),
+                (cut, LaneMode.MAPPED, 15),
+            ):
+                assert made.await_position(topic, 40).mode is mode
+                assert made.assert_copied(topic) == count
+            made.assert_same_batches(young)
+            made.assert_same_batches(aged)
+            produce(source, young, numbered(5, first=40))
+            made.await_position(young, 45)
+
+
+def test_a_target_of_3_9_takes_identity_and_mapped_lanes(others: dict[str, Cluster], old: Cluster) -> None:
+    """The older broker keeps what the newer source has, batch by batch."""
+    name = fresh("back")
+    young, aged = create(old, name + "-young"), create(old, name + "-aged")
+    produce(old, young, numbered(40), batch=7, codec="snappy")
+    produce(old, aged, numbered(40, timestamp=OLD_MS), batch=7, codec="gzip")
+    with link(old, others["3.9.1"], name + "-.*") as made, made.running():
+        for topic, mode in ((young, LaneMode.IDENTITY), (aged, LaneMode.MAPPED)):
+            assert made.await_position(topic, 40).mode is mode
+            assert made.assert_copied(topic) == 40
+            made.assert_same_batches(topic)
+
+
+def test_messages_of_format_v1_stop_their_lane_with_the_offset(others: dict[str, Cluster], new: Cluster) -> None:
+    """Kafka 0.10's format is named; a lane beside it goes on."""
+    source = others["2.8.2"]
+    name = fresh("format")
+    ancient = create(source, name + "-ancient", configs={"message.format.version": "0.10.2"})
+    oldest = create(source, name + "-oldest", configs={"message.format.version": "0.9.0"})
+    plain = create(source, name + "-plain")
+    for topic in (ancient, oldest):
+        produce(source, topic, numbered(5), settings={"enable.idempotence": False})
+    produce(source, plain, numbered(5))
+    with link(source, new, name + "-.*") as made, made.running():
+        for topic in (ancient, oldest):
+            lane = made.await_stopped(topic)
+            assert (lane.stop_offset, lane.position) == (0, 0)
+            assert "format v0 or v1" in str(lane.stop_reason)
+            assert newest_offset(new, topic) == 0
+        made.await_position(plain, 5)
+        made.assert_copied(plain)
+
+
+def test_two_links_in_opposite_directions_do_not_loop(others: dict[str, Cluster]) -> None:
+    """Each copies what its source's own applications write, never what the other brought, whatever the names."""
+    here, there = others["3.9.1"], others["4.0.0"]
+    name = fresh("both")
+    mine, theirs = create(here, name + "-mine"), create(there, name + "-theirs")
+    produce(here, mine, numbered(10))
+    produce(there, theirs, numbered(20))
+    with (
+        link(here, there, name + "-.*") as forth,
+        link(there, here, name + "-.*") as back,
+        forth.running(lease_seconds=1.5),
+        back.running(lease_seconds=1.5),
+    ):
+        forth.await_position(mine, 10)
+        back.await_position(theirs, 20)
+        for made, other in ((forth, theirs), (back, mine)):
+            made.await_(lambda status: status.plan is not None and len(status.plan.findings) == 1)
+            assert f"topic {other} is left out: the opposite link fills it" in made.findings()
+        produce(here, mine, numbered(5, first=10))
+        forth.await_position(mine, 15)
+        assert (newest_offset(here, mine), newest_offset(there, mine)) == (15, 15)
+        assert (newest_offset(here, theirs), newest_offset(there, theirs)) == (20, 20)
+        assert {lane.source.topic for lane in forth.status().lanes} == {mine}
+        assert {lane.source.topic for lane in back.status().lanes} == {theirs}
+        for made in (forth, back):
+            engine.pause(made.target, made.id)
+            made.await_(lambda status: all(lane.state is LaneState.PAUSED for lane in status.lanes))
+
+
+def test_a_ring_of_three_clusters_is_refused_with_its_path(others: dict[str, Cluster], new: Cluster) -> None:
+    """At creation where the origins are known; else by the closing link's plan, once they are."""
+    first, second, third = others["3.9.1"], others["4.0.0"], new
+    name = fresh("ring")
+    with (
+        link(first, second, name, id="ring-a"),
+        link(second, third, name, id="ring-b") as carrying,
+        link(third, first, name, id="ring-c", create=False) as closing,
+    ):
+        with pytest.raises(RingError) as raised:
+            closing.create()
+        assert raised.value.exit_code == 3
+        assert raised.value.path == (first.cluster_id, second.cluster_id, third.cluster_id, first.cluster_id)
+        assert "would close a ring of clusters" in raised.value.message
+        assert "delete one of its links" in raised.value.hint
+        assert closing.id not in {status.spec.id for status in engine.list_links(closing.target)}
+
+        # As if the first link had been made after the other two: nobody could know then.
+        record = carrying.status().record
+        closing.on_target(lambda client: Links(client).put(unaware(closing, second)))
+        assert first.cluster_id in record.origins
+        with pytest.raises(RingError), closing.running():
+            time.sleep(2)
+
+
+def unaware(closing: Link, second: Cluster) -> LinkRecord:
+    """The closing link's record, as stored before the ring existed."""
+    source = ClusterRef(closing.source.name, closing.old.cluster_id)
+    target = ClusterRef(closing.target.name, closing.new.cluster_id)
+    spec = replace(closing.spec, source=source, target=target)
+    return LinkRecord(WantedState(spec), (closing.old.cluster_id, second.cluster_id), 1)
