@@ -13,16 +13,19 @@ from anabranch.testing.faults.schedule import LOCAL_KINDS
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
 
 PLANTED = Path(__file__).parent / "planted"
-LOCAL = EpisodeSpec(seed=20130101, seconds=48.0, gap=2.0, kinds=LOCAL_KINDS)
+LOCAL = EpisodeSpec(seed=20130101, seconds=30.0, gap=1.8, kinds=LOCAL_KINDS)
 STANDALONE = EpisodeSpec(
     seed=20130201,
-    seconds=25.0,
-    gap=3.0,
+    seconds=15.0,
+    gap=2.5,
     kinds=(FaultKind.EXECUTOR_KILL, FaultKind.WORKER_STOP, FaultKind.TARGET_KILL, FaultKind.DRIVER_KILL),
     standalone=True,
     expiration_ms=None,
 )
-CONTROL = EpisodeSpec(seed=7, seconds=12.0, gap=2.0, kinds=(FaultKind.WORKER_KILL, FaultKind.TARGET_CUT))
+# The lanes that a planted bug stops never catch up.
+CONTROL = EpisodeSpec(
+    seed=7, seconds=8.0, gap=1.5, kinds=(FaultKind.WORKER_KILL, FaultKind.TARGET_CUT), rate=3000, catch_up_s=10.0
+)
 
 
 def test_nothing_is_lost_repeated_reordered_or_altered_on_local_spark(tmp_path: Path) -> None:
@@ -46,10 +49,10 @@ def test_nothing_is_lost_repeated_reordered_or_altered_under_speculation(tmp_pat
     assert "identity" in verdict.proof.modes
 
 
-@pytest.mark.parametrize(("bug", "sign"), [("remembered", "repeated"), ("altered", "altered")])
-def test_a_planted_bug_is_found(bug: str, sign: str, tmp_path: Path) -> None:
+def test_planted_bugs_are_found(tmp_path: Path) -> None:
     """An owner that trusts its memory repeats records, a copier that turns a byte alters them: both are named."""
-    environment = {"PYTHONPATH": str(PLANTED), "ANABRANCH_PLANTED": bug}
+    environment = {"PYTHONPATH": str(PLANTED), "ANABRANCH_PLANTED": "remembered,altered"}
     verdict = run_episode(replace(CONTROL, environment=environment), keep_in=tmp_path)
-    assert verdict.proof.differences > 0
-    assert any(sign in one for one in verdict.proof.wrong)
+    print(*verdict.lines(), sep="\n")
+    assert any("repeated" in one for one in verdict.proof.wrong)
+    assert any("altered" in one for one in verdict.proof.wrong)

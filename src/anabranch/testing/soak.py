@@ -103,8 +103,6 @@ def soak(minutes: float, seed: int, tell: Callable[[str], None]) -> Totals:
         totals.add(verdict)
         for line in verdict.lines():
             tell(line)
-        for one in verdict.exits:
-            tell(f"  EXIT: {one}")
     return totals
 
 

@@ -32,7 +32,8 @@ class EpisodeSpec:
     ``seconds`` is how long strikes fall, on average ``gap`` apart; ``expiration_ms`` the target's
     ``producer.id.expiration.ms`` (None: Kafka's default of a day, under which ``live`` becomes identity);
     ``standalone`` runs Spark on a master with two workers of one core and speculation, else it is ``local[2,8]``.
-    ``environment`` is given to every process of the link.
+    ``catch_up_s`` is how long the link may take to reach the source's end after the last fault.  ``environment`` is
+    given to every process of the link.
     """
 
     seed: int
@@ -47,6 +48,7 @@ class EpisodeSpec:
     idle_ms: int = 600_000
     lease_seconds: int = 10
     rate: int = 1500
+    catch_up_s: float = CATCH_UP_S
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -86,7 +88,7 @@ class Verdict:
             if self.caught_up_after is not None
             else "  did not catch up",
         ]
-        return [*told, *(f"  WRONG: {one}" for one in self.wrong)]
+        return [*told, *(f"  EXIT: {one}" for one in self.exits), *(f"  WRONG: {one}" for one in self.wrong)]
 
 
 def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in: Path | None = None) -> Verdict:
@@ -131,9 +133,9 @@ def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in:
         tell(f"{load.sent} records were sent; waiting for the link")
         ended = time.monotonic()
         wrong = list(striker.failures)
-        caught_up = _caught_up(stand, ended)
+        caught_up = _caught_up(stand, ended, spec.catch_up_s)
         if caught_up is None:
-            wrong.append(f"the link did not catch up within {CATCH_UP_S:.0f} s: {_states(stand)}")
+            wrong.append(f"the link did not catch up within {spec.catch_up_s:.0f} s: {_states(stand)}")
         stand.stop_runs()
         wrong += stand.notes.wrong
         before = _counts(target)
@@ -203,10 +205,10 @@ def _counts(cluster: Cluster) -> dict[tuple[str, int], int]:
     return found
 
 
-def _caught_up(stand: Stand, since: float) -> float | None:
+def _caught_up(stand: Stand, since: float, seconds: float) -> float | None:
     """Seconds from ``since`` until every lane stood at its source's end; None if that took too long."""
     wanted = _counts(stand.source)
-    while time.monotonic() - since < CATCH_UP_S:
+    while time.monotonic() - since < seconds:
         positions = {
             (lane.source.topic, lane.source.partition): lane.position
             for lane in links.show(stand.target_context, LINK).lanes

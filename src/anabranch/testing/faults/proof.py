@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.runs import Run
 from anabranch.replicate.control import Progress, Runs
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.rebuild import rebuild, whole_log
@@ -110,14 +110,26 @@ async def _filed(context: ClusterContext, link: str) -> dict[tuple[str, int], _F
             within = await whole_log(cluster, lane.target.topic, lane.target.partition)
             again = await rebuild(cluster, within, ids, claims.start(str(key), 0))
             found[(lane.source.topic, lane.source.partition)] = _Filed(
-                _joined(runs, key), tuple(RunMap.of(again)), len(ids), lane.mode.value
+                _joined(_segments(runs, key)), _joined(again), len(ids), lane.mode.value
             )
         return found
 
 
-def _joined(runs: Runs, key: LaneKey) -> tuple[Run, ...]:
+def _segments(runs: Runs, key: LaneKey) -> list[Run]:
     segments = runs.segments.get(key, {})
-    return tuple(RunMap.of(run for number in sorted(segments) for run in segments[number]))
+    return [run for number in sorted(segments) for run in segments[number]]
+
+
+def _joined(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Runs that continue each other on both sides as one; nothing is checked, so that wrong ones are shown too."""
+    joined: list[Run] = []
+    for run in runs:
+        last = joined[-1] if joined else None
+        if last is not None and (last.source + last.length, last.target + last.length) == (run.source, run.target):
+            joined[-1] = Run(last.source, last.target, last.length + run.length)
+        else:
+            joined.append(run)
+    return tuple(joined)
 
 
 def _words(found: Differences) -> str:
