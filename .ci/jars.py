@@ -1,4 +1,4 @@
-"""Bring the jars of every JVM runtime that demo, tests and benchmarks use, side by side, before something waits for one."""
+"""Bring the jars of every JVM runtime that demo, tests and benchmarks use, before something waits for one."""
 
 from __future__ import annotations
 
