@@ -1,7 +1,8 @@
 """Plants a bug in every Python process that has this directory on its path: the fault test must find it.
 
-``ANABRANCH_PLANTED`` names bugs, separated by commas.  ``remembered`` lets a new owner go on from the position that was filed last, instead of the one
-that the target's log tells: what is appended after the last filing is copied once more (broken rule R2).
+``ANABRANCH_PLANTED`` names bugs, separated by commas.  ``remembered`` lets a new owner go on from the position that
+was filed last, instead of the one that the target's log tells: what is appended after the last filing is copied once
+more (broken rule R2).
 ``altered`` turns one byte of a few batches over and mends their checksums, as faulty memory would.
 """
 
