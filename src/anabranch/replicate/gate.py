@@ -32,9 +32,14 @@ class Gate:
         self._until = 0.0
 
     @property
+    def is_fresh(self) -> bool:
+        """Whether the control topics were read lately: what this process believes may be told to others."""
+        return self._clock() < self._until
+
+    @property
     def is_open(self) -> bool:
         """Whether a write may start this instant."""
-        return not self.paused and self._clock() < self._until
+        return not self.paused and self.is_fresh
 
     def take(self, size: int) -> float:
         """Count ``size`` bytes as sent; the seconds to wait before the next write."""

@@ -301,6 +301,8 @@ class Worker:
         assert self._runs is not None and self._progress is not None
         if self._gone:
             return  # what is filed now would outlive the link
+        if not self.gate.is_fresh:
+            return  # a process that was stopped and goes on must not file its old runs over its successor's
         now = time.monotonic()
         segments: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
         mine = [lane for lane in self._lanes if lane.phase is not Phase.OVER and not self._is_anothers(lane)]
