@@ -52,7 +52,7 @@ class DiskBatch(NamedTuple):
     """A batch in a segment file; ``records`` is a digest of its record section as it is stored, compressed."""
 
     base_offset: int
-    count: int
+    size: int
     codec: str
     max_timestamp: int
     control: bool
@@ -179,7 +179,7 @@ def batches_differ(source: Sequence[DiskBatch], target: Sequence[DiskBatch]) -> 
     ours, theirs = ([batch for batch in batches if not batch.control] for batches in (source, target))
     for a, b in zip(ours, theirs, strict=False):
         if a[1:] != b[1:]:
-            return f"the batch at {a.base_offset} ({a.count} x {a.codec}) is {b.count} x {b.codec} at {b.base_offset}"
+            return f"the batch at {a.base_offset} ({a.size} x {a.codec}) is {b.size} x {b.codec} at {b.base_offset}"
     if len(ours) != len(theirs):
         return f"{len(ours)} batches in the source, {len(theirs)} in the target"
     return ""
