@@ -19,6 +19,7 @@ from anabranch.control.links import topic_key
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.probe import Role, facts
 from anabranch.kafka.security import open_cluster
 from anabranch.model import configs as rules
@@ -31,7 +32,7 @@ from anabranch.model.provenance import check_ring, origins
 from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity, TopicPlan
 from anabranch.replicate.control import Links, Progress, Runs, ensure_topics, now_ms
 from anabranch.replicate.journal import Journal
-from anabranch.replicate.planner import UnknownLinkError
+from anabranch.replicate.planner import UnknownLinkError, blind_to_loops
 
 T = TypeVar("T")
 
@@ -142,14 +143,17 @@ async def _create(source: ClusterContext, target: ClusterContext, spec: LinkSpec
         if here.cluster_id == there.cluster_id:
             raise SameClusterError(spec.id, here.cluster_id)
         findings: list[Finding] = []
-        topics = _topics(spec, here, there, findings)
+        topics = _topics(spec, here, there, source_cluster.transport.principal, findings)
         source_facts = await facts(source_cluster, Role.SOURCE, [topic.source for topic in topics])
         existing = [topic.target for topic in topics if topic.exists]
         target_facts = await facts(target_cluster, Role.TARGET, existing)
         findings += _missing(source_facts, Role.SOURCE) + _missing(target_facts, Role.TARGET)
+        findings += await _uncreatable(target_cluster, topics)
         findings += await _sizes(source_cluster, target_cluster, topics)
         findings += _replication(spec, len(there.brokers))
         upstream = await _upstream(source_cluster, here)
+        if control_topics.LINKS not in here.topics:
+            findings += await blind_to_loops(source_cluster)
         check_ring(spec.id, here.cluster_id, there.cluster_id, upstream)
         report = ProbeReport(spec, source_facts, target_facts, topics, tuple(findings))
         if not (execute and report.ok):
@@ -171,14 +175,16 @@ async def _upstream(source: Cluster, metadata: Metadata) -> list[LinkRecord]:
     return list(links.links.values())
 
 
-def _topics(spec: LinkSpec, source: Metadata, target: Metadata, findings: list[Finding]) -> tuple[TopicPlan, ...]:
+def _topics(
+    spec: LinkSpec, source: Metadata, target: Metadata, principal: str, findings: list[Finding]
+) -> tuple[TopicPlan, ...]:
     naming = load_naming(spec.naming, spec.source.context)
     names = select(load_filter(spec.filter), [t.name for t in source.topics.values() if not t.internal])
     if not names:
         findings.append(
             Finding(
                 Severity.WARNING,
-                f"the filter matches none of the source's {len(source.topics)} topics",
+                f"the filter matches none of the source's {len(source.topics)} topics that {principal} may see",
                 "widen --include; topics that come later are copied when they match",
             )
         )
@@ -224,13 +230,8 @@ def _missing(found: ClusterFacts, role: Role) -> list[Finding]:
         severity, why = Severity.ERROR, ""
         if permission.resource == "cluster" and permission.operation == "ALTER":
             severity, why = Severity.WARNING, ": earlier owners are shut out through a coordinator instead, slower"
-        elif permission.resource == "cluster" and permission.operation in {"DESCRIBE_CONFIGS", "CREATE"}:
-            severity = Severity.WARNING
-            why = (
-                ": identity lanes cannot be had"
-                if permission.operation == "DESCRIBE_CONFIGS"
-                else ": topics must be granted or made by hand"
-            )
+        elif permission.resource == "cluster" and permission.operation == "DESCRIBE_CONFIGS":
+            severity, why = Severity.WARNING, ": identity lanes cannot be had"
         findings.append(
             Finding(
                 severity,
@@ -253,6 +254,28 @@ def _replication(spec: LinkSpec, brokers: int) -> list[Finding]:
             )
         ]
     return []
+
+
+async def _uncreatable(target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Finding]:
+    """Topics that the target lacks and that we may not create: a right on the cluster, a prefix or the name will do."""
+    principal = target.transport.principal
+    findings = []
+    for topic in topics:
+        if topic.exists:
+            continue
+        try:
+            await admin.create_topic(target, topic.target, topic.partitions, -1, {}, only_ask=True)
+        except PermissionDeniedError:
+            findings.append(
+                Finding(
+                    Severity.WARNING,
+                    f"{principal} may not CREATE on topic {topic.target} of {target.name}: it must be made by hand",
+                    f"kafka-acls --add --allow-principal {principal} --operation CREATE --topic={topic.target}",
+                )
+            )
+        except BrokerRefusedError as error:
+            findings.append(Finding(Severity.ERROR, f"topic {topic.target}: {error.message}", "choose another name"))
+    return findings
 
 
 async def _sizes(source: Cluster, target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Finding]:

@@ -96,9 +96,15 @@ async def _configs(cluster: Cluster, kind: int, names: list[str], node: int | No
 
 
 async def create_topic(
-    cluster: Cluster, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    cluster: Cluster,
+    name: str,
+    partitions: int,
+    replication_factor: int,
+    configs: Mapping[str, str],
+    *,
+    only_ask: bool = False,
 ) -> bool:
-    """Create a topic; False where it exists already, however it looks."""
+    """Create a topic; False where it exists already, however it looks.  ``only_ask`` creates none, but raises alike."""
     topic = CreateTopicsRequest.CreatableTopic
     request = CreateTopicsRequest(
         topics=[
@@ -111,7 +117,7 @@ async def create_topic(
             )
         ],
         timeout_ms=30_000,
-        validate_only=False,
+        validate_only=only_ask,
     )
     response = await cluster.call_controller(request, cap=7)
     answer = response.topics[0]

@@ -54,6 +54,7 @@ _TOPIC_OPERATIONS = {
     Role.TARGET: (
         Operation.READ,
         Operation.WRITE,
+        Operation.ALTER,
         Operation.DESCRIBE,
         Operation.DESCRIBE_CONFIGS,
         Operation.ALTER_CONFIGS,
@@ -94,7 +95,7 @@ async def _cluster_permissions(cluster: Cluster, principal: str) -> list[Permiss
         return [Permission("DESCRIBE", "cluster", principal, False)]
     return [
         Permission(operation.name, "cluster", principal, operation.allowed_by(allowed))
-        for operation in (Operation.CREATE, Operation.ALTER, Operation.DESCRIBE_CONFIGS)
+        for operation in (Operation.ALTER, Operation.DESCRIBE_CONFIGS)
     ]
 
 

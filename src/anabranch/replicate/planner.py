@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from anabranch.control.topics import LINKS
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
@@ -104,6 +105,8 @@ class Planner:
         _check_cluster(spec.source.context, spec.source.cluster_id, source)
         _check_cluster(spec.target.context, spec.target.cluster_id, target)
         looping = await self._check_provenance(record, source)
+        if self._upstream is None:
+            findings += await blind_to_loops(self._source)
         pairs = self._pairs(spec, source, looping, findings)
         explicit = await admin.topic_configs(self._source, [pair.source.name for pair in pairs])
         known = {topic.target: topic for topic in self._links.topics_of(spec.id)}
@@ -161,7 +164,7 @@ class Planner:
 
     async def _check_provenance(self, record: LinkRecord, source: Metadata) -> frozenset[TopicId]:
         """Refuse rings; name the source's topics that the target itself fills."""
-        if self._upstream is None and "__anabranch_links" in source.topics:
+        if self._upstream is None and LINKS in source.topics:
             self._upstream = Links(self._source)
         if self._upstream is None:
             return frozenset()
@@ -189,7 +192,8 @@ class Planner:
             findings.append(
                 Finding(
                     Severity.WARNING,
-                    f"the filter matches none of the source's {len(source.topics)} topics",
+                    f"the filter matches none of the source's {len(source.topics)} topics that "
+                    f"{self._source.transport.principal} may see",
                     f"anabranch link set {spec.id} --include REGEX",
                 )
             )
@@ -341,6 +345,22 @@ def _lanes(spec: LinkSpec, pair: _Pair, target_id: TopicId, compacted: bool) -> 
             )
         )
     return lanes
+
+
+async def blind_to_loops(source: Cluster) -> list[Finding]:
+    """A finding where we may not even know whether links into the source exist: metadata leaves such topics out."""
+    found = (await source.metadata([LINKS])).topics[LINKS]
+    if found.error != admin.TOPIC_AUTHORIZATION_FAILED:
+        return []
+    principal = source.transport.principal
+    return [
+        Finding(
+            Severity.WARNING,
+            f"{principal} may not Describe topic {LINKS} of {source.name}: a loop of links cannot be found out",
+            f"kafka-acls --add --allow-principal {principal} --operation Read --topic __anabranch_ "
+            "--resource-pattern-type prefixed",
+        )
+    ]
 
 
 def _exists(metadata: Metadata, topic: str) -> bool:

@@ -1,0 +1,198 @@
+"""A link of a user who may do little: what is enough, what each right is for, and what happens without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from confluent_kafka.admin import AclOperation, ResourceType
+from tests.integration.links.guarded import (
+    IDENTITY_NEEDS,
+    TOPIC_OPERATIONS,
+    grant,
+    granted,
+    revoke,
+    source_needs,
+    target_needs,
+    without,
+)
+from tests.integration.links.lab import link
+from tests.integration.links.topics import OLD_MS, create, fresh, grow, newest_offset, numbered, produce
+
+from anabranch.engine import links as engine
+from anabranch.kafka.errors import PermissionDeniedError
+from anabranch.model.lane import LaneMode
+from anabranch.model.plugins import PluginSpec
+from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+
+pytestmark = pytest.mark.integration
+
+USERS = {"admin": "admin-secret", "full": "f", "modest": "m", "poor": "p"}
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[tuple[Cluster, Cluster]]:
+    """Two clusters with the standard authorizer; ``full`` and ``modest`` have exactly what the reference says."""
+    here, there = start_clusters(
+        [ClusterSpec(name, security="PLAIN", authorizer=True, users=USERS) for name in ("guarded-old", "guarded-new")]
+    )
+    with here, there:
+        for user in ("full", "modest", "poor"):
+            grant(here, user, source_needs("data-"))
+            grant(there, user, target_needs("data-"))
+        grant(there, "full", IDENTITY_NEEDS)
+        for cluster in (here, there):  # so that what is missing is more than to be seen
+            grant(cluster, "poor", ((ResourceType.TOPIC, "data-", AclOperation.DESCRIBE),))
+        assert granted(there, "modest") == set(target_needs("data-"))
+        yield here, there
+
+
+def test_the_documented_rights_are_enough_for_identity_growth_and_configs(guarded: tuple[Cluster, Cluster]) -> None:
+    """With ALTER and DESCRIBE_CONFIGS on the cluster: no finding, identity for young records, mapped for old ones."""
+    here, there = guarded
+    name = fresh("data-full")
+    young, aged = create(here, name + "-young"), create(here, name + "-aged")
+    produce(here, young, numbered(20), batch=5)
+    produce(here, aged, numbered(20, timestamp=OLD_MS), batch=5)
+    with link(here, there, name + "-.*", users=("full", "full")) as made:
+        assert made.report is not None
+        assert made.report.findings == ()
+        with made.running(lease_seconds=1.5):
+            assert made.await_position(young, 20).mode is LaneMode.IDENTITY
+            assert made.await_position(aged, 20).mode is LaneMode.MAPPED
+            grow(here, young, 3)
+            produce(here, young, numbered(5, partition=2))
+            made.await_position(young, 5, 2)
+            for topic in (young, aged):
+                made.assert_copied(topic)
+            assert made.findings() == ""
+
+
+def test_without_alter_on_the_cluster_lanes_are_mapped_and_fenced_by_the_coordinator(
+    guarded: tuple[Cluster, Cluster],
+) -> None:
+    """The reason is shown; several runs take over from each other by empty transactions, exactly."""
+    here, there = guarded
+    topic = create(here, fresh("data-modest"))
+    with link(here, there, topic, users=("modest", "modest")) as made:
+        assert made.report is not None
+        assert any("User:modest may not ALTER on cluster" in one.what for one in made.report.findings)
+        for turn in range(1, 4):
+            produce(here, topic, numbered(20, first=20 * (turn - 1), timestamp=OLD_MS), batch=5)
+            with made.running():
+                lane = made.await_position(topic, 20 * turn)
+                assert lane.mode is LaneMode.MAPPED
+                assert "ALTER on the target cluster" in lane.mode_reason
+        made.assert_copied(topic)
+        assert made.rebuilt(lane) == made.runs(lane.lane)
+
+
+def test_each_right_that_is_missing_is_named_with_the_resource_and_the_principal(
+    guarded: tuple[Cluster, Cluster],
+) -> None:
+    """The probe finds every missing right on topics that exist, as an error with the command that grants it."""
+    here, there = guarded
+    topic = create(here, fresh("data-poor"))
+    create(there, topic)
+    with link(here, there, topic, users=("poor", "poor"), create=False) as made:
+        for cluster, needs, operations in (
+            (here, source_needs("data-"), ("READ", "DESCRIBE_CONFIGS")),
+            (there, target_needs("data-"), TOPIC_OPERATIONS),
+        ):
+            for one in needs:
+                if one[1] != "data-" or one[2].name not in operations or one[2].name == "CREATE":
+                    continue
+                with without(cluster, "poor", one):
+                    report = engine.create(made.source, made.target, made.spec, execute=True)
+                errors = [finding for finding in report.findings if finding.severity.value == "error"]
+                assert not report.created, one
+                where = f"User:poor may not {one[2].name} on topic {topic} of {cluster.spec.name}"
+                assert any(where in finding.what for finding in errors), (one, report.findings)
+                fix = f"kafka-acls --add --allow-principal User:poor --operation {one[2].name}"
+                assert any(fix in finding.fix for finding in errors)
+        unmade = create(here, fresh("data-poor"))
+        other = replace(made.spec, filter=PluginSpec("regex", {"include": [unmade]}))
+        with without(there, "poor", (ResourceType.TOPIC, "data-", AclOperation.CREATE)):
+            report = engine.create(made.source, made.target, other, execute=False)
+        assert any(f"User:poor may not CREATE on topic {unmade} of guarded-new" in one.what for one in report.findings)
+        assert engine.create(made.source, made.target, made.spec, execute=True).created
+
+
+@pytest.mark.parametrize("operation", ["WRITE", "READ"])
+def test_the_control_topics_need_their_rights_too(guarded: tuple[Cluster, Cluster], operation: str) -> None:
+    """Whoever may not make, write or read them cannot create a link, and is told what is missing."""
+    here, there = guarded
+    one = (ResourceType.TOPIC, "__anabranch_", AclOperation[operation])
+    topic = create(here, fresh("data-control"))
+    with link(here, there, topic, users=("poor", "poor"), create=False) as made, without(there, "poor", one):
+        with pytest.raises(PermissionDeniedError) as raised:
+            made.create()
+        assert raised.value.principal == "User:poor"
+        assert "topic __anabranch_" in raised.value.resource
+        assert raised.value.operation.upper() == operation
+
+
+def test_a_write_permission_that_is_taken_away_stops_its_lane_until_it_is_back(
+    guarded: tuple[Cluster, Cluster],
+) -> None:
+    """The lane stops at the exact offset with the reason; the other goes on; a resume after the grant goes on too."""
+    here, there = guarded
+    name = fresh("data-lost")
+    denied, other = create(here, name + "-denied"), create(here, name + "-other")
+    wide = (ResourceType.TOPIC, "data-", AclOperation.WRITE)
+    for topic in (denied, other):
+        produce(here, topic, numbered(10))
+    with link(here, there, name + "-.*", users=("full", "full")) as made, made.running():
+        made.await_position(denied, 10)
+        made.await_position(other, 10)
+        grant(there, "full", ((ResourceType.TOPIC, other, AclOperation.WRITE),))
+        revoke(there, "full", (wide,))
+        try:
+            produce(here, denied, numbered(5, first=10))
+            produce(here, other, numbered(5, first=10))
+            lane = made.await_stopped(denied)
+            assert (lane.stop_offset, newest_offset(there, denied)) == (10, 10)
+            assert "for lack of permission" in str(lane.stop_reason)
+            made.await_position(other, 15)
+        finally:
+            grant(there, "full", (wide,))
+        engine.resume(made.target, made.id)
+        made.await_position(denied, 15)
+        for topic in (denied, other):
+            made.assert_copied(topic)
+
+
+def test_a_read_permission_that_is_taken_away_stops_its_lane_and_no_other(guarded: tuple[Cluster, Cluster]) -> None:
+    """The source's refusal names the principal and the topic."""
+    here, there = guarded
+    name = fresh("data-blind")
+    denied, other = create(here, name + "-denied"), create(here, name + "-other")
+    wide = (ResourceType.TOPIC, "data-", AclOperation.READ)
+    with link(here, there, name + "-.*", users=("full", "full")) as made, made.running():
+        for topic in (denied, other):
+            produce(here, topic, numbered(10))
+            made.await_position(topic, 10)
+        grant(here, "full", ((ResourceType.TOPIC, other, AclOperation.READ),))
+        revoke(here, "full", (wide,))
+        try:
+            lane = made.await_stopped(denied)
+            assert lane.stop_offset == 10
+            assert f"User:full may not Read topic {denied}" in str(lane.stop_reason)
+            produce(here, other, numbered(5, first=10))
+            made.await_position(other, 15)
+        finally:
+            grant(here, "full", (wide,))
+
+
+def test_a_source_whose_links_may_not_be_read_is_told_as_a_danger_of_loops(guarded: tuple[Cluster, Cluster]) -> None:
+    """Without READ on the source's control topics, nobody can know whether a link runs the other way."""
+    here, there = guarded
+    topic = create(here, fresh("data-provenance"))
+    one = (ResourceType.TOPIC, "__anabranch_", AclOperation.READ)
+    with link(here, there, topic, users=("poor", "poor"), create=False) as made, without(here, "poor", one):
+        report = engine.create(made.source, made.target, made.spec, execute=False)
+        found = [finding for finding in report.findings if "__anabranch_links" in finding.what]
+        assert len(found) == 1
+        assert "User:poor may not Describe" in found[0].what
+        assert "loop" in found[0].what

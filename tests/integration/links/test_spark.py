@@ -1,0 +1,118 @@
+"""A link as its owner runs it: the command line, a Spark query, and Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.integration.links.lab import Link, link
+from tests.integration.links.topics import OLD_MS, create, fresh, grow, newest_offset, numbered, produce
+
+from anabranch.model.lane import LaneState
+from anabranch.sandbox import Cluster
+
+pytestmark = pytest.mark.integration
+
+
+class CommandLine:
+    """The program with a contexts file, as processes of their own."""
+
+    def __init__(self, directory: Path, old: Cluster, new: Cluster) -> None:
+        self._file = directory / "contexts.yaml"
+        self._file.write_text(yaml.safe_dump({"contexts": {"old": old.context(), "new": new.context()}}))
+        self._log = directory / "run.log"
+
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a verb to its end; it must succeed."""
+        done = subprocess.run(self._command(*arguments), capture_output=True, text=True, timeout=90, check=False)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    @contextmanager
+    def running(self, link_id: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+        """``link run`` while the block lasts; it is interrupted as by Ctrl-C, and must end cleanly."""
+        with self._log.open("wb") as log:
+            process = subprocess.Popen(
+                self._command("link", "run", link_id, "--target", "new", *arguments),
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        try:
+            yield process
+            os.killpg(process.pid, signal.SIGINT)
+            assert process.wait(60) == 0, self.log
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    @property
+    def log(self) -> str:
+        """What the run printed."""
+        return self._log.read_text()
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "anabranch", "--contexts", str(self._file), *arguments]
+
+
+def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+    """Created, run, grown, paused, resumed and interrupted by the command line; nothing is left running after it."""
+    cli = CommandLine(tmp_path, old, new)
+    name = fresh("spark")
+    first = create(old, name + "-a", 2)
+    produce(old, first, numbered(50) + numbered(50, partition=1, timestamp=OLD_MS), batch=9)
+    cli("link", "create", "--source", "old", "--target", "new", "--id", name, "--include", name + "-.*")
+    with link(old, new, "", id=name, create=False) as made:
+        with cli.running(name, "--master", "local[2]") as process:
+            made.await_(lambda status: len(status.lanes) == 2, seconds=90)
+            made.await_position(first, 50)
+            made.await_position(first, 50, 1)
+
+            # The lease is a minute long: new topics and partitions come sooner, by the survey.
+            second = create(old, name + "-b")
+            grow(old, first, 3)
+            produce(old, second, numbered(20))
+            produce(old, first, numbered(20, partition=2))
+            made.await_position(second, 20)
+            made.await_position(first, 20, 2)
+            assert len({lane.owner for lane in made.status().lanes}) == 2, "two tasks, two workers"
+
+            cli("link", "pause", name, "--target", "new")
+            made.await_(lambda status: all(lane.state is LaneState.PAUSED for lane in status.lanes))
+            produce(old, second, numbered(5, first=20))
+            time.sleep(1)
+            assert newest_offset(new, second) == 20
+            cli("link", "resume", name, "--target", "new")
+            made.await_position(second, 25)
+            pid = process.pid
+        assert "stopped cleanly" in cli.log
+        assert not processes_of(pid)
+        copied = [json.loads(line) for line in cli.log.splitlines() if line.startswith("{")]
+        assert sum(one.get("records") or 0 for one in copied) == 145, cli.log
+        check(made, first, second)
+        shown = json.loads(cli("link", "show", name, "--target", "new", "-o", "json").stdout)
+        assert len(shown["lanes"]) == 4
+        cli("link", "delete", name, "--target", "new", "--execute")
+
+
+def check(made: Link, first: str, second: str) -> None:
+    """All of it is there."""
+    for partition, count in enumerate((50, 50, 20)):
+        assert made.assert_copied(first, partition=partition) == count
+    assert made.assert_copied(second) == 25
+
+
+def processes_of(session: int) -> list[str]:
+    """The processes of a session that still run."""
+    done = subprocess.run(["ps", "-o", "pid=,args=", "-s", str(session)], capture_output=True, text=True, check=False)
+    return [line for line in done.stdout.splitlines() if line.strip()]
