@@ -114,12 +114,11 @@ def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in:
             root,
             source,
             target,
-            TOPICS,
             lease_seconds=spec.lease_seconds,
             standalone=spark,
             environment=spec.environment,
         )
-        _create_topics(source, TOPICS)
+        create_topics(source, TOPICS)
         stand.create_link()
         stack.callback(stand.end_all)
         load = Load(source.client_config(), TOPICS, spec.rate, spec.seed)
@@ -138,9 +137,9 @@ def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in:
             wrong.append(f"the link did not catch up within {spec.catch_up_s:.0f} s: {_states(stand)}")
         stand.stop_runs()
         wrong += stand.notes.wrong
-        before = _counts(target)
+        before = watermarks(target)
         time.sleep(QUIET_S)
-        if (after := _counts(target)) != before:
+        if (after := watermarks(target)) != before:
             wrong.append(f"the target grew after the link's end: {before} to {after}")
         proof = prove(source, target, stand.target_context, LINK, TOPICS)
         return Verdict(
@@ -167,7 +166,8 @@ def _target_settings(spec: EpisodeSpec) -> dict[str, str]:
     return settings
 
 
-def _create_topics(cluster: Cluster, topics: Sequence[LoadTopic]) -> None:
+def create_topics(cluster: Cluster, topics: Sequence[LoadTopic]) -> None:
+    """Make the topics that are written to; old records stay in them."""
     from confluent_kafka.admin import AdminClient, NewTopic
 
     admin = AdminClient(cluster.client_config())
@@ -179,21 +179,21 @@ def _create_topics(cluster: Cluster, topics: Sequence[LoadTopic]) -> None:
 def _await_progress(stand: Stand, seconds: float = 120.0) -> None:
     """Wait until the first run copies: strikes before that would only hit Spark's start."""
     deadline = time.monotonic() + seconds
-    while sum(_counts(stand.target).values()) == 0:
+    while sum(watermarks(stand.target).values()) == 0:
         if time.monotonic() > deadline:
             logs = "\n".join(path.read_text(errors="replace")[-2000:] for path in stand.root.glob("run-*.log"))
             raise RuntimeError(f"the link copied nothing in {seconds:.0f} s:\n{_states(stand)}\n{logs}")
         time.sleep(0.2)
 
 
-def _counts(cluster: Cluster) -> dict[tuple[str, int], int]:
+def watermarks(cluster: Cluster, topics: Sequence[LoadTopic] = TOPICS) -> dict[tuple[str, int], int]:
     """The high watermarks of a cluster's loaded partitions; those that do not exist are left out."""
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
     consumer = Consumer({**cluster.client_config(), "group.id": "anabranch-counts"})
     found = {}
     try:
-        for topic in TOPICS:
+        for topic in topics:
             for partition in range(topic.partitions):
                 try:
                     _, high = consumer.get_watermark_offsets(TopicPartition(topic.name, partition), timeout=_READ_S)
@@ -207,7 +207,7 @@ def _counts(cluster: Cluster) -> dict[tuple[str, int], int]:
 
 def _caught_up(stand: Stand, since: float, seconds: float) -> float | None:
     """Seconds from ``since`` until every lane stood at its source's end; None if that took too long."""
-    wanted = _counts(stand.source)
+    wanted = watermarks(stand.source)
     while time.monotonic() - since < seconds:
         positions = {
             (lane.source.topic, lane.source.partition): lane.position

@@ -15,7 +15,6 @@ from anabranch.config.context_file import read_context
 from anabranch.engine import launcher, links
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.sandbox import Cluster
-from anabranch.testing.faults.load import LoadTopic
 from anabranch.testing.faults.processes import LinkRun
 from anabranch.testing.faults.standalone import StandaloneSpark
 
@@ -41,7 +40,6 @@ class Stand:
         root: Path,
         source: Cluster,
         target: Cluster,
-        topics: tuple[LoadTopic, ...],
         *,
         lease_seconds: int,
         standalone: StandaloneSpark | None,
@@ -50,7 +48,6 @@ class Stand:
         self.root = root
         self.source = source
         self.target = target
-        self.topics = topics
         self.standalone = standalone
         self.notes = Notes()
         self.stopped: set[int] = set()

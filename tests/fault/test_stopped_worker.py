@@ -1,0 +1,78 @@
+"""A worker that was stopped, succeeded and continued changes nothing of what its successor wrote or filed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from anabranch.engine import launcher, links
+from anabranch.sandbox import ClusterSpec, start_clusters
+from anabranch.testing.faults.episode import create_topics, watermarks
+from anabranch.testing.faults.load import Load, LoadTopic
+from anabranch.testing.faults.proof import prove
+from anabranch.testing.faults.stand import LINK, Stand
+
+pytestmark = [pytest.mark.fault, pytest.mark.timeout(300)]
+TOPICS = (LoadTopic("history", 2, old=True),)
+FORGETFUL = {"producer.id.expiration.check.interval.ms": "1000", "producer.id.expiration.ms": "60000"}
+
+
+def _until(what: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.1)
+
+
+def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: Path) -> None:
+    """Stopped while it copies, continued when its successor is done: the log and the filed runs stay as they are."""
+    source, target = start_clusters((ClusterSpec("source"), ClusterSpec("target", overrides=FORGETFUL)))
+    with source, target:
+        stand = Stand(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
+        create_topics(source, TOPICS)
+        stand.create_link()
+        load = Load(source.client_config(), TOPICS, 2000, 1)
+        workers: list[subprocess.Popen[bytes]] = []
+
+        def start() -> subprocess.Popen[bytes]:
+            job = tmp_path / f"job-{len(workers)}.json"
+            job.write_text(launcher.job_spec(stand.target_context, stand.source_context, LINK, 60))
+            script = Path(__file__).with_name("worker_process.py")
+            workers.append(subprocess.Popen([sys.executable, str(script), str(job)]))
+            return workers[-1]
+
+        def owners() -> set[str]:
+            return {lane.owner for lane in links.show(stand.target_context, LINK).lanes}
+
+        def positions() -> dict[tuple[str, int], int]:
+            lanes = links.show(stand.target_context, LINK).lanes
+            return {(lane.source.topic, lane.source.partition): lane.position for lane in lanes}
+
+        try:
+            first = start()
+            _until(lambda: min(watermarks(target, TOPICS).values(), default=0) > 1000)
+            first.send_signal(signal.SIGSTOP)
+            stopped = owners()
+            start()
+            _until(lambda: owners().isdisjoint(stopped))
+            load.stop()
+            ends = watermarks(source, TOPICS)
+            _until(lambda: positions() == ends)
+            time.sleep(2.0)  # the successor's last filing
+            first.send_signal(signal.SIGCONT)
+            time.sleep(3.0)  # whatever the stopped one does, it does by now
+            proof = prove(source, target, stand.target_context, LINK, TOPICS)
+        finally:
+            load.halt()
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+    assert len(stopped) == 1
+    assert proof.wrong == []
+    assert proof.records == sum(ends.values())

@@ -1,0 +1,33 @@
+"""A worker without Spark, to be stopped and killed: ``python worker_process.py JOB.json`` copies until it is ended."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from anabranch.kafka.security import open_cluster
+from anabranch.replicate.planner import Plan, Planner
+from anabranch.replicate.worker import Lease, Worker
+from anabranch.spark.jobspec import LinkJob
+
+
+async def _plan(job: LinkJob) -> Plan:
+    async with open_cluster(job.source) as source, open_cluster(job.target) as target:
+        return await Planner(job.link, source, target).plan()
+
+
+def main(path: str) -> None:
+    """Plan once, then copy in one lease after the other."""
+    job = LinkJob.from_json(Path(path).read_text())
+    plan = asyncio.run(_plan(job))
+    worker = Worker(job.source, job.target, job.run, lambda: True)
+    batch = 0
+    while True:
+        batch += 1
+        for _ in worker.run(Lease(job.link, job.run, batch, 0, 1, 3600.0, tuple(plan.lanes))):
+            pass
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
