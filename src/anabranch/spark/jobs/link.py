@@ -19,9 +19,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # comes with pyspark
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, ProtocolError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.reports import LinkPlan
@@ -74,15 +75,25 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--master")
     parser.add_argument("--checkpoint")
     parser.add_argument("--slots", type=int)
-    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--conf", action="append", default=[], type=_setting, metavar="KEY=VALUE")
     options = parser.parse_args(argv)
     try:
         job = LinkJob.from_json(options.spec.read_text())
-        settings = dict(one.split("=", 1) for one in options.conf)
-        return _run(job, options.master, options.checkpoint, options.slots, settings)
+        return _run(job, options.master, options.checkpoint, options.slots, dict(options.conf))
     except AnabranchError as error:
         print(json.dumps({"error": error.message, "hint": error.hint}), file=sys.stderr, flush=True)
         return error.exit_code
+    except (Py4JNetworkError, ConnectionError) as error:
+        lost = {"error": f"Spark's JVM is gone: {error}", "hint": "run the link again: it goes on where it stood"}
+        print(json.dumps(lost), file=sys.stderr, flush=True)
+        return ProtocolError.exit_code
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
 
 
 def _run(
