@@ -71,7 +71,7 @@ class Load:
                 "client.id": f"load-{CODECS[index]}",
                 "compression.type": CODECS[index],
                 "enable.idempotence": True,
-                "linger.ms": 20 * index,
+                "linger.ms": 20 + 40 * index,
                 "message.timeout.ms": 300_000,
                 "reconnect.backoff.max.ms": 500,
                 "log_level": 0,  # brokers come and go here: delivery reports tell what matters
