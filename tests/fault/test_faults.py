@@ -13,7 +13,7 @@ from anabranch.testing.faults.schedule import LOCAL_KINDS
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
 
 PLANTED = Path(__file__).parent / "planted"
-LOCAL = EpisodeSpec(seed=20130101, seconds=30.0, gap=1.8, kinds=LOCAL_KINDS)
+LOCAL = EpisodeSpec(seed=20130101, seconds=30.0, gap=1.8, kinds=LOCAL_KINDS, stop_under_load=True)
 STANDALONE = EpisodeSpec(
     seed=20130201,
     seconds=15.0,

@@ -90,6 +90,8 @@ def draw(seed: int, seconds: float) -> EpisodeSpec:
         idle_ms=chance.choice([600_000, 15_000]),
         lease_seconds=chance.choice([5, 10, 30]),
         rate=chance.choice([500, 1500, 4000]),
+        catch_up_s=300.0,
+        stop_under_load=chance.random() < 0.5,
     )
 
 

@@ -32,8 +32,9 @@ class EpisodeSpec:
     ``seconds`` is how long strikes fall, on average ``gap`` apart; ``expiration_ms`` the target's
     ``producer.id.expiration.ms`` (None: Kafka's default of a day, under which ``live`` becomes identity);
     ``standalone`` runs Spark on a master with two workers of one core and speculation, else it is ``local[2,8]``.
-    ``catch_up_s`` is how long the link may take to reach the source's end after the last fault.  ``environment`` is
-    given to every process of the link.
+    ``catch_up_s`` is how long the link may take to reach the source's end after the last fault.  ``stop_under_load``
+    ends it once while producers go on, and sees that nothing is appended after.  ``environment`` is given to every
+    process of the link.
     """
 
     seed: int
@@ -49,6 +50,7 @@ class EpisodeSpec:
     lease_seconds: int = 10
     rate: int = 1500
     catch_up_s: float = CATCH_UP_S
+    stop_under_load: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -127,20 +129,22 @@ def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in:
         stand.keep()
         _await_progress(stand)
         striker.carry_out(schedule(spec.seed, spec.seconds, spec.kinds, spec.gap, spec.long_share))
-        tell("all faults are undone; the load ends")
-        load.stop()
-        tell(f"{load.sent} records were sent; waiting for the link")
-        ended = time.monotonic()
         wrong = list(striker.failures)
+        if spec.stop_under_load:
+            tell("all faults are undone; the link ends and begins again")
+            _await_progress(stand)
+            stand.stop_runs()
+            wrong += _growth(target)
+            stand.keep()
+        load.stop()
+        tell(f"all faults are undone and {load.sent} records were sent: waiting for the link")
+        ended = time.monotonic()
         caught_up = _caught_up(stand, ended, spec.catch_up_s)
         if caught_up is None:
             wrong.append(f"the link did not catch up within {spec.catch_up_s:.0f} s: {_states(stand)}")
         stand.stop_runs()
         wrong += stand.notes.wrong
-        before = watermarks(target)
-        time.sleep(QUIET_S)
-        if (after := watermarks(target)) != before:
-            wrong.append(f"the target grew after the link's end: {before} to {after}")
+        wrong += _growth(target)
         proof = prove(source, target, stand.target_context, LINK, TOPICS)
         return Verdict(
             spec,
@@ -177,13 +181,22 @@ def create_topics(cluster: Cluster, topics: Sequence[LoadTopic]) -> None:
 
 
 def _await_progress(stand: Stand, seconds: float = 120.0) -> None:
-    """Wait until the first run copies: strikes before that would only hit Spark's start."""
+    """Wait until a run copies: strikes before that would only hit Spark's start."""
     deadline = time.monotonic() + seconds
-    while sum(watermarks(stand.target).values()) == 0:
+    before = sum(watermarks(stand.target).values())
+    while sum(watermarks(stand.target).values()) <= before:
         if time.monotonic() > deadline:
             logs = "\n".join(path.read_text(errors="replace")[-2000:] for path in stand.root.glob("run-*.log"))
             raise RuntimeError(f"the link copied nothing in {seconds:.0f} s:\n{_states(stand)}\n{logs}")
         time.sleep(0.2)
+
+
+def _growth(target: Cluster) -> list[str]:
+    """What was appended to the target within some seconds in which nothing may be."""
+    before = watermarks(target)
+    time.sleep(QUIET_S)
+    after = watermarks(target)
+    return [] if before == after else [f"the target grew after the link's end: {before} to {after}"]
 
 
 def watermarks(cluster: Cluster, topics: Sequence[LoadTopic] = TOPICS) -> dict[tuple[str, int], int]:

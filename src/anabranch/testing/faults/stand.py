@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import threading
 import time
 from collections.abc import Mapping
@@ -194,7 +195,7 @@ class Stand:
             for run in list(self._runs):
                 if not run.stop():
                     self.notes.wrong.append(f"{run.log.name} did not end within a minute of SIGTERM")
-                elif run.process.returncode != 0:
+                elif run.process.returncode not in (0, -signal.SIGTERM):  # the latter while Spark was starting
                     self.notes.wrong.append(f"{run.log.name} ended with {run.process.returncode} after SIGTERM")
                 self._finished(run)
                 run.end_all()
