@@ -27,9 +27,11 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.naming import NameCollisionError
 from anabranch.model.naming import load as load_naming
 from anabranch.model.provenance import check_ring, origins
 from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity, TopicPlan
+from anabranch.model.topics import check_name
 from anabranch.replicate.control import Links, Progress, Runs, ensure_topics, now_ms
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.planner import UnknownLinkError, blind_to_loops
@@ -188,13 +190,19 @@ def _topics(
                 "widen --include; topics that come later are copied when they match",
             )
         )
-    plans = []
+    plans: list[TopicPlan] = []
+    taken: dict[str, str] = {}
     for name in names:
         try:
-            renamed = naming.renamed(name)
+            renamed = check_name(naming.renamed(name), name)
         except AnabranchError as error:
             findings.append(Finding(Severity.ERROR, error.message, error.hint))
             continue
+        if renamed in taken:
+            collision = NameCollisionError(renamed, (taken[renamed], name))
+            findings.append(Finding(Severity.ERROR, collision.message, collision.hint))
+            continue
+        taken[renamed] = name
         here, there = source.topics[name], target.topics.get(renamed)
         exists = there is not None and there.error == 0
         plans.append(TopicPlan(name, renamed, len(here.partitions), exists))

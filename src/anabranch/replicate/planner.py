@@ -27,7 +27,7 @@ from anabranch.model.naming import load as load_naming
 from anabranch.model.provenance import check_ring, mirrored_by_opposite, origins
 from anabranch.model.reports import Finding, Severity
 from anabranch.model.start import LaneStart, StartKind
-from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.model.topics import TopicId, TopicPartition, check_name
 from anabranch.replicate.control import Links, Progress
 
 _DEFAULT_RECORD_BYTES = 500.0
@@ -210,7 +210,7 @@ class Planner:
                 findings.append(Finding(Severity.ERROR, f"topic {name}: the source answers error {topic.error}"))
                 continue
             try:
-                target = naming.renamed(name)
+                target = check_name(naming.renamed(name), name)
             except AnabranchError as error:
                 findings.append(Finding(Severity.ERROR, error.message, error.hint))
                 continue

@@ -32,7 +32,7 @@ from anabranch.spark.jobspec import LinkJob
 from anabranch.spark.leases import LeasePlanner
 from anabranch.testing.logcompare import batches_differ, compare, disk_batches, read_log
 
-PATIENCE_S = 45.0
+PATIENCE_S = 90.0
 _numbers = itertools.count(1)
 
 

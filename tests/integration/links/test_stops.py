@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 from tests.integration.links.lab import link
@@ -216,13 +217,18 @@ def test_two_topics_of_one_target_name_are_told_and_one_is_copied(
 
     register(monkeypatch)
     name = fresh("folded")
-    upper, lower = create(old, name + "-A"), create(old, name + "-a")
+    upper = create(old, name + "-A")
     produce(old, upper, numbered(4))
-    produce(old, lower, numbered(4, first=10))
     chosen = PluginSpec("length", {"longest": len(name) + 2, "prefix": name})
-    with link(old, new, "", filter=chosen, naming=PluginSpec("lower")) as made, made.running():
+    with link(old, new, "", filter=chosen, naming=PluginSpec("lower")) as made, made.running(lease_seconds=1.5):
         lane = made.await_position(upper, 4)
-        assert lane.target.topic == lower
+        assert lane.target.topic == upper.lower()
+        lower = create(old, name + "-a")
+        produce(old, lower, numbered(4, first=10))
+        made.await_(lambda status: status.plan is not None and bool(status.plan.findings))
         assert f"topics {upper} and {lower} would both be called {lower}" in made.findings()
         made.assert_copied(upper, lower)
         assert newest_offset(new, lower) == 4
+        again = engine.create(made.source, made.target, replace(made.spec, id="folding"), execute=True)
+        assert not again.created
+        assert any("would all be called" in finding.what for finding in again.findings)

@@ -116,13 +116,7 @@ def _run(
             looked = time.monotonic()
             while query.isActive and not asked:
                 time.sleep(0.2)
-                for progress in query.recentProgress:
-                    if progress["batchId"] > reported:
-                        reported = progress["batchId"]
-                        copied = progress.get("observedMetrics", {}).get(COPIED)
-                        figures = {} if copied is None else copied.asDict()
-                        print(json.dumps({"batch": reported, "duration_ms": progress["batchDuration"], **figures}))
-                        sys.stdout.flush()
+                reported = _report(query, reported)
                 if time.monotonic() - looked > SURVEY_S:
                     looked = time.monotonic()
                     _patiently(survey.look)
@@ -136,10 +130,22 @@ def _run(
                 before = _newest(query)
                 while query.isActive and _newest(query) == before and time.monotonic() < deadline:
                     time.sleep(0.05)
+                _report(query, reported)
         finally:
             query.stop()
             spark.stop()
     return 0
+
+
+def _report(query: StreamingQuery, after: int) -> int:
+    """Print the micro-batches that ended after one; returns the last that was printed."""
+    for progress in query.recentProgress:
+        if progress["batchId"] > after:
+            after = int(progress["batchId"])
+            copied = progress.get("observedMetrics", {}).get(COPIED)
+            figures = {} if copied is None else copied.asDict()
+            print(json.dumps({"batch": after, "duration_ms": progress["batchDuration"], **figures}), flush=True)
+    return after
 
 
 def _newest(query: StreamingQuery) -> int:

@@ -1,0 +1,63 @@
+"""Spreading lanes over tasks."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.replicate.balance import SLACK, balance
+
+pytestmark = pytest.mark.unit
+
+WEIGHTS = st.dictionaries(st.integers(0, 500), st.floats(1, 1e12), max_size=60)
+
+
+@given(WEIGHTS, st.integers(1, 9))
+def test_each_lane_is_in_exactly_one_list(weights: dict[int, float], slots: int) -> None:
+    """Nothing is lost and nothing is copied twice by planning."""
+    lists = balance(weights, slots)
+    assert len(lists) == slots
+    assert sorted(key for keys in lists for key in keys) == sorted(weights)
+
+
+@given(WEIGHTS, st.integers(1, 9))
+def test_the_longest_list_is_near_the_best_possible(weights: dict[int, float], slots: int) -> None:
+    """Heaviest first into the lightest: at most 4/3 of a bound that no spreading can beat."""
+    lists = balance(weights, slots)
+    heaviest = sorted(weights.values(), reverse=True)
+    pairs = heaviest[slots - 1] + heaviest[slots] if len(heaviest) > slots else 0.0
+    bound = max(sum(heaviest) / slots, max(heaviest, default=0.0), pairs)
+    assert max(sum(weights[key] for key in keys) for keys in lists) <= bound * 4 / 3 * (1 + 1e-9)
+
+
+@given(WEIGHTS, st.integers(1, 9), st.data())
+def test_a_lane_stays_where_it_was_unless_that_slot_is_too_heavy(
+    weights: dict[int, float], slots: int, data: st.DataObject
+) -> None:
+    """A lane moves only where staying would put its slot a quarter above the mean."""
+    before = data.draw(st.dictionaries(st.sampled_from(sorted(weights) or [0]), st.integers(-1, 12)))
+    lists = balance(weights, slots, before)
+    mean = sum(weights.values()) / slots
+    for slot, keys in enumerate(lists):
+        stayed = sum(weights[key] for key in keys if before.get(key) == slot)
+        for key, wanted in before.items():
+            if 0 <= wanted < slots and key in weights and key not in lists[wanted]:
+                assert sum(weights[one] for one in lists[wanted]) + weights[key] > mean * SLACK * (1 - 1e-9)
+        assert stayed >= 0
+
+
+@given(WEIGHTS, st.integers(1, 9))
+def test_planning_again_moves_nothing(weights: dict[int, float], slots: int) -> None:
+    """Equal input gives equal output, in whatever order the lanes come."""
+    again = dict(sorted(weights.items(), key=lambda item: -item[0]))
+    assert balance(weights, slots) == balance(again, slots)
+
+
+def test_equal_lanes_are_spread_evenly() -> None:
+    """Two hundred empty lanes on two slots are a hundred each."""
+    assert [len(keys) for keys in balance(dict.fromkeys(range(200), 1.0), 2)] == [100, 100]
+
+
+def test_no_slots_are_refused() -> None:
+    """There is nobody to copy."""
+    with pytest.raises(ValueError, match="0 slots"):
+        balance({1: 1.0}, 0)

@@ -1,0 +1,85 @@
+"""The runs of a lane while it is copied: filed in segments, cut, and read back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anabranch.offsets.runs import Run
+from anabranch.replicate.runs import SEGMENT_RUNS, RunBook
+
+pytestmark = pytest.mark.unit
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.integers(0, 3), st.integers(1, 9)),
+        st.tuples(st.just("cut"), st.integers(0, 40), st.just(0)),
+        st.tuples(st.just("file"), st.booleans(), st.just(0)),
+    ),
+    max_size=40,
+)
+
+
+class Store:
+    """The compacted topic with the segments."""
+
+    def __init__(self) -> None:
+        self.segments: dict[int, tuple[Run, ...]] = {}
+
+    def file(self, book: RunBook, *, fails: bool) -> None:
+        """File what changed, as a worker does."""
+        unfiled = book.unfiled()
+        if not unfiled:
+            return
+        book.filed()
+        if fails:
+            book.refile(unfiled[0][0])
+            return
+        for number, runs in unfiled:
+            if runs:
+                self.segments[number] = runs
+            else:
+                self.segments.pop(number, None)
+
+
+@settings(max_examples=300)
+@given(STEPS, st.integers(1, 4))
+def test_what_was_filed_is_the_book_after_any_appends_cuts_and_failures(
+    steps: list[tuple[str, int, int]], segment: int
+) -> None:
+    """Whatever failed, one filing that succeeds brings the store level; cut runs do not come back."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("anabranch.replicate.runs.SEGMENT_RUNS", segment)
+        book, store = RunBook(), Store()
+        for kind, first, length in steps:
+            last = book.last
+            if kind == "append":
+                source, target = (last.source_end, last.target_end) if last else (0, 0)
+                book.append(Run(source, target + first, length))
+            elif kind == "cut":
+                book.cut(max(0, (last.target_end if last else 0) - first))
+            else:
+                store.file(book, fails=bool(first))
+        store.file(book, fails=False)
+        assert list(RunBook.of_segments(store.segments).map) == list(book.map)
+        assert book.unfiled() == []
+
+
+def test_only_the_last_segment_is_written_again() -> None:
+    """However long the lane has grown, filing an appended run costs one segment."""
+    book = RunBook()
+    for number in range(3 * SEGMENT_RUNS):
+        book.append(Run(number, 2 * number, 1))
+    assert [number for number, _ in book.unfiled()] == [0, 1, 2]
+    book.filed()
+    book.append(Run(3 * SEGMENT_RUNS, 6 * SEGMENT_RUNS, 1))
+    assert [number for number, _ in book.unfiled()] == [3]
+
+
+def test_batches_that_follow_each_other_are_one_run() -> None:
+    """A lane without holes and fences has one run."""
+    book = RunBook()
+    for number in range(100):
+        book.append(Run(10 * number, 7 + 10 * number, 10))
+    assert list(book.map) == [Run(0, 7, 1000)]
