@@ -1,5 +1,7 @@
 """A kill without rights on the cluster: an empty transaction of the old owner's transactional id."""
 
+import asyncio
+
 import pytest
 from kafka.protocol.producer import EndTxnRequest
 from tests.contract.lab import FENCED, Log, batch, old_ms
