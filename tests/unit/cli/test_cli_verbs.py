@@ -284,7 +284,7 @@ def test_a_link_is_run_with_its_own_lease(run: Run, engine: Engine) -> None:
     assert run("link", "run", "old-new", "--lease-seconds", "5")[0] == 0
     assert [a for a in engine.asked if a[0] == "run"] == [
         ("run", "new", "old", "old-new", "local[2]", 45),
-        ("run", "new", "old", "old-new", "local[*]", 5),
+        ("run", "new", "old", "old-new", "local[*,8]", 5),
     ]
 
 

@@ -14,7 +14,7 @@ def run(
     ctx: typer.Context,
     link: LinkArgument,
     target_name: TargetOption = None,
-    master: Annotated[str, typer.Option(help="Spark master.")] = "local[*]",
+    master: Annotated[str, typer.Option(help="Spark master.")] = "local[*,8]",
     lease_seconds: Annotated[int | None, typer.Option(help="Instead of the link's own.", show_default=False)] = None,
 ) -> None:
     """Run a link until Ctrl-C, which ends its leases cleanly; run it again to go on exactly where it stood."""
