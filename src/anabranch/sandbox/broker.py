@@ -27,6 +27,16 @@ def jvm_command(spec: ClusterSpec, main_class: str, *arguments: str) -> list[str
     return [java_program(), *heap, "-cp", class_path(spec.kafka.runtime), main_class, *arguments]
 
 
+_STOP_SECONDS = 5.0
+
+
+def _stat(task: Path) -> str:
+    try:
+        return (task / "stat").read_text()
+    except OSError:
+        return ""  # the thread has just ended
+
+
 class Broker:
     """A broker of a running cluster.
 
@@ -113,8 +123,15 @@ class Broker:
             self._ended_at = 0.0 if graceful else time.monotonic()
 
     def pause(self) -> None:
-        """SIGSTOP: connections stay open and nothing answers."""
+        """SIGSTOP: connections stay open and nothing answers; returns once every thread stands still."""
         self.process.signal(signal.SIGSTOP)
+        tasks = Path(f"/proc/{self.pid}/task")
+        deadline = time.monotonic() + _STOP_SECONDS
+        while tasks.is_dir() and time.monotonic() < deadline:
+            states = {stat.rpartition(")")[2].split()[0] for stat in map(_stat, tasks.iterdir()) if stat}
+            if states <= {"T", "t", "Z"}:
+                return
+            time.sleep(0.005)
 
     def resume(self) -> None:
         """SIGCONT."""
