@@ -180,7 +180,7 @@ def create_topics(cluster: Cluster, topics: Sequence[LoadTopic]) -> None:
         future.result(30)
 
 
-def _await_progress(stand: Stand, seconds: float = 120.0) -> None:
+def _await_progress(stand: Stand, seconds: float = 240.0) -> None:
     """Wait until a run copies: strikes before that would only hit Spark's start."""
     deadline = time.monotonic() + seconds
     before = sum(watermarks(stand.target).values())

@@ -16,7 +16,7 @@ from anabranch.testing.faults.processes import send
 from anabranch.testing.faults.schedule import FaultKind, Strike
 from anabranch.testing.faults.stand import Stand
 
-_VICTIM_S = 60.0
+_VICTIM_S = 150.0
 
 
 class Striker:
@@ -92,7 +92,7 @@ class Striker:
     def _signal(
         self, find: Callable[[], list[psutil.Process]], number: int, chance: random.Random
     ) -> psutil.Process | None:
-        """Signal one of the processes that may be struck, waiting for one; None if none is found for a minute."""
+        """Signal one of the processes that may be struck, waiting for one; None if none is found for long."""
         deadline = time.monotonic() + _VICTIM_S
         while time.monotonic() < deadline:
             found = sorted(find(), key=lambda process: process.pid)
