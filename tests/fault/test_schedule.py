@@ -27,12 +27,13 @@ def test_a_schedule_is_a_function_of_its_seed(seed: int, seconds: float, gap: fl
 
 
 @given(st.integers(0, 1 << 32), st.integers(1, 4))
-def test_every_kind_strikes_before_one_strikes_twice_more(seed: int, rounds: int) -> None:
-    """Kinds come in rounds: their counts never differ by more than one."""
+def test_every_kind_strikes_in_every_round(seed: int, rounds: int) -> None:
+    """No kind waits for chance; only those that cost a Spark start come more rarely after the first round."""
     strikes = schedule(seed, rounds * len(KINDS) * 1.8, KINDS, 1.0)
-    counts = [sum(strike.kind is kind for strike in strikes) for kind in KINDS]
-    assert max(counts) - min(counts) <= 1
-    assert min(counts) >= 1
+    counts = {kind: sum(strike.kind is kind for strike in strikes) for kind in KINDS}
+    cheap = [count for kind, count in counts.items() if kind not in {FaultKind.DRIVER_KILL, FaultKind.SECOND_RUN}]
+    assert max(cheap) - min(cheap) <= 1
+    assert min(counts.values()) >= 1
 
 
 @pytest.mark.parametrize(

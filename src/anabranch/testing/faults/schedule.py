@@ -30,6 +30,8 @@ class FaultKind(StrEnum):
 
 LOCAL_KINDS: tuple[FaultKind, ...] = tuple(kind for kind in FaultKind if kind is not FaultKind.EXECUTOR_KILL)
 
+_COSTLY = frozenset({FaultKind.DRIVER_KILL, FaultKind.SECOND_RUN})
+
 # Seconds that a fault lasts, as ranges of which one is drawn: shorter and longer than the worker's gate (5 s), a
 # broker's session (3 s) and, in a long run, than a request's timeout (30 s).
 _SHORT: Mapping[FaultKind, Sequence[tuple[float, float]]] = {
@@ -70,18 +72,19 @@ def schedule(
 ) -> list[Strike]:
     """Strikes within ``seconds``, on average ``gap`` seconds apart, in order of time.
 
-    Kinds come in shuffled rounds, so that each is struck before one is struck again twice; a driver's kill and a
-    second run take a Spark start each, so they are put where time is left for them.  ``long_share`` is the share of
-    holds that outlast a request's timeout.
+    Kinds come in shuffled rounds.  A driver's kill and a second run cost a Spark start each, in which there is no
+    worker to strike: after the first round they come in every third one.  ``long_share`` is the share of holds that
+    outlast a request's timeout.
 
     Invariant: equal arguments give equal strikes; every strike begins and ends within ``seconds``.
     """
     chance = random.Random(seed)
     strikes: list[Strike] = []
-    at, queue = chance.uniform(0.2, 1.0) * gap, list[FaultKind]()
+    at, queue, rounds = chance.uniform(0.2, 1.0) * gap, list[FaultKind](), 0
     while at < seconds and kinds:
         if not queue:
-            queue = list(kinds)
+            queue = [kind for kind in kinds if rounds % 3 == 0 or kind not in _COSTLY] or list(kinds)
+            rounds += 1
             chance.shuffle(queue)
             # The longest first: a second run needs its time to start.
             queue.sort(key=lambda kind: kind is not FaultKind.SECOND_RUN)
