@@ -74,7 +74,7 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster
     cli("link", "create", "--source", "old", "--target", "new", "--id", name, "--include", name + "-.*")
     with link(old, new, "", id=name, create=False) as made:
         with cli.running(name, "--master", "local[2]") as process:
-            made.await_(lambda status: len(status.lanes) == 2, seconds=90)
+            made.await_(lambda status: len(status.lanes) == 2, seconds=240)
             made.await_position(first, 50)
             made.await_position(first, 50, 1)
 
