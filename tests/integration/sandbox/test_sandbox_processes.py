@@ -20,8 +20,9 @@ from anabranch.sandbox.process import LeashedProcess
 pytestmark = pytest.mark.integration
 
 OWNER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what it puts behind with it ignored
 from anabranch.sandbox import Cluster, ClusterSpec
 cluster = Cluster.start(ClusterSpec("owned", proxied=True), Path(sys.argv[1]))
 print(cluster.brokers[0].pid, *[helper.pid for helper in cluster.helpers], flush=True)
@@ -59,6 +60,10 @@ def test_a_paused_child_ends_with_its_leash(tmp_path: Path) -> None:
     """Even SIGKILL of the leash itself takes the child along, and even a stopped one."""
     process = LeashedProcess.spawn("sleep", ["sleep", "600"], tmp_path / "log")
     child = psutil.Process(process.pid)
+    deadline = time.monotonic() + 20
+    while child.name() != "sleep":  # before that it is the leash's fork, which has not tied itself to the leash yet
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     process.signal(signal.SIGSTOP)
     psutil.Process(child.ppid()).kill()
     assert wait_gone([child]) == []
