@@ -49,10 +49,10 @@ def test_nothing_is_lost_repeated_reordered_or_altered_under_speculation(tmp_pat
     assert "identity" in verdict.proof.modes
 
 
-def test_planted_bugs_are_found(tmp_path: Path) -> None:
-    """An owner that trusts its memory repeats records, a copier that turns a byte alters them: both are named."""
-    environment = {"PYTHONPATH": str(PLANTED), "ANABRANCH_PLANTED": "remembered,altered"}
+@pytest.mark.parametrize(("bug", "seen"), [("remembered", "repeated"), ("altered", "altered")])
+def test_a_planted_bug_is_found(tmp_path: Path, bug: str, seen: str) -> None:
+    """An owner that trusts its memory repeats records, a copier that turns a byte alters them: each is named."""
+    environment = {"PYTHONPATH": str(PLANTED), "ANABRANCH_PLANTED": bug}
     verdict = run_episode(replace(CONTROL, environment=environment), keep_in=tmp_path)
     print(*verdict.lines(), sep="\n")
-    assert any("repeated" in one for one in verdict.proof.wrong)
-    assert any("altered" in one for one in verdict.proof.wrong)
+    assert any(seen in one for one in verdict.proof.wrong)
