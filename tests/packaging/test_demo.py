@@ -34,4 +34,5 @@ def test_the_demo_kills_a_worker_and_proves_both_clusters_equal(tmp_path: Path) 
     assert len([line for line in lines if line.strip()]) <= 60
     assert max(map(len, lines)) <= 120
     assert "\x1b" not in done.stdout
-    assert list(tmp_path.glob("anabranch-*")) == []
+    left = {path.name for path in tmp_path.glob("anabranch-*")}
+    assert left <= {f"anabranch-ports-{os.getuid()}"}, "only the ledger of ports, which all sandboxes share, stays"

@@ -79,24 +79,33 @@ class OffsetSyncStore:
 
     def add(self, sync: OffsetSync) -> None:
         """Take in the next sync; one with an older source offset than the newest forgets all the others."""
-        slots = self._slots
-        if not slots or sync.source < slots[0].source:
+        before = self._slots
+        if not before or sync.source < before[0].source:
             self._slots = [sync] * SLOTS
             return
-        displaced, slots[0] = slots[0], sync
-        filler = sync
+        slots = [sync, *before[1:]]
+        filler, candidate = sync, 0
         for index in range(1, SLOTS):
             above = slots[index - 1]
-            # A displaced sync keeps a place further down only where it is neither too old nor too close to others.
-            if (
-                _recent(above, displaced, index - 1, index)
-                and _apart(above, displaced, index - 1)
-                and (index == SLOTS - 1 or _apart(displaced, slots[index + 1], index))
-            ):
-                filler = displaced
+            # The syncs of before move down to where they are neither too old nor too close to others.  One that is too
+            # close to the slot above is so for every later slot too, and one that repeats says nothing new.
+            while True:
+                old = before[candidate]
+                apart = _apart(above, old, index - 1)
+                fits = (
+                    apart
+                    and _recent(above, old, index - 1, index)
+                    and (index == SLOTS - 1 or _apart(old, slots[index + 1], index))
+                )
+                skipped = not apart or (candidate + 1 < SLOTS and old is before[candidate + 1])
+                filler = old if fits else filler
+                candidate += fits or skipped
+                if candidate >= index or not skipped:
+                    break
             if _recent(above, slots[index], index - 1, index):
-                return
-            displaced, slots[index] = slots[index], filler
+                break
+            slots[index] = filler
+        self._slots = slots
 
     def translate(self, position: int) -> int | None:
         """The target position for a source position; None where MirrorMaker 2 writes no checkpoint."""
