@@ -18,8 +18,10 @@ Invariants
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from anabranch.records.sequence import advance, unwrap
@@ -73,7 +75,7 @@ class JumpLog:
     __slots__ = ("_lanes", "end")
 
     def __init__(self, records: Iterable[tuple[int, JumpKey, Jump | None]] = ()) -> None:
-        self._lanes: dict[str, dict[int, dict[int, Jump]]] = {}
+        self._lanes: dict[str, dict[int, list[Jump]]] = {}
         self.end = 0
         for offset, key, jump in records:
             self.apply(offset, key, jump)
@@ -83,57 +85,60 @@ class JumpLog:
         if offset < self.end:
             return
         self.end = offset + 1
-        jumps = self._lanes.setdefault(key.lane, {}).setdefault(key.producer_id, {})
-        if jump is None:
-            jumps.pop(key.sequence, None)
-            if not jumps:
-                del self._lanes[key.lane][key.producer_id]
-        else:
-            jumps[key.sequence] = jump
+        lane = self._lanes.setdefault(key.lane, {})
+        jumps = [one for one in lane.pop(key.producer_id, []) if one.sequence != key.sequence]
+        if jump is not None:
+            jumps.append(jump)
+            jumps.sort(key=_ordinal)
+        if jumps:
+            lane[key.producer_id] = jumps
+        elif not lane:
+            del self._lanes[key.lane]
 
     def knows(self, lane: str) -> bool:
         """Whether the lane ever jumped, as far as is still told."""
-        return bool(self._lanes.get(lane))
+        return lane in self._lanes
 
-    def of(self, lane: str) -> tuple[Jump, ...]:
-        """The lane's jumps, by producer id and ordinal."""
-        known = self._lanes.get(lane, {})
-        return tuple(
-            jump for one in sorted(known) for jump in sorted(known[one].values(), key=lambda jump: jump.ordinal)
-        )
+    def producer_ids(self, lane: str) -> tuple[int, ...]:
+        """The producer ids under which the lane has jumped."""
+        return tuple(self._lanes.get(lane, {}))
 
     def count(self, lane: str, producer_id: int) -> int:
         """How many jumps a producer id has had: the ordinal of its next one."""
         jumps = self._lanes.get(lane, {}).get(producer_id)
-        return 0 if not jumps else 1 + max(jump.ordinal for jump in jumps.values())
+        return jumps[-1].ordinal + 1 if jumps else 0
 
     def tell(self, lane: str, producer_id: int, sequence: int, count: int, near: int) -> tuple[Stretch, ...] | None:
         """The source offsets of ``count`` records that were sent from ``sequence`` on; None where that is forgotten.
 
-        ``near`` is a source offset within 2^30 of the first, for a producer id that had not jumped by then.
-        A batch never straddles a jump's sequence: jumps begin where a batch begins.
+        ``near`` is a source offset within 2^30 of the first, for a producer id that had not jumped by then.  A
+        batch never straddles a jump's sequence: jumps begin where a batch begins.  A producer id that has jumped
+        does so again before it has sent 2^30 records more, so the newest jump behind a batch is always near.
         """
-        jumps = self._lanes.get(lane, {}).get(producer_id)
-        if not jumps:
-            return (Stretch(unwrap(sequence, near), count),)
-        behind = [
-            (distance, jump) for jump in jumps.values() if (distance := (sequence - jump.sequence) & _MASK) < _HALF
-        ]
-        if behind:
-            distance, jump = min(behind, key=lambda one: (one[0], -one[1].ordinal))
-            return cut(jump.stretches, distance, count)
-        if min(jump.ordinal for jump in jumps.values()):
+        jumps = self._lanes.get(lane, {}).get(producer_id, ())
+        at = bisect_right(jumps, 0, key=lambda jump: 0 if (sequence - jump.sequence) & _MASK < _HALF else 1)
+        if at:
+            jump = jumps[at - 1]
+            return cut(jump.stretches, (sequence - jump.sequence) & _MASK, count)
+        if jumps and jumps[0].ordinal:
             return None
         return (Stretch(unwrap(sequence, near), count),)
 
-    def passed(self, lane: str, producer_id: int, sequence: int) -> tuple[Jump, ...]:
-        """The jumps of a producer id that a later one has made superfluous once all below ``sequence`` is filed."""
-        jumps = sorted(self._lanes.get(lane, {}).get(producer_id, {}).values(), key=lambda jump: jump.ordinal)
+    def passed(self, lane: str, producer_id: int, sequence: int | None = None) -> tuple[Jump, ...]:
+        """The jumps of a producer id that are superfluous once all it sent below ``sequence`` is filed as runs.
+
+        Without a sequence: once all that it ever sent is.  The newest is never among them (H4).
+        """
+        jumps = self._lanes.get(lane, {}).get(producer_id, ())
         return tuple(
             jump
-            for jump, following in zip(jumps, jumps[1:], strict=False)
-            if (sequence - following.sequence) & _MASK < _HALF
+            for jump, following in pairwise(jumps)
+            if sequence is None or (sequence - following.sequence) & _MASK < _HALF
         )
+
+
+def _ordinal(jump: Jump) -> int:
+    return jump.ordinal
 
 
 def cut(stretches: Sequence[Stretch], skip: int, count: int) -> tuple[Stretch, ...]:
