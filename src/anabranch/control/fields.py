@@ -64,6 +64,19 @@ def refusals(place: str) -> Iterator[None]:
         raise MalformedRecordError(place, error.message) from error
 
 
+def range_fields(offsets: tuple[int, int] | None) -> dict[str, int] | None:
+    """Offsets ``[from, to)`` as an object, or null."""
+    return None if offsets is None else {"from": offsets[0], "to": offsets[1]}
+
+
+def read_range(fields: Fields, name: str) -> tuple[int, int] | None:
+    """What ``range_fields`` wrote."""
+    if fields.is_null(name):
+        return None
+    with fields.nested(name) as inner:
+        return inner.integer("from"), inner.integer("to")
+
+
 class Fields:
     """A JSON object that is read field by field; ``done`` refuses what was not read."""
 
@@ -93,6 +106,19 @@ class Fields:
         """An integer or null."""
         value: int | None = self._take(name, int, type(None))
         return value
+
+    def is_null(self, name: str) -> bool:
+        """Whether a field is null, which is then read; any other is left to be read."""
+        if name not in self._left:
+            raise self.malformed(name, "missing")
+        if self._left[name] is not None:
+            return False
+        del self._left[name]
+        return True
+
+    def has(self, name: str) -> bool:
+        """Whether a field is there: one that an older version of the format did not have."""
+        return name in self._left
 
     def number(self, name: str) -> float:
         """An integer or a fraction."""

@@ -1,15 +1,19 @@
-"""``__anabranch_links``: a link under its id, and each topic that it fills under ``link/target-topic-id``."""
+"""``__anabranch_links``: a link under its id, each topic that it fills under ``link/target-topic-id``, and what was
+decided about its lanes under ``link/decision/source-topic-id/partition``.
+"""
 
 from __future__ import annotations
 
 from anabranch.control.errors import MalformedRecordError
-from anabranch.control.fields import dump, load, refusals
+from anabranch.control.fields import dump, load, range_fields, read_range, refusals
 from anabranch.control.specs import read_spec, spec_fields
 from anabranch.control.topics import LINKS
+from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.link import LinkRecord, MirroredTopic, WantedState
 from anabranch.model.topics import TopicId
 
 VERSION = 1
+_DECISION = "decision"  # no topic id: those have 22 characters
 
 
 def link_key(link: str) -> bytes:
@@ -22,11 +26,23 @@ def topic_key(link: str, target_id: TopicId) -> bytes:
     return f"{link}/{target_id}".encode()
 
 
-def parse_key(key: bytes) -> tuple[str, TopicId | None]:
-    """The link, and the target topic's id where the record is about a topic."""
-    link, slash, topic = _text(key).partition("/")
+def decision_key(link: str, place: LanePlace) -> bytes:
+    """The key of the record about what was decided of one lane, whatever its generation."""
+    return f"{link}/{_DECISION}/{place.topic_id}/{place.partition}".encode()
+
+
+def parse_key(key: bytes) -> tuple[str, TopicId | LanePlace | None]:
+    """The link, and the target topic's id where the record is about a topic, or the lane where it is a decision."""
+    link, slash, rest = _text(key).partition("/")
     with refusals(LINKS):
-        return link, TopicId.parse(topic) if slash else None
+        if not slash:
+            return link, None
+        first, *more = rest.split("/")
+        if first != _DECISION:
+            return link, TopicId.parse(rest)
+        if len(more) != 2 or not (more[1].isascii() and more[1].isdecimal()):
+            raise MalformedRecordError(LINKS, f"{_text(key)!r} is not link/decision/topic-id/partition")
+        return link, LanePlace(TopicId.parse(more[0]), int(more[1]))
 
 
 def encode_link(record: LinkRecord) -> bytes:
@@ -73,7 +89,7 @@ def decode_topic(key: bytes, value: bytes) -> MirroredTopic:
     """The record about a mirrored topic; raises ``MalformedRecordError``, ``NewerFormatError``."""
     link, target_id = parse_key(key)
     place = f"{LINKS} {_text(key)}"
-    if target_id is None:
+    if not isinstance(target_id, TopicId):
         raise MalformedRecordError(place, "the key names no topic")
     with load(place, VERSION, value) as fields:
         return MirroredTopic(
@@ -83,6 +99,38 @@ def decode_topic(key: bytes, value: bytes) -> MirroredTopic:
             target=fields.text("target"),
             target_id=target_id,
             configs=fields.text_mapping("configs"),
+        )
+
+
+def encode_decision(decision: LaneDecision) -> bytes:
+    """The value of a decision; the key holds the rest."""
+    return dump(
+        VERSION,
+        {
+            "generation": decision.generation,
+            "start": decision.start,
+            "skip": range_fields(decision.skip),
+            "decided_at_ms": decision.decided_at_ms,
+            "why": decision.why,
+        },
+    )
+
+
+def decode_decision(key: bytes, value: bytes) -> LaneDecision:
+    """What was decided about a lane; raises ``MalformedRecordError``, ``NewerFormatError``."""
+    link, lane = parse_key(key)
+    place = f"{LINKS} {_text(key)}"
+    if not isinstance(lane, LanePlace):
+        raise MalformedRecordError(place, "the key is not a decision's")
+    with load(place, VERSION, value) as fields:
+        return LaneDecision(
+            link=link,
+            place=lane,
+            generation=fields.integer("generation"),
+            start=fields.optional_integer("start"),
+            skip=read_range(fields, "skip"),
+            decided_at_ms=fields.integer("decided_at_ms"),
+            why=fields.text("why"),
         )
 
 

@@ -17,7 +17,8 @@ class LaneKey:
     """What a lane is, for good: link id, source topic id, partition, and a generation.
 
     The generation is 0 and is raised when the lane must begin a new history on the target, because its target
-    topic was deleted and made again.  Written ``link/topic-id/partition/generation``.
+    topic was deleted and made again or the source lost records that were copied.  Written
+    ``link/topic-id/partition/generation``.
     """
 
     link: str
@@ -61,7 +62,10 @@ class LaneState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LaneAssignment:
-    """What the planner hands to a task: one lane, and all that it needs to begin."""
+    """What the planner hands to a task: one lane, and all that it needs to begin.
+
+    ``skip`` are source offsets ``[from, to)`` that a person has accepted as lost.
+    """
 
     lane: LaneKey
     source: TopicPartition
@@ -69,6 +73,13 @@ class LaneAssignment:
     target_id: TopicId
     start: LaneStart
     mode: ModePolicy
+    skip: tuple[int, int] | None = None
+
+    def onward(self, position: int) -> int:
+        """Where to read on from a position: behind the accepted loss where it lies in it, else right there."""
+        if self.skip is not None and self.skip[0] <= position < self.skip[1]:
+            return self.skip[1]
+        return position
 
     @property
     def source_id(self) -> TopicId:

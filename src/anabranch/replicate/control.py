@@ -18,6 +18,7 @@ from anabranch.errors import ClusterError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
+from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import LinkRecord, MirroredTopic
 from anabranch.model.reports import LinkPlan
@@ -53,26 +54,32 @@ async def ensure_topics(cluster: Cluster) -> None:
 
 
 class Links:
-    """``__anabranch_links``: links and the topics that they fill."""
+    """``__anabranch_links``: links, the topics that they fill, and what was decided about their lanes."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._log = KeyedLog(cluster, topics.LINKS)
         self.links: dict[str, LinkRecord] = {}
         self.mirrored: dict[tuple[str, TopicId], MirroredTopic] = {}
+        self.decisions: dict[str, dict[LanePlace, LaneDecision]] = defaultdict(dict)
 
     async def sync(self) -> None:
         """Read what changed."""
         for entry in await self._log.read():
-            link, topic = link_codec.parse_key(entry.key)
-            if topic is None:
+            link, about = link_codec.parse_key(entry.key)
+            if about is None:
                 if entry.value is None:
                     self.links.pop(link, None)
                 else:
                     self.links[link] = link_codec.decode_link(entry.key, entry.value)
+            elif isinstance(about, LanePlace):
+                if entry.value is None:
+                    self.decisions[link].pop(about, None)
+                else:
+                    self.decisions[link][about] = link_codec.decode_decision(entry.key, entry.value)
             elif entry.value is None:
-                self.mirrored.pop((link, topic), None)
+                self.mirrored.pop((link, about), None)
             else:
-                self.mirrored[(link, topic)] = link_codec.decode_topic(entry.key, entry.value)
+                self.mirrored[(link, about)] = link_codec.decode_topic(entry.key, entry.value)
 
     def topics_of(self, link: str) -> list[MirroredTopic]:
         """The topics that one link fills."""
@@ -86,9 +93,30 @@ class Links:
         """Store where a target topic's records come from; raises ControlLostError."""
         await write(self._log, [(link_codec.topic_key(topic.link, topic.target_id), link_codec.encode_topic(topic))])
 
+    async def decide(
+        self,
+        record: LinkRecord,
+        decisions: Iterable[LaneDecision],
+        remember: Iterable[MirroredTopic],
+        forget: Iterable[MirroredTopic],
+    ) -> None:
+        """Store decisions, the topics that they are about, and last the link, whose revision tells the workers.
+
+        One batch unless there are hundreds.  A crash between two leaves decisions that nobody was told of, and the
+        same question open: deciding it again is right.  Raises ControlLostError.
+        """
+        entries: list[tuple[bytes, bytes | None]] = [
+            (link_codec.decision_key(one.link, one.place), link_codec.encode_decision(one)) for one in decisions
+        ]
+        entries += [(link_codec.topic_key(one.link, one.target_id), link_codec.encode_topic(one)) for one in remember]
+        entries += [(link_codec.topic_key(one.link, one.target_id), None) for one in forget]
+        entries.append((link_codec.link_key(record.wanted.spec.id), link_codec.encode_link(record)))
+        await write(self._log, entries)
+
     async def forget(self, link: str) -> None:
-        """Forget a link and its topics; raises ControlLostError."""
+        """Forget a link, its topics and what was decided about it; raises ControlLostError."""
         keys = [link_codec.topic_key(link, topic.target_id) for topic in self.topics_of(link)]
+        keys += [link_codec.decision_key(link, place) for place in self.decisions[link]]
         await write(self._log, [(key, None) for key in (*keys, link_codec.link_key(link))])
 
 

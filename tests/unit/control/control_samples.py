@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 from anabranch.lanes.claims import Claim, ClaimState, Mode
 from anabranch.model.configs import ConfigRules
+from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, MirroredTopic, ModePolicy, WantedState
 from anabranch.model.plugins import PluginSpec
@@ -90,4 +92,14 @@ ASSIGNMENT = LaneAssignment(
     target_id=MIRROR,
     start=LaneStart(StartKind.OFFSETS, 42),
     mode=ModePolicy.AUTO,
+)
+SKIPPING = replace(ASSIGNMENT, skip=(1000, 1200))
+DECISION = LaneDecision(
+    link="old-new",
+    place=LanePlace(ORDERS, 3),
+    generation=1,
+    start=940,
+    skip=(1000, 1200),
+    decided_at_ms=1_760_000_002_000,
+    why="the source lost records that were copied: offsets 940 to 999",
 )

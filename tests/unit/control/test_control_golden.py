@@ -26,6 +26,13 @@ CASES: list[Case] = [
         links.decode_topic,
         samples.TOPIC,
     ),
+    (
+        "decision-v1",
+        links.decision_key("old-new", samples.DECISION.place),
+        links.encode_decision(samples.DECISION),
+        links.decode_decision,
+        samples.DECISION,
+    ),
     ("claim-v1", claims.encode_key(samples.CLAIM.key), claims.encode(samples.CLAIM), claims.decode, samples.CLAIM),
     (
         "lane-v1",
@@ -42,6 +49,13 @@ CASES: list[Case] = [
         assignments.encode(samples.ASSIGNMENT).encode(),
         lambda _, value: assignments.decode(value.decode()),
         samples.ASSIGNMENT,
+    ),
+    (
+        "assignment-v2",
+        b"",
+        assignments.encode(samples.SKIPPING).encode(),
+        lambda _, value: assignments.decode(value.decode()),
+        samples.SKIPPING,
     ),
 ]
 
@@ -61,7 +75,7 @@ def test_golden_bytes_read_as_the_value_that_was_meant(
     assert decode((GOLDEN / f"{name}.key").read_bytes(), (GOLDEN / f"{name}.value").read_bytes()) == meant
 
 
-@pytest.mark.parametrize("name", [c[0] for c in CASES if c[0] not in {"runs-v1", "assignment-v1"}])
+@pytest.mark.parametrize("name", [c[0] for c in CASES if c[0] not in {"runs-v1", "assignment-v1", "assignment-v2"}])
 def test_every_stored_field_is_in_the_reference(name: str) -> None:
     """The page that specifies the bytes names each field of each value."""
     page = (GOLDEN.parents[2] / "docs" / "reference" / "control-topics.md").read_text(encoding="utf-8")

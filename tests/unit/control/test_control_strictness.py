@@ -100,6 +100,12 @@ def test_keys_tell_links_from_topics_and_lanes_from_plans() -> None:
     """Two kinds of record share a topic, and their keys tell which is which."""
     assert links.parse_key(links.link_key("l")) == ("l", None)
     assert links.parse_key(links.topic_key("l", samples.MIRROR)) == ("l", samples.MIRROR)
+    assert links.parse_key(links.decision_key("l", samples.DECISION.place)) == ("l", samples.DECISION.place)
+    for bad in (b"l/decision", b"l/decision/x/0", b"l/decision/%s/-1" % str(samples.ORDERS).encode()):
+        with pytest.raises(MalformedRecordError):
+            links.parse_key(bad)
+    with pytest.raises(MalformedRecordError):
+        links.decode_decision(b"l", links.encode_decision(samples.DECISION))
     assert progress.parse_key(progress.lane_key(samples.LANE)) == samples.LANE
     assert progress.parse_key(progress.plan_key("l")) == "l"
     for bad in (b"l", b"l/x/0/0", b"l/x/plan"):
@@ -111,6 +117,16 @@ def test_keys_tell_links_from_topics_and_lanes_from_plans() -> None:
         progress.decode_lane(b"l/plan", b"{}")
     with pytest.raises(MalformedRecordError):
         progress.decode_plan(progress.lane_key(samples.LANE), b"{}")
+
+
+@pytest.mark.parametrize(
+    "fields", [{"skip": {"from": 5, "to": 5}}, {"skip": {"from": 5}}, {"skip": 5}, {"start": None}, {"why": ""}]
+)
+def test_a_decision_that_decides_nothing_or_no_range_is_malformed(fields: dict[str, Any]) -> None:
+    """An empty range, a raised generation that begins nowhere and a missing reason are no decisions."""
+    key, value = links.decision_key("l", samples.DECISION.place), links.encode_decision(samples.DECISION)
+    with pytest.raises(MalformedRecordError):
+        links.decode_decision(key, json.dumps({**json.loads(value), **fields}).encode())
 
 
 @given(st.integers(0, 2**63 - 1))
