@@ -19,6 +19,7 @@ from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.partitions import LATEST, list_offsets
 from anabranch.model import configs as rules
+from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
 from anabranch.model.lane import LaneAssignment, LaneKey
@@ -102,8 +103,8 @@ class Planner:
         spec = record.wanted.spec
         findings: list[Finding] = []
         source, target = await self._source.metadata(None), await self._target.metadata(None)
-        _check_cluster(spec.source.context, spec.source.cluster_id, source)
-        _check_cluster(spec.target.context, spec.target.cluster_id, target)
+        check_cluster(spec.source.context, spec.source.cluster_id, source)
+        check_cluster(spec.target.context, spec.target.cluster_id, target)
         looping = await self._check_provenance(record, source)
         if self._upstream is None:
             findings += await blind_to_loops(self._source)
@@ -133,7 +134,8 @@ class Planner:
                 findings.append(provided)
             else:
                 self._provided[(pair.source.id, pair.target)] = provided
-                lanes += _lanes(spec, pair, provided, "compact" in own.get("cleanup.policy", ""))
+                compacted = "compact" in own.get("cleanup.policy", "")
+                lanes += _lanes(spec, pair, provided, compacted, self._links.decisions[spec.id])
         await self.progress.sync()
         if spec.start.kind is StartKind.LATEST:
             lanes = self._late_from_the_start(spec.id, lanes)
@@ -144,7 +146,10 @@ class Planner:
         filed = {lane for lane in self.progress.lanes if lane.link == link}
         if not filed:
             return lanes
-        return [lane if lane.lane in filed else replace(lane, start=LaneStart()) for lane in lanes]
+        return [
+            lane if lane.lane in filed or lane.start.kind is not StartKind.LATEST else replace(lane, start=LaneStart())
+            for lane in lanes
+        ]
 
     def _explicit(
         self, topic: str, read: Mapping[str, Mapping[str, admin.Config]], findings: list[Finding]
@@ -246,7 +251,7 @@ class Planner:
             return Finding(
                 Severity.ERROR,
                 f"topic {pair.source.name} was deleted and made again on the source: {pair.target} holds the old one",
-                f"delete {pair.target} on the target and the link, or exclude the topic",
+                f"copy the new one behind it: anabranch link accept {spec.id} {pair.source.name}",
             )
         partitions = len(pair.source.partitions)
         found = target.topics.get(pair.target)
@@ -255,7 +260,7 @@ class Planner:
                 return Finding(
                     Severity.ERROR,
                     f"topic {pair.target} was deleted on the target",
-                    f"delete link {spec.id} and create it again, to copy from the start",
+                    f"copy it again from the start: anabranch link accept {spec.id} {pair.source.name}",
                 )
             await admin.create_topic(self._target, pair.target, partitions, spec.replication_factor or -1, held)
             found = await self._await_topic(pair.target)
@@ -264,7 +269,7 @@ class Planner:
             return Finding(
                 Severity.ERROR,
                 f"topic {pair.target} was deleted and made again on the target",
-                f"delete link {spec.id} and create it again, to copy from the start",
+                f"copy into the new one from the start: anabranch link accept {spec.id} {pair.source.name}",
             )
         elif len(found.partitions) < partitions:
             if known is None:
@@ -329,19 +334,26 @@ class Planner:
         return weights
 
 
-def _lanes(spec: LinkSpec, pair: _Pair, target_id: TopicId, compacted: bool) -> list[LaneAssignment]:
+def _lanes(
+    spec: LinkSpec, pair: _Pair, target_id: TopicId, compacted: bool, decisions: Mapping[LanePlace, LaneDecision]
+) -> list[LaneAssignment]:
+    """The lanes of one topic, each in the generation and with the start that a person decided, if one did."""
     mode = ModePolicy.MAPPED if compacted else spec.mode
+    source_id = TopicId(pair.source.id)
     lanes = []
     for partition in sorted(pair.source.partitions):
         source = TopicPartition(pair.source.name, partition)
+        start = spec.start.for_lane(source)
+        decided = decisions.get(LanePlace(source_id, partition))
         lanes.append(
             LaneAssignment(
-                LaneKey(spec.id, TopicId(pair.source.id), partition),
+                LaneKey(spec.id, source_id, partition) if decided is None else decided.lane,
                 source,
                 TopicPartition(pair.target, partition),
                 target_id,
-                spec.start.for_lane(source),
+                start if decided is None else decided.start_or(start),
                 mode,
+                None if decided is None else decided.skip,
             )
         )
     return lanes
@@ -368,6 +380,7 @@ def _exists(metadata: Metadata, topic: str) -> bool:
     return found is not None and found.error == 0
 
 
-def _check_cluster(context: str, wanted: str, found: Metadata) -> None:
+def check_cluster(context: str, wanted: str, found: Metadata) -> None:
+    """Raise OtherClusterError where a context leads to another cluster than the link's."""
     if found.cluster_id != wanted:
         raise OtherClusterError(context, wanted, found.cluster_id)
