@@ -170,6 +170,8 @@ def _split(
 def _written_anew(records: memoryview, at: int, header: BatchHeader, first: int, limit: int) -> Iterator[Copyable]:
     """The records of one batch from offset ``first`` on, dense, with the timestamps that consumers see."""
     check_crc(records, at, header)
+    if header.count == 0 and header.size == HEADER_SIZE:
+        return  # the cleaner emptied it and kept the header for its producer's sake
     kept = [record for record in decode(records, at, header) if record.offset >= first]
     try:
         pieces = list(_encoded(kept, header.codec, limit)) if kept else []
