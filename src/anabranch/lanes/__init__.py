@@ -5,11 +5,12 @@ here decides and never talks: takeovers yield effects that a worker carries out 
 checker on a simulated one.
 """
 
-from anabranch.lanes.claims import Claim, ClaimKey, ClaimLog, ClaimState, Mode, Placed
+from anabranch.lanes.claims import Claim, ClaimKey, ClaimLog, ClaimState, KillKey, Mode, Placed
 from anabranch.lanes.effects import (
     Allocated,
     AllocateProducerId,
     AppendClaim,
+    AppendKills,
     DescribeProducer,
     Effect,
     EndOfEpoch,
@@ -19,12 +20,14 @@ from anabranch.lanes.effects import (
     ProducerEntry,
     ReadClaims,
     ReadEnd,
+    ReadJumps,
     ReadTail,
     Steps,
     TailBatch,
 )
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
 from anabranch.lanes.guard import Guard, Strong, Weak, guard
+from anabranch.lanes.holes import Jump, JumpKey, JumpLog, Stretch
 from anabranch.lanes.pipeline import WINDOW, Pipeline
 from anabranch.lanes.takeover import release, takeover
 from anabranch.lanes.tenure import Bid, Filed, Held, Tenure
@@ -34,6 +37,7 @@ __all__ = [
     "AllocateProducerId",
     "Allocated",
     "AppendClaim",
+    "AppendKills",
     "Bid",
     "Claim",
     "ClaimKey",
@@ -46,7 +50,11 @@ __all__ = [
     "Filed",
     "Guard",
     "Held",
+    "Jump",
+    "JumpKey",
+    "JumpLog",
     "Kill",
+    "KillKey",
     "LaneStopped",
     "LogEnd",
     "Mode",
@@ -56,9 +64,11 @@ __all__ = [
     "ProducerEntry",
     "ReadClaims",
     "ReadEnd",
+    "ReadJumps",
     "ReadTail",
     "Steps",
     "Stop",
+    "Stretch",
     "Strong",
     "TailBatch",
     "Tenure",

@@ -45,6 +45,14 @@ class ClaimKey:
 
 
 @dataclass(frozen=True, slots=True)
+class KillKey:
+    """The journal key of a note where the marker that shut a producer id out lies; its value is the target offset."""
+
+    lane: str
+    producer_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """One owner's right to write a lane with one producer id.
 
@@ -85,11 +93,12 @@ class ClaimLog:
     Reading the same records again changes nothing.
     """
 
-    __slots__ = ("_known", "_lanes", "end")
+    __slots__ = ("_kills", "_known", "_lanes", "end")
 
     def __init__(self, records: Iterable[tuple[int, ClaimKey, Claim | None]] = ()) -> None:
         self._lanes: dict[str, dict[int, Placed]] = {}
         self._known: dict[str, set[int]] = {}
+        self._kills: dict[KillKey, int] = {}
         self.end = 0
         for offset, key, claim in records:
             self.apply(offset, key, claim)
@@ -105,6 +114,23 @@ class ClaimLog:
             lane.pop(key.producer_id, None)
         else:
             lane[key.producer_id] = Placed(offset, claim)
+
+    def apply_kill(self, offset: int, key: KillKey, marker: int | None) -> None:
+        """Fold in where a kill's marker lies in the target log; ``None`` forgets it."""
+        if offset < self.end:
+            return
+        self.end = offset + 1
+        if marker is None:
+            self._kills.pop(key, None)
+        else:
+            self._kills[key] = marker
+
+    def marker(self, lane: str, producer_id: int) -> int | None:
+        """The target offset at which a marker of this producer id was seen once, or None.
+
+        Nothing follows from it but where to look: the log may have been truncated since.
+        """
+        return self._kills.get(KillKey(lane, producer_id))
 
     def claims(self, lane: str) -> tuple[Placed, ...]:
         """The lane's claims in the order of their last record."""

@@ -52,6 +52,22 @@ class ReadClaims:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadJumps:
+    """Read the journal of jumps to its end as of now; answered with a :class:`~anabranch.lanes.holes.JumpLog`."""
+
+    lane: str
+
+
+@dataclass(frozen=True, slots=True)
+class AppendKills:
+    """Note in the journal where the markers of kills lie, as (producer id, target offset), so that later owners
+    need not kill again; answered with None whatever became of it, for a note that is lost costs only a marker."""
+
+    lane: str
+    markers: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReadEnd:
     """Read both ends of the target partition; answered with :class:`LogEnd`."""
 
@@ -134,7 +150,17 @@ class Pause:
 
 
 Effect: TypeAlias = (
-    AllocateProducerId | AppendClaim | ReadClaims | ReadEnd | EndOfEpoch | Kill | ReadTail | DescribeProducer | Pause
+    AllocateProducerId
+    | AppendClaim
+    | AppendKills
+    | ReadClaims
+    | ReadJumps
+    | ReadEnd
+    | EndOfEpoch
+    | Kill
+    | ReadTail
+    | DescribeProducer
+    | Pause
 )
 
 T = TypeVar("T")

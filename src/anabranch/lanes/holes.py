@@ -86,13 +86,19 @@ class JumpLog:
             return
         self.end = offset + 1
         lane = self._lanes.setdefault(key.lane, {})
-        jumps = [one for one in lane.pop(key.producer_id, []) if one.sequence != key.sequence]
-        if jump is not None:
+        jumps = lane.setdefault(key.producer_id, [])
+        if jump is None:
+            at = next((at for at, known in enumerate(jumps) if known.sequence == key.sequence), None)
+            if at is not None:
+                del jumps[at]
+        elif not jumps or jump.ordinal > jumps[-1].ordinal:
             jumps.append(jump)
-            jumps.sort(key=_ordinal)
-        if jumps:
-            lane[key.producer_id] = jumps
-        elif not lane:
+        elif all(known.ordinal != jump.ordinal for known in jumps):
+            jumps.append(jump)
+            jumps.sort(key=lambda known: known.ordinal)
+        if not jumps:
+            del lane[key.producer_id]
+        if not lane:
             del self._lanes[key.lane]
 
     def knows(self, lane: str) -> bool:
@@ -135,10 +141,6 @@ class JumpLog:
             for jump, following in pairwise(jumps)
             if sequence is None or (sequence - following.sequence) & _MASK < _HALF
         )
-
-
-def _ordinal(jump: Jump) -> int:
-    return jump.ordinal
 
 
 def cut(stretches: Sequence[Stretch], skip: int, count: int) -> tuple[Stretch, ...]:

@@ -1,16 +1,20 @@
 """Taking over a mapped lane: claim, kill, tail.
 
     claim   a fresh producer id, in the journal, whose offset order arbitrates
-    kill    every earlier claim that was not released, each until acknowledged on this leader epoch
-    tail    the position from the headers of the target log, after the kills
+    kill    every earlier claim that was not released, each until acknowledged on this leader epoch, or found in the
+            log where an earlier owner noted its marker
+    tail    the position from the headers of the target log and the journal of jumps, both read after the kills
 
 Invariants
     I1  only the last claim that was not killed can append.
     I2  nothing of the lane is appended between the last kill and the tail's reading, but by a later claimant,
         which kills this one before it reads; a leader change in between ends the tenure.
-    I5  base sequence = source offset mod 2^31, so that positions and runs come from headers alone.
+    I5  a tenure's sequences begin at its position mod 2^31 and count records; with the jumps (lanes.holes) positions
+        and runs come from headers alone.
     I6  a producer id is claimed again only by the process that released it, in the leader epoch in which it
-        wrote, while no other id has a record in the journal after its claim.
+        wrote, while no other id has a claim in the journal after its own.
+    I7  a kill is proven where this leader returns its marker from below the high watermark, and the marker is younger
+        than the expiration: every replica that can lead without another leader epoch has it, and refuses the id.
 """
 
 from __future__ import annotations
@@ -22,15 +26,20 @@ from anabranch.lanes.effects import (
     Allocated,
     AllocateProducerId,
     AppendClaim,
+    AppendKills,
     Kill,
     LogEnd,
     Pause,
     ReadClaims,
     ReadEnd,
+    ReadJumps,
+    ReadTail,
     Steps,
+    TailBatch,
 )
 from anabranch.lanes.endings import Ending, TenureEnded, refusal
-from anabranch.lanes.tail import read_tail
+from anabranch.lanes.guard import MARGIN_MS
+from anabranch.lanes.tail import Journal, read_tail
 from anabranch.lanes.tenure import Bid, Held, Tenure
 from anabranch.records.sequence import sequence_of
 
@@ -60,15 +69,23 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
     settled = bid.held.settled if own.reclaimed and bid.held is not None else frozenset()
     killed: set[int] = set()
     old = own.log.predecessors(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms)
+    proven: set[int] = set()
     for claim in old:
         if claim.producer_id in settled:
+            continue
+        if (yield from _is_proven(bid, own.log, claim.producer_id)):
+            proven.add(claim.producer_id)
             continue
         code: int = yield Kill(claim.producer_id, claim.transactional_id)
         if code:
             raise refusal(bid.lane, code, bid.start, f"shutting out producer id {claim.producer_id}")
         killed.add(claim.producer_id)
     end = yield from _settle(bid)
-    tail = yield from read_tail(bid, own.log, end.high_watermark, frozenset(killed))
+    jumps = yield ReadJumps(bid.lane)
+    tail = yield from read_tail(bid, Journal(own.log, jumps), end.high_watermark, frozenset(killed))
+    if tail.markers:
+        yield AppendKills(bid.lane, tail.markers)
+    goes_on = tail.producer_id == own.claim.producer_id
     return Tenure(
         lane=bid.lane,
         mode=Mode.MAPPED,
@@ -77,12 +94,28 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
         leader_epoch=bid.leader_epoch,
         expiration_ms=bid.guard_ms,
         position=tail.position,
-        sequence=sequence_of(tail.position),
+        sequence=tail.sequence if goes_on else sequence_of(tail.position),
         tail_end=tail.target_end,
         target_end=end.high_watermark,
         last_timestamp=tail.last_timestamp,
-        settled=settled | killed,
+        settled=settled | killed | proven,
         why=why,
+        jumps=jumps.count(bid.lane, own.claim.producer_id),
+    )
+
+
+def _is_proven(bid: Bid, log: ClaimLog, producer_id: int) -> Steps[bool]:
+    """Whether the kill of a producer id that an earlier owner noted is still in this leader's log (I7)."""
+    marker = log.marker(bid.lane, producer_id)
+    if marker is None:
+        return False
+    batch: TailBatch | None = yield ReadTail(marker + 1)
+    return (
+        batch is not None
+        and batch.is_control
+        and batch.base_offset == marker
+        and batch.producer_id == producer_id
+        and batch.max_timestamp > bid.now_ms - bid.expiration_ms + MARGIN_MS
     )
 
 

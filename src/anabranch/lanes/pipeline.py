@@ -8,19 +8,22 @@ Invariants
         owner can see.  So the window is one batch then, and five otherwise.
     P2  an acknowledged batch of a sole writer or an identity lane lies exactly where it was expected.
     P3  after the first doubt nothing is sent any more: the first error is raised again and again.
+    P4  a batch that does not plainly follow the one before it is sent only after a jump that tells its source
+        offsets was acknowledged (H1); one that begins where a jump does begins it.
 
-Hot path: called once per batch; integers and a deque, no allocation but one tuple and one Run.
+Hot path: called once per batch; integers and a deque, no allocation but two tuples and one Run.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from anabranch.lanes.claims import Mode
-from anabranch.lanes.endings import Ending, LaneMisuseError, LaneStopped, Stop, TenureEnded, refusal
+from anabranch.lanes.endings import Ending, LaneMisuseError, LaneStopped, TenureEnded, refusal
 from anabranch.lanes.guard import MARGIN_MS
+from anabranch.lanes.holes import Jump, Stretch, breaks
 from anabranch.lanes.tenure import Tenure
 from anabranch.offsets.runs import Run
 from anabranch.records.sequence import advance
@@ -49,6 +52,8 @@ class Pipeline:
         "_exact",
         "_expiration",
         "_flight",
+        "_intended",
+        "_jumps",
         "_lane",
         "_next",
         "_quiet_since",
@@ -75,7 +80,9 @@ class Pipeline:
         self._appended = tenure.position
         self._target_end = tenure.target_end
         self._timestamp = tenure.last_timestamp
-        self._flight: deque[tuple[int, int, int]] = deque()
+        self._flight: deque[tuple[int, int, int, Sequence[Stretch] | None]] = deque()
+        self._jumps: deque[tuple[int, int]] = deque()
+        self._intended = 0
         self._warm = False
         self._error: TenureEnded | LaneStopped | None = None
         self._clock = clock
@@ -84,7 +91,7 @@ class Pipeline:
 
     @property
     def next_offset(self) -> int:
-        """The source offset that the next batch must begin with."""
+        """The source offset after the last record sent: where the next batch begins unless a jump leads past it."""
         return self._next
 
     @property
@@ -112,6 +119,14 @@ class Pipeline:
         if self._error is None:
             return not self._flight
         return isinstance(self._error, LaneStopped) and self._error.code in SURELY_REFUSED and len(self._flight) == 1
+
+    @property
+    def jumps_ahead(self) -> bool:
+        """Whether a jump is being written or was permitted whose records were not all sent.
+
+        The producer id is used up then: its sequences behind the jump have a meaning already (H3).
+        """
+        return self._intended > 0 or bool(self._jumps)
 
     def timestamps(self) -> list[int]:
         """The maximum timestamps of the last appended batch and of those in flight, for the guard."""
@@ -149,43 +164,61 @@ class Pipeline:
         """The leader has just answered ListOffsets with the tenure's epoch."""
         self._quiet_since = self._clock()
 
-    def send(self, first_offset: int, count: int, max_timestamp: int) -> int:
+    def intend(self) -> None:
+        """A jump is being written to the journal; ``permit`` follows, or the tenure ends."""
+        self._intended += 1
+
+    def permit(self, jump: Jump) -> None:
+        """The journal has acknowledged a jump: its records may be sent."""
+        self._intended -= 1
+        self._jumps.extend(breaks(jump.sequence, jump.stretches))
+
+    def send(
+        self, first_offset: int, count: int, max_timestamp: int, stretches: Sequence[Stretch] | None = None
+    ) -> int:
         """Enter a batch into the window and return its base sequence; the caller sends it at once, and once.
 
-        Raises LaneStopped where the batch does not begin at ``next_offset`` (a hole in the source log),
-        LaneMisuseError where the window has no room, and the tenure's own error after it ended.
+        ``stretches`` say which source offsets its records have, where they are not ``count`` from ``first_offset``
+        on.  Raises LaneMisuseError where no jump leads to them or the window has no room, and the tenure's own
+        error after it ended.
         """
         if self._error is not None:
-            raise self._error
-        if first_offset != self._next:
-            if first_offset < self._next:
-                raise LaneMisuseError(self._lane, f"offset {first_offset} was sent before")
-            self._error = LaneStopped(
-                self._lane,
-                Stop.HOLE,
-                self._next,
-                detail=f"the next record is at {first_offset}",
-                fix="leave transactional and compacted topics out of the link's filter",
-            )
             raise self._error
         if not self.room():
             raise LaneMisuseError(self._lane, "no room for another batch in flight")
         sequence = self._sequence
-        self._flight.append((first_offset, count, max_timestamp))
-        self._next = first_offset + count
+        following = self._next
+        if stretches is None and first_offset == following and not self._jumps:
+            following += count
+        else:
+            following = self._follow(stretches or (Stretch(first_offset, count),))
+        self._flight.append((first_offset, count, max_timestamp, stretches))
+        self._next = following
         self._sequence = advance(sequence, count)
         return sequence
 
-    def acknowledge(self, error_code: int, base_offset: int) -> Run:
-        """Take the answer to the oldest batch in flight; return the run it appended.
+    def _follow(self, stretches: Sequence[Stretch]) -> int:
+        """Check each step from the last record sent to the next against what was jumped for (P4)."""
+        sequence, following, jumps = self._sequence, self._next, self._jumps
+        for source, length in stretches:
+            jumped = bool(jumps) and jumps[0] == (sequence, source)
+            if not jumped and (source != following or (jumps and jumps[0][0] == sequence)):
+                raise LaneMisuseError(self._lane, f"no jump leads from offset {following} to {source}")
+            if jumped:
+                jumps.popleft()
+            sequence, following = advance(sequence, length), source + length
+        return following
+
+    def acknowledge(self, error_code: int, base_offset: int) -> tuple[Run, ...]:
+        """Take the answer to the oldest batch in flight; return the runs it appended.
 
         Raises TenureEnded or LaneStopped, after which the tenure is over (P3).
         """
         if self._error is not None:
             raise self._error
-        first, count, timestamp = self._flight.popleft()
+        first, count, timestamp, stretches = self._flight.popleft()
         if error_code:
-            self._flight.appendleft((first, count, timestamp))
+            self._flight.appendleft((first, count, timestamp, stretches))
             self._error = refusal(self._lane, error_code, first)
             raise self._error
         expected = self._target_end
@@ -196,16 +229,30 @@ class Pipeline:
                 detail=f"source offset {first} lies at {base_offset}, expected {expected}",
             )
             raise self._error
-        self._appended = first + count
         self._target_end = base_offset + count
+        runs: tuple[Run, ...]
+        if stretches is None:
+            self._appended = first + count
+            runs = (Run(first, base_offset, count),)
+        else:
+            self._appended = stretches[-1].end
+            runs = _runs(stretches, base_offset)
         self._timestamp = timestamp
         self._warm = True
         if not self._flight:
             self._quiet_since = self._clock()
-        return Run(first, base_offset, count)
+        return runs
 
     def fail(self, reason: Ending, detail: str = "") -> TenureEnded | LaneStopped:
         """End the tenure for a reason outside the answers (timeout, broken connection, lease); return the error."""
         if self._error is None:
             self._error = TenureEnded(self._lane, reason, detail=detail)
         return self._error
+
+
+def _runs(stretches: Sequence[Stretch], target: int) -> tuple[Run, ...]:
+    found = []
+    for source, length in stretches:
+        found.append(Run(source, target, length))
+        target += length
+    return tuple(found)

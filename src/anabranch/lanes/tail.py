@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anabranch.lanes.claims import ClaimLog
 from anabranch.lanes.effects import EndOfEpoch, LogEnd, ReadEnd, ReadTail, Steps, TailBatch
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
+from anabranch.lanes.holes import JumpLog, Stretch
 from anabranch.lanes.tenure import Bid
-from anabranch.records.sequence import unwrap
+from anabranch.records.sequence import advance, sequence_of
 
 SEAM_REACH = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Where the lane stands: next source offset, and the target offset after its last batch."""
+    """Where the lane stands: next source offset, and the target offset after its last batch.
+
+    ``producer_id`` and ``sequence`` (the one after its last record) are those of the last batch, -1 where there is
+    none.  ``markers`` are the target offsets of the kills that were met on the way.
+    """
 
     position: int
     target_end: int
     last_timestamp: int | None
+    producer_id: int = -1
+    sequence: int = -1
+    markers: tuple[tuple[int, int], ...] = ()
 
 
-def read_tail(bid: Bid, log: ClaimLog, below: int, killed: frozenset[int]) -> Steps[Tail]:
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What tells a batch of the lane: its claims, and its jumps as read after the kills."""
+
+    claims: ClaimLog
+    jumps: JumpLog
+
+
+def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) -> Steps[Tail]:
     """Walk back from ``below`` to the lane's last batch; ``killed`` are the ids whose markers must lie on the way.
 
     The first batch of data whose producer id is one of the lane's claims gives the position.  Control batches
@@ -32,46 +48,84 @@ def read_tail(bid: Bid, log: ClaimLog, below: int, killed: frozenset[int]) -> St
     Raises TenureEnded where a marker of a kill is missing (the log was truncated since), LaneStopped where the
     last two batches of the lane do not follow each other, or where the position cannot be told.
     """
-    mine = log.producer_ids(bid.lane)
-    near = bid.filed.source_end if bid.filed is not None else log.start(bid.lane, bid.start)
+    mine = journal.claims.producer_ids(bid.lane)
+    near = bid.filed.source_end if bid.filed is not None else journal.claims.start(bid.lane, bid.start)
     missing = set(killed)
+    markers: list[tuple[int, int]] = []
     while (batch := (yield ReadTail(below))) is not None:
         if batch.is_control:
-            missing.discard(batch.producer_id)
+            if batch.producer_id in missing:
+                missing.discard(batch.producer_id)
+                markers.append((batch.producer_id, batch.base_offset))
         elif batch.producer_id in mine:
             if missing:
                 break
-            first = unwrap(batch.base_sequence, near)
-            if first < 0:
+            stretches = tell(bid, journal, batch, near)
+            if stretches is None:
+                forgotten = f"the jump that told target offset {batch.base_offset} is forgotten, and no run is filed"
+                raise _lost(bid, near, forgotten)
+            if stretches[0].source < 0:
                 raise _lost(bid, near, f"sequence {batch.base_sequence} is near no offset of the source")
-            yield from _check_seam(bid, log, mine, batch, first)
-            return Tail(first + batch.length, batch.last_offset + 1, batch.max_timestamp)
+            yield from _check_seam(bid, journal, mine, batch, stretches[0].source)
+            return Tail(
+                stretches[-1].end,
+                batch.last_offset + 1,
+                batch.max_timestamp,
+                batch.producer_id,
+                advance(batch.base_sequence, batch.length),
+                tuple(markers),
+            )
         below = batch.base_offset
     if missing:
         raise TenureEnded(bid.lane, Ending.KILL_MISSING, detail=f"producer ids {sorted(missing)}")
-    return (yield from _without_batches(bid, log, near))
+    tail = yield from _without_batches(bid, journal.claims, near)
+    return replace(tail, markers=tuple(markers))
 
 
-def _check_seam(bid: Bid, log: ClaimLog, mine: frozenset[int], last: TailBatch, first: int) -> Steps[None]:
-    """Check that the lane's last batch begins where the one before it ends, or at a start that was claimed.
+def tell(bid: Bid, journal: Journal, batch: TailBatch, near: int) -> tuple[Stretch, ...] | None:
+    """The source offsets of a batch's records: by its sequence and the jumps, else by the filed runs, else None."""
+    told = journal.jumps.tell(bid.lane, batch.producer_id, batch.base_sequence, batch.length, near)
+    if told is not None or bid.runs is None:
+        return told
+    found: list[Stretch] = []
+    at = batch.base_offset
+    while at <= batch.last_offset:
+        index = bid.runs.find_target(at)
+        run = bid.runs[index] if index >= 0 else None
+        if run is None or run.target_end <= at:
+            return None
+        taken = min(run.target_end, batch.last_offset + 1) - at
+        found.append(Stretch(run.source + at - run.target, taken))
+        at += taken
+    return tuple(found)
 
-    A request that outlived its tenure and two unclean elections may have been appended past a hole before it
-    could be killed again.  Only what touches is compared: a target that compacts or retains may have dropped
-    what was between.
+
+def _check_seam(bid: Bid, journal: Journal, mine: frozenset[int], last: TailBatch, first: int) -> Steps[None]:
+    """Check that the lane's last batch follows the one before it, or begins at a start that was claimed.
+
+    Within a producer id the sequences must follow each other; another one begins at the sequence of the position
+    that its owner read, which is where the batch before it ends.  A request that outlived its tenure and two
+    unclean elections may have been appended past a hole before it could be killed again.  Only what touches is
+    compared: a target that compacts or retains may have dropped what was between.
     """
     below = last.base_offset
     for _ in range(SEAM_REACH):
         batch: TailBatch | None = yield ReadTail(below)
         if batch is None:
-            starts = {placed.claim.start for placed in log.claims(bid.lane)}
-            if below <= log.floor(bid.lane, below) and first not in starts:
+            starts = {placed.claim.start for placed in journal.claims.claims(bid.lane)}
+            begun = {sequence_of(start) for start in starts}
+            if below <= journal.claims.floor(bid.lane, below) and last.base_sequence not in begun:
                 raise _diverged(bid, last, first, min(starts, default=bid.start))
             return
         if batch.last_offset + 1 != below:
             return
         if not batch.is_control and batch.producer_id in mine:
-            end = unwrap(batch.base_sequence, first) + batch.length
-            if end != first:
+            told = tell(bid, journal, batch, first)
+            if told is None:
+                return
+            end = told[-1].end
+            same = batch.producer_id == last.producer_id
+            if last.base_sequence != (advance(batch.base_sequence, batch.length) if same else sequence_of(end)):
                 raise _diverged(bid, last, first, end)
             return
         below = batch.base_offset

@@ -38,11 +38,13 @@ def takeover(bid: Bid) -> Steps[Tenure]:
 def release(tenure: Tenure, pipeline: Pipeline) -> Steps[Held | None]:
     """Give the lane back after a clean tenure, so that the next owner need not kill this one.
 
-    Returns what the process may claim again with later, or None: where a batch is in doubt nothing is released,
-    and where the journal's answer is unknown the release may land late, after a reclaim, and hide it, so
-    that the producer id is thrown away.  An identity lane's id is shared and never released.
+    Returns what the process may claim again with later, or None: where a batch is in doubt nothing is released;
+    where the journal's answer is unknown the release may land late, after a reclaim, and hide it; where a jump was
+    written for what was not sent the sequences behind it are taken.  The producer id is thrown away then.  An
+    identity lane's id is shared and never released.
     """
     if tenure.mode is Mode.IDENTITY or not pipeline.clean:
         return None
+    used_up = pipeline.jumps_ahead
     offset = yield AppendClaim(replace(tenure.claim, state=ClaimState.RELEASED))
-    return None if offset is None else to_held(tenure)
+    return None if offset is None or used_up else to_held(tenure)

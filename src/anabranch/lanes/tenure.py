@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch.lanes.claims import Claim, Mode
+from anabranch.offsets.runs import RunMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Bid:
     ``producer.id.expiration.ms``; ``now_ms`` the wall clock.  ``filed`` is the last filed run, None if none was.
     Where the target does not tell its expiration, ``expiration_ms`` is the longest possible, so that enough is
     killed, and ``expiration_known`` is False, so that the tenure counts on no guard at all.
+    ``runs`` are the lane's filed runs, which tell what forgotten jumps no longer do; they hold for the log as it is,
+    because an owner that finds the log truncated files the cut before it sends anything.
     ``why`` is the sentence shown where ``mode`` is mapped: a worker whose next batch is too old for identity says so.
     """
 
@@ -58,6 +61,7 @@ class Bid:
     filed: Filed | None = None
     held: Held | None = None
     expiration_known: bool = True
+    runs: RunMap | None = None
     why: str = "the link asks for mapped lanes"
 
     @property
@@ -75,7 +79,8 @@ class Tenure:
     is void.  ``target_end`` is where the next batch lands if nobody else writes.  ``last_timestamp`` is the
     maximum timestamp of the lane's last batch, None where there is none.  ``settled`` are the producer ids that
     were killed on this leader epoch.  ``expiration_ms`` is what the guard may count on,
-    0 if unknown.  ``why`` says in a sentence why the lane has its mode.
+    0 if unknown.  ``jumps`` is the ordinal of the producer id's next jump.  ``why`` says in a sentence why the
+    lane has its mode.
     """
 
     lane: str
@@ -91,6 +96,7 @@ class Tenure:
     last_timestamp: int | None
     settled: frozenset[int]
     why: str
+    jumps: int = 0
 
     @property
     def producer_id(self) -> int:

@@ -24,8 +24,9 @@ from anabranch.lanes import (
     release,
     takeover,
 )
+from anabranch.lanes.holes import JumpLog
 from anabranch.lanes.mapped import claim_lane
-from anabranch.lanes.tail import read_tail
+from anabranch.lanes.tail import Journal, read_tail
 from anabranch.records.sequence import sequence_of
 
 from .partition import KILL_EPOCH
@@ -54,7 +55,7 @@ class Mutation:
         return release(tenure, pipeline)
 
     def read_claims(self, owner: Owner) -> ClaimLog:
-        return self.claims(owner.world.claim_records())
+        return owner.world.claim_log(self.claims)
 
     def described(self, owner: Owner, entry: ProducerEntry | None) -> ProducerEntry | None:
         return entry
@@ -218,7 +219,7 @@ class TailBeforeKill(Mutation):
         log = yield ReadClaims(bid.lane)
         own = yield from claim_lane(bid, Mode.MAPPED, end, log)
         end = yield ReadEnd()
-        tail = yield from read_tail(bid, own.log, end.high_watermark, frozenset())
+        tail = yield from read_tail(bid, Journal(own.log, JumpLog()), end.high_watermark, frozenset())
         for claim in own.log.predecessors(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms):
             yield Kill(claim.producer_id, None)
         end = yield ReadEnd()
@@ -285,7 +286,7 @@ class ReclaimsBlindly(Mutation):
 
     def read_claims(self, owner: Owner) -> ClaimLog:
         again = owner.claimed is not None and owner.claimed.producer_id == owner.reclaims
-        return (_UncheckedAndTrusting if again else _Unchecked)(owner.world.claim_records())
+        return owner.world.claim_log(_UncheckedAndTrusting if again else _Unchecked)
 
 
 class JournalRepeats(Mutation):

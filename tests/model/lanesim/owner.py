@@ -17,12 +17,14 @@ from anabranch.lanes import (
     Allocated,
     AllocateProducerId,
     AppendClaim,
+    AppendKills,
     Bid,
     Claim,
     DescribeProducer,
     Ending,
     EndOfEpoch,
     Held,
+    JumpLog,
     Kill,
     LaneStopped,
     LogEnd,
@@ -32,6 +34,7 @@ from anabranch.lanes import (
     ProducerEntry,
     ReadClaims,
     ReadEnd,
+    ReadJumps,
     ReadTail,
     Strong,
     TailBatch,
@@ -182,6 +185,11 @@ class Owner:
                 return self.mutation.read_claims(self)
             case AppendClaim(claim):
                 return self._append(claim)
+            case AppendKills(_, markers):
+                world.append_kills(markers)
+                return None
+            case ReadJumps():
+                return JumpLog()
             case AllocateProducerId():
                 world.next_producer_id += 1
                 return Allocated(world.next_producer_id)
@@ -229,9 +237,9 @@ class Owner:
             raise pipeline.fail(Ending.LEASE)
         if self._answered(connection):
             (code, base), _ = connection.answers.popleft()
-            run = pipeline.acknowledge(code, base)
+            runs = pipeline.acknowledge(code, base)
             self.flight.popleft()
-            self.unfiled.append((self.generation, run))
+            self.unfiled += [(self.generation, run) for run in runs]
             return
         if pipeline.room() and not self.ending and pipeline.next_offset < self.world.source_end:
             self._send(pipeline, tenure)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch.lanes import Claim, ClaimKey, Filed, Mode
+from anabranch.lanes import Claim, ClaimKey, ClaimLog, Filed, KillKey, Mode
 from anabranch.offsets.runs import Run
 
 from .partition import Partition, Violation
@@ -60,6 +60,7 @@ class World:
         self.sole = sole
         self.journal: dict[ClaimKey, tuple[int, Claim]] = {}
         self.journal_end = 0
+        self.kills: dict[KillKey, tuple[int, int]] = {}
         self.late_appends: list[Claim] = []
         self.connections: list[Connection] = []
         self.generations: list[Generation] = []
@@ -77,9 +78,26 @@ class World:
             self.partition.fixed_id = claim.producer_id
         return offset
 
+    def append_kills(self, markers: tuple[tuple[int, int], ...]) -> None:
+        """Note where kills lie."""
+        for producer_id, offset in markers:
+            self.kills[KillKey(LANE, producer_id)] = (self.journal_end, offset)
+            self.journal_end += 1
+
     def claim_records(self) -> list[tuple[int, ClaimKey, Claim]]:
         """The journal as compaction leaves it: each key's last record."""
         return sorted(((o, k, c) for k, (o, c) in self.journal.items()), key=lambda record: record[0])
+
+    def claim_log(self, kind: type[ClaimLog] = ClaimLog) -> ClaimLog:
+        """The journal folded, with the notes of kills."""
+        records: list[tuple[int, Any, Any]] = [*self.claim_records(), *((o, k, m) for k, (o, m) in self.kills.items())]
+        log = kind()
+        for offset, key, value in sorted(records, key=lambda record: record[0]):
+            if isinstance(key, KillKey):
+                log.apply_kill(offset, key, value)
+            else:
+                log.apply(offset, key, value)
+        return log
 
     # --- the network
     def connect(self) -> Connection:

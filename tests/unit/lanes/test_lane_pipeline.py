@@ -12,10 +12,12 @@ from anabranch.lanes import (
     Claim,
     ClaimState,
     Ending,
+    Jump,
     LaneStopped,
     Mode,
     Pipeline,
     Stop,
+    Stretch,
     Strong,
     Tenure,
     TenureEnded,
@@ -68,12 +70,12 @@ def test_the_first_batch_goes_alone_and_then_five_may_fly() -> None:
     assert p.room() == 1
     assert p.send(100, 10, NOW) == 100
     assert p.room() == 0
-    assert p.acknowledge(0, 8) == Run(100, 8, 10)
+    assert p.acknowledge(0, 8) == (Run(100, 8, 10),)
     assert p.room() == 5
     for i in range(5):
         p.send(110 + i, 1, NOW)
     assert p.room() == 0
-    assert [p.acknowledge(0, 18 + i) for i in range(5)] == [Run(110 + i, 18 + i, 1) for i in range(5)]
+    assert [p.acknowledge(0, 18 + i) for i in range(5)] == [(Run(110 + i, 18 + i, 1),) for i in range(5)]
     assert p.clean and p.position == 115
 
 
@@ -111,7 +113,7 @@ def test_beside_other_writers_a_later_base_offset_is_the_run() -> None:
     """The acknowledgement says where the run lies."""
     p = pipeline(sole=False)
     p.send(100, 2, NOW)
-    assert p.acknowledge(0, 20) == Run(100, 20, 2)
+    assert p.acknowledge(0, 20) == (Run(100, 20, 2),)
 
 
 def test_after_a_doubt_nothing_is_sent_and_nothing_is_clean() -> None:
@@ -138,12 +140,22 @@ def test_a_refused_record_stops_the_lane_at_its_offset() -> None:
     assert stopped.value.offset == 100 and stopped.value.reason is Stop.TOO_LARGE
 
 
-def test_a_hole_stops_the_lane_at_the_missing_offset() -> None:
-    """Sequences may not jump."""
+def test_a_hole_is_passed_by_a_jump_only() -> None:
+    """Without one that was acknowledged nothing is sent past the hole; with it, the runs say what lies where."""
     p = pipeline()
-    with pytest.raises(LaneStopped) as stopped:
+    with pytest.raises(LaneMisuseError):
         p.send(105, 1, NOW)
-    assert stopped.value.offset == 100 and stopped.value.reason is Stop.HOLE
+    stretches = (Stretch(105, 2), Stretch(110, 1))
+    p.intend()
+    assert p.jumps_ahead
+    p.permit(Jump("t-0", 7, 100, 0, (*stretches, Stretch(120, 1))))
+    assert p.send(105, 3, NOW, stretches) == 100
+    assert p.acknowledge(0, 8) == (Run(105, 8, 2), Run(110, 10, 1))
+    assert p.position == p.next_offset == 111 and p.jumps_ahead
+    with pytest.raises(LaneMisuseError):
+        p.send(111, 1, NOW)
+    assert p.send(120, 4, NOW) == 103
+    assert not p.jumps_ahead and p.send(124, 1, NOW) == 107
 
 
 def test_misuse_is_named() -> None:

@@ -11,6 +11,7 @@ from anabranch.lanes import (
     Allocated,
     AllocateProducerId,
     AppendClaim,
+    AppendKills,
     Bid,
     Claim,
     ClaimLog,
@@ -19,7 +20,10 @@ from anabranch.lanes import (
     Ending,
     EndOfEpoch,
     Filed,
+    Jump,
+    JumpLog,
     Kill,
+    KillKey,
     LaneStopped,
     LogEnd,
     Mode,
@@ -28,6 +32,7 @@ from anabranch.lanes import (
     ProducerEntry,
     ReadClaims,
     ReadEnd,
+    ReadJumps,
     ReadTail,
     Stop,
     TailBatch,
@@ -59,6 +64,8 @@ class Target:
 
     log: list[TailBatch] = field(default_factory=list)
     journal: list[Claim] = field(default_factory=list)
+    jumps: list[Jump] = field(default_factory=list)
+    kills: dict[int, int] = field(default_factory=dict)
     start: int = 0
     lag: int = 0
     kill_code: int = 0
@@ -89,7 +96,15 @@ class Target:
             case ReadEnd():
                 return LogEnd(self.start, self.end - self.lag, self.end)
             case ReadClaims():
-                return ClaimLog((i, c.key, c) for i, c in enumerate(self.journal))
+                claims = ClaimLog((i, c.key, c) for i, c in enumerate(self.journal))
+                for at, (producer_id, offset) in enumerate(self.kills.items()):
+                    claims.apply_kill(len(self.journal) + at, KillKey("t-0", producer_id), offset)
+                return claims
+            case ReadJumps():
+                return JumpLog((i, j.key, j) for i, j in enumerate(self.jumps))
+            case AppendKills(_, markers):
+                self.kills.update(markers)
+                return None
             case AllocateProducerId():
                 self.next_id += 1
                 return Allocated(self.next_id)
