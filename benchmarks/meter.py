@@ -32,7 +32,8 @@ class Sample:
 class Figures:
     """One copy.  Bytes are the source's stored (compressed) bytes; MB and GB are 10^6 and 10^9 of them.
 
-    ``cpu_s_per_gb`` is None where the copier is the broker itself.
+    ``cpu_s_per_gb`` and ``memory_mb`` (the largest worker process at its largest, resident, in units of 2^20) are None
+    where the copier is the broker itself.
     """
 
     mb_per_s: float
@@ -41,9 +42,10 @@ class Figures:
     startup_s: float
     whole_s: float
     target_bytes: int
+    memory_mb: float | None
 
 
-def figures(samples: Sequence[Sample], source_bytes: int, has_copier: bool) -> Figures:
+def figures(samples: Sequence[Sample], source_bytes: int, has_copier: bool, memory_mb: float | None) -> Figures:
     """The figures of a finished copy.
 
     The window's ends are where the target held 10 % and 90 % of what it holds in the end, interpolated between samples;
@@ -63,6 +65,7 @@ def figures(samples: Sequence[Sample], source_bytes: int, has_copier: bool) -> F
         startup_s=began.seconds,
         whole_s=next(sample.seconds for sample in samples if sample.bytes == last.bytes),
         target_bytes=last.bytes,
+        memory_mb=memory_mb,
     )
 
 
@@ -91,10 +94,18 @@ class Family:
         self._members: dict[int, psutil.Process] = {}
         self._seconds: dict[tuple[int, float], float] = {}
         self._looked = 0.0
+        self._worker = ""
+        self.peaks: dict[int, int] = {}
 
-    def follow(self, pid: int) -> None:
-        """Count this process from its birth on."""
+    def follow(self, pid: int, worker: str = "") -> None:
+        """Count this process from its birth on; ``peaks`` is of those whose command line has ``worker``."""
         self._root = psutil.Process(pid)
+        self._worker = worker
+
+    @property
+    def memory_mb(self) -> float | None:
+        """The largest worker process at its largest, as seen once a second."""
+        return max(self.peaks.values()) / 2**20 if self.peaks else None
 
     def cpu_seconds(self) -> float:
         """User and system seconds so far."""
@@ -107,6 +118,7 @@ class Family:
             except psutil.NoSuchProcess:
                 found = []
             self._members = {process.pid: process for process in found}
+            self._weigh()
         for process in self._members.values():
             try:
                 times = process.cpu_times()
@@ -114,6 +126,14 @@ class Family:
                 continue
             self._seconds[process.pid, process.create_time()] = times.user + times.system
         return sum(self._seconds.values())
+
+    def _weigh(self) -> None:
+        for process in self._members.values():
+            try:
+                if self._worker in " ".join(process.cmdline()):
+                    self.peaks[process.pid] = max(self.peaks.get(process.pid, 0), process.memory_info().rss)
+            except psutil.NoSuchProcess:
+                continue
 
 
 class Meter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -13,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 
 from anabranch.sandbox import Cluster
 from benchmarks.logs import TopicLog
-from benchmarks.workload import Loaded
+from benchmarks.sources import Loaded
 
 _DELETE_SECONDS = 60.0
 
@@ -34,6 +35,10 @@ class Running(Protocol):
     @property
     def pid(self) -> int | None:
         """The copier's first process; None where the copier is the broker."""
+
+    @property
+    def worker(self) -> str | None:
+        """What the command line of the processes holds whose memory is measured; None where nothing is."""
 
     def check(self) -> None:
         """Raise if the copier has ended."""
@@ -59,11 +64,18 @@ class System(Protocol):
 
 def delete_topic(cluster: Cluster, topic: str) -> None:
     """Delete a topic and wait until the broker has renamed its directories; nothing happens if there is none."""
+    delete_topics(cluster, re.escape(topic))
+
+
+def delete_topics(cluster: Cluster, pattern: str) -> None:
+    """Delete every topic whose whole name matches, and wait as ``delete_topic`` does."""
     admin = AdminClient(cluster.client_config())
-    if topic not in admin.list_topics(timeout=10).topics:
-        return
-    admin.delete_topics([topic])[topic].result()
-    wait_gone(TopicLog(cluster.brokers[0].data_path, topic))
+    names = [name for name in admin.list_topics(timeout=10).topics if re.fullmatch(pattern, name)]
+    if names:
+        for deleted in admin.delete_topics(names).values():
+            deleted.result()
+    for name in names:
+        wait_gone(TopicLog(cluster.brokers[0].data_path, name))
 
 
 def wait_gone(log: TopicLog) -> None:

@@ -22,6 +22,7 @@ class Reassignment:
 
     failure: list[Exception] = field(default_factory=list)
     pid: int | None = None
+    worker: str | None = None
 
     def check(self) -> None:
         """Raise if the tool failed."""

@@ -35,6 +35,11 @@ class RunningLink:
         """The driver's Python process, the parent of its JVM and of the workers."""
         return self.process.pid
 
+    @property
+    def worker(self) -> str:
+        """Spark's Python workers: each is a slot of the link, and copies."""
+        return "pyspark.daemon"
+
     def check(self) -> None:
         """Raise ``SandboxProcessError`` with the end of its log if it has ended."""
         if not self.process.alive:
@@ -56,6 +61,7 @@ class LinkSystem:
     """``link create`` with all defaults but the topic's name, then the job that ``link run`` starts."""
 
     master: str = "local[2]"
+    lease_seconds: int = _LEASE_SECONDS
 
     @property
     def name(self) -> str:
@@ -65,7 +71,7 @@ class LinkSystem:
     @property
     def settings(self) -> dict[str, str]:
         """All else is the link's default."""
-        return {"master": self.master, "lease_seconds": str(_LEASE_SECONDS)}
+        return {"master": self.master, "lease_seconds": str(self.lease_seconds)}
 
     def place(self, stage: Stage, number: int) -> TopicLog:
         """``link<number>-<topic>`` on the target."""
@@ -82,7 +88,7 @@ class LinkSystem:
         _anabranch(file, "link", "create", "--source", "source", "--target", "target", *selection)
         known = contexts.load(contexts.locate(file, os.environ, directory))
         spec = directory / f"{link}.json"
-        spec.write_text(job_spec(known.get("target"), known.get("source"), link, _LEASE_SECONDS))
+        spec.write_text(job_spec(known.get("target"), known.get("source"), link, self.lease_seconds))
         environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         command = [sys.executable, "-m", JOB, str(spec), "--master", self.master]
         process = LeashedProcess.spawn(f"link {link}", command, directory / f"{link}.log", environment)

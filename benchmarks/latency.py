@@ -1,0 +1,251 @@
+"""End-to-end latency at a steady rate, over lease boundaries, beside MirrorMaker 2: ``python -m benchmarks.latency``.
+
+A producer process writes the time into each record; this process reads the copy and the source itself, so that what the
+clients and the source alone cost can be told from what the copier adds.  All clocks are this machine's.  Prints a table
+and the moments at which nothing arrived, and writes the section ``latency`` of ``build/bench.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import signal
+import struct
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from anabranch.errors import AnabranchError
+from anabranch.sandbox import Cluster
+from benchmarks import report
+from benchmarks.clusters import KAFKA, clusters
+from benchmarks.run import OUTPUT
+from benchmarks.sources import Loaded, create
+from benchmarks.systems import Stage, System
+from benchmarks.systems.link import LinkSystem
+from benchmarks.systems.mirror_maker import MirrorMakerSystem
+
+TOPIC = "latency"
+PARTITIONS = 6
+VALUE_BYTES = 200
+TICK_S = 0.001
+START_SECONDS = 90.0
+WARM_SECONDS = 5.0
+LATE_SECONDS = 20.0
+PAUSE_MS = 50.0
+SOURCE = "source alone"
+_STAMP = struct.Struct(">Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nothing arrived for ``ms``, from ``at_s`` after the start of the load on."""
+
+    at_s: float
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Milliseconds from ``produce`` to the consumer.  ``lost`` records did not arrive in time."""
+
+    system: str
+    records: int
+    lost: int
+    p50_ms: float
+    p90_ms: float
+    p99_ms: float
+    p999_ms: float
+    worst_ms: float
+    pauses: tuple[Pause, ...]
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads one topic from its start in a thread, and notes for each record when it was sent and when it came."""
+
+    settings: Mapping[str, Any]
+    topic: str
+    partitions: int
+    sent: list[int] = field(default_factory=list)
+    came: list[int] = field(default_factory=list)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread = threading.Thread(target=self._run, name=f"read-{self.topic}", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        own = {"group.id": "bench", "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+        consumer = Consumer({**self.settings, **own, "fetch.error.backoff.ms": 10})
+        consumer.assign([TopicPartition(self.topic, number, 0) for number in range(self.partitions)])
+        try:
+            while not self._stop.is_set():
+                message = consumer.poll(0.1)
+                if message is None or message.error() is not None:
+                    continue
+                value = message.value()
+                self.came.append(time.time_ns())
+                self.sent.append(_STAMP.unpack_from(value)[0])
+        finally:
+            consumer.close()
+
+
+def send(settings: Mapping[str, Any], topic: str, rate: int, seconds: float) -> None:
+    """Produce at a steady rate, a few records each millisecond, with Kafka 4's default linger of 5 ms."""
+    producer = Producer({**settings, "linger.ms": 5, "queue.buffering.max.messages": 1_000_000})
+    padding = bytes(VALUE_BYTES - _STAMP.size)
+    began = time.monotonic()
+    sent, wanted = 0, round(rate * seconds)
+    while sent < wanted:
+        due = min(wanted, round((time.monotonic() - began) * rate))
+        while sent < due:
+            producer.produce(topic, _STAMP.pack(time.time_ns()) + padding, partition=sent % PARTITIONS)
+            sent += 1
+        producer.poll(0)
+        time.sleep(TICK_S)
+    producer.flush(30.0)
+
+
+def summary(system: str, sent: Sequence[int], came: Sequence[int], wanted: int, began: int) -> Latency:
+    """The figures of the records that were sent after the load began (``began``, ns)."""
+    pairs = np.array([(s, c) for s, c in zip(sent, came, strict=False) if s >= began], dtype=np.int64)
+    took = (pairs[:, 1] - pairs[:, 0]) / 1e6
+    arrivals = np.sort(pairs[:, 1])
+    pauses = tuple(
+        Pause(round((before - began) / 1e9, 1), round((after - before) / 1e6))
+        for before, after in pairwise(arrivals.tolist())
+        if after - before > PAUSE_MS * 1e6
+    )
+    p50, p90, p99, p999, worst = (round(float(value), 1) for value in np.percentile(took, [50, 90, 99, 99.9, 100]))
+    return Latency(system, len(took), wanted - len(took), p50, p90, p99, p999, worst, pauses)
+
+
+def measure(system: System, source: Cluster, target: Cluster, number: int, options: Options) -> list[Latency]:
+    """Start a copier, wait until a first record comes through, then load; the copy's figures and the source's own."""
+    topic = f"{TOPIC}-{number}"
+    create(source, topic, PARTITIONS)
+    stage = Stage(source, target, Loaded(topic, PARTITIONS, 0, 0, 0, 0.0), options.scratch)
+    copy = system.place(stage, number).topic
+    context = multiprocessing.get_context("spawn")
+    with system.copy(stage, number) as running:
+        _await_topic(target, copy)
+        readers = [Reader(target.client_config(), copy, PARTITIONS), Reader(source.client_config(), topic, PARTITIONS)]
+        for reader in readers:
+            reader.start()
+        try:
+            _load(context, source, topic, options.rate, WARM_SECONDS)
+            _await(readers[0], len(readers[1].came), START_SECONDS)
+            running.check()
+            before = [len(reader.came) for reader in readers]
+            began = time.time_ns()
+            _load(context, source, topic, options.rate, options.seconds)
+            wanted = round(options.rate * options.seconds)
+            _await(readers[0], before[0] + wanted, LATE_SECONDS)
+        finally:
+            for reader in readers:
+                reader.stop()
+    names = (system.name, f"{SOURCE} ({system.name})")
+    return [
+        summary(name, list(reader.sent), list(reader.came), wanted, began)
+        for name, reader in zip(names, readers, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line asked for."""
+
+    rate: int
+    seconds: float
+    scratch: Path
+
+
+def _load(context: Any, source: Cluster, topic: str, rate: int, seconds: float) -> None:
+    """A process of its own: this one's lock must not hold the producer up."""
+    process = context.Process(target=send, args=(source.client_config(), topic, rate, seconds), daemon=True)
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise RuntimeError(f"the producer ended with {process.exitcode}")
+
+
+def _await_topic(target: Cluster, topic: str) -> None:
+    admin = AdminClient(target.client_config())
+    deadline = time.monotonic() + START_SECONDS
+    while topic not in admin.list_topics(timeout=10).topics:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"no topic {topic} on the target after {START_SECONDS:g} s")
+        time.sleep(0.2)
+
+
+def _await(reader: Reader, records: int, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while len(reader.came) < records and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def table(found: Sequence[Latency]) -> str:
+    """The figures as text, in ms."""
+    lines: list[tuple[str, ...]] = [("system", "records", "lost", "p50", "p90", "p99", "p99.9", "worst")]
+    for one in found:
+        numbers = (one.p50_ms, one.p90_ms, one.p99_ms, one.p999_ms, one.worst_ms)
+        lines.append((one.system, f"{one.records:,}", f"{one.lost:,}", *(f"{value:,.1f}" for value in numbers)))
+    return report.columns(lines, left=1)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Parse the options and run."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.latency", description=__doc__)
+    parser.add_argument("--rate", type=int, default=5_000, help="records a second")
+    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--lease-seconds", type=int, default=LinkSystem().lease_seconds)
+    parser.add_argument("--systems", default="link,mirrormaker2")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--keep", type=Path, help="keep logs and data in this empty directory")
+    options = parser.parse_args(argv)
+    every: tuple[System, ...] = (LinkSystem(lease_seconds=options.lease_seconds), MirrorMakerSystem(tuned=False))
+    known = {system.name: system for system in every}
+    chosen = options.systems.split(",")
+    if not set(chosen) <= known.keys():
+        parser.error(f"--systems: choose from {', '.join(known)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    print(*report.machine(KAFKA), sep="\n")
+    found: list[Latency] = []
+    with tempfile.TemporaryDirectory(prefix="anabranch-bench-") as temporary:
+        scratch: Path = options.keep or Path(temporary)
+        try:
+            with clusters(scratch) as (source, target):
+                for number, name in enumerate(chosen, 1):
+                    asked = Options(options.rate, options.seconds, scratch)
+                    found += measure(known[name], source, target, number, asked)
+                    print(f"{name}: pauses over {PAUSE_MS:g} ms: ", end="")
+                    print(", ".join(f"{p.ms:.0f} ms at {p.at_s:.1f} s" for p in found[-2].pauses) or "none", flush=True)
+        except AnabranchError as error:
+            print(f"error: {error.message}\nhint: {error.hint}", file=sys.stderr)
+            return 1
+    print(f"\nms from produce to consumer, {options.rate:,} records/s for {options.seconds:g} s\n{table(found)}")
+    report.write("latency", [asdict(one) for one in found], options.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
