@@ -10,8 +10,10 @@ from importlib import import_module
 from typing import Any, Protocol, cast
 
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.decisions import AcceptPlan
 from anabranch.model.link import LinkSpec
 from anabranch.model.reports import DeletePlan, LinkStatus, ProbeReport
+from anabranch.model.transactions import AbortPlan
 
 
 class Links(Protocol):
@@ -39,6 +41,36 @@ class Links(Protocol):
         """Plan the deletion; carry it out if ``execute`` and the plan still has this fingerprint."""
 
 
+class Decisions(Protocol):
+    """``anabranch.engine.decisions``."""
+
+    def accept(
+        self,
+        source: ClusterContext,
+        target: ClusterContext,
+        link_id: str,
+        where: str | None,
+        execute: bool,
+        fingerprint: str | None = None,
+    ) -> AcceptPlan:
+        """Plan what accepting means; store the decision if ``execute`` and the plan still has this fingerprint."""
+
+
+class Transactions(Protocol):
+    """``anabranch.engine.transactions``."""
+
+    def abort_transaction(
+        self,
+        source: ClusterContext,
+        target: ClusterContext,
+        link_id: str,
+        where: str,
+        producer_id: int | None,
+        execute: bool,
+    ) -> AbortPlan:
+        """Name the open transactions of a source partition; end one of them if ``execute``."""
+
+
 class Launcher(Protocol):
     """``anabranch.engine.launcher``."""
 
@@ -56,6 +88,16 @@ class Launcher(Protocol):
 def links() -> Links:
     """The engine's links."""
     return cast(Links, import_module("anabranch.engine.links"))
+
+
+def decisions() -> Decisions:
+    """The engine's decisions."""
+    return cast(Decisions, import_module("anabranch.engine.decisions"))
+
+
+def transactions() -> Transactions:
+    """The engine's way to end transactions."""
+    return cast(Transactions, import_module("anabranch.engine.transactions"))
 
 
 def launcher() -> Launcher:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from anabranch.control import topics as control_topics
 from anabranch.control.links import topic_key
+from anabranch.engine.decisions import standing
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata
@@ -337,7 +338,10 @@ async def _statuses(cluster: Cluster) -> list[LinkStatus]:
         LinkStatus(
             record,
             tuple(
-                sorted((lane for key, lane in progress.lanes.items() if key.link == name), key=lambda one: one.source)
+                sorted(
+                    standing(links, name, (lane for key, lane in progress.lanes.items() if key.link == name)),
+                    key=lambda one: one.source,
+                )
             ),
             progress.plans.get(name),
             read_at,
@@ -381,7 +385,7 @@ async def _delete(cluster: Cluster, link_id: str, execute: bool, fingerprint: st
         topics=tuple(sorted(topics, key=lambda topic: topic.target)),
         restore={topic.target: rules.restored_configs(topic.configs) for topic in topics},
         forget={
-            control_topics.LINKS: 1 + len(topics),
+            control_topics.LINKS: 1 + len(topics) + len(links.decisions[link_id]),
             control_topics.CLAIMS: sum(map(len, ids.values())),
             control_topics.RUNS: sum(len(n) for lane, n in runs.segments.items() if lane.link == link_id),
             control_topics.PROGRESS: sum(lane.link == link_id for lane in progress.lanes) + (status.plan is not None),

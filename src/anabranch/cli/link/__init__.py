@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from anabranch.cli.link.abort_transaction import abort_transaction
+from anabranch.cli.link.accept import accept
 from anabranch.cli.link.change import pause, resume, set_
 from anabranch.cli.link.create import create
 from anabranch.cli.link.delete import delete
@@ -19,5 +21,7 @@ app.command("run")(run)
 app.command("pause")(pause)
 app.command("resume")(resume)
 app.command("set")(set_)
+app.command("accept")(accept)
+app.command("abort-transaction")(abort_transaction)
 app.command("delete")(delete)
 app.command("metrics")(metrics)

@@ -1,0 +1,40 @@
+"""``anabranch link accept``: show what waits for a person and what accepting it means, and with ``--execute`` do it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from anabranch.cli import port, render_decisions
+from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
+from anabranch.cli.output import Format, FormatOption, console, emit
+
+
+def accept(
+    ctx: typer.Context,
+    link: LinkArgument,
+    where: Annotated[
+        str | None,
+        typer.Argument(metavar="[TOPIC[:PARTITION]]", help="Of the source; default all.", show_default=False),
+    ] = None,
+    target_name: TargetOption = None,
+    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Let lanes go on that stopped because records are lost, or because a topic was made again."""
+    cluster = target(ctx, target_name)
+    source = contexts(ctx).get(port.links().show(cluster, link).spec.source.context)
+    engine = port.decisions()
+    plan = engine.accept(source, cluster, link, where, execute=False)
+    if not execute:
+        emit(plan, render_decisions.accept_plan(plan), output)
+        place = f" {where}" if where else ""
+        typer.echo(f"nothing was done; do it with: anabranch link accept {link}{place} --execute", err=True)
+        return
+    if output is Format.TABLE:
+        console().print(render_decisions.accept_plan(plan))
+    done = engine.accept(source, cluster, link, where, execute=True, fingerprint=plan.fingerprint)
+    lanes = "1 lane goes" if len(done.choices) == 1 else f"{len(done.choices)} lanes go"
+    emit(done, Text(f"done: {lanes} on"), output)

@@ -1,0 +1,88 @@
+"""What waits for a person, as tables: decisions about lanes, and open transactions of a source partition."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from anabranch.cli.render import grid
+from anabranch.cli.words import count, moment
+from anabranch.model.decisions import AcceptPlan, Choice
+from anabranch.model.transactions import AbortPlan, SourceTransaction
+
+
+def accept_plan(plan: AcceptPlan) -> RenderableType:
+    """Each lane with what happened to it, and below what accepting it means."""
+    parts: list[RenderableType] = []
+    for choice in plan.choices:
+        head = Text(f"{choice.source}", style="bold")
+        head.append(f"  {choice.cause.value}; copied up to offset {choice.position}", style="not bold")
+        parts += [head, Text(f"  accept: {choice.means}")]
+    table = grid(
+        "LANE", "TARGET", "GENERATION", "GOES ON AT", "GIVEN UP", "KEPT TWICE", right=("GENERATION", "GOES ON AT")
+    )
+    for choice in plan.choices:
+        table.add_row(
+            str(choice.source),
+            str(choice.target),
+            str(choice.lane.generation),
+            str(_onward(choice)),
+            _range(choice.given_up),
+            _range(choice.twice),
+        )
+    return Group(*parts, table)
+
+
+def abort_plan(plan: AbortPlan) -> RenderableType:
+    """Each open transaction, what its coordinator tells, and which one is ended."""
+    waiting = plan.high_watermark - plan.stable
+    head = Text(f"{plan.source}: stable up to offset {plan.stable}, {count(waiting)} offsets wait behind it")
+    table = grid(
+        "PRODUCER ID",
+        "EPOCH",
+        "BEGINS AT",
+        "SINCE",
+        "LAST WRITTEN",
+        "TRANSACTIONAL ID",
+        "COORDINATOR",
+        right=("EPOCH",),
+    )
+    for one in plan.transactions:
+        table.add_row(
+            str(one.open.producer_id),
+            f"{one.open.producer_epoch}/{one.open.coordinator_epoch}",
+            str(one.open.start_offset),
+            moment(one.since_ms),
+            moment(one.open.last_timestamp),
+            "?" if one.known is None else one.known.transactional_id,
+            _coordinator(one, plan.read_at_ms),
+        )
+    text = Text()
+    for reason in plan.kept:
+        text.append(f"{reason}\n")
+    if plan.abort is not None:
+        does = "was ended" if plan.executed else "would be ended"
+        text.append(
+            f"the transaction of producer id {plan.abort} {does} by an abort marker: its records are not copied"
+        )
+    elif not plan.executed:
+        text.append("none would be ended")
+    text.rstrip()
+    return Group(head, table, text)
+
+
+def _coordinator(one: SourceTransaction, now_ms: int) -> str:
+    if one.known is None:
+        return one.untold or "none tells of it"
+    left = one.known.ends_itself_in_ms(now_ms) / 1000
+    return f"{one.known.state}, timeout in {left:.0f} s" if one.known.state == "Ongoing" else one.known.state
+
+
+def _onward(choice: Choice) -> int:
+    if choice.decision.skip is not None:
+        return choice.decision.skip[1]
+    return choice.decision.start or 0
+
+
+def _range(offsets: tuple[int, int] | None) -> str:
+    return "-" if offsets is None else f"{offsets[0]} to {offsets[1] - 1}"

@@ -1,0 +1,95 @@
+"""What brokers tell of transactions: the ones open on a partition, and what coordinators know of them (KIP-664)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from kafka.protocol.admin import DescribeProducersRequest, DescribeTransactionsRequest, ListTransactionsRequest
+
+from anabranch.errors import AnabranchError
+from anabranch.kafka import fetch
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Connection
+from anabranch.model.transactions import CoordinatedTransaction, OpenTransaction, SourceTransaction
+from anabranch.records.split import split
+
+_NO_SUCH_ID = 105  # TRANSACTIONAL_ID_NOT_FOUND
+_HEADER_BYTES = 1024
+
+
+async def open_transactions(
+    connection: Connection, topic: str, partition: int
+) -> tuple[int, tuple[OpenTransaction, ...]]:
+    """(code, transactions open on the partition, first one first); ask its leader, as followers answer too."""
+    request = DescribeProducersRequest(
+        topics=[DescribeProducersRequest.TopicRequest(name=topic, partition_indexes=[partition])]
+    )
+    response = await connection.call(request)
+    answer = response.topics[0].partitions[0]
+    found = (
+        OpenTransaction(
+            entry.producer_id,
+            entry.producer_epoch,
+            entry.coordinator_epoch,
+            entry.current_txn_start_offset,
+            entry.last_timestamp,
+        )
+        for entry in answer.active_producers
+        if entry.current_txn_start_offset >= 0
+    )
+    return answer.error_code, tuple(sorted(found, key=lambda one: one.start_offset))
+
+
+async def dated(
+    connection: Connection, topic: str, topic_id: uuid.UUID, partition: int, transaction: OpenTransaction
+) -> SourceTransaction:
+    """The transaction with the time of its first batch, read from the log; of its last one where that is gone."""
+    wanted = fetch.Wanted(topic, topic_id, partition, -1, transaction.start_offset, -1, _HEADER_BYTES)
+    since = transaction.last_timestamp
+    frame = await fetch.submit(connection, [wanted], max_wait_ms=0, max_bytes=_HEADER_BYTES)
+    try:
+        code, answers = fetch.parse(frame, fetch.version_for(connection))
+        if not code and not answers[0].code:
+            for _, header in split(answers[0].records):
+                if header.last_offset >= transaction.start_offset:
+                    since = header.base_timestamp
+                    break
+    except AnabranchError:
+        pass  # the time is for people; who copies from here meets the same bytes and says what is wrong
+    finally:
+        frame.release()
+    return SourceTransaction(transaction, since)
+
+
+async def coordinated(cluster: Cluster, producer_id: int) -> CoordinatedTransaction | None:
+    """What the coordinators of a cluster tell about a producer id; None where none does.
+
+    Every broker may coordinate it, and transactional ids that we may not DESCRIBE are left out of the answers.
+    Raises ClusterError where a coordinator could not be asked: "unknown" must not be said for "not asked".
+    """
+    for node in (await cluster.metadata([])).brokers:
+        request = ListTransactionsRequest(state_filters=[], producer_id_filters=[producer_id])
+        response = await cluster.call(request, node, cap=0)
+        cluster.check(response.error_code, "ListTransactions", "cluster")
+        for listed in response.transaction_states:
+            if listed.producer_id == producer_id:
+                return await _describe(cluster, node, listed.transactional_id)
+    return None
+
+
+async def _describe(cluster: Cluster, node: int, transactional_id: str) -> CoordinatedTransaction | None:
+    request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
+    state: Any = (await cluster.call(request, node)).transaction_states[0]
+    if state.error_code == _NO_SUCH_ID:
+        return None
+    cluster.check(state.error_code, "Describe", f"transactional id {transactional_id}")
+    return CoordinatedTransaction(
+        transactional_id,
+        state.transaction_state,
+        state.transaction_timeout_ms,
+        state.transaction_start_time_ms,
+        state.producer_id,
+        state.producer_epoch,
+        frozenset((topic.topic, part) for topic in state.topics for part in topic.partitions),
+    )
