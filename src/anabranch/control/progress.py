@@ -12,6 +12,8 @@ from anabranch.model.reports import Finding, LinkPlan, Severity
 from anabranch.model.topics import TopicPartition
 
 VERSION = 1
+LANE_VERSION = 2
+_FIRST = 1  # a lane's progress without ``source_epoch``
 _PLAN = "/plan"
 
 
@@ -35,8 +37,12 @@ def parse_key(key: bytes) -> LaneKey | str:
 
 
 def encode_lane(progress: LaneProgress) -> bytes:
-    """The value of a lane's progress."""
-    return dump(VERSION, lane_fields(progress))
+    """The value of a lane's progress: of the first version, which older readers know, where no epoch is known."""
+    fields = lane_fields(progress)
+    if progress.source_epoch < 0:
+        del fields["source_epoch"]
+        return dump(_FIRST, fields)
+    return dump(LANE_VERSION, fields)
 
 
 def lane_fields(progress: LaneProgress) -> dict[str, Any]:
@@ -62,6 +68,7 @@ def lane_fields(progress: LaneProgress) -> dict[str, Any]:
         "updated_at_ms": progress.updated_at_ms,
         "stop_reason": progress.stop_reason,
         "stop_offset": progress.stop_offset,
+        "source_epoch": progress.source_epoch,
     }
 
 
@@ -70,7 +77,7 @@ def decode_lane(key: bytes, value: bytes) -> LaneProgress:
     lane = parse_key(key)
     if isinstance(lane, str):
         raise MalformedRecordError(f"{PROGRESS} {lane}{_PLAN}", "the key is not a lane's")
-    with load(f"{PROGRESS} {lane}", VERSION, value) as fields:
+    with load(f"{PROGRESS} {lane}", LANE_VERSION, value) as fields:
         return LaneProgress(
             lane=lane,
             source=_partition(fields, "source"),
@@ -93,6 +100,7 @@ def decode_lane(key: bytes, value: bytes) -> LaneProgress:
             updated_at_ms=fields.integer("updated_at_ms"),
             stop_reason=fields.optional_text("stop_reason"),
             stop_offset=fields.optional_integer("stop_offset"),
+            source_epoch=fields.integer("source_epoch") if fields.has("source_epoch") else -1,
         )
 
 

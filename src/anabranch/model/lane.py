@@ -48,9 +48,9 @@ class LaneMode(StrEnum):
 class LaneState(StrEnum):
     """Where a lane stands.
 
-    ``waiting`` for an owner; ``copying`` what the source already had; ``following`` its end; ``paused`` by
-    the link's wanted state; ``stopped`` at something that it does not support or may not pass, until a person
-    acts.
+    ``waiting`` for an owner, or for the end of an open transaction; ``copying`` what the source already had;
+    ``following`` its end; ``paused`` by the link's wanted state; ``stopped`` at something that it does not support
+    or may not pass, until a person acts.
     """
 
     WAITING = "waiting"
@@ -96,7 +96,8 @@ class LaneProgress:
     copied in this lane, rates are a second.  ``lag_seconds`` is the age of the oldest record not yet copied,
     None if unknown; ``lag_bytes`` is an estimate from the mean size of what was copied.  A stopped lane has
     ``stop_reason`` and the offset at which it stands, ``stop_offset``; a waiting one may have a ``stop_reason``:
-    what it last failed at.
+    what it last failed at, or who holds it.  ``source_epoch`` is the source's leader epoch of the record before
+    ``position``, -1 if unknown.
     """
 
     lane: LaneKey
@@ -120,8 +121,9 @@ class LaneProgress:
     updated_at_ms: int
     stop_reason: str | None = None
     stop_offset: int | None = None
+    source_epoch: int = -1
 
     @property
     def lag_records(self) -> int:
-        """Source offsets between the position and the high watermark."""
-        return max(0, self.high_watermark - self.position)
+        """Source offsets between the position and the last stable offset: what may be copied by now."""
+        return max(0, self.stable - self.position)

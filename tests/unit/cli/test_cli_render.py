@@ -161,7 +161,7 @@ def test_a_link_is_what_most_asks_for_a_look(link: LinkStatus, word: str) -> Non
 
 def test_a_hundred_percent_means_all() -> None:
     """One record behind in a billion is not all of it."""
-    nearly = lane(0, records=10**9, position=10**9, high_watermark=10**9 + 1)
+    nearly = lane(0, records=10**9, position=10**9, stable=10**9 + 1, high_watermark=10**9 + 1)
     assert render.percent(totals(status(nearly))) == "99.9 %"
     assert render.percent(totals(status(caught_up(0)))) == "100.0 %"
     assert render.percent(totals(status())) == "-"

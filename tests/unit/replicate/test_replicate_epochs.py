@@ -47,7 +47,7 @@ def test_each_position_has_the_epoch_of_the_record_before_it(
 def test_the_place_where_two_histories_part_is_found_exactly(
     batches: list[tuple[int, int]], data: st.DataObject
 ) -> None:
-    """The source kept a prefix of what was read and went on under a later epoch; it answers with its last common one."""
+    """The source kept a prefix of what was read and went on under a later epoch; it tells the last common one."""
     trail, epochs = trail_of(batches)
     kept = data.draw(st.integers(min(epochs) + 1, max(epochs) + 1))
     written = data.draw(st.integers(0, 5))

@@ -1,0 +1,73 @@
+"""Whether the source still has the history that a lane copied, asked where a lane is taken over.
+
+While a lane runs, each fetch names the epoch of the record before it, and the source answers where histories
+part.  A process that has not read the lane itself knows only what was filed: a position and the epoch of the
+record before it.  The same question about that pair (OffsetForLeaderEpoch) finds a truncation that happened
+while nobody read.  What was copied after the last filing and lost before the next takeover is not found.
+"""
+
+from __future__ import annotations
+
+from anabranch.errors import AnabranchError
+from anabranch.kafka import fetch
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.partitions import epoch_end
+from anabranch.lanes.endings import LaneStopped, Stop
+from anabranch.model.topics import TopicPartition
+from anabranch.records.split import split
+from anabranch.replicate.epochs import UNKNOWN
+
+_HEADER_BYTES = 1024
+
+
+async def surviving(cluster: Cluster, source: TopicPartition, position: int, epoch: int) -> int | None:
+    """The end of what the source kept of a history that had ``epoch`` before ``position``; None where it has it all.
+
+    Raises ClusterError where the leader does not answer: not knowing is no agreement.
+    """
+    if epoch == UNKNOWN or position == 0:
+        return None
+    _, part = await cluster.partition(source.topic, source.partition)
+    connection = await cluster.connection(part.leader)
+    code, found, end = await epoch_end(connection, source.topic, source.partition, epoch, part.leader_epoch)
+    cluster.check(code, "OffsetForLeaderEpoch", f"partition {source}")
+    if found < 0 or (found == epoch and end >= position):
+        return None  # a source that keeps no epochs tells nothing
+    return min(end, position)
+
+
+async def epoch_before(cluster: Cluster, source: TopicPartition, position: int) -> int:
+    """The epoch of the source's record before a position, as it is now; ``UNKNOWN`` where it cannot be had."""
+    if position == 0:
+        return UNKNOWN
+    try:
+        meta, part = await cluster.partition(source.topic, source.partition)
+        connection = await cluster.connection(part.leader)
+        wanted = fetch.Wanted(
+            source.topic, meta.id, source.partition, part.leader_epoch, position - 1, UNKNOWN, _HEADER_BYTES
+        )
+        frame = await fetch.submit(connection, [wanted], max_wait_ms=0, max_bytes=_HEADER_BYTES)
+        try:
+            code, answers = fetch.parse(frame, fetch.version_for(connection))
+            if code or answers[0].code:
+                return UNKNOWN
+            for _, header in split(answers[0].records):
+                if header.base_offset < position <= header.last_offset + 1:
+                    return header.leader_epoch
+        finally:
+            frame.release()
+    except AnabranchError:
+        pass  # only what comes later is then not held against it
+    return UNKNOWN
+
+
+def truncated(lane: str, kept: int, copied_to: int) -> LaneStopped:
+    """The stop of a lane whose source kept its history up to ``kept`` and lost what was copied behind it."""
+    return LaneStopped(
+        lane,
+        Stop.SOURCE_TRUNCATED,
+        kept,
+        None,
+        f"the source lost offsets {kept} to {copied_to - 1}; the target holds them",
+        "compare both sides, then let the lane go on: anabranch link accept",
+    )
