@@ -11,6 +11,7 @@ from anabranch.errors import AnabranchError
 from anabranch.kafka import fetch
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
+from anabranch.model.topics import TopicPartition
 from anabranch.model.transactions import CoordinatedTransaction, OpenTransaction, SourceTransaction
 from anabranch.records.split import split
 
@@ -91,5 +92,5 @@ async def _describe(cluster: Cluster, node: int, transactional_id: str) -> Coord
         state.transaction_start_time_ms,
         state.producer_id,
         state.producer_epoch,
-        frozenset((topic.topic, part) for topic in state.topics for part in topic.partitions),
+        tuple(TopicPartition(topic.topic, part) for topic in state.topics for part in topic.partitions),
     )

@@ -44,7 +44,7 @@ class CoordinatedTransaction:
     started_at_ms: int
     producer_id: int
     producer_epoch: int
-    partitions: frozenset[tuple[str, int]]
+    partitions: tuple[TopicPartition, ...]
 
     def holds(self, producer_id: int, partition: TopicPartition) -> bool:
         """Whether it is under way for that producer on that partition: then its coordinator will end it.
@@ -52,8 +52,7 @@ class CoordinatedTransaction:
         One that is passing on to its end lists only partitions that still lack their marker.  The epoch may have
         been raised since the partition saw it, so it is not compared.
         """
-        here = (partition.topic, partition.partition)
-        return self.producer_id == producer_id and self.state in _UNDER_WAY and here in self.partitions
+        return self.producer_id == producer_id and self.state in _UNDER_WAY and partition in self.partitions
 
     def ends_itself_in_ms(self, now_ms: int) -> int:
         """How long until the coordinator aborts it for its age; 0 where that time has come."""

@@ -19,7 +19,7 @@ def known(
 ) -> CoordinatedTransaction:
     """What a coordinator tells of a transaction that began so many ms ago."""
     return CoordinatedTransaction(
-        "writer", state, TIMEOUT, NOW - age, producer_id, 0, frozenset({("orders", partition)})
+        "writer", state, TIMEOUT, NOW - age, producer_id, 0, (TopicPartition("orders", partition),)
     )
 
 

@@ -1,0 +1,175 @@
+"""The verbs that take a person's word: shown first, done when told."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+import yaml
+
+from anabranch.cli import main as cli
+from anabranch.cli import port
+from anabranch.engine.decisions import NothingToAcceptError
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.decisions import AcceptPlan, Cause, Choice, skipping
+from anabranch.model.lane import LaneKey
+from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.reports import LinkStatus
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.model.transactions import AbortPlan, CoordinatedTransaction, OpenTransaction, SourceTransaction
+
+pytestmark = pytest.mark.unit
+
+LANE = LaneKey("old-new", TopicId(UUID(int=7)), 3)
+ORDERS = TopicPartition("orders", 3)
+CHOICE = Choice(
+    Cause.SOURCE_EXPIRED,
+    ORDERS,
+    ORDERS,
+    LANE,
+    10,
+    (10, 25),
+    None,
+    skipping(None, LANE, (10, 25), 0, "expired"),
+    "offsets 10 to 24 are given up",
+)
+KNOWN = CoordinatedTransaction("writer", "Ongoing", 900_000, 0, 7, 0, (ORDERS,))
+ABORT = AbortPlan(
+    "old-new",
+    ORDERS,
+    17,
+    40,
+    (SourceTransaction(OpenTransaction(7, 0, -1, 17, 60_000), 0, KNOWN),),
+    None,
+    ("producer id 7 is left alone: its coordinator has it",),
+    60_000,
+)
+
+
+class Engine:
+    """The ports, filled with values; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+        self.waits = True
+
+    def show(self, target: ClusterContext, link_id: str) -> LinkStatus:
+        spec = LinkSpec(link_id, ClusterRef("old", "A"), ClusterRef("new", "B"))
+        return LinkStatus(LinkRecord(WantedState(spec), ("A",), 0), (), None, 0)
+
+    def accept(
+        self,
+        source: ClusterContext,
+        target: ClusterContext,
+        link_id: str,
+        where: str | None,
+        execute: bool,
+        fingerprint: str | None = None,
+    ) -> AcceptPlan:
+        self.asked.append((source.name, target.name, link_id, where, execute, fingerprint))
+        if not self.waits:
+            raise NothingToAcceptError(link_id, where or "")
+        return AcceptPlan(link_id, (CHOICE,), (), (), "cafe", executed=execute)
+
+    def abort_transaction(
+        self,
+        source: ClusterContext,
+        target: ClusterContext,
+        link_id: str,
+        where: str,
+        producer_id: int | None,
+        execute: bool,
+    ) -> AbortPlan:
+        self.asked.append((source.name, target.name, link_id, where, producer_id, execute))
+        return replace(ABORT, abort=producer_id, executed=execute)
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """The engine that the verbs reach."""
+    made = Engine()
+    for name in ("links", "decisions", "transactions"):
+        monkeypatch.setattr(port, name, lambda: made)
+    return made
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the console script's function; answers exit code, standard output, standard error."""
+    clusters = {"old": {"bootstrap": ["o:1"]}, "new": {"bootstrap": ["n:1"]}}
+    file = tmp_path / "contexts.yaml"
+    file.write_text(yaml.safe_dump({"contexts": clusters, "target": "new"}))
+    monkeypatch.delenv("ANABRANCH_TARGET", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["anabranch", "--contexts", str(file), "link", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(left.value.code or 0), out, err
+
+    return call
+
+
+def test_accept_shows_and_does_nothing_without_execute(run: Run, engine: Engine) -> None:
+    """What is given up, where the lane goes on, and the command that does it."""
+    code, out, err = run("accept", "old-new", "orders:3")
+    assert code == 0
+    assert "offsets 10 to 24 are given up" in out
+    assert "anabranch link accept old-new orders:3 --execute" in err
+    assert engine.asked == [("old", "new", "old-new", "orders:3", False, None)]
+
+
+def test_accept_does_exactly_what_was_shown(run: Run, engine: Engine) -> None:
+    """The second question carries the fingerprint of the first one's answer."""
+    code, out, _ = run("accept", "old-new", "--execute")
+    assert (code, "done: 1 lane goes on" in out) == (0, True)
+    assert engine.asked == [("old", "new", "old-new", None, False, None), ("old", "new", "old-new", None, True, "cafe")]
+
+
+def test_accept_is_written_as_json_too(run: Run, engine: Engine) -> None:
+    """One answer on standard output, with the offsets as numbers."""
+    for flags in ((), ("--execute",)):
+        code, out, _ = run("accept", "old-new", "-o", "json", *flags)
+        found = json.loads(out)
+        assert (code, found["executed"]) == (0, bool(flags))
+        assert found["choices"][0]["given_up"] == [10, 25]
+        assert found["choices"][0]["decision"]["skip"] == [10, 25]
+        assert found["choices"][0]["lane"] == str(LANE)
+    assert yaml.safe_load(run("accept", "old-new", "-o", "yaml")[1])["fingerprint"] == "cafe"
+
+
+def test_accept_is_refused_where_nothing_waits(run: Run, engine: Engine) -> None:
+    """With the exit code of refusals and the next command."""
+    engine.waits = False
+    code, out, err = run("accept", "old-new", "orders")
+    assert (code, out) == (3, "")
+    assert "nothing in link 'old-new' waits for a decision about orders" in err
+    assert "anabranch link show old-new" in err
+
+
+def test_abort_transaction_names_who_holds_the_partition(run: Run, engine: Engine) -> None:
+    """Producer id, epochs, transactional id, coordinator, and why it is left alone."""
+    code, out, err = run("abort-transaction", "old-new", "orders:3")
+    assert code == 0
+    for word in ("23 offsets wait", "0/-1", "writer", "Ongoing, timeout in 840 s", "producer id 7 is left alone"):
+        assert word in out
+    assert "anabranch link abort-transaction old-new orders:3 --execute" in err
+    assert engine.asked == [("old", "new", "old-new", "orders:3", None, False)]
+
+
+def test_abort_transaction_ends_the_one_that_is_named(run: Run, engine: Engine) -> None:
+    """With both flags, and in JSON as well."""
+    code, out, err = run("abort-transaction", "old-new", "orders:3", "--producer-id", "7", "--execute", "-o", "json")
+    assert (code, err, json.loads(out)["executed"]) == (0, "", True)
+    assert json.loads(out)["transactions"][0]["known"]["partitions"] == ["orders-3"]
+    assert engine.asked == [("old", "new", "old-new", "orders:3", 7, True)]
