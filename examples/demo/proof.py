@@ -71,7 +71,7 @@ def prove(
     filed = asyncio.run(_filed(target_context))
     proofs = []
     for lane in status.lanes:
-        ours = read_log(source, lane.source.topic, lane.source.partition)
+        ours = read_log(source, lane.source.topic, lane.source.partition, committed=True)
         theirs = read_log(target, lane.target.topic, lane.target.partition)
         found = compare(ours, theirs)
         runs = filed.get(lane.lane, RunMap.of(()))

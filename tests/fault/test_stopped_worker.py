@@ -56,7 +56,7 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
 
         try:
             first = start()
-            _until(lambda: min(watermarks(target, TOPICS).values(), default=0) > 1000)
+            _until(lambda: min(watermarks(target, TOPICS).values(), default=0) > 1000 and bool(owners()))
             first.send_signal(signal.SIGSTOP)
             stopped = owners()
             start()

@@ -1,13 +1,15 @@
-"""``__anabranch_claims``: who may write a lane, under ``lane/producer-id``."""
+"""``__anabranch_claims``: who may write a lane, under ``lane/producer-id``, and where the marker that shut a producer
+id out lies in the target's log, under ``lane/producer-id/killed``."""
 
 from __future__ import annotations
 
 from anabranch.control.errors import MalformedRecordError
 from anabranch.control.fields import dump, load
 from anabranch.control.topics import CLAIMS
-from anabranch.lanes.claims import Claim, ClaimKey, ClaimState, Mode
+from anabranch.lanes.claims import Claim, ClaimKey, ClaimState, KillKey, Mode
 
 VERSION = 1
+_KILLED = "/killed"
 
 
 def encode_key(key: ClaimKey) -> bytes:
@@ -15,12 +17,29 @@ def encode_key(key: ClaimKey) -> bytes:
     return f"{key.lane}/{key.producer_id}".encode()
 
 
-def decode_key(key: bytes) -> ClaimKey:
+def encode_kill_key(key: KillKey) -> bytes:
+    """The key of a note about a kill."""
+    return f"{key.lane}/{key.producer_id}{_KILLED}".encode()
+
+
+def decode_key(key: bytes) -> ClaimKey | KillKey:
     """The lane and the producer id; raises ``MalformedRecordError``."""
-    lane, _, producer_id = key.decode("utf-8", "replace").rpartition("/")
+    text = key.decode("utf-8", "replace")
+    lane, _, producer_id = text.removesuffix(_KILLED).rpartition("/")
     if not lane or not (producer_id.isascii() and producer_id.isdecimal()):
-        raise MalformedRecordError(CLAIMS, f"the key {key!r} is not lane/producer-id")
-    return ClaimKey(lane, int(producer_id))
+        raise MalformedRecordError(CLAIMS, f"the key {key!r} is not lane/producer-id, nor that and /killed")
+    return (KillKey if text.endswith(_KILLED) else ClaimKey)(lane, int(producer_id))
+
+
+def encode_kill(marker: int) -> bytes:
+    """The value of a note about a kill: the marker's target offset."""
+    return dump(VERSION, {"marker": marker})
+
+
+def decode_kill(key: bytes, value: bytes) -> int:
+    """The marker's target offset; raises ``MalformedRecordError``, ``NewerFormatError``."""
+    with load(f"{CLAIMS} {key.decode('utf-8', 'replace')}", VERSION, value) as fields:
+        return fields.integer("marker")
 
 
 def encode(claim: Claim) -> bytes:
@@ -42,6 +61,8 @@ def encode(claim: Claim) -> bytes:
 def decode(key: bytes, value: bytes) -> Claim:
     """A claim; raises ``MalformedRecordError``, ``NewerFormatError``."""
     name = decode_key(key)
+    if not isinstance(name, ClaimKey):
+        raise MalformedRecordError(CLAIMS, f"the key {key!r} is not a claim's")
     with load(f"{CLAIMS} {name.lane}/{name.producer_id}", VERSION, value) as fields:
         return Claim(
             lane=name.lane,

@@ -146,6 +146,13 @@ class Fields:
         """A string that a parser of the model reads."""
         return parse(self.text(name))
 
+    def integers(self, name: str) -> tuple[int, ...]:
+        """A list of integers; booleans are none."""
+        items = self._take(name, list)
+        if not all(type(item) is int for item in items):
+            raise self.malformed(name, "not a list of integers")
+        return tuple(items)
+
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of strings."""
         items = self._take(name, list)

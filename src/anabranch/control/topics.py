@@ -1,4 +1,4 @@
-"""The four control topics: names, and the configs that they are made with.
+"""The five control topics: names, and the configs that they are made with.
 
 Each has one partition: the order of its records is the only arbiter between owners of a lane, and 200 lanes
 that file once a second are a load of some ten kilobytes a second.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 LINKS = "__anabranch_links"
 CLAIMS = "__anabranch_claims"
+JUMPS = "__anabranch_jumps"
 RUNS = "__anabranch_runs"
 PROGRESS = "__anabranch_progress"
 
-ALL = (LINKS, CLAIMS, RUNS, PROGRESS)
+ALL = (LINKS, CLAIMS, JUMPS, RUNS, PROGRESS)
 PARTITIONS = 1
 
 

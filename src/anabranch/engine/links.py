@@ -34,7 +34,7 @@ from anabranch.model.provenance import check_ring, origins
 from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity, TopicPlan
 from anabranch.model.topics import check_name
 from anabranch.replicate.control import Links, Progress, Runs, ensure_topics, now_ms
-from anabranch.replicate.journal import Journal
+from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.planner import UnknownLinkError, blind_to_loops
 
 T = TypeVar("T")
@@ -372,11 +372,12 @@ async def _delete(cluster: Cluster, link_id: str, execute: bool, fingerprint: st
     status = next((s for s in await _statuses(cluster) if s.spec.id == link_id), None)
     if status is None:
         raise UnknownLinkError(link_id, cluster.name)
-    links, runs, journal = Links(cluster), Runs(cluster), Journal(cluster)
+    links, runs, journal, jumps = Links(cluster), Runs(cluster), Journal(cluster), Jumps(cluster)
     progress = Progress(cluster)
     for part in (links, runs, progress):
         await part.sync()
     claims = await journal.read()
+    await jumps.read()
     topics = links.topics_of(link_id)
     lanes = {str(lane) for lane in {*progress.lanes, *runs.segments} if lane.link == link_id}
     ids = {lane: claims.producer_ids(lane) for lane in lanes}
@@ -387,6 +388,7 @@ async def _delete(cluster: Cluster, link_id: str, execute: bool, fingerprint: st
         forget={
             control_topics.LINKS: 1 + len(topics) + len(links.decisions[link_id]),
             control_topics.CLAIMS: sum(map(len, ids.values())),
+            control_topics.JUMPS: sum(len(jumps.jumps.keys(lane)) for lane in lanes),
             control_topics.RUNS: sum(len(n) for lane, n in runs.segments.items() if lane.link == link_id),
             control_topics.PROGRESS: sum(lane.link == link_id for lane in progress.lanes) + (status.plan is not None),
         },
@@ -409,6 +411,8 @@ async def _delete(cluster: Cluster, link_id: str, execute: bool, fingerprint: st
         await links.forget(link_id)
     await progress.forget(link_id)
     await runs.forget(link_id)
+    await jumps.read()
+    await jumps.forget(key for lane in lanes for key in jumps.jumps.keys(lane))
     await journal.forget({lane: producer_ids for lane, producer_ids in ids.items() if producer_ids})
     return replace(plan, executed=True, findings=(*plan.findings, *findings))
 

@@ -35,7 +35,7 @@ class Ending(StrEnum):
     UNSETTLED = "the end of the target log did not settle"
     KILL_MISSING = "a marker that was acknowledged is not in the log"
     LEASE = "the lease is over"
-    WEAK_GUARD = "the target would not remember the lane's producer id: it turns mapped"
+    NOT_IDENTITY = "target offsets cannot go on equal to source offsets: the lane turns mapped"
 
 
 class Stop(StrEnum):
@@ -46,9 +46,6 @@ class Stop(StrEnum):
     INVALID_RECORD = "the target refuses a record"
     INVALID_TIMESTAMP = "the target refuses a record's timestamp"
     REFUSED = "the target refuses the request"
-    HOLE = "the source log has a hole, which this kind of lane does not copy yet"
-    TRANSACTIONAL = "the source log has transactions, which this kind of lane does not copy yet"
-    LOG_APPEND_TIME = "the source's broker stamps the records (LogAppendTime), which is not copied yet"
     OLD_FORMAT = "the source log has messages of format v0 or v1"
     CORRUPT = "a batch of the source is corrupt"
     SOURCE_EXPIRED = "the source no longer has records that were not copied"

@@ -109,6 +109,10 @@ class JumpLog:
         """The producer ids under which the lane has jumped."""
         return tuple(self._lanes.get(lane, {}))
 
+    def keys(self, lane: str) -> tuple[JumpKey, ...]:
+        """The keys of all of the lane's jumps."""
+        return tuple(jump.key for jumps in self._lanes.get(lane, {}).values() for jump in jumps)
+
     def count(self, lane: str, producer_id: int) -> int:
         """How many jumps a producer id has had: the ordinal of its next one."""
         jumps = self._lanes.get(lane, {}).get(producer_id)
@@ -133,13 +137,15 @@ class JumpLog:
     def passed(self, lane: str, producer_id: int, sequence: int | None = None) -> tuple[Jump, ...]:
         """The jumps of a producer id that are superfluous once all it sent below ``sequence`` is filed as runs.
 
-        Without a sequence: once all that it ever sent is.  The newest is never among them (H4).
+        Those that are followed by one below ``sequence``: a jump at ``sequence`` may be void, and then the one before
+        it tells the lane's last batch (H4).  Without a sequence all but the newest, which may be void as well: only
+        for a producer id behind whose batches the lane has others.
         """
         jumps = self._lanes.get(lane, {}).get(producer_id, ())
         return tuple(
             jump
             for jump, following in pairwise(jumps)
-            if sequence is None or (sequence - following.sequence) & _MASK < _HALF
+            if sequence is None or (sequence - following.sequence - 1) & _MASK < _HALF
         )
 
 

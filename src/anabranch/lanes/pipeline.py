@@ -100,6 +100,11 @@ class Pipeline:
         return self._sequence
 
     @property
+    def acknowledged_sequence(self) -> int:
+        """The sequence after the last acknowledged record."""
+        return advance(self._sequence, -sum(batch[1] for batch in self._flight))
+
+    @property
     def position(self) -> int:
         """The source offset after the last acknowledged record."""
         return self._appended

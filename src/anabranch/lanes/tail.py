@@ -9,6 +9,7 @@ from anabranch.lanes.effects import EndOfEpoch, LogEnd, ReadEnd, ReadTail, Steps
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
 from anabranch.lanes.holes import JumpLog, Stretch
 from anabranch.lanes.tenure import Bid
+from anabranch.offsets.runs import RunMap
 from anabranch.records.sequence import advance, sequence_of
 
 SEAM_REACH = 64
@@ -60,7 +61,7 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
         elif batch.producer_id in mine:
             if missing:
                 break
-            stretches = tell(bid, journal, batch, near)
+            stretches = tell(bid.lane, journal.jumps, bid.runs, batch, near)
             if stretches is None:
                 forgotten = f"the jump that told target offset {batch.base_offset} is forgotten, and no run is filed"
                 raise _lost(bid, near, forgotten)
@@ -82,16 +83,16 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
     return replace(tail, markers=tuple(markers))
 
 
-def tell(bid: Bid, journal: Journal, batch: TailBatch, near: int) -> tuple[Stretch, ...] | None:
+def tell(lane: str, jumps: JumpLog, runs: RunMap | None, batch: TailBatch, near: int) -> tuple[Stretch, ...] | None:
     """The source offsets of a batch's records: by its sequence and the jumps, else by the filed runs, else None."""
-    told = journal.jumps.tell(bid.lane, batch.producer_id, batch.base_sequence, batch.length, near)
-    if told is not None or bid.runs is None:
+    told = jumps.tell(lane, batch.producer_id, batch.base_sequence, batch.length, near)
+    if told is not None or runs is None:
         return told
     found: list[Stretch] = []
     at = batch.base_offset
     while at <= batch.last_offset:
-        index = bid.runs.find_target(at)
-        run = bid.runs[index] if index >= 0 else None
+        index = runs.find_target(at)
+        run = runs[index] if index >= 0 else None
         if run is None or run.target_end <= at:
             return None
         taken = min(run.target_end, batch.last_offset + 1) - at
@@ -120,7 +121,7 @@ def _check_seam(bid: Bid, journal: Journal, mine: frozenset[int], last: TailBatc
         if batch.last_offset + 1 != below:
             return
         if not batch.is_control and batch.producer_id in mine:
-            told = tell(bid, journal, batch, first)
+            told = tell(bid.lane, journal.jumps, bid.runs, batch, first)
             if told is None:
                 return
             end = told[-1].end

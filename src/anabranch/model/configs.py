@@ -38,6 +38,7 @@ HELD_OPEN: Mapping[str, str] = {
     "retention.bytes": "-1",  # the oldest records would vanish before the copy is verified
     "message.timestamp.before.max.ms": LONG_MAX,  # the broker would refuse old timestamps
     "message.timestamp.after.max.ms": LONG_MAX,  # and those ahead of its clock
+    "message.timestamp.type": "CreateTime",  # it would put its own clock's times over the records'
 }
 
 

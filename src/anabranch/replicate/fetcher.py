@@ -1,8 +1,9 @@
 """Reading the source: one long poll per broker over all of its lanes that have room.
 
-An answer is cut into batches by their headers only and queued; the next fetch leaves before the bytes are
-looked at, so the broker reads its disk while the sender works.  Everything that a lane cannot copy as it is
-stops that lane with its exact offset, and no other.
+Only what is committed is read: an answer ends before the first open transaction.  It is cut into batches by their
+headers and queued; the next fetch leaves before the bytes are looked at, so the broker reads its disk while the
+sender works.  Where offsets without a record lie between, a jump is handed on to be written ahead, one for each
+lane and answer.  What cannot be read stops that lane with its exact offset, and no other.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset, list_offsets
 from anabranch.lanes.endings import Stop
-from anabranch.records.errors import CorruptBatchError, OldFormatError
-from anabranch.records.header import BatchHeader
-from anabranch.records.split import split
+from anabranch.lanes.holes import Jump, Stretch
+from anabranch.lanes.pipeline import Pipeline
+from anabranch.records.errors import OldFormatError
 from anabranch.replicate.gate import Gate
-from anabranch.replicate.lane import Lane, Phase, Queued
-from anabranch.replicate.trim import trim_batch
+from anabranch.replicate.lane import Lane, Phase, Queued, Ticket
+from anabranch.replicate.reading import read
 
 PURPOSE = "fetch"
 LOOK = "look"
@@ -35,16 +36,24 @@ LANE_BYTES = 1 << 20
 ANSWER_BYTES = 8 << 20
 BUDGET_BYTES = 64 << 20
 POLL_MS = 250
+READ_COMMITTED = 1
 HELD_POLL_S = 0.02
 
 
 class Fetcher:
     """The fetch loops of a worker, one task for each source broker that leads a lane."""
 
-    def __init__(self, cluster: Cluster, gate: Gate, on_queued: Callable[[Iterable[Lane]], None]) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        gate: Gate,
+        on_queued: Callable[[Iterable[Lane]], None],
+        on_jump: Callable[[Lane, Pipeline, Jump, Ticket], None],
+    ) -> None:
         self._cluster = cluster
         self._gate = gate
         self._on_queued = on_queued
+        self._on_jump = on_jump
         self._lanes: dict[tuple[str, int], Lane] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
@@ -201,7 +210,9 @@ class Fetcher:
                     LANE_BYTES,
                 )
             )
-        frame = await fetch.submit(connection, wanted, max_wait_ms=max_wait_ms, max_bytes=ANSWER_BYTES)
+        frame = await fetch.submit(
+            connection, wanted, max_wait_ms=max_wait_ms, max_bytes=ANSWER_BYTES, isolation=READ_COMMITTED
+        )
         filled: list[Lane] = []
         try:
             code, answers = fetch.parse(frame, version)
@@ -218,7 +229,7 @@ class Fetcher:
                     told = lane.source
                     told.log_start, told.stable = answer.log_start, answer.last_stable
                     told.high_watermark, told.told_at = answer.high_watermark, now
-                    if len(answer.records) and self._queue(lane, answer.records, frame):
+                    if len(answer.records) and self._queue(lane, answer, frame):
                         filled.append(lane)
                 else:
                     await self._refused(connection, lane, answer)
@@ -227,37 +238,30 @@ class Fetcher:
         if filled:
             self._on_queued(filled)
 
-    def _queue(self, lane: Lane, records: memoryview, frame: Frame) -> bool:
-        """Queue what an answer brought; False where it brought nothing that can be copied."""
-        try:
-            batches = split(records)
-        except OldFormatError as error:
-            lane.stop_at(Stop.OLD_FORMAT, max(error.offset, lane.fetch_at), error.message, error.hint)
-            return False
-        except CorruptBatchError as error:
-            lane.stop_at(Stop.CORRUPT, lane.fetch_at, error.message, error.hint)
-            return False
-        before = lane.fetch_at
-        for at, header in batches:
-            if header.last_offset < lane.fetch_at:
-                continue
-            reason = obstacle(header, lane.fetch_at)
-            if reason is not None:
-                if lane.fetch_at == lane.position and not lane.queue:
-                    stop, detail, fix = reason
-                    lane.stop_at(stop, lane.fetch_at, detail, fix)
-                    return False
-                break  # first what is queued is sent; then the same batch is met again with nothing before it
-            if header.base_offset < lane.fetch_at:
-                try:
-                    view, trimmed = trim_batch(records[at : at + header.size], header, lane.fetch_at)
-                except CorruptBatchError as error:
-                    lane.stop_at(Stop.CORRUPT, lane.fetch_at, error.message, error.hint)
-                    return False
-                lane.put(Queued(view, 0, trimmed, None))
+    def _queue(self, lane: Lane, answer: fetch.Fetched, frame: Frame) -> bool:
+        """Queue what an answer brought; False where it brought nothing to send."""
+        found = read(answer.records, lane.fetch_at, answer.aborted, limit=0)
+        ticket: Ticket | None = None
+        jumped: list[Stretch] = []
+        sequence = lane.queue_sequence
+        for batch in found.batches:
+            if ticket is None and lane.needs_jump(batch.stretches):
+                ticket, sequence = Ticket(), lane.queue_sequence
+            if ticket is not None:
+                jumped += batch.stretches
+            held = None if batch.owned else frame
+            lane.put(Queued(batch.view, batch.at, batch.header, held, batch.stretches, ticket))
+        lane.passed(found.position, found.epoch)
+        if ticket is not None and lane.pipeline is not None:
+            self._on_jump(lane, lane.pipeline, lane.jump(sequence, jumped), ticket)
+        if found.fault is not None and lane.drained:
+            # Else what is queued is sent first; then the same bytes are met again with nothing before them.
+            fault = found.fault
+            if isinstance(fault, OldFormatError):
+                lane.stop_at(Stop.OLD_FORMAT, max(fault.offset, lane.fetch_at), fault.message, fault.hint)
             else:
-                lane.put(Queued(records, at, header, frame))
-        return lane.fetch_at != before
+                lane.stop_at(Stop.CORRUPT, lane.fetch_at, fault.message, fault.hint)
+        return bool(found.batches)
 
     async def _refused(self, connection: Connection, lane: Lane, answer: fetch.Fetched) -> None:
         if answer.diverging is not None:
@@ -290,11 +294,11 @@ class Fetcher:
             lane.source.leader = -1
         elif lane.fetch_at < start.offset:
             lane.source.log_start = start.offset
-            if lane.position == lane.fetch_at:
+            if lane.drained:
                 lane.stop_at(
                     Stop.SOURCE_EXPIRED,
-                    lane.position,
-                    f"offsets {lane.position} to {start.offset - 1} are gone from the source by retention or deletion",
+                    lane.fetch_at,
+                    f"offsets {lane.fetch_at} to {start.offset - 1} are gone from the source by retention or deletion",
                     "the range is lost to the link: raise the source's retention.ms, and start a new link past it",
                 )
         elif lane.fetch_at > end.offset:
@@ -304,24 +308,3 @@ class Fetcher:
                 f"the source ends at {end.offset}, the target has its records up to {lane.fetch_at - 1}",
                 "compare both sides before the link goes on: the target holds records that the source lost",
             )
-
-
-def obstacle(header: BatchHeader, expected: int) -> tuple[Stop, str, str] | None:
-    """Why a lane cannot copy a batch as it is, with a detail and what to do; None where it can.
-
-    ``expected`` is the offset that must come next in a log without holes.
-    """
-    fix = "leave the topic out of this link's filter, or start the lane past this offset"
-    if header.base_offset > expected:
-        gap = f"offsets {expected} to {header.base_offset - 1} hold no record"
-        return Stop.HOLE, gap, fix
-    if header.is_control:
-        return Stop.TRANSACTIONAL, f"a transaction marker at {header.base_offset}", fix
-    if header.is_transactional:
-        return Stop.TRANSACTIONAL, f"a transactional batch at {header.base_offset}", fix
-    if header.is_log_append_time:
-        return Stop.LOG_APPEND_TIME, f"a batch with the broker's own time at {header.base_offset}", fix
-    if not header.is_dense or header.count <= 0:
-        here = f"the batch {header.base_offset} to {header.last_offset} has {header.count} records"
-        return Stop.HOLE, here, fix
-    return None

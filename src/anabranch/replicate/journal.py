@@ -1,4 +1,4 @@
-"""The claims of all lanes, read and appended for many lanes at once.
+"""The journals of all lanes, claims and jumps, read and appended for many lanes at once.
 
 Two hundred lanes that begin together cost one append and one read, not two hundred: callers that arrive while a
 request is under way share the next one.  Nothing is appended twice: a batch whose outcome is unknown is unknown
@@ -8,29 +8,57 @@ to each of its callers.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from anabranch.control import claims as codec
-from anabranch.control.topics import CLAIMS
+from anabranch.control import jumps as jump_codec
+from anabranch.control.topics import CLAIMS, JUMPS
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.log import KeyedLog
-from anabranch.lanes.claims import Claim, ClaimKey, ClaimLog
-from anabranch.replicate.control import write
+from anabranch.kafka.log import Entry, KeyedLog
+from anabranch.lanes.claims import Claim, ClaimKey, ClaimLog, KillKey
+from anabranch.lanes.holes import Jump, JumpKey, JumpLog
+from anabranch.replicate.control import now_ms, write
 
 MAX_BATCH = 500
 
 
-class Journal:
+class _Fold:
+    """A journal topic that is read by many at once; ``_take`` folds one entry in."""
+
+    def __init__(self, cluster: Cluster, topic: str) -> None:
+        self._log = KeyedLog(cluster, topic)
+        self._reading = asyncio.Lock()
+        self._reads = 0
+
+    def _take(self, entry: Entry) -> None:
+        raise NotImplementedError
+
+    async def _sync(self) -> None:
+        """Fold in everything that was in the journal when this was called; raises ClusterError."""
+        asked = self._reads
+        async with self._reading:
+            # A read that began after this call has seen all that was there when it was made.
+            if self._reads < asked + 2:
+                before = self._log.position
+                for entry in await self._log.read():
+                    try:
+                        self._take(entry)
+                    except AnabranchError:
+                        self._log.position = before  # or the next read would pass over what lies behind it
+                        raise
+                self._reads += 1
+
+
+class Journal(_Fold):
     """The claims topic of one target cluster, as one worker sees it."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._log = KeyedLog(cluster, CLAIMS)
+        super().__init__(cluster, CLAIMS)
         self._pending: list[tuple[Claim, asyncio.Future[int | None]]] = []
         self._appending = asyncio.Lock()
-        self._reading = asyncio.Lock()
-        self._reads = 0
         self.claims = ClaimLog()
 
     async def append(self, claim: Claim) -> int | None:
@@ -71,25 +99,66 @@ class Journal:
             if not future.done():
                 future.set_result(None if base is None else base + at)
 
+    async def note_kills(self, lane: str, markers: Sequence[tuple[int, int]]) -> None:
+        """Note where the markers of kills lie; a note that is lost only costs the next owner a marker."""
+        entries: list[tuple[bytes, bytes | None]] = [
+            (codec.encode_kill_key(KillKey(lane, producer_id)), codec.encode_kill(at)) for producer_id, at in markers
+        ]
+        with contextlib.suppress(AnabranchError):
+            await write(self._log, entries)
+
     async def forget(self, lanes: Mapping[str, Iterable[int]]) -> None:
         """Forget the claims of lanes that nobody will ever write again; raises ControlLostError."""
-        keys = [codec.encode_key(ClaimKey(lane, one)) for lane, ids in lanes.items() for one in sorted(ids)]
+        keys: list[bytes] = []
+        for lane, ids in lanes.items():
+            for one in sorted(ids):
+                keys.append(codec.encode_key(ClaimKey(lane, one)))
+                if self.claims.marker(lane, one) is not None:
+                    keys.append(codec.encode_kill_key(KillKey(lane, one)))
         await write(self._log, [(key, None) for key in keys])
 
     async def read(self) -> ClaimLog:
         """Everything that was in the journal when this was called, folded; raises ClusterError."""
-        asked = self._reads
-        async with self._reading:
-            # A read that began after this call has seen all that was there when it was made.
-            if self._reads < asked + 2:
-                before = self._log.position
-                for entry in await self._log.read():
-                    try:
-                        key = codec.decode_key(entry.key)
-                        value = None if entry.value is None else codec.decode(entry.key, entry.value)
-                    except AnabranchError:
-                        self._log.position = before  # or the next read would pass over the claims behind it
-                        raise
-                    self.claims.apply(entry.offset, key, value)
-                self._reads += 1
+        await self._sync()
         return self.claims
+
+    def _take(self, entry: Entry) -> None:
+        key = codec.decode_key(entry.key)
+        if isinstance(key, KillKey):
+            marker = None if entry.value is None else codec.decode_kill(entry.key, entry.value)
+            self.claims.apply_kill(entry.offset, key, marker)
+        else:
+            value = None if entry.value is None else codec.decode(entry.key, entry.value)
+            self.claims.apply(entry.offset, key, value)
+
+
+class Jumps(_Fold):
+    """The jumps topic of one target cluster, as one worker sees it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster, JUMPS)
+        self.jumps = JumpLog()
+
+    async def append(self, jumps: Sequence[Jump]) -> bool:
+        """Append jumps in one batch, once; False where it is not known whether they are there.
+
+        Raises ClusterError where they are not.
+        """
+        entries: list[tuple[bytes, bytes | None]] = [
+            (jump_codec.encode_key(jump.key), jump_codec.encode(jump)) for jump in jumps
+        ]
+        return await self._log.append(entries, now_ms()) is not None
+
+    async def forget(self, keys: Iterable[JumpKey]) -> None:
+        """Forget jumps that filed runs have made superfluous; raises ControlLostError."""
+        await write(self._log, [(jump_codec.encode_key(key), None) for key in keys])
+
+    async def read(self) -> JumpLog:
+        """Everything that was in the journal when this was called, folded; raises ClusterError."""
+        await self._sync()
+        return self.jumps
+
+    def _take(self, entry: Entry) -> None:
+        key = jump_codec.decode_key(entry.key)
+        jump = None if entry.value is None else jump_codec.decode(entry.key, entry.value)
+        self.jumps.apply(entry.offset, key, jump)

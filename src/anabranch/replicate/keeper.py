@@ -27,10 +27,11 @@ from anabranch.lanes.tenure import Bid, Filed, Tenure
 from anabranch.model.start import StartKind
 from anabranch.offsets.runs import Run
 from anabranch.records.split import split
-from anabranch.replicate.control import Progress, now_ms
-from anabranch.replicate.journal import Journal
+from anabranch.replicate.control import Progress, Runs, now_ms
+from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.lane import Lane, Phase
-from anabranch.replicate.rebuild import LogRange, rebuild
+from anabranch.replicate.rebuild import LaneLog, LogRange, rebuild
+from anabranch.replicate.runs import RunBook
 from anabranch.replicate.target import TargetPartition
 
 AT_ONCE = 16
@@ -61,7 +62,9 @@ class Keeper:
         source: Cluster,
         target: Cluster,
         journal: Journal,
+        jumps: Jumps,
         progress: Progress,
+        runs: Runs,
         on_taken: Callable[[Lane], None],
     ) -> None:
         self._owner = owner
@@ -69,7 +72,9 @@ class Keeper:
         self._source = source
         self._target = target
         self._journal = journal
+        self._jumps = jumps
         self._progress = progress
+        self._runs = runs
         self._on_taken = on_taken
         self._retries: dict[str, _Retry] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -139,7 +144,7 @@ class Keeper:
             await self._take_over(lane)
         except TenureEnded as ended:
             lane.ended = ended
-            if ended.reason is not Ending.WEAK_GUARD:
+            if ended.reason is not Ending.NOT_IDENTITY:
                 retry.later(self._longest_wait(lane))
         except LaneStopped as stopped:
             # A takeover knows the lane's start only; how far the lane came is known here, unless that is in doubt.
@@ -167,6 +172,7 @@ class Keeper:
 
     async def _take_over(self, lane: Lane) -> None:
         start = await self._start_of(lane)
+        await self._refresh_runs(lane)
         target = await self._open(lane, start)
         expiration = await self._expiration(target)
         mode, why = await self._mode(lane, start, expiration)
@@ -179,6 +185,7 @@ class Keeper:
             expiration_ms=expiration,
             now_ms=now_ms(),
             filed=_filed(lane),
+            runs=lane.book.map,
             held=lane.held,
             why=why,
             expiration_known=self._expiration_ms is not None,
@@ -193,6 +200,14 @@ class Keeper:
         lane.begin(tenure, Pipeline(tenure, sole_writer=False), target.connection)
         self._on_taken(lane)
 
+    async def _refresh_runs(self, lane: Lane) -> None:
+        """Take the runs that another owner has filed since; jumps that those cover may be forgotten."""
+        claims = self._journal.claims.claims(lane.key)
+        if claims and claims[-1].claim.owner != self._owner:
+            await self._runs.sync()
+            lane.book = RunBook.of_segments(self._runs.segments.get(lane.assignment.lane, {}))
+            lane.book.filed()
+
     async def _open(self, lane: Lane, start: int) -> TargetPartition:
         if self._by_coordinator is None:
             operations = await admin.cluster_operations(self._target)
@@ -201,7 +216,7 @@ class Keeper:
             )
             self._by_coordinator = not markers
         return await TargetPartition.open(
-            self._target, self._journal, lane.assignment, PURPOSE, start, self._by_coordinator
+            self._target, self._journal, self._jumps, lane.assignment, PURPOSE, start, self._by_coordinator
         )
 
     async def give_back(self, lane: Lane) -> None:
@@ -292,11 +307,15 @@ class Keeper:
     async def _complete_runs(self, lane: Lane, tenure: Tenure) -> None:
         """Bring the lane's book up to its last batch in the target's log.
 
-        In a lane without holes the shift between both sides only ever grows, so where it is the same at both ends
-        of what is missing, one run covers it; else the headers in between are read.
+        Where the log was truncated, the cut is filed before anything is sent: what will lie there next is something
+        else, and runs are believed below the log's end.  In a lane without holes the shift between both sides only
+        ever grows, so where it is the same at both ends of what is missing, one run covers it; else the headers in
+        between are read.
         """
         book = lane.book
-        book.cut(tenure.tail_end)
+        if book.map.target_end > tenure.tail_end:
+            book.cut(tenure.tail_end)
+            await self._runs.file({(lane.assignment.lane, number): runs for number, runs in book.unfiled()})
         last = book.last
         if tenure.mode is Mode.IDENTITY and last is None:
             start = self._journal.claims.start(lane.key, tenure.position)
@@ -309,13 +328,15 @@ class Keeper:
         )
         if from_target >= tenure.tail_end:
             return
-        if from_source is not None and tenure.position - from_source == tenure.tail_end - from_target:
+        holey = self._jumps.jumps.knows(lane.key)
+        if not holey and from_source is not None and tenure.position - from_source == tenure.tail_end - from_target:
             book.append(Run(from_source, from_target, tenure.tail_end - from_target))
             return
         target = lane.assignment.target
         within = LogRange(target.topic, target.partition, from_target, tenure.tail_end)
         near = from_source if from_source is not None else self._journal.claims.start(lane.key, tenure.position)
-        for run in await rebuild(self._target, within, self._journal.claims.producer_ids(lane.key), near):
+        log = LaneLog(lane.key, self._journal.claims.producer_ids(lane.key), self._jumps.jumps, book.map)
+        for run in await rebuild(self._target, within, log, near):
             book.append(run)
 
 

@@ -3,30 +3,38 @@
 The lane holds no task and no socket.  The fetcher puts batches in, the sender takes them out, the keeper takes
 it over; each looks at ``phase`` and nothing else decides.
 
-Invariant: ``fetch_at`` is the source offset after the last queued batch, or the pipeline's next one where the
-queue is empty; so what the sender takes is always the next record of the source.
+Invariants
+    ``fetch_at`` is the source offset up to which all was queued, sent or dropped for good.
+    ``queue_next`` and ``queue_sequence`` are the source offset after the last record queued, sent or read from the
+    target's tail, and the sequence that the next one will have: a batch that does not begin there needs a jump.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.frames import Frame
+from anabranch.lanes.claims import Mode
 from anabranch.lanes.endings import LaneStopped, Stop, TenureEnded
+from anabranch.lanes.holes import Jump, Stretch
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Held, Tenure
 from anabranch.model.lane import LaneAssignment, LaneMode, LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.offsets.runs import Run
 from anabranch.records.header import BatchHeader
+from anabranch.records.sequence import advance
 from anabranch.replicate.runs import RunBook
 
 QUEUE_BYTES = 1 << 20
+JUMP_REACH = 1 << 28
+"""Records after which a producer id that has jumped jumps again, so that its newest jump is always near."""
 
 
 class Phase(Enum):
@@ -38,13 +46,25 @@ class Phase(Enum):
     OVER = "over"
 
 
+@dataclass(slots=True)
+class Ticket:
+    """Whether the jump that a batch needs is in the journal."""
+
+    good: bool = False
+
+
 class Queued(NamedTuple):
-    """A checked-in batch: its bytes, where they start in ``view``, and the frame that must be released."""
+    """A checked-in batch: its bytes, where they start in ``view``, and the frame that must be released.
+
+    ``stretches`` say which source offsets its records have; ``ticket`` is that of the jump it waits for, if any.
+    """
 
     view: memoryview
     at: int
     header: BatchHeader
     frame: Frame | None
+    stretches: tuple[Stretch, ...]
+    ticket: Ticket | None = None
 
 
 @dataclass(slots=True)
@@ -103,6 +123,10 @@ class Lane:
         self.queue: deque[Queued] = deque()
         self.queued_bytes = 0
         self.fetch_at = 0
+        self.queue_next = 0
+        self.queue_sequence = 0
+        self.jumps = 0
+        self.since_jump = 0
         self.last_epoch = -1
         self.position = 0
         self.target_end = 0
@@ -124,6 +148,8 @@ class Lane:
         self.mode_reason = tenure.why
         self.position = self.fetch_at = tenure.position
         self.target_end = tenure.target_end
+        self.queue_next, self.queue_sequence = tenure.position, tenure.sequence
+        self.jumps, self.since_jump = tenure.jumps, JUMP_REACH
         self.last_epoch = -1
         self.checking = False
         self.ended = None
@@ -176,11 +202,19 @@ class Lane:
         """Whether the sender may take a batch now."""
         return (
             bool(self.queue)
+            and ((ticket := self.queue[0].ticket) is None or ticket.good)
             and self.phase is Phase.RUNNING
             and not self.checking
             and self.pipeline is not None
             and self.pipeline.room() > 0
         )
+
+    def needs_jump(self, stretches: Sequence[Stretch]) -> bool:
+        """Whether a batch with these stretches, queued next, does not tell its source offsets by its sequence."""
+        if self.tenure is None or self.tenure.mode is Mode.IDENTITY:
+            return False
+        plain = len(stretches) == 1 and stretches[0].source == self.queue_next
+        return not plain or (self.jumps > 0 and self.since_jump >= JUMP_REACH)
 
     def put(self, queued: Queued) -> None:
         """Queue the next batch of the source; holds its frame."""
@@ -188,8 +222,39 @@ class Lane:
             queued.frame.retain()
         self.queue.append(queued)
         self.queued_bytes += queued.header.size
-        self.fetch_at = queued.header.last_offset + 1
-        self.last_epoch = queued.header.leader_epoch
+        self.queue_next = queued.stretches[-1].end
+        self.queue_sequence = advance(self.queue_sequence, queued.header.count)
+        self.since_jump += queued.header.count
+
+    def passed(self, position: int, leader_epoch: int) -> None:
+        """All below ``position`` was queued or dropped; ``leader_epoch`` is that of the batch that ends there."""
+        self.fetch_at = position
+        if leader_epoch >= 0:
+            self.last_epoch = leader_epoch
+
+    def jump(self, sequence: int, stretches: Sequence[Stretch]) -> Jump:
+        """The next jump of the tenure's producer id."""
+        assert self.tenure is not None
+        joined: list[Stretch] = []
+        for source, length in stretches:
+            if joined and joined[-1].end == source:
+                joined[-1] = Stretch(joined[-1].source, joined[-1].length + length)
+            else:
+                joined.append(Stretch(source, length))
+        made = Jump(self.key, self.tenure.producer_id, sequence, self.jumps, tuple(joined))
+        self.jumps += 1
+        self.since_jump = joined[-1].length
+        return made
+
+    @property
+    def drained(self) -> bool:
+        """Whether nothing that was fetched is on its way any more."""
+        return not self.queue and (self.pipeline is None or not self.pipeline.in_flight)
+
+    @property
+    def reached(self) -> int:
+        """The source offset below which every record was copied or is none to be copied."""
+        return max(self.position, self.fetch_at) if self.phase is Phase.RUNNING and self.drained else self.position
 
     def take(self) -> Queued:
         """The next batch to send; the caller releases its frame."""
@@ -208,14 +273,15 @@ class Lane:
             self.fetch_at = self.pipeline.next_offset
             self.last_epoch = -1
 
-    def copied(self, run: Run, size: int) -> None:
+    def copied(self, runs: Sequence[Run], size: int) -> None:
         """A batch was acknowledged."""
         if self.tenure is not None:
             self.acknowledged_epoch = self.tenure.leader_epoch
-        self.book.append(run)
-        self.position = run.source + run.length
-        self.target_end = run.target + run.length
-        self.tally.records += run.length
+        for run in runs:
+            self.book.append(run)
+            self.tally.records += run.length
+        self.position = runs[-1].source_end
+        self.target_end = runs[-1].target_end
         self.tally.bytes += size
 
     # -- reports ---------------------------------------------------------------------------------------
@@ -228,5 +294,5 @@ class Lane:
             return LaneState.PAUSED
         if self.phase is not Phase.RUNNING:
             return LaneState.WAITING
-        behind = self.source.high_watermark - self.position
+        behind = self.source.high_watermark - self.reached
         return LaneState.FOLLOWING if behind <= 0 or not self.queue else LaneState.COPYING

@@ -78,7 +78,7 @@ def read(records: memoryview, position: int, aborted: Sequence[tuple[int, int]],
     """Turn one partition's answer, fetched from ``position`` with isolation level 1, into batches to send.
 
     ``aborted`` are the answer's (producer id, first offset) in any order.  A batch that has to be written anew
-    and exceeds ``limit`` bytes then, what the target takes in one, is split until it fits or holds one record.
+    and exceeds both ``limit`` bytes and its own size then is split until it fits or holds one record.
     """
     batches, fault = _split(records)
     transactions = _Transactions(aborted)
@@ -174,7 +174,7 @@ def _written_anew(records: memoryview, at: int, header: BatchHeader, first: int,
         return  # the cleaner emptied it and kept the header for its producer's sake
     kept = [record for record in decode(records, at, header) if record.offset >= first]
     try:
-        pieces = list(_encoded(kept, header.codec, limit)) if kept else []
+        pieces = list(_encoded(kept, header.codec, max(limit, header.size))) if kept else []
     except ValueError as error:
         raise CorruptBatchError(header.base_offset, str(error)) from error
     for held, encoded in pieces:

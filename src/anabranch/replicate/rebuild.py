@@ -1,7 +1,7 @@
 """Runs from the target's log alone: each batch that a lane wrote still holds its producer id and sequence.
 
-A lane without holes sends the record at source offset s under sequence s mod 2^31, so a header tells which
-source offsets lie at which target offsets (LANE protocol, I5).  Only headers are looked at.
+A tenure's sequences begin at its position and count records, and jumps say what lies past holes, so a header tells
+which source offsets lie at which target offsets (LANE protocol, I5).  Only headers are looked at.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ import uuid
 from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import dataclass
 
+from anabranch.errors import RefusedError
 from anabranch.kafka import fetch
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
-from anabranch.offsets.runs import Run
+from anabranch.lanes.effects import TailBatch
+from anabranch.lanes.holes import JumpLog
+from anabranch.lanes.tail import tell
+from anabranch.offsets.runs import Run, RunMap
 from anabranch.records.header import BatchHeader
-from anabranch.records.sequence import unwrap
 from anabranch.records.split import split
 
 _CHUNK = 8 << 20
@@ -74,29 +77,75 @@ async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHead
             at = header.last_offset + 1
 
 
-def runs_of(batches: Iterable[BatchHeader], producer_ids: Collection[int], near: int) -> list[Run]:
-    """One run per batch that one of the producer ids wrote; ``near`` is a source offset close to the first."""
+@dataclass(frozen=True, slots=True)
+class LaneLog:
+    """What tells a lane's batches: its producer ids, its jumps, and the filed runs where jumps are forgotten."""
+
+    lane: str
+    producer_ids: Collection[int]
+    jumps: JumpLog
+    filed: RunMap | None = None
+
+
+@dataclass(eq=False)
+class UntoldBatchError(RefusedError):
+    """A batch of a lane whose source offsets neither a jump nor a filed run tells any more."""
+
+    lane: str
+    offset: int
+
+    @property
+    def message(self) -> str:
+        return f"lane {self.lane}: the source offsets of its batch at target offset {self.offset} are no longer known"
+
+    @property
+    def hint(self) -> str:
+        return "compare both sides with `anabranch verify`, then copy into a new target topic"
+
+
+def runs_of(batches: Iterable[BatchHeader], log: LaneLog, near: int) -> list[Run]:
+    """The runs that a lane's batches make; ``near`` is a source offset close to the first.
+
+    Raises UntoldBatchError.
+    """
     runs = []
     for header in batches:
-        if header.is_control or header.producer_id not in producer_ids:
+        if header.is_control or header.producer_id not in log.producer_ids:
             continue
-        source = unwrap(header.base_sequence, near)
-        length = header.last_offset_delta + 1
-        runs.append(Run(source, header.base_offset, length))
-        near = source + length
+        stretches = tell(log.lane, log.jumps, log.filed, tail_batch(header), near)
+        if stretches is None:
+            raise UntoldBatchError(log.lane, header.base_offset)
+        target = header.base_offset
+        for source, length in stretches:
+            runs.append(Run(source, target, length))
+            target += length
+        near = stretches[-1].end
     return runs
 
 
-async def rebuild(cluster: Cluster, within: LogRange, producer_ids: Collection[int], near: int) -> list[Run]:
-    """The runs of a lane within a range of its target's log, joined only by whoever appends them to a book."""
+async def rebuild(cluster: Cluster, within: LogRange, log: LaneLog, near: int) -> list[Run]:
+    """The runs of a lane within a range of its target's log, joined only by whoever appends them to a book.
+
+    Raises ClusterError, UntoldBatchError.
+    """
     runs: list[Run] = []
     async for header in headers(cluster, within):
-        found = runs_of([header], producer_ids, near)
-        if found:
-            runs += found
-            near = found[-1].source + found[-1].length
-            if len(runs) > 1 and runs[-2].source + runs[-2].length == runs[-1].source:
-                before = runs[-2]
-                if before.target + before.length == runs[-1].target:
-                    runs[-2:] = [Run(before.source, before.target, before.length + runs[-1].length)]
+        for run in runs_of([header], log, near):
+            near = run.source_end
+            if runs and run.continues(runs[-1]):
+                runs[-1] = Run(runs[-1].source, runs[-1].target, runs[-1].length + run.length)
+            else:
+                runs.append(run)
     return runs
+
+
+def tail_batch(header: BatchHeader) -> TailBatch:
+    """A header as the lane protocol looks at it."""
+    return TailBatch(
+        header.base_offset,
+        header.last_offset,
+        header.producer_id,
+        header.base_sequence,
+        header.is_control,
+        header.max_timestamp,
+    )

@@ -29,7 +29,7 @@ from anabranch.offsets.errors import RunOrderError
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.patch import check_and_patch
 from anabranch.replicate.gate import Gate
-from anabranch.replicate.lane import Lane
+from anabranch.replicate.lane import Lane, Queued
 
 IN_FLIGHT = 5
 REQUEST_BYTES = 1 << 20
@@ -141,8 +141,9 @@ class Sender:
             header = queued.header
             try:
                 if tenure.mode is Mode.IDENTITY:
-                    self._keep_identity(lane, tenure, pipeline, header.max_timestamp)
-                sequence = pipeline.send(header.base_offset, header.count, header.max_timestamp)
+                    self._keep_identity(lane, tenure, pipeline, queued)
+                stretches = queued.stretches if len(queued.stretches) > 1 else None
+                sequence = pipeline.send(header.base_offset, header.count, header.max_timestamp, stretches)
                 check_and_patch(queued.view, queued.at, header, tenure.producer_id, 0, sequence)
             except TenureEnded as ended:
                 self._ended(lane, pipeline, ended)
@@ -180,14 +181,20 @@ class Sender:
         return total
 
     @staticmethod
-    def _keep_identity(lane: Lane, tenure: Tenure, pipeline: Pipeline, timestamp: int) -> None:
-        """An identity lane turns mapped before a batch that its guard would not hold, never after."""
-        strength = guard(tenure.expiration_ms, time.time_ns() // 1_000_000, [*pipeline.timestamps(), timestamp])
-        if isinstance(strength, Weak):
-            lane.want_mapped = True
-            lane.want_mapped_why = strength.reason
-            pipeline.fail(Ending.LEASE, strength.reason)
-            raise TenureEnded(lane.key, Ending.WEAK_GUARD, detail=strength.reason)
+    def _keep_identity(lane: Lane, tenure: Tenure, pipeline: Pipeline, queued: Queued) -> None:
+        """An identity lane turns mapped before a batch that its guard or a hole would not hold, never after."""
+        if len(queued.stretches) > 1 or queued.stretches[0].source != pipeline.next_offset:
+            why = f"the source log has a hole behind offset {pipeline.next_offset - 1}"
+        else:
+            timestamps = [*pipeline.timestamps(), queued.header.max_timestamp]
+            strength = guard(tenure.expiration_ms, time.time_ns() // 1_000_000, timestamps)
+            if not isinstance(strength, Weak):
+                return
+            why = strength.reason
+        lane.want_mapped = True
+        lane.want_mapped_why = why
+        pipeline.fail(Ending.NOT_IDENTITY, why)
+        raise TenureEnded(lane.key, Ending.NOT_IDENTITY, detail=why)
 
     def _answered(self, sent: dict[tuple[str | uuid.UUID, int], _Sent], future: asyncio.Future[Frame]) -> None:
         if future.cancelled() or future.exception() is not None:
@@ -210,16 +217,16 @@ class Sender:
 
     def _acknowledge(self, one: _Sent, answer: produce.Produced) -> None:
         try:
-            run = one.pipeline.acknowledge(answer.code, answer.base_offset)
+            runs = one.pipeline.acknowledge(answer.code, answer.base_offset)
         except TenureEnded as ended:
             self._ended(one.lane, one.pipeline, ended)
         except LaneStopped as stopped:
             one.lane.stop(stopped)
         else:
             try:
-                one.lane.copied(run, one.size)
+                one.lane.copied(runs, one.size)
             except RunOrderError as error:
-                one.lane.stop_at(Stop.DIVERGED, run.source, error.message, error.hint)
+                one.lane.stop_at(Stop.DIVERGED, runs[0].source, error.message, error.hint)
 
     def _start_check(self, lane: Lane, pipeline: Pipeline) -> None:
         lane.checking = True

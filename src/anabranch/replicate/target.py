@@ -20,7 +20,8 @@ from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refu
 from anabranch.model.lane import LaneAssignment
 from anabranch.records.header import BatchHeader
 from anabranch.records.split import split
-from anabranch.replicate.journal import Journal
+from anabranch.replicate.journal import Journal, Jumps
+from anabranch.replicate.rebuild import tail_batch
 
 T = TypeVar("T")
 _PAUSE_S = 0.1
@@ -34,6 +35,7 @@ class TargetPartition:
 
     cluster: Cluster
     journal: Journal
+    jumps: Jumps
     lane: str
     topic: str
     topic_id: uuid.UUID
@@ -48,6 +50,7 @@ class TargetPartition:
         cls,
         cluster: Cluster,
         journal: Journal,
+        jumps: Jumps,
         assignment: LaneAssignment,
         purpose: str,
         start: int,
@@ -73,6 +76,7 @@ class TargetPartition:
         return cls(
             cluster,
             journal,
+            jumps,
             key,
             target.topic,
             meta.id,
@@ -111,6 +115,10 @@ class TargetPartition:
                 return await self.journal.append(claim)
             case effects.ReadClaims():
                 return await self.journal.read()
+            case effects.ReadJumps():
+                return await self.jumps.read()
+            case effects.AppendKills(lane, markers):
+                return await self.journal.note_kills(lane, markers)
             case effects.ReadEnd():
                 return await self._read_end()
             case effects.EndOfEpoch(epoch):
@@ -238,14 +246,7 @@ class TargetPartition:
                         break
                     header = following
                 await self._confirm()
-                return effects.TailBatch(
-                    header.base_offset,
-                    header.last_offset,
-                    header.producer_id,
-                    header.base_sequence,
-                    header.is_control,
-                    header.max_timestamp,
-                )
+                return tail_batch(header)
             step *= 2
         await self._confirm()
         return None

@@ -29,7 +29,8 @@ from anabranch.offsets.runs import Run
 from anabranch.replicate.control import Links, Progress, Runs, now_ms
 from anabranch.replicate.fetcher import Fetcher
 from anabranch.replicate.gate import Gate
-from anabranch.replicate.journal import Journal
+from anabranch.replicate.journal import Journal, Jumps
+from anabranch.replicate.jumper import Jumper
 from anabranch.replicate.keeper import Keeper
 from anabranch.replicate.lane import Lane, Phase, Tally
 from anabranch.replicate.runs import RunBook
@@ -88,6 +89,8 @@ class Worker:
         self._target = open_cluster(target)
         self.gate = Gate()
         self._journal: Journal | None = None
+        self._jumps: Jumps | None = None
+        self._jumper: Jumper | None = None
         self._links: Links | None = None
         self._progress: Progress | None = None
         self._runs: Runs | None = None
@@ -140,6 +143,7 @@ class Worker:
         self._until = time.monotonic() + lease.seconds
         if self._journal is None:
             self._journal = Journal(self._target)
+            self._jumps = Jumps(self._target)
             self._links = Links(self._target)
             self._progress = Progress(self._target)
             self._runs = Runs(self._target)
@@ -158,10 +162,22 @@ class Worker:
                 await asyncio.sleep(TICK_S)
         self._lanes = [self._lane(assignment) for assignment in lease.lanes]
         self._counted = self._total()
-        self._fetcher = Fetcher(self._source, self.gate, self._queued)
+        assert self._jumps is not None
+        self._jumper = Jumper(self._jumps, self._journal, self._queued, self._lost)
+        self._fetcher = Fetcher(self._source, self.gate, self._queued, self._jumper.submit)
         self._fetcher.add(self._lanes)
-        self._keeper = Keeper(self.owner, self._source, self._target, self._journal, self._progress, self._taken)
+        self._keeper = Keeper(
+            self.owner,
+            self._source,
+            self._target,
+            self._journal,
+            self._jumps,
+            self._progress,
+            self._runs,
+            self._taken,
+        )
         self._tasks = [
+            asyncio.create_task(self._jumper.run(), name="jumper"),
             asyncio.create_task(self._fetcher.run(), name="fetcher"),
             asyncio.create_task(self._keeper.run(self._lanes, lambda: self.gate.is_open), name="keeper"),
             asyncio.create_task(self._tick(), name="tick"),
@@ -288,6 +304,10 @@ class Worker:
         found[0].add(lane)
         self._fetcher.wake()
 
+    def _lost(self) -> None:
+        if self._keeper is not None:
+            self._keeper.wake()
+
     def _queued(self, lanes: Iterable[Lane]) -> None:
         for connection in {lane.connection for lane in lanes if lane.connection is not None}:
             found = self._senders.get(connection)
@@ -320,6 +340,8 @@ class Worker:
                 await self._runs.file(segments)
             if reports:
                 await self._progress.file(reports)
+            if self._jumper is not None:
+                await self._jumper.forget(mine)
         except AnabranchError as error:
             for book, number in filing:
                 book.refile(number)
@@ -334,7 +356,7 @@ class Worker:
 
     def _report(self, lane: Lane) -> LaneProgress:
         source = lane.source
-        behind = max(0, source.high_watermark - lane.position)
+        behind = max(0, source.high_watermark - lane.reached)
         mean = lane.tally.bytes / lane.tally.records if lane.tally.records else 0.0
         lag_seconds: float | None = 0.0
         if behind:
@@ -352,7 +374,7 @@ class Worker:
             state=state,
             mode=lane.mode,
             mode_reason=lane.mode_reason,
-            position=lane.position,
+            position=lane.reached,
             log_start=source.log_start,
             stable=source.stable,
             high_watermark=source.high_watermark,
@@ -415,7 +437,7 @@ class Worker:
         for sender, _ in self._senders.values():
             sender.close()
         self._senders = {}
-        self._fetcher = self._keeper = None
+        self._fetcher = self._keeper = self._jumper = None
         self._lanes = []
         self.gate.shut()
         return figures

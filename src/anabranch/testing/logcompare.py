@@ -59,10 +59,11 @@ class DiskBatch(NamedTuple):
     records: bytes
 
 
-def read_log(config: Mapping[str, Any], topic: str, partition: int) -> list[Entry]:
-    """Every record of a partition up to its high watermark of now, uncommitted ones too.
+def read_log(config: Mapping[str, Any], topic: str, partition: int, *, committed: bool = False) -> list[Entry]:
+    """Every record of a partition up to its high watermark of now, uncommitted ones too unless ``committed``.
 
-    ``config`` are settings of a confluent-kafka client.  Raises ``TimeoutError`` when the broker is silent for
+    A source is to be read committed and its target uncommitted: both must hold the same.  ``config`` are settings of
+    a confluent-kafka client.  Raises ``TimeoutError`` when the broker is silent for
     half a minute.
     """
     from confluent_kafka import Consumer, KafkaError, TopicPartition
@@ -73,7 +74,7 @@ def read_log(config: Mapping[str, Any], topic: str, partition: int) -> list[Entr
             "group.id": "anabranch-logcompare",
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
-            "isolation.level": "read_uncommitted",
+            "isolation.level": "read_committed" if committed else "read_uncommitted",
             "enable.partition.eof": True,
             "check.crcs": True,
         }
@@ -108,7 +109,8 @@ def _entry(message: Any) -> Entry:
     kind, timestamp = message.timestamp()
     key, value = message.key(), message.value()
     hashed = hashlib.blake2b(digest_size=16)
-    hashed.update(struct.pack(">bq", kind, timestamp))
+    # Whose clock it was is lost in a copy: a broker stamps what it takes with its own or none.
+    hashed.update(struct.pack(">?q", kind != 0, timestamp))
     headers: Iterable[tuple[str, bytes | None]] = message.headers() or ()
     for part in (key, value, *(part for name, data in headers for part in (name.encode(), data))):
         hashed.update(struct.pack(">i", -1 if part is None else len(part)))

@@ -13,18 +13,20 @@ from typing import Any
 
 from tests.integration.kafka.security import context_of
 
+from anabranch.engine import decisions
 from anabranch.engine import links as engine
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.decisions import AcceptPlan
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkStatus, ProbeReport
 from anabranch.offsets.runs import Run
 from anabranch.replicate.control import Runs
-from anabranch.replicate.journal import Journal
-from anabranch.replicate.rebuild import rebuild, whole_log
+from anabranch.replicate.journal import Journal, Jumps
+from anabranch.replicate.rebuild import LaneLog, rebuild, whole_log
 from anabranch.replicate.runs import RunBook
 from anabranch.replicate.worker import Lease, Worker
 from anabranch.sandbox import Cluster
@@ -92,6 +94,14 @@ class Link:
         self.await_(lambda status: any(_at(lane, topic, partition, position) for lane in status.lanes))
         return self.lane(topic, partition)
 
+    def accept(self, where: str | None = None) -> AcceptPlan:
+        """Look at what waits for a decision, then accept exactly that; returns what was decided."""
+        plan = decisions.accept(self.source, self.target, self.id, where, execute=False)
+        assert not plan.executed
+        done = decisions.accept(self.source, self.target, self.id, where, execute=True, fingerprint=plan.fingerprint)
+        assert done.executed
+        return done
+
     def await_stopped(self, topic: str, partition: int = 0) -> LaneProgress:
         """Wait until a lane has stopped for a reason."""
         self.await_(
@@ -120,7 +130,12 @@ class Link:
         """Both logs hold the same records in the same order, and the runs say exactly where; returns how many."""
         target_topic = renamed or topic
         here, there = (
-            read_log({"bootstrap.servers": cluster.internal_bootstrap, "fetch.wait.max.ms": 20}, name, partition)
+            read_log(
+                {"bootstrap.servers": cluster.internal_bootstrap, "fetch.wait.max.ms": 20},
+                name,
+                partition,
+                committed=cluster is self.old,
+            )
             for cluster, name in ((self.old, topic), (self.new, target_topic))
         )
         lane = self.lane(topic, partition)
@@ -168,7 +183,8 @@ class Link:
             within = await whole_log(client, lane.target.topic, lane.target.partition)
             key = str(lane.lane)
             book = RunBook()
-            for run in await rebuild(client, within, claims.producer_ids(key), claims.start(key, lane.position)):
+            log = LaneLog(key, claims.producer_ids(key), await Jumps(client).read())
+            for run in await rebuild(client, within, log, claims.start(key, lane.position)):
                 book.append(run)
             return list(book.map)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from anabranch.lanes.claims import Claim, ClaimState, Mode
+from anabranch.lanes.holes import Jump, Stretch
 from anabranch.model.configs import ConfigRules
 from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
@@ -84,6 +85,7 @@ PLAN = LinkPlan(
     lanes=6,
     findings=(Finding(Severity.WARNING, "topic bills: 2 partitions on the target, 4 on the source", "add 2"),),
 )
+JUMP = Jump(str(LANE), 4001, 958, 2, (Stretch(1003, 40), Stretch(1050, 1), Stretch(1052, 9)))
 RUNS = (Run(42, 0, 900), Run(1000, 901, 57), Run(1057, 960, 1))
 ASSIGNMENT = LaneAssignment(
     lane=LANE,

@@ -10,7 +10,8 @@ from typing import Any
 import control_samples as samples
 import pytest
 
-from anabranch.control import assignments, claims, links, progress, runs
+from anabranch.control import assignments, claims, jumps, links, progress, runs
+from anabranch.lanes.claims import KillKey
 
 pytestmark = pytest.mark.unit
 
@@ -34,6 +35,14 @@ CASES: list[Case] = [
         samples.DECISION,
     ),
     ("claim-v1", claims.encode_key(samples.CLAIM.key), claims.encode(samples.CLAIM), claims.decode, samples.CLAIM),
+    (
+        "killed-v1",
+        claims.encode_kill_key(KillKey(str(samples.LANE), 4001)),
+        claims.encode_kill(1234),
+        claims.decode_kill,
+        1234,
+    ),
+    ("jump-v1", jumps.encode_key(samples.JUMP.key), jumps.encode(samples.JUMP), jumps.decode, samples.JUMP),
     (
         "lane-v1",
         progress.lane_key(samples.LANE),

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.lanes.holes import JumpLog
 from anabranch.offsets.runs import Run
 from anabranch.records.encode import encode
 from anabranch.records.header import BatchHeader, read_header
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.sequence import sequence_of
-from anabranch.replicate.rebuild import runs_of
+from anabranch.replicate.rebuild import LaneLog, runs_of
 
 pytestmark = pytest.mark.unit
 
@@ -50,4 +51,4 @@ def test_batches_of_the_lane_tell_their_source_offsets_over_wraps_and_other_writ
         else:
             batches.append(header(OTHER if kind == "other" else MINE[0], 3, target, count, control=kind == "marker"))
         target += count
-    assert runs_of(batches, MINE, start) == expected
+    assert runs_of(batches, LaneLog("t-0", MINE, JumpLog()), start) == expected

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey
-from anabranch.offsets.runs import Run
+from anabranch.offsets.runs import Run, RunMap
 from anabranch.replicate.control import Progress, Runs
-from anabranch.replicate.journal import Journal
-from anabranch.replicate.rebuild import rebuild, whole_log
+from anabranch.replicate.journal import Journal, Jumps
+from anabranch.replicate.rebuild import LaneLog, rebuild, whole_log
 from anabranch.sandbox import Cluster
 from anabranch.testing.faults.load import LoadTopic
 from anabranch.testing.logcompare import Differences, Entry, batches_differ, compare, disk_batches, read_log
@@ -51,7 +51,7 @@ def prove(
     for topic in topics:
         for partition in range(topic.partitions):
             place = f"{topic.name}-{partition}"
-            ours = read_log(source.client_config(), topic.name, partition)
+            ours = read_log(source.client_config(), topic.name, partition, committed=True)
             theirs = read_log(target.client_config(), topic.name, partition)
             proof.lanes += 1
             proof.records += len(ours)
@@ -99,6 +99,7 @@ def _untrue(runs: Sequence[Run], source: Sequence[Entry], target: Sequence[Entry
 async def _filed(context: ClusterContext, link: str) -> dict[tuple[str, int], _Filed]:
     async with open_cluster(context) as cluster:
         progress, runs, journal = Progress(cluster), Runs(cluster), Journal(cluster)
+        jumps = await Jumps(cluster).read()
         await progress.sync()
         await runs.sync()
         claims = await journal.read()
@@ -108,9 +109,11 @@ async def _filed(context: ClusterContext, link: str) -> dict[tuple[str, int], _F
                 continue
             ids = claims.producer_ids(str(key))
             within = await whole_log(cluster, lane.target.topic, lane.target.partition)
-            again = await rebuild(cluster, within, ids, claims.start(str(key), 0))
+            filed = _segments(runs, key)
+            log = LaneLog(str(key), ids, jumps, RunMap.of(filed))
+            again = await rebuild(cluster, within, log, claims.start(str(key), 0))
             found[(lane.source.topic, lane.source.partition)] = _Filed(
-                _joined(_segments(runs, key)), _joined(again), len(ids), lane.mode.value
+                _joined(filed), _joined(again), len(ids), lane.mode.value
             )
         return found
 

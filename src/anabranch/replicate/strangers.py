@@ -1,0 +1,55 @@
+"""Naming who else writes to a mapped lane's target partition.
+
+A mapped lane goes on beside other writers: its runs come from acknowledgements.  But nobody should write there, so
+offsets that an acknowledgement jumped over are looked at, once a lane: markers of the lane's own producer ids are
+what its takeovers cost, everything else is a stranger's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable
+
+from anabranch.errors import AnabranchError
+from anabranch.kafka.cluster import Cluster
+from anabranch.records.header import BatchHeader
+from anabranch.replicate.lane import Lane
+from anabranch.replicate.rebuild import LogRange, headers
+
+LOOK_S = 1.0
+WORDS = "someone else writes to the target partition"
+
+
+class Strangers:
+    """Looks into the gaps of one lease's lanes; adds what it finds to the reason of the lane's mode."""
+
+    def __init__(self, target: Cluster, own: Callable[[str], Collection[int]]) -> None:
+        self._target = target
+        self._own = own
+
+    async def run(self, lanes: Iterable[Lane]) -> None:
+        """Look once a second until cancelled; a lane without a gap costs a comparison."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for lane in lanes:
+                if lane.gap is not None and WORDS not in lane.mode_reason:
+                    await self._look(lane, lane.gap)
+
+    async def _look(self, lane: Lane, gap: tuple[int, int]) -> None:
+        target = lane.assignment.target
+        own = self._own(lane.key)
+        try:
+            async for header in headers(self._target, LogRange(target.topic, target.partition, *gap)):
+                if header.producer_id not in own:
+                    lane.mode_reason = f"{lane.mode_reason}; {named(header)}".removeprefix("; ")
+                    break
+        except AnabranchError:
+            return  # asked again a second later
+        if lane.gap == gap:
+            lane.gap = None
+
+
+def named(header: BatchHeader) -> str:
+    """The sentence about a batch that is not the lane's."""
+    who = "without a producer id" if header.producer_id < 0 else f"producer id {header.producer_id}"
+    return f"{WORDS} ({who} at offset {header.base_offset})"

@@ -1,0 +1,130 @@
+"""Where records are lost or a topic is made again, a lane waits for a person's word, and then goes on exactly."""
+
+from __future__ import annotations
+
+import pytest
+from tests.integration.links.lab import Link, link
+from tests.integration.links.topics import create, delete_records, drop, ends, fresh, newest_offset, numbered, produce
+
+from anabranch.engine import decisions
+from anabranch.engine import links as engine
+from anabranch.engine.decisions import DecisionMovedError, NothingToAcceptError
+from anabranch.errors import InvalidFieldError
+from anabranch.model.decisions import Cause
+from anabranch.model.lane import LaneMode, LaneState
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.translate import Exact, Reason, Unmapped, record_to_target, to_target
+from anabranch.sandbox import Cluster
+from anabranch.testing.logcompare import read_log
+
+pytestmark = pytest.mark.integration
+
+
+def values(cluster: Cluster, topic: str) -> list[str]:
+    """The value of each record of a partition, in order."""
+    found = read_log({"bootstrap.servers": cluster.internal_bootstrap}, topic, 0)
+    return [entry.preview.partition("=b'")[2].removesuffix("'") for entry in found]
+
+
+def refuses(made: Link, where: str | None = None) -> None:
+    """Nothing waits for a decision."""
+    with pytest.raises(NothingToAcceptError):
+        decisions.accept(made.source, made.target, made.id, where, execute=True)
+
+
+def test_a_lane_goes_on_behind_records_that_expired_once_that_was_accepted(old: Cluster, new: Cluster) -> None:
+    """It stops with the range, goes on at its end without a restart, and its runs answer for what is missing."""
+    topic = create(old, fresh("given-up"))
+    produce(old, topic, numbered(10))
+    with link(old, new, topic) as made, made.running():
+        made.await_position(topic, 10)
+        refuses(made)
+        engine.pause(made.target, made.id)
+        made.await_(lambda status: status.lanes[0].state is LaneState.PAUSED)
+        produce(old, topic, numbered(30, first=10), batch=10)
+        delete_records(old, topic, 25)
+        engine.resume(made.target, made.id)
+        made.await_stopped(topic)
+        refuses(made, "another-topic")
+        seen = decisions.accept(made.source, made.target, made.id, f"{topic}:0", execute=False)
+        (choice,) = seen.choices
+        assert (choice.cause, choice.given_up, choice.twice) == (Cause.SOURCE_EXPIRED, (10, 25), None)
+        assert "offsets 10 to 24 are given up" in choice.means
+        delete_records(old, topic, 30)
+        with pytest.raises(DecisionMovedError):
+            decisions.accept(made.source, made.target, made.id, None, execute=True, fingerprint=seen.fingerprint)
+        assert made.accept(topic).choices[0].given_up == (10, 30)
+        lane = made.await_position(topic, 40)
+        produce(old, topic, numbered(5, first=40))
+        lane = made.await_position(topic, 45)
+        assert lane.lane.generation == 0
+        runs = made.runs(lane.lane)
+        assert [(run.source, run.length) for run in runs] == [(0, 10), (30, 15)]
+        assert made.rebuilt(lane) == runs
+        found = RunMap.of(runs)
+        assert isinstance(record_to_target(found, 12), Unmapped)
+        assert to_target(found, 12) == Exact(runs[1].target, Reason.HOLE)
+        assert values(new, topic) == [*values_of(range(10)), *values_of(range(30, 45))]
+        refuses(made)
+
+
+def values_of(numbers: range) -> list[str]:
+    """What ``numbered`` wrote."""
+    return [f"record {n}" for n in numbers]
+
+
+def test_a_source_topic_made_again_is_copied_behind_the_old_one_once_that_was_accepted(
+    old: Cluster, new: Cluster
+) -> None:
+    """New lanes under the new topic id, with runs of their own; the old runs stay filed."""
+    topic = create(old, fresh("reborn"))
+    produce(old, topic, numbered(10))
+    with link(old, new, topic) as made, made.running(lease_seconds=5):
+        before = made.await_position(topic, 10)
+        drop(old, topic)
+        create(old, topic)
+        produce(old, topic, numbered(30, first=500))
+        made.await_(lambda _: "made again" in made.findings())
+        assert f"anabranch link accept {made.id} {topic}" in made.findings()
+        with pytest.raises(InvalidFieldError):
+            decisions.accept(made.source, made.target, made.id, f"{topic}:0", execute=True)
+        plan = made.accept(topic)
+        assert [choice.cause for choice in plan.choices] == [Cause.SOURCE_MADE_AGAIN]
+        assert "copied from its offset 0 on, behind the 10 offsets" in plan.choices[0].means
+        lane = made.await_position(topic, 30)
+        assert lane.lane.topic_id != before.lane.topic_id
+        assert len(made.status().lanes) == 1
+        assert made.runs(before.lane) == [Run(0, 0, 10)]
+        assert [(run.source, run.length) for run in made.runs(lane.lane)] == [(0, 30)]
+        assert values(new, topic) == [*values_of(range(10)), *values_of(range(500, 530))]
+        made.await_(lambda _: made.findings() == "")
+        refuses(made)
+
+
+@pytest.mark.parametrize("there", ["made again", "deleted"])
+def test_a_lost_target_topic_is_filled_again_once_that_was_accepted(old: Cluster, new: Cluster, there: str) -> None:
+    """The next generation copies from the start; what the source no longer has is named before."""
+    topic = create(old, fresh("refilled"))
+    produce(old, topic, numbered(10))
+    with link(old, new, topic) as made, made.running(lease_seconds=5):
+        before = made.await_position(topic, 10)
+        assert before.mode is LaneMode.IDENTITY
+        drop(new, topic)
+        if there == "made again":
+            create(new, topic)
+        produce(old, topic, numbered(5, first=10))
+        delete_records(old, topic, 3)
+        made.await_(lambda _: f"topic {topic} was deleted" in made.findings())
+        plan = made.accept()
+        (choice,) = plan.choices
+        assert choice.cause is (Cause.TARGET_DELETED if there == "deleted" else Cause.TARGET_MADE_AGAIN)
+        assert (choice.given_up, choice.lane.generation, choice.decision.start) == ((0, 3), 1, 3)
+        lane = made.await_position(topic, 15)
+        assert lane.lane == choice.lane
+        assert values(new, topic) == values_of(range(3, 15))
+        assert sum(run.length for run in made.runs(lane.lane)) == 12
+        produce(old, topic, numbered(5, first=15))
+        made.await_position(topic, 20)
+        assert newest_offset(new, topic) >= 17
+        refuses(made)
+        assert ends(new, topic)[0] == 0
