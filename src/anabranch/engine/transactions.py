@@ -117,7 +117,9 @@ async def _abort(
         if chosen is None:
             raise TransactionNotHangingError(spec.id, source, kept)
         await _mark(cluster, part.leader, source, next(one for one in transactions if one.open.producer_id == chosen))
-        return replace(plan, stable=await _moved(cluster, connection, source, part.leader_epoch, stable), executed=True)
+        holds = chosen == transactions[0].open.producer_id
+        stable, high = await _settled(cluster, connection, source, part.leader_epoch, stable if holds else -1)
+        return replace(plan, stable=stable, high_watermark=high, executed=True)
 
 
 async def _known(cluster: Cluster, transaction: SourceTransaction) -> SourceTransaction:
@@ -158,11 +160,13 @@ async def _ends(cluster: Cluster, connection: Connection, source: TopicPartition
     return ends[0], ends[1]
 
 
-async def _moved(cluster: Cluster, connection: Connection, source: TopicPartition, epoch: int, before: int) -> int:
-    """The stable offset once it moved; as it stands after some seconds where another transaction holds it."""
+async def _settled(
+    cluster: Cluster, connection: Connection, source: TopicPartition, epoch: int, before: int
+) -> tuple[int, int]:
+    """Both ends once the stable offset is past ``before``; as they are after some seconds where it stays."""
     deadline = time.monotonic() + _SETTLES_S
     while True:
-        stable, _ = await _ends(cluster, connection, source, epoch)
-        if stable > before or time.monotonic() > deadline:
-            return stable
+        ends = await _ends(cluster, connection, source, epoch)
+        if ends[0] > before or time.monotonic() > deadline:
+            return ends
         await asyncio.sleep(0.05)

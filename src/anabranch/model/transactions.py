@@ -107,7 +107,7 @@ class AbortPlan:
 
     ``abort`` is the producer id whose transaction is (or was, if ``executed``) ended, None where none may be;
     ``kept`` says so for each that may not.  ``stable`` and ``high_watermark`` are the partition's: what lies
-    between them waits.  ``stable`` is read again after the abort.
+    between them waits.  Both are read again after the abort.
     """
 
     link: str
