@@ -262,14 +262,15 @@ class _Seen:
                 continue
             first = await self._source_offset(topic, partition, EARLIEST)
             if Stop.SOURCE_EXPIRED.value in lane.stop_reason:
-                if lane.position < first:
+                if _stands_at(lane) < first:
                     choices.append(self._expired(lane, first))
             elif Stop.SOURCE_TRUNCATED.value in lane.stop_reason and lane.stop_offset is not None:
-                choices.append(self._truncated(filled, lane, lane.stop_offset, first))
+                # What was under way when the lane stopped, and then failed, was never copied.
+                choices.append(self._truncated(filled, lane, min(lane.stop_offset, lane.position), first))
         return choices
 
     def _expired(self, lane: LaneProgress, first: int) -> Choice:
-        lost = (lane.position, first)
+        lost = (_stands_at(lane), first)
         before = self.links.decisions[lane.lane.link].get(LanePlace(lane.lane.topic_id, lane.lane.partition))
         why = f"{Cause.SOURCE_EXPIRED.value}: offsets {_words(lost)}"
         return Choice(
@@ -280,7 +281,8 @@ class _Seen:
             lane.position,
             lost,
             None,
-            skipping(before, lane.lane, lost, self.now_ms, why),
+            # From the last record that was copied on: between it and where the lane stands there was none to copy.
+            skipping(before, lane.lane, (lane.position, first), self.now_ms, why),
             f"offsets {_words(lost)} are given up; the lane goes on at {first}, and its runs say that they are missing",
         )
 
@@ -361,6 +363,11 @@ def standing(links: Links, link: str, lanes: Iterable[LaneProgress]) -> Iterator
             continue
         if current_lane(links, link, key.topic_id, key.partition) == key:
             yield lane
+
+
+def _stands_at(lane: LaneProgress) -> int:
+    """The first source offset that a stopped lane has neither copied nor found to hold nothing."""
+    return lane.position if lane.stop_offset is None else max(lane.position, lane.stop_offset)
 
 
 def _words(offsets: tuple[int, int]) -> str:

@@ -20,13 +20,15 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset, list_offsets
-from anabranch.lanes.endings import Stop
+from anabranch.lanes.endings import Ending, Stop, TenureEnded
 from anabranch.lanes.holes import Jump, Stretch
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.records.errors import OldFormatError
+from anabranch.replicate.agreement import truncated
+from anabranch.replicate.epochs import EpochTrail
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.lane import Lane, Phase, Queued, Ticket
-from anabranch.replicate.reading import read
+from anabranch.replicate.reading import Reading, read
 
 PURPOSE = "fetch"
 LOOK = "look"
@@ -97,12 +99,14 @@ class Fetcher:
         for leader, lanes in by_leader.items():
             wanted = {key: (LATEST, lane.source.epoch) for key, lane in lanes.items()}
             try:
-                answers = await list_offsets(await self._cluster.connection(leader, LOOK), wanted)
+                connection = await self._cluster.connection(leader, LOOK)
+                answers = await list_offsets(connection, wanted, isolation=READ_COMMITTED)
             except ClusterError:
                 continue  # whoever fetches from this broker meets the same and says so
             for key, answer in answers.items():
                 if answer.code == 0:
                     told = lanes[key].source
+                    told.stable = max(told.stable, answer.offset)
                     told.high_watermark = max(told.high_watermark, answer.offset)
 
     async def _place(self) -> None:
@@ -241,6 +245,7 @@ class Fetcher:
     def _queue(self, lane: Lane, answer: fetch.Fetched, frame: Frame) -> bool:
         """Queue what an answer brought; False where it brought nothing to send."""
         found = read(answer.records, lane.fetch_at, answer.aborted, limit=0)
+        _note_epochs(lane.trail, lane.fetch_at, found)
         ticket: Ticket | None = None
         jumped: list[Stretch] = []
         sequence = lane.queue_sequence
@@ -265,13 +270,7 @@ class Fetcher:
 
     async def _refused(self, connection: Connection, lane: Lane, answer: fetch.Fetched) -> None:
         if answer.diverging is not None:
-            epoch, end = answer.diverging
-            lane.stop_at(
-                Stop.SOURCE_TRUNCATED,
-                min(end, lane.position),
-                f"the source lost offsets {end} to {lane.fetch_at - 1}, which epoch {epoch} ended before",
-                "compare both sides before the link goes on: the target holds records that the source lost",
-            )
+            _lost(lane, lane.trail.agreed(*answer.diverging))
         elif answer.code == 1:
             await self._out_of_range(connection, lane)
         elif answer.code == 29:
@@ -299,12 +298,35 @@ class Fetcher:
                     Stop.SOURCE_EXPIRED,
                     lane.fetch_at,
                     f"offsets {lane.fetch_at} to {start.offset - 1} are gone from the source by retention or deletion",
-                    "the range is lost to the link: raise the source's retention.ms, and start a new link past it",
+                    "let the lane go on behind them: anabranch link accept",
                 )
         elif lane.fetch_at > end.offset:
-            lane.stop_at(
-                Stop.SOURCE_TRUNCATED,
-                end.offset,
-                f"the source ends at {end.offset}, the target has its records up to {lane.fetch_at - 1}",
-                "compare both sides before the link goes on: the target holds records that the source lost",
-            )
+            _lost(lane, end.offset)
+        else:
+            lane.source.leader = -1  # a leader that has only just begun: it will have its epochs
+
+
+def _note_epochs(trail: EpochTrail, start: int, found: Reading) -> None:
+    """Remember under which epochs an answer was written; epochs only rise, so mostly its two ends tell it all."""
+    if found.position == start:
+        return
+    if not found.batches or found.batches[0].header.leader_epoch == found.epoch:
+        trail.note(found.epoch, start, found.position)
+        return
+    for batch in found.batches:
+        trail.note(batch.header.leader_epoch, start, batch.through)
+        start = batch.through
+    if start < found.position:
+        trail.note(found.epoch, start, found.position)
+
+
+def _lost(lane: Lane, kept: int) -> None:
+    """The source kept its history up to ``kept``: what was sent and is lost needs a person, what was only read not."""
+    pipeline = lane.pipeline
+    sent = lane.position if pipeline is None else max(lane.position, pipeline.next_offset)
+    if kept < sent:
+        lane.stop(truncated(lane.key, kept, sent))
+    elif pipeline is not None:
+        detail = f"the source lost offsets {kept} to {lane.fetch_at - 1}, which were not copied yet"
+        lane.trail.cut(kept)
+        lane.end_tenure(pipeline, TenureEnded(lane.key, Ending.BROKER, None, detail))

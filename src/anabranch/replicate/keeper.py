@@ -19,7 +19,8 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
 from anabranch.lanes.claims import ClaimState, Mode
-from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
+from anabranch.lanes.effects import Kill, Steps
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
 from anabranch.lanes.guard import Weak, guard
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.takeover import release, takeover
@@ -27,7 +28,9 @@ from anabranch.lanes.tenure import Bid, Filed, Tenure
 from anabranch.model.start import StartKind
 from anabranch.offsets.runs import Run
 from anabranch.records.split import split
+from anabranch.replicate.agreement import epoch_before, surviving, truncated
 from anabranch.replicate.control import Progress, Runs, now_ms
+from anabranch.replicate.epochs import UNKNOWN
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.lane import Lane, Phase
 from anabranch.replicate.rebuild import LaneLog, LogRange, rebuild
@@ -40,6 +43,7 @@ PILE = 20
 DEFAULT_EXPIRATION_MS = 86_400_000
 _LONGEST_EXPIRATION_MS = 2**31 - 1
 PURPOSE = "produce"
+_TELL_THEIR_OFFSET = {Stop.POSITION_LOST, Stop.DIVERGED, Stop.SOURCE_TRUNCATED}
 
 
 @dataclass(slots=True)
@@ -148,7 +152,7 @@ class Keeper:
                 retry.later(self._longest_wait(lane))
         except LaneStopped as stopped:
             # A takeover knows the lane's start only; how far the lane came is known here, unless that is in doubt.
-            if stopped.offset < lane.position and stopped.reason not in {Stop.POSITION_LOST, Stop.DIVERGED}:
+            if stopped.offset < lane.position and stopped.reason not in _TELL_THEIR_OFFSET:
                 stopped = replace(stopped, offset=lane.position)
             lane.stop(stopped)
         except PermissionDeniedError as error:
@@ -173,7 +177,9 @@ class Keeper:
     async def _take_over(self, lane: Lane) -> None:
         start = await self._start_of(lane)
         await self._refresh_runs(lane)
+        kept = await self._surviving(lane)
         target = await self._open(lane, start)
+        await target.drive(self._shut_out_histories(lane))
         expiration = await self._expiration(target)
         mode, why = await self._mode(lane, start, expiration)
         bid = Bid(
@@ -193,12 +199,55 @@ class Keeper:
         lane.held = None
         tenure = await target.drive(takeover(bid))
         await self._complete_runs(lane, tenure)
+        if kept is not None and kept < tenure.position:
+            lane.position = tenure.position
+            raise truncated(lane.key, kept, tenure.position)
+        await self._note_epoch(lane, tenure.position)
         if lane.phase is not Phase.TAKING:
             return
         if target.connection.closed is not None:
             raise TenureEnded(lane.key, Ending.DISCONNECTED, None, target.connection.closed.reason)
         lane.begin(tenure, Pipeline(tenure, sole_writer=False), target.connection)
         self._on_taken(lane)
+
+    async def _surviving(self, lane: Lane) -> int | None:
+        """Where the source's history parts from what was filed of the lane; None where it does not.
+
+        What this process has read itself, its next fetch asks about.
+        """
+        filed = self._progress.lanes.get(lane.assignment.lane)
+        if filed is None or lane.trail.at(filed.position) == filed.source_epoch:
+            return None
+        return await surviving(self._source, lane.assignment.source, filed.position, filed.source_epoch)
+
+    async def _note_epoch(self, lane: Lane, position: int) -> None:
+        """See to it that the next fetch can name the epoch of the record before it, if one was copied."""
+        if lane.trail.at(position) != UNKNOWN or lane.book.last is None:
+            return
+        filed = self._progress.lanes.get(lane.assignment.lane)
+        if filed is not None and filed.position == position and filed.source_epoch != UNKNOWN:
+            epoch = filed.source_epoch
+        else:
+            epoch = await epoch_before(self._source, lane.assignment.source, position)
+        lane.trail.note(epoch, position - 1, position)
+
+    def _shut_out_histories(self, lane: Lane) -> Steps[None]:
+        """Before a lane's first claim, shut out who wrote its target partition in a history that was given up.
+
+        Those are lanes of an earlier generation, or of a source topic that was made again since: a request of
+        theirs that is still under way must not be appended among the new records.
+        """
+        if self._journal.claims.claims(lane.key):
+            return
+        target = lane.assignment.target
+        for key, filed in self._progress.lanes.items():
+            if key.link != lane.assignment.lane.link or key == lane.assignment.lane or filed.target != target:
+                continue
+            for placed in self._journal.claims.claims(str(key)):
+                if placed.claim.state is ClaimState.CLAIMED:
+                    code: int = yield Kill(placed.claim.producer_id, placed.claim.transactional_id)
+                    if code:
+                        raise refusal(lane.key, code, lane.position, f"shutting out {placed.claim.producer_id}")
 
     async def _refresh_runs(self, lane: Lane) -> None:
         """Take the runs that another owner has filed since; jumps that those cover may be forgotten."""

@@ -4,7 +4,7 @@ The lane holds no task and no socket.  The fetcher puts batches in, the sender t
 it over; each looks at ``phase`` and nothing else decides.
 
 Invariants
-    ``fetch_at`` is the source offset up to which all was queued, sent or dropped for good.
+    ``fetch_at`` is the source offset up to which all was queued, sent, dropped for good or accepted as lost.
     ``queue_next`` and ``queue_sequence`` are the source offset after the last record queued, sent or read from the
     target's tail, and the sequence that the next one will have: a batch that does not begin there needs a jump.
 """
@@ -30,6 +30,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.offsets.runs import Run
 from anabranch.records.header import BatchHeader
 from anabranch.records.sequence import advance
+from anabranch.replicate.epochs import EpochTrail
 from anabranch.replicate.runs import RunBook
 
 QUEUE_BYTES = 1 << 20
@@ -113,6 +114,10 @@ class Lane:
         self.mode = LaneMode.MAPPED
         self.mode_reason = ""
         self.waiting = ""
+        self.held_by = ""
+        self.gap: tuple[int, int] | None = None
+        self.stranger = ""
+        self.trail = EpochTrail()
         self.tenure: Tenure | None = None
         self.held: Held | None = None
         self.acknowledged_epoch = -1
@@ -146,11 +151,16 @@ class Lane:
         self.connection = connection
         self.mode = LaneMode(tenure.mode.value)
         self.mode_reason = tenure.why
-        self.position = self.fetch_at = tenure.position
+        self.position = tenure.position
+        self.trail.cut(tenure.position)
+        self.fetch_at = self.assignment.onward(tenure.position)
+        self.last_epoch = self.trail.at(self.fetch_at)
         self.target_end = tenure.target_end
+        if self.book.last is not None and tenure.tail_end < tenure.target_end:
+            self.gap = (tenure.tail_end, tenure.target_end)
         self.queue_next, self.queue_sequence = tenure.position, tenure.sequence
         self.jumps, self.since_jump = tenure.jumps, JUMP_REACH
-        self.last_epoch = -1
+        self.held_by = ""
         self.checking = False
         self.ended = None
         self.phase = Phase.RUNNING
@@ -277,6 +287,8 @@ class Lane:
         """A batch was acknowledged."""
         if self.tenure is not None:
             self.acknowledged_epoch = self.tenure.leader_epoch
+        if runs[0].target > self.target_end and self.gap is None:
+            self.gap = (self.target_end, runs[0].target)
         for run in runs:
             self.book.append(run)
             self.tally.records += run.length
@@ -294,5 +306,7 @@ class Lane:
             return LaneState.PAUSED
         if self.phase is not Phase.RUNNING:
             return LaneState.WAITING
-        behind = self.source.high_watermark - self.reached
+        if self.held_by:
+            return LaneState.WAITING
+        behind = self.source.stable - self.reached
         return LaneState.FOLLOWING if behind <= 0 or not self.queue else LaneState.COPYING

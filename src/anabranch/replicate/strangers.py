@@ -21,7 +21,7 @@ WORDS = "someone else writes to the target partition"
 
 
 class Strangers:
-    """Looks into the gaps of one lease's lanes; adds what it finds to the reason of the lane's mode."""
+    """Looks into the gaps of one lease's lanes; sets ``lane.stranger`` to a sentence where one is found."""
 
     def __init__(self, target: Cluster, own: Callable[[str], Collection[int]]) -> None:
         self._target = target
@@ -32,7 +32,7 @@ class Strangers:
         while True:
             await asyncio.sleep(LOOK_S)
             for lane in lanes:
-                if lane.gap is not None and WORDS not in lane.mode_reason:
+                if lane.gap is not None and not lane.stranger:
                     await self._look(lane, lane.gap)
 
     async def _look(self, lane: Lane, gap: tuple[int, int]) -> None:
@@ -41,12 +41,17 @@ class Strangers:
         try:
             async for header in headers(self._target, LogRange(target.topic, target.partition, *gap)):
                 if header.producer_id not in own:
-                    lane.mode_reason = f"{lane.mode_reason}; {named(header)}".removeprefix("; ")
+                    lane.stranger = named(header)
                     break
         except AnabranchError:
             return  # asked again a second later
         if lane.gap == gap:
             lane.gap = None
+
+
+def with_stranger(reason: str, stranger: str) -> str:
+    """The reason of a lane's mode with who else writes there, once: reasons are filed and taken up again."""
+    return reason if not stranger or WORDS in reason else f"{reason}; {stranger}".removeprefix("; ")
 
 
 def named(header: BatchHeader) -> str:

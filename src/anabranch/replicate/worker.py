@@ -12,7 +12,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError
@@ -22,6 +22,7 @@ from anabranch.kafka.security import open_cluster
 from anabranch.lanes.claims import Mode
 from anabranch.lanes.endings import Ending, TenureEnded
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.filters import load as load_filter
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress, LaneState
 from anabranch.model.link import ModePolicy, WantedState
@@ -35,6 +36,8 @@ from anabranch.replicate.keeper import Keeper
 from anabranch.replicate.lane import Lane, Phase, Tally
 from anabranch.replicate.runs import RunBook
 from anabranch.replicate.sender import Sender
+from anabranch.replicate.strangers import Strangers, with_stranger
+from anabranch.replicate.waiting import Waits
 
 TICK_S = 0.5
 FILE_S = 1.0
@@ -102,6 +105,7 @@ class Worker:
         self._keeper: Keeper | None = None
         self._lease: Lease | None = None
         self._wanted: WantedState | None = None
+        self._decided: Mapping[LanePlace, LaneDecision] = {}
         self._over: str = ""
         self._gone = False
         self._until = 0.0
@@ -180,6 +184,10 @@ class Worker:
             asyncio.create_task(self._jumper.run(), name="jumper"),
             asyncio.create_task(self._fetcher.run(), name="fetcher"),
             asyncio.create_task(self._keeper.run(self._lanes, lambda: self.gate.is_open), name="keeper"),
+            asyncio.create_task(Waits(self._source).run(self._lanes), name="waits"),
+            asyncio.create_task(
+                Strangers(self._target, self._journal.claims.producer_ids).run(self._lanes), name="strangers"
+            ),
             asyncio.create_task(self._tick(), name="tick"),
         ]
 
@@ -194,6 +202,7 @@ class Worker:
             lane.book, lane.tally, lane.held = kept.book, kept.tally, kept.held
             lane.mode, lane.mode_reason = kept.mode, kept.mode_reason
             lane.acknowledged_epoch = kept.acknowledged_epoch
+            lane.trail, lane.stranger = kept.trail, kept.stranger
         else:
             lane.book = RunBook.of_segments(self._runs.segments.get(assignment.lane, {}))
             lane.book.filed()
@@ -259,6 +268,10 @@ class Worker:
             self._refilter(wanted)
         if before is not None and before.spec.filter != wanted.spec.filter:
             self._over = "the link's filter changed"
+        decided = dict(self._links.decisions[self._lease.link])
+        if before is not None and decided != self._decided:
+            self._over = "a person decided about a lane"
+        self._decided = decided
         self._wanted = wanted
         if before is not None and before.revision != wanted.revision and not wanted.paused:
             # Whoever changes a link may have mended what stopped a lane: it is tried anew, and stops again if not.
@@ -356,7 +369,7 @@ class Worker:
 
     def _report(self, lane: Lane) -> LaneProgress:
         source = lane.source
-        behind = max(0, source.high_watermark - lane.reached)
+        behind = max(0, source.stable - lane.reached)
         mean = lane.tally.bytes / lane.tally.records if lane.tally.records else 0.0
         lag_seconds: float | None = 0.0
         if behind:
@@ -365,15 +378,15 @@ class Worker:
                 lag_seconds = max(0.0, now_ms() / 1000 - lane.queue[0].header.max_timestamp / 1000)
         state = lane.state(self.gate.paused)
         reason = lane.stopped.message if state is LaneState.STOPPED and lane.stopped else None
-        if state is LaneState.WAITING and lane.waiting:
-            reason = lane.waiting
+        if state is LaneState.WAITING:
+            reason = lane.held_by or lane.waiting or None
         return LaneProgress(
             lane=lane.assignment.lane,
             source=lane.assignment.source,
             target=lane.assignment.target,
             state=state,
             mode=lane.mode,
-            mode_reason=lane.mode_reason,
+            mode_reason=with_stranger(lane.mode_reason, lane.stranger),
             position=lane.reached,
             log_start=source.log_start,
             stable=source.stable,
@@ -389,6 +402,7 @@ class Worker:
             updated_at_ms=now_ms(),
             stop_reason=reason,
             stop_offset=lane.stopped.offset if state is LaneState.STOPPED and lane.stopped else None,
+            source_epoch=lane.trail.at(lane.reached),
         )
 
     def _total(self) -> tuple[int, int]:

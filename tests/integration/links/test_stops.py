@@ -108,7 +108,7 @@ def test_a_target_topic_made_again_is_not_written_to(old: Cluster, new: Cluster)
         with made.running():
             made.await_(lambda status: status.plan is not None and bool(status.plan.findings))
             assert f"topic {topic} was deleted and made again on the target" in made.findings()
-            assert "delete link" in made.findings()
+            assert f"anabranch link accept {made.id} {topic}" in made.findings()
         assert ends(new, topic) == (0, 0)
 
 
