@@ -77,8 +77,8 @@ class Reading(NamedTuple):
 def read(records: memoryview, position: int, aborted: Sequence[tuple[int, int]], *, limit: int) -> Reading:
     """Turn one partition's answer, fetched from ``position`` with isolation level 1, into batches to send.
 
-    ``aborted`` are the answer's (producer id, first offset) in any order.  A batch that has to be written anew
-    and exceeds both ``limit`` bytes and its own size then is split until it fits or holds one record.
+    ``aborted`` are the answer's (producer id, first offset) in any order.  A batch that has to be written anew and
+    then exceeds ``limit`` bytes and its former size is split until it fits or holds one record.
     """
     batches, fault = _split(records)
     transactions = _Transactions(aborted)

@@ -374,8 +374,38 @@ def test_batches_before_the_position_are_passed_over() -> None:
     assert (reading.aborted, reading.control, reading.compacted) == (0, 0, 0)
 
 
-def test_what_grew_past_the_limit_is_split_in_order() -> None:
-    """Pieces fit or hold one record."""
+def grown() -> tuple[bytes, list[Record]]:
+    """A batch with holes that is larger when written anew, its base time being near all records but the first."""
+    horizon = 1 << 40
+    records = [Record(2 * n, horizon if n else 0, CREATE, None, b"v") for n in range(100)]
+    anchor = Record(0, horizon, CREATE, None, None)
+    spelled = body_of([anchor, *records], [0, *(record.offset for record in records)])
+    batch = seal(
+        spelled[len(body_of([anchor], [0])) :],
+        count=100,
+        last_offset_delta=300,
+        timestamps=(horizon, horizon),
+        attributes=DELETE_HORIZON,
+    )
+    return batch, records
+
+
+def test_what_grew_past_its_size_is_split_in_order() -> None:
+    """Pieces fit, and only the last one reaches through the batch, with the holes at its end."""
+    batch, records = grown()
+    reading = read(memoryview(bytearray(batch)), 0, (), limit=0)
+    assert seen(reading) == records
+    assert [(one.header.base_offset, one.header.count, one.through) for one in reading.batches] == [
+        (0, 50, 99),
+        (100, 50, 301),
+    ]
+    assert (reading.position, reading.compacted) == (301, 201)
+    (whole,) = read(memoryview(bytearray(batch)), 0, (), limit=LIMIT).batches
+    assert (whole.header.count, whole.through, whole.header.size > len(batch)) == (100, 301, True)
+
+
+def test_a_record_that_fits_nowhere_is_sent_alone() -> None:
+    """Pieces are halved until they fit or hold one record: the target judges what cannot be smaller."""
     records = [Record(2 * n, n, CREATE, None, bytes(size)) for n, size in enumerate((10, 10, 500, 10))]
     pieces = list(_encoded(records, Codec.NONE, 200))
     assert [[record.offset for record in held] for held, _ in pieces] == [[0, 2], [4], [6]]
