@@ -32,8 +32,8 @@ lint: $(READY) ## style, types, import contracts, published schemas
 	$(BIN)/python -m anabranch.config.schemas build/schemas
 	diff -r schemas build/schemas
 
-bench: $(READY) ## the link beside MirrorMaker 2 and Kafka's own followers; writes build/bench.json
-	@$(BIN)/python -m benchmarks.run
+bench: $(READY) ## speed, latency and scale beside MirrorMaker 2 and Kafka's followers; writes build/bench.json
+	@$(BIN)/python -m benchmarks.run; rows=$$?; $(BIN)/python -m benchmarks.latency && $(BIN)/python -m benchmarks.scale && exit $$rows
 
 soak: $(READY) ## kills at random under load for MINUTES=10, and counts
 	@$(BIN)/python -m anabranch.testing.soak --minutes $(MINUTES)
