@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 
-from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # comes with pyspark
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes with pyspark
 from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.errors import AnabranchError, ProtocolError
@@ -83,8 +83,8 @@ def main(argv: list[str] | None = None) -> int:
     except AnabranchError as error:
         print(json.dumps({"error": error.message, "hint": error.hint}), file=sys.stderr, flush=True)
         return error.exit_code
-    except (Py4JNetworkError, ConnectionError) as error:
-        lost = {"error": f"Spark's JVM is gone: {error}", "hint": "run the link again: it goes on where it stood"}
+    except (Py4JError, ConnectionError) as error:
+        lost = {"error": f"Spark's JVM is gone: {str(error)[:500]}", "hint": "run the link again: it goes on where it stood"}
         print(json.dumps(lost), file=sys.stderr, flush=True)
         return ProtocolError.exit_code
 
