@@ -84,7 +84,8 @@ def main(argv: list[str] | None = None) -> int:
         print(json.dumps({"error": error.message, "hint": error.hint}), file=sys.stderr, flush=True)
         return error.exit_code
     except (Py4JError, ConnectionError) as error:
-        lost = {"error": f"Spark's JVM is gone: {str(error)[:500]}", "hint": "run the link again: it goes on where it stood"}
+        why = f"Spark's JVM is gone: {str(error)[:500]}"
+        lost = {"error": why, "hint": "run the link again: it goes on where it stood"}
         print(json.dumps(lost), file=sys.stderr, flush=True)
         return ProtocolError.exit_code
 
