@@ -6,10 +6,10 @@ import asyncio
 import sys
 from pathlib import Path
 
+from anabranch.config.jobspec import LinkJob
 from anabranch.kafka.security import open_cluster
 from anabranch.replicate.planner import Plan, Planner
 from anabranch.replicate.worker import Lease, Worker
-from anabranch.spark.jobspec import LinkJob
 
 
 async def _plan(job: LinkJob) -> Plan:

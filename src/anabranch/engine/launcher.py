@@ -6,7 +6,7 @@ that the process inherits.
 
 from __future__ import annotations
 
-import json
+import importlib.util
 import os
 import signal
 import subprocess
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from anabranch.config.contexts import context_fields
+from anabranch.config.jobspec import LinkJob
 from anabranch.errors import ConfigError
 from anabranch.model.cluster import ClusterContext
 
@@ -41,19 +41,8 @@ class SparkMissingError(ConfigError):
 
 
 def job_spec(target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
-    """The specification of one run of a link, as the job reads it."""
-    return json.dumps(
-        {
-            "v": 1,
-            "job": "link",
-            "link": link_id,
-            "run": f"run-{uuid.uuid4().hex[:12]}",
-            "source": {"name": source.name, **context_fields(source)},
-            "target": {"name": target.name, **context_fields(target)},
-            "lease_seconds": lease_seconds,
-        },
-        sort_keys=True,
-    )
+    """The specification of one new run of a link, as the job reads it."""
+    return LinkJob(link_id, f"run-{uuid.uuid4().hex[:12]}", source, target, lease_seconds).to_json()
 
 
 def start_link(
@@ -66,13 +55,8 @@ def start_link(
     quiet: bool = True,
 ) -> subprocess.Popen[bytes]:
     """Start the link's job and return its process; ``directory`` gets the specification and, if quiet, the log."""
-    try:
-        import importlib.util
-
-        if importlib.util.find_spec("pyspark") is None:
-            raise SparkMissingError("pyspark")
-    except ModuleNotFoundError as error:
-        raise SparkMissingError("pyspark") from error
+    if importlib.util.find_spec("pyspark") is None:
+        raise SparkMissingError("pyspark")
     spec = directory / f"{link_id}.json"
     descriptor = os.open(spec, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.security import open_cluster
 from anabranch.model.lane import LaneKey
@@ -13,7 +14,6 @@ from anabranch.replicate.balance import balance
 from anabranch.replicate.control import now_ms
 from anabranch.replicate.planner import Plan, Planner
 from anabranch.replicate.worker import Lease, passing
-from anabranch.spark.jobspec import LinkJob
 
 PATIENCE_S = 60.0
 

@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.spark.jobspec import LinkJob
+from anabranch.config.jobspec import LinkJob
 from anabranch.spark.source import FORMAT, LeaseSource
 
 COPIED = "copied"

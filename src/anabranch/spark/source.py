@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from anabranch.config.jobspec import LinkJob
 from anabranch.control import assignments
 from anabranch.replicate.worker import Lease, Worker
-from anabranch.spark.jobspec import LinkJob
 from anabranch.spark.leases import LeasePlanner
 
 FORMAT = "anabranch"

@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.integration.kafka.security import context_of
 
+from anabranch.config.jobspec import LinkJob
 from anabranch.engine import decisions
 from anabranch.engine import links as engine
 from anabranch.kafka.cluster import Cluster as Client
@@ -30,7 +31,6 @@ from anabranch.replicate.rebuild import LaneLog, rebuild, whole_log
 from anabranch.replicate.runs import RunBook
 from anabranch.replicate.worker import Lease, Worker
 from anabranch.sandbox import Cluster
-from anabranch.spark.jobspec import LinkJob
 from anabranch.spark.leases import LeasePlanner
 from anabranch.testing.logcompare import batches_differ, compare, disk_batches, read_log
 

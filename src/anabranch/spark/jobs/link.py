@@ -22,6 +22,7 @@ from types import FrameType
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes with pyspark
 from pyspark.sql.streaming.query import StreamingQuery
 
+from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError, ProtocolError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
@@ -29,7 +30,6 @@ from anabranch.model.reports import LinkPlan
 from anabranch.replicate.control import now_ms
 from anabranch.replicate.planner import Plan, Planner
 from anabranch.replicate.worker import passing
-from anabranch.spark.jobspec import LinkJob
 from anabranch.spark.replicate import COPIED, start
 from anabranch.spark.session import session
 
