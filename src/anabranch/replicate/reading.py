@@ -34,6 +34,7 @@ from anabranch.records.header import (
     Codec,
     read_header,
 )
+from anabranch.records.join import UnjoinableError, join
 from anabranch.records.patch import check_crc
 from anabranch.records.record import Record
 from anabranch.records.split import split
@@ -114,7 +115,8 @@ def read(records: memoryview, position: int, aborted: Sequence[tuple[int, int]],
             elif count == delta + 1 and base >= position and not attributes & LOG_APPEND_TIME:
                 append(Copyable(records, at, header, (Stretch(base, count),), following, False))
             else:
-                anew = list(_written_anew(records, at, header, position, limit))
+                anew = _restamped(records, at, header, position, limit)
+                anew = anew or list(_written_anew(records, at, header, position, limit))
                 copied += anew
                 dropped_compacted += span - sum(one.header.count for one in anew)
         except CorruptBatchError as error:
@@ -165,6 +167,24 @@ def _split(
                 break
             good += header.size
         return split(records[:good]), error
+
+
+def _restamped(records: memoryview, at: int, header: BatchHeader, first: int, limit: int) -> list[Copyable]:
+    """A whole batch with its broker's time at every record; empty where it is no such batch, or would be too large.
+
+    A third of the time of taking its records apart, for logs in which every batch is such a one.
+    """
+    if not (header.is_dense and header.is_log_append_time and header.count and header.base_offset >= first):
+        return []
+    try:
+        view = memoryview(join([(records, at, header)]))
+    except UnjoinableError:
+        return []
+    if len(view) > max(limit, header.size):
+        return []
+    as_read = read_header(view)._replace(base_offset=header.base_offset, leader_epoch=header.leader_epoch)
+    stretches = (Stretch(header.base_offset, header.count),)
+    return [Copyable(view, 0, as_read, stretches, header.last_offset + 1, True)]
 
 
 def _written_anew(records: memoryview, at: int, header: BatchHeader, first: int, limit: int) -> Iterator[Copyable]:
