@@ -362,15 +362,16 @@ def test_a_position_inside_a_batch_cuts_it() -> None:
 
 
 def test_batches_before_the_position_are_passed_over() -> None:
-    """They are read for the ends of transactions only."""
+    """They are read for the ends of transactions only, and what is broken in their records is nobody's business."""
     reading = reading_of(
-        plain(0, attributes=TRANSACTIONAL, producer=9),
-        marker(3, 9, ABORT),
-        plain(4, attributes=TRANSACTIONAL, producer=9),
-        position=4,
-        aborted=((9, 0),),
+        broken(plain(0)),
+        plain(3, attributes=TRANSACTIONAL, producer=9),
+        marker(6, 9, ABORT),
+        plain(7, attributes=TRANSACTIONAL, producer=9),
+        position=7,
+        aborted=((9, 3),),
     )
-    assert [record.offset for record in seen(reading)] == [4, 5, 6]
+    assert [record.offset for record in seen(reading)] == [7, 8, 9]
     assert (reading.aborted, reading.control, reading.compacted) == (0, 0, 0)
 
 
