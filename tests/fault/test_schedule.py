@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.testing.faults.cleaned import compare_cleaned
+from anabranch.testing.faults.ledger import Ledger
 from anabranch.testing.faults.schedule import FaultKind, schedule
 from anabranch.testing.logcompare import DiskBatch, Entry, batches_differ, compare
 
@@ -68,3 +70,48 @@ def test_a_batch_that_was_cut_or_packed_anew_is_found(change: dict[str, object])
     marker = DiskBatch(10, 1, "none", 9, True, b"marker")
     assert batches_differ([batch], [marker, batch._replace(base_offset=11)]) == ""
     assert batches_differ([batch], [batch._replace(**change)]) != ""  # type: ignore[arg-type]
+
+
+# A compacted log that held a1 b1 a2 b- a3 at offsets 0 to 4, of which the cleaner left the last two.
+_PLACE = ("balances", 0)
+_HELD = [("a", "1"), ("b", "1"), ("a", "2"), ("b", ""), ("a", "3")]
+
+
+def _cleaned(*offsets: int) -> list[Entry]:
+    made = []
+    for offset in offsets:
+        key, value = _HELD[offset]
+        made.append(Entry(offset, f"{offset}{key}{value}".encode(), key, key.encode(), not value))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (_cleaned(0, 1, 2, 3, 4), (0, 0, 0, 0, 0)),
+        (_cleaned(2, 3, 4), (0, 0, 0, 0, 0)),
+        (_cleaned(3, 4), (0, 0, 0, 0, 0)),
+        (_cleaned(0, 1, 2, 4), (1, 0, 0, 1, 0)),
+        (_cleaned(0, 0, 3, 4), (0, 1, 0, 0, 0)),
+        (_cleaned(3, 2, 4), (0, 0, 1, 0, 0)),
+        (_cleaned(3, 4, 2), (0, 0, 1, 1, 0)),
+        ([Entry(0, b"?", "", b"c"), *_cleaned(3, 4)], (0, 0, 0, 1, 1)),
+    ],
+)
+def test_a_copy_of_a_compacted_log_may_hold_what_the_source_had(target: list[Entry], expected: tuple[int, ...]) -> None:
+    """Cleaned records may be there or not; survivors must, in order, once, and keys must end at the same values."""
+    ledger = Ledger()
+    for entry in _cleaned(0, 1, 2, 3, 4):
+        ledger.note(_PLACE, entry.offset, entry.digest)
+    found = compare_cleaned(_cleaned(3, 4), target, ledger, _PLACE)
+    assert (found.missing, found.repeated, found.reordered, found.altered, found.foreign) == expected
+    assert bool(found.samples) == bool(found.total)
+
+
+def test_a_record_whose_offset_was_never_told_counts_as_held() -> None:
+    """A repeat that the broker recognised is answered without an offset; its order cannot be checked then."""
+    ledger = Ledger()
+    ledger.note(_PLACE, -1, _cleaned(2)[0].digest)
+    assert compare_cleaned(_cleaned(3, 4), _cleaned(2, 3, 4), ledger, _PLACE).total == 0
+    assert ledger.held(_PLACE, 2, _cleaned(2)[0].digest)
+    assert not ledger.held(_PLACE, 2, b"another")

@@ -13,10 +13,11 @@ import pytest
 
 from anabranch.engine import launcher, links
 from anabranch.sandbox import ClusterSpec, start_clusters
-from anabranch.testing.faults.episode import create_topics, watermarks
-from anabranch.testing.faults.load import Load, LoadTopic
+from anabranch.testing.faults.episode import watermarks
+from anabranch.testing.faults.load import Load
 from anabranch.testing.faults.proof import prove
 from anabranch.testing.faults.stand import LINK, Stand
+from anabranch.testing.faults.topics import LoadTopic, create_topics
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(300)]
 TOPICS = (LoadTopic("history", 2, old=True),)

@@ -24,11 +24,16 @@ _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 class Entry(NamedTuple):
-    """One record: where it lies, a digest of everything that must be kept, and the first bytes to show."""
+    """One record: where it lies, a digest of everything that must be kept, the first bytes to show, and its key.
+
+    ``deletes`` tells a tombstone: a key without a value.
+    """
 
     offset: int
     digest: bytes
     preview: str
+    key: bytes | None = None
+    deletes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +113,21 @@ def read_log(config: Mapping[str, Any], topic: str, partition: int, *, committed
 def _entry(message: Any) -> Entry:
     kind, timestamp = message.timestamp()
     key, value = message.key(), message.value()
-    hashed = hashlib.blake2b(digest_size=16)
     # Whose clock it was is lost in a copy: a broker stamps what it takes with its own or none.
-    hashed.update(struct.pack(">?q", kind != 0, timestamp))
-    headers: Iterable[tuple[str, bytes | None]] = message.headers() or ()
+    digest = digest_of(timestamp if kind != 0 else None, key, value, message.headers() or ())
+    return Entry(message.offset(), digest, f"{key!r:.30}={value!r:.40}", key, key is not None and value is None)
+
+
+def digest_of(
+    timestamp: int | None, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]
+) -> bytes:
+    """The digest of all that a copy must keep; ``timestamp`` is None where a record has none."""
+    hashed = hashlib.blake2b(digest_size=16)
+    hashed.update(struct.pack(">?q", timestamp is not None, -1 if timestamp is None else timestamp))
     for part in (key, value, *(part for name, data in headers for part in (name.encode(), data))):
         hashed.update(struct.pack(">i", -1 if part is None else len(part)))
         hashed.update(part or b"")
-    return Entry(message.offset(), hashed.digest(), f"{key!r:.30}={value!r:.40}")
+    return hashed.digest()
 
 
 def compare(source: Sequence[Entry], target: Sequence[Entry]) -> Differences:

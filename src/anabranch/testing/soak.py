@@ -1,9 +1,10 @@
 """Strike links for as long as asked: ``python -m anabranch.testing.soak --minutes N``.
 
 Episodes of some minutes follow each other, each on fresh clusters with a configuration drawn from the seed: Spark
-local or standalone with speculation, one or three brokers on either side, producer ids that the target forgets after
-a minute or a day, connections that are closed when idle, leases of 5 to 30 s.  At the end the counts are printed; the
-exit code is 1 if anything differed, stood still or stayed behind.
+local or standalone with speculation, one or three brokers on either side, whose leaders move each second and are
+elected uncleanly, logs of every kind, producer ids that the target forgets after a minute or a day, connections that
+are closed when idle, leases of 5 to 30 s.  At the end the counts are printed; the exit code is 1 if anything differed,
+stood still or stayed behind.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 from anabranch.testing.faults import EpisodeSpec, FaultKind, Verdict, run_episode
-from anabranch.testing.faults.schedule import LOCAL_KINDS
+from anabranch.testing.faults.episode import EVERY_KIND, LOSABLE
+from anabranch.testing.faults.schedule import LOCAL_KINDS, REPLICATED_SOURCE_KINDS, REPLICATED_TARGET_KINDS
+from anabranch.testing.faults.topics import LoadTopic
 
 EPISODE_S = 180.0
 SHORTEST_S = 20.0
@@ -40,6 +43,10 @@ class Totals:
     claims: int = 0
     kills: int = 0
     twins: int = 0
+    jumps: int = 0
+    moves: int = 0
+    cleaned: int = 0
+    transactions: tuple[int, int, int] = (0, 0, 0)
     differences: int = 0
     wrong: list[str] = field(default_factory=list)
 
@@ -54,6 +61,11 @@ class Totals:
         self.claims += verdict.proof.claims
         self.kills += verdict.proof.markers
         self.twins += verdict.twins
+        self.jumps += verdict.proof.jumps
+        self.moves += verdict.moves
+        self.cleaned += verdict.proof.cleaned
+        committed, aborted, hanging = map(sum, zip(self.transactions, verdict.transactions, strict=True))
+        self.transactions = committed, aborted, hanging
         self.differences += verdict.proof.differences
         self.wrong += [f"episode {verdict.spec.seed}: {one}" for one in verdict.wrong]
 
@@ -62,8 +74,11 @@ class Totals:
         return [
             f"{self.episodes} episodes, {sum(self.strikes.values())} strikes:",
             *(f"  {self.strikes.get(kind, 0):5d} x {kind}" for kind in FaultKind),
-            f"{self.records} records compared in lanes {dict(self.modes)}, {self.claims} claims, {self.kills} kills, "
-            f"{self.twins} speculative twins",
+            f"{self.moves} leaders moved",
+            f"{self.records} records compared in lanes {dict(self.modes)}, {self.claims} takeovers (claims), "
+            f"{self.kills} kill markers, {self.jumps} records of jumps, {self.twins} speculative twins",
+            "{} transactions committed, {} aborted, {} left hanging".format(*self.transactions)
+            + f"; {self.cleaned} records cleaned from compacted sources",
             f"{self.runs} runs of a link, {self.exits} of them ended by themselves",
             f"{self.differences} differences, {len(self.wrong)} findings",
             *(f"  WRONG: {one}" for one in self.wrong),
@@ -77,6 +92,14 @@ def draw(seed: int, seconds: float) -> EpisodeSpec:
     kinds = LOCAL_KINDS
     if standalone:
         kinds = (*(kind for kind in LOCAL_KINDS if kind is not FaultKind.SECOND_RUN), FaultKind.EXECUTOR_KILL)
+    source_brokers, target_brokers = chance.choice([1, 1, 1, 3]), chance.choice([1, 3, 3])
+    topics: tuple[LoadTopic, ...] = EVERY_KIND
+    if source_brokers > 1:
+        kinds = (*kinds, *REPLICATED_SOURCE_KINDS)
+    if target_brokers > 1:
+        # Twice in each round: leaders move most of the time.
+        kinds = (*kinds, *REPLICATED_TARGET_KINDS, FaultKind.TARGET_MOVE)
+        topics = (*EVERY_KIND, *LOSABLE)
     return EpisodeSpec(
         seed=seed,
         seconds=seconds,
@@ -84,12 +107,13 @@ def draw(seed: int, seconds: float) -> EpisodeSpec:
         kinds=kinds,
         long_share=chance.choice([0.0, 0.1, 0.3]),
         standalone=standalone,
-        source_brokers=chance.choice([1, 1, 1, 3]),
-        target_brokers=chance.choice([1, 3]),
+        source_brokers=source_brokers,
+        target_brokers=target_brokers,
         expiration_ms=chance.choice([60_000, 60_000, None]),
         idle_ms=chance.choice([600_000, 15_000]),
         lease_seconds=chance.choice([5, 10, 30]),
-        rate=chance.choice([500, 1500, 4000]),
+        rate=chance.choice([300, 1000, 3000]),
+        topics=topics,
         catch_up_s=300.0,
         stop_under_load=chance.random() < 0.5,
     )

@@ -12,17 +12,32 @@ from pathlib import Path
 
 from anabranch.engine import links
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.faults.load import Load, LoadTopic
+from anabranch.testing.faults.load import Load
 from anabranch.testing.faults.proof import Proof, prove
 from anabranch.testing.faults.schedule import LOCAL_KINDS, FaultKind, schedule
 from anabranch.testing.faults.stand import LINK, Stand
 from anabranch.testing.faults.standalone import StandaloneSpark
 from anabranch.testing.faults.striker import Striker
+from anabranch.testing.faults.topics import SOURCE_SETTINGS, LoadTopic, TopicKind, create_topics
 
 CATCH_UP_S = 180.0
 QUIET_S = 3.0
 _READ_S = 10.0
 TOPICS = (LoadTopic("history", 3, old=True), LoadTopic("live", 2, old=False))
+#: Logs of every kind; the names of some end in what their target may lose.
+EVERY_KIND = (
+    LoadTopic("history", 2, old=True),
+    LoadTopic("live", 1, old=False),
+    LoadTopic("payments", 2, old=False, kind=TopicKind.TRANSACTIONAL),
+    LoadTopic("balances", 2, old=False, kind=TopicKind.COMPACTED),
+    LoadTopic("clicks", 1, old=False, kind=TopicKind.SINGLE),
+    LoadTopic("stamped", 1, old=False, kind=TopicKind.APPEND_TIME),
+)
+#: With them where unclean elections strike: the target takes back what it has acknowledged of these.
+LOSABLE = (
+    LoadTopic("history-losable", 1, old=True, unclean=True),
+    LoadTopic("payments-losable", 1, old=False, kind=TopicKind.TRANSACTIONAL, unclean=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,7 @@ class EpisodeSpec:
     idle_ms: int = 600_000
     lease_seconds: int = 10
     rate: int = 1500
+    topics: Sequence[LoadTopic] = TOPICS
     catch_up_s: float = CATCH_UP_S
     stop_under_load: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -60,6 +76,8 @@ class Verdict:
 
     spec: EpisodeSpec
     strikes: dict[FaultKind, int]
+    moves: int
+    transactions: tuple[int, int, int]
     proof: Proof
     runs: int
     twins: int
@@ -83,7 +101,10 @@ class Verdict:
             f"{self.seconds:.0f} s, expiration {spec.expiration_ms or 'default'}",
             *(f"  {count:4d} x {kind}" for kind, count in sorted(self.strikes.items())),
             f"  {proof.records} records in {proof.lanes} lanes {proof.modes}, {proof.claims} claims, "
-            f"{proof.markers} kills, {proof.runs} runs of the map, {proof.differences} differences",
+            f"{proof.markers} kills, {proof.runs} runs of the map, {proof.jumps} records of jumps, "
+            f"{proof.differences} differences",
+            "  {} transactions were committed, {} aborted, {} left hanging; ".format(*self.transactions)
+            + f"{proof.cleaned} records were cleaned from compacted sources; {self.moves} leaders moved",
             f"  {self.runs} runs of the link, {len(self.exits)} ended by themselves, {self.twins} speculative twins, "
             f"processes gone within {self.slowest_end:.1f} s of their driver",
             f"  caught up {self.caught_up_after:.1f} s after the last fault"
@@ -103,7 +124,7 @@ def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in:
         root = keep_in or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="anabranch-faults-")))
         root.mkdir(parents=True, exist_ok=True)
         specs = (
-            ClusterSpec("source", brokers=spec.source_brokers, proxied=True),
+            ClusterSpec("source", brokers=spec.source_brokers, proxied=True, overrides=SOURCE_SETTINGS),
             ClusterSpec("target", brokers=spec.target_brokers, proxied=True, overrides=_target_settings(spec)),
         )
         source, target = start_clusters(specs)
@@ -120,35 +141,38 @@ def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in:
             standalone=spark,
             environment=spec.environment,
         )
-        create_topics(source, TOPICS)
+        create_topics(source, spec.topics)
         stand.create_link()
         stack.callback(stand.end_all)
-        load = Load(source.client_config(), TOPICS, spec.rate, spec.seed)
+        load = Load(source.client_config(), spec.topics, spec.rate, spec.seed)
         stack.callback(load.halt)
-        striker = Striker(stand, tell)
+        striker = Striker(stand, spec.topics, tell)
         stand.keep()
-        _await_progress(stand)
+        _await_progress(stand, spec.topics)
         striker.carry_out(schedule(spec.seed, spec.seconds, spec.kinds, spec.gap, spec.long_share))
         wrong = list(striker.failures)
         if spec.stop_under_load:
             tell("all faults are undone; the link ends and begins again")
-            _await_progress(stand)
+            _await_progress(stand, spec.topics)
             stand.stop_runs()
-            wrong += _growth(target)
+            wrong += _growth(target, spec.topics)
             stand.keep()
         load.stop()
         tell(f"all faults are undone and {load.sent} records were sent: waiting for the link")
+        await_markers(source, spec.topics)
         ended = time.monotonic()
-        caught_up = _caught_up(stand, ended, spec.catch_up_s)
+        caught_up = _caught_up(stand, spec.topics, ended, spec.catch_up_s)
         if caught_up is None:
             wrong.append(f"the link did not catch up within {spec.catch_up_s:.0f} s: {_states(stand)}")
         stand.stop_runs()
         wrong += stand.notes.wrong
-        wrong += _growth(target)
-        proof = prove(source, target, stand.target_context, LINK, TOPICS)
+        wrong += _growth(target, spec.topics)
+        proof = prove(source, target, stand.target_context, LINK, spec.topics, load.ledger)
         return Verdict(
             spec,
             dict(striker.struck),
+            striker.moves,
+            load.transactions,
             proof,
             stand.notes.runs,
             _twins(root),
@@ -170,40 +194,40 @@ def _target_settings(spec: EpisodeSpec) -> dict[str, str]:
     return settings
 
 
-def create_topics(cluster: Cluster, topics: Sequence[LoadTopic]) -> None:
-    """Make the topics that are written to; old records stay in them."""
-    from confluent_kafka.admin import AdminClient, NewTopic
-
-    admin = AdminClient(cluster.client_config())
-    wanted = [NewTopic(topic.name, topic.partitions, config={"retention.ms": "-1"}) for topic in topics]
-    for future in admin.create_topics(wanted).values():
-        future.result(30)
-
-
-def _await_progress(stand: Stand, seconds: float = 240.0) -> None:
+def _await_progress(stand: Stand, topics: Sequence[LoadTopic], seconds: float = 240.0) -> None:
     """Wait until a run copies: strikes before that would only hit Spark's start."""
     deadline = time.monotonic() + seconds
-    before = sum(watermarks(stand.target).values())
-    while sum(watermarks(stand.target).values()) <= before:
+    before = sum(watermarks(stand.target, topics).values())
+    while sum(watermarks(stand.target, topics).values()) <= before:
         if time.monotonic() > deadline:
             logs = "\n".join(path.read_text(errors="replace")[-2000:] for path in stand.root.glob("run-*.log"))
             raise RuntimeError(f"the link copied nothing in {seconds:.0f} s:\n{_states(stand)}\n{logs}")
         time.sleep(0.2)
 
 
-def _growth(target: Cluster) -> list[str]:
+def await_markers(source: Cluster, topics: Sequence[LoadTopic], seconds: float = 60.0) -> None:
+    """Wait until no transaction is open, hanging ones neither; raises ``RuntimeError`` where one stays."""
+    deadline = time.monotonic() + seconds
+    while watermarks(source, topics, committed=True) != watermarks(source, topics):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"a transaction of the load stayed open for {seconds:.0f} s")
+        time.sleep(0.3)
+
+
+def _growth(target: Cluster, topics: Sequence[LoadTopic]) -> list[str]:
     """What was appended to the target within some seconds in which nothing may be."""
-    before = watermarks(target)
+    before = watermarks(target, topics)
     time.sleep(QUIET_S)
-    after = watermarks(target)
+    after = watermarks(target, topics)
     return [] if before == after else [f"the target grew after the link's end: {before} to {after}"]
 
 
-def watermarks(cluster: Cluster, topics: Sequence[LoadTopic] = TOPICS) -> dict[tuple[str, int], int]:
-    """The high watermarks of a cluster's loaded partitions; those that do not exist are left out."""
+def watermarks(cluster: Cluster, topics: Sequence[LoadTopic], *, committed: bool = False) -> dict[tuple[str, int], int]:
+    """The high watermarks (``committed``: the last stable offsets) of the loaded partitions that exist."""
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-    consumer = Consumer({**cluster.client_config(), "group.id": "anabranch-counts"})
+    isolation = "read_committed" if committed else "read_uncommitted"
+    consumer = Consumer({**cluster.client_config(), "group.id": "anabranch-counts", "isolation.level": isolation})
     found = {}
     try:
         for topic in topics:
@@ -218,9 +242,9 @@ def watermarks(cluster: Cluster, topics: Sequence[LoadTopic] = TOPICS) -> dict[t
     return found
 
 
-def _caught_up(stand: Stand, since: float, seconds: float) -> float | None:
+def _caught_up(stand: Stand, topics: Sequence[LoadTopic], since: float, seconds: float) -> float | None:
     """Seconds from ``since`` until every lane stood at its source's end; None if that took too long."""
-    wanted = watermarks(stand.source)
+    wanted = watermarks(stand.source, topics)
     while time.monotonic() - since < seconds:
         positions = {
             (lane.source.topic, lane.source.partition): lane.position

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.kafka.security import open_cluster
@@ -14,7 +14,9 @@ from anabranch.replicate.control import Progress, Runs
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.rebuild import LaneLog, rebuild, whole_log
 from anabranch.sandbox import Cluster
-from anabranch.testing.faults.load import LoadTopic
+from anabranch.testing.faults.cleaned import compare_cleaned
+from anabranch.testing.faults.ledger import Ledger
+from anabranch.testing.faults.topics import LoadTopic, TopicKind
 from anabranch.testing.logcompare import Differences, Entry, batches_differ, compare, disk_batches, read_log
 
 
@@ -27,6 +29,8 @@ class Proof:
     claims: int = 0
     markers: int = 0
     runs: int = 0
+    jumps: int = 0
+    cleaned: int = 0
     modes: dict[str, int] = field(default_factory=dict)
     differences: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -43,11 +47,20 @@ class _Filed:
 
 
 def prove(
-    source: Cluster, target: Cluster, target_context: ClusterContext, link: str, topics: Sequence[LoadTopic]
+    source: Cluster,
+    target: Cluster,
+    target_context: ClusterContext,
+    link: str,
+    topics: Sequence[LoadTopic],
+    ledger: Ledger | None = None,
 ) -> Proof:
-    """Compare everything that a quiet link has copied; raises what the clients raise."""
+    """Compare everything that a quiet link has copied; raises what the clients raise.
+
+    What a read-committed consumer of the source sees must be what a read-uncommitted one of the target sees.  Of
+    compacted topics ``ledger`` tells what the cleaner took before or after it was copied.
+    """
     proof = Proof()
-    filed = asyncio.run(_filed(target_context, link))
+    filed, proof.jumps = asyncio.run(_filed(target_context, link))
     for topic in topics:
         for partition in range(topic.partitions):
             place = f"{topic.name}-{partition}"
@@ -55,13 +68,21 @@ def prove(
             theirs = read_log(target.client_config(), topic.name, partition)
             proof.lanes += 1
             proof.records += len(ours)
-            found = compare(ours, theirs)
+            known = {entry.offset: entry.digest for entry in ours}
+            cleaned = topic.kind is TopicKind.COMPACTED
+            if cleaned and ledger is not None:
+                found = compare_cleaned(ours, theirs, ledger, (topic.name, partition))
+                held = ledger.at[(topic.name, partition)]
+                proof.cleaned += len(held.keys() - known.keys())
+                known = held | known
+            else:
+                found = compare(ours, theirs)
             if found.total:
                 proof.differences += found.total
                 proof.wrong.append(f"{place}: {_words(found)}: {'; '.join(found.samples)}")
             on_disk = [_longest(cluster, place) for cluster in (source, target)]
             proof.markers += sum(batch.control for batch in on_disk[1])
-            if batches := batches_differ(*on_disk):
+            if topic.kind is TopicKind.PLAIN and (batches := batches_differ(*on_disk)):
                 proof.wrong.append(f"{place}: {batches}")
             lane = filed.get((topic.name, partition))
             if lane is None:
@@ -70,7 +91,7 @@ def prove(
             proof.claims += lane.claims
             proof.runs += len(lane.runs)
             proof.modes[lane.mode] = proof.modes.get(lane.mode, 0) + 1
-            if problem := _untrue(lane.runs, ours, theirs):
+            if problem := _untrue(lane.runs, known, theirs, None if cleaned else len(ours)):
                 proof.wrong.append(f"{place}: filed runs: {problem}")
             if lane.runs != lane.rebuilt:
                 proof.wrong.append(f"{place}: filed runs {_short(lane.runs)}, rebuilt {_short(lane.rebuilt)}")
@@ -82,21 +103,24 @@ def _longest(cluster: Cluster, place: str) -> list:  # type: ignore[type-arg]
     return max(replicas, key=len)
 
 
-def _untrue(runs: Sequence[Run], source: Sequence[Entry], target: Sequence[Entry]) -> str:
-    """Why the runs don't tell exactly where each record lies; empty where they do."""
-    here = {entry.offset: entry.digest for entry in source}
+def _untrue(runs: Sequence[Run], here: Mapping[int, bytes], target: Sequence[Entry], count: int | None) -> str:
+    """Why the runs don't tell exactly where each record lies; empty where they do.
+
+    ``here`` are digests of the source's records by offset, ``count`` how many of them must be told (None: unknown).
+    """
     there = {entry.offset: entry.digest for entry in target}
     for run in runs:
         for at in range(run.length):
             if here.get(run.source + at) is None or here.get(run.source + at) != there.get(run.target + at):
                 return f"source offset {run.source + at} is not at target offset {run.target + at}, as {run} says"
     told = sum(run.length for run in runs)
-    if told != len(source) or told != len(target):
-        return f"they tell of {told} records, the source has {len(source)}, the target {len(target)}"
+    if told != len(target) or count not in {None, told}:
+        return f"they tell of {told} records, the source has {count}, the target {len(target)}"
     return ""
 
 
-async def _filed(context: ClusterContext, link: str) -> dict[tuple[str, int], _Filed]:
+async def _filed(context: ClusterContext, link: str) -> tuple[dict[tuple[str, int], _Filed], int]:
+    """What the control topics and the targets' headers say of each lane, and how many records of jumps there were."""
     async with open_cluster(context) as cluster:
         progress, runs, journal = Progress(cluster), Runs(cluster), Journal(cluster)
         jumps = await Jumps(cluster).read()
@@ -115,7 +139,7 @@ async def _filed(context: ClusterContext, link: str) -> dict[tuple[str, int], _F
             found[(lane.source.topic, lane.source.partition)] = _Filed(
                 _joined(filed), _joined(again), len(ids), lane.mode.value
             )
-        return found
+        return found, jumps.end
 
 
 def _segments(runs: Runs, key: LaneKey) -> list[Run]:

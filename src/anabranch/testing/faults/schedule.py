@@ -26,9 +26,16 @@ class FaultKind(StrEnum):
     TARGET_STALL = "target network stalled"
     TARGET_DELAY = "target network delayed"
     SECOND_RUN = "second run of the link"
+    SOURCE_MOVE = "source leaders moved"
+    TARGET_MOVE = "target leaders moved"
+    TARGET_UNCLEAN = "unclean election on the target"
 
 
-LOCAL_KINDS: tuple[FaultKind, ...] = tuple(kind for kind in FaultKind if kind is not FaultKind.EXECUTOR_KILL)
+#: What takes several brokers on that side.
+REPLICATED_SOURCE_KINDS: tuple[FaultKind, ...] = (FaultKind.SOURCE_MOVE,)
+REPLICATED_TARGET_KINDS: tuple[FaultKind, ...] = (FaultKind.TARGET_MOVE, FaultKind.TARGET_UNCLEAN)
+_NOT_LOCAL = {FaultKind.EXECUTOR_KILL, *REPLICATED_SOURCE_KINDS, *REPLICATED_TARGET_KINDS}
+LOCAL_KINDS: tuple[FaultKind, ...] = tuple(kind for kind in FaultKind if kind not in _NOT_LOCAL)
 
 _COSTLY = frozenset({FaultKind.DRIVER_KILL, FaultKind.SECOND_RUN})
 
@@ -47,6 +54,10 @@ _SHORT: Mapping[FaultKind, Sequence[tuple[float, float]]] = {
     FaultKind.TARGET_STALL: ((0.5, 2.5), (5.5, 8.0)),
     FaultKind.TARGET_DELAY: ((2.0, 6.0),),
     FaultKind.SECOND_RUN: ((14.0, 22.0),),
+    FaultKind.SOURCE_MOVE: ((3.0, 8.0),),
+    FaultKind.TARGET_MOVE: ((4.0, 15.0),),
+    # How long one replica acknowledges alone; bringing it there takes longer.
+    FaultKind.TARGET_UNCLEAN: ((0.3, 2.0),),
 }
 _LONG: Mapping[FaultKind, Sequence[tuple[float, float]]] = {
     FaultKind.WORKER_STOP: ((20.0, 45.0),),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
 import threading
@@ -11,29 +12,39 @@ from collections.abc import Callable, Sequence
 
 import psutil
 
+from anabranch.control import topics as control_topics
+from anabranch.errors import ClusterError
 from anabranch.sandbox import Broker, Cluster
+from anabranch.testing.faults.leaders import Leaders
 from anabranch.testing.faults.processes import send
 from anabranch.testing.faults.schedule import FaultKind, Strike
 from anabranch.testing.faults.stand import Stand
+from anabranch.testing.faults.topics import LoadTopic
+from anabranch.testing.faults.unclean import elect_uncleanly
 
 _VICTIM_S = 150.0
+_MOVE_EVERY_S = 1.0
 
 
 class Striker:
     """Carries a schedule out, each strike in a thread of its own, so that faults meet.
 
-    Two faults never share an object: a cluster has one broker down or paused at a time and one disturbed proxy, and
-    a driver is not killed while it is being started.  ``struck`` counts what really happened.
+    Two faults never share an object: a cluster has one broker down or paused at a time (but for an unclean election),
+    one disturbed proxy and one who moves its leaders, and a driver is not killed while it is being started.  ``struck``
+    counts what really happened, ``moves`` the leaders that were moved.
     """
 
-    def __init__(self, stand: Stand, tell: Callable[[str], None]) -> None:
+    def __init__(self, stand: Stand, topics: Sequence[LoadTopic], tell: Callable[[str], None]) -> None:
         self._stand = stand
+        self._topics = topics
         self._tell = tell
+        kinds = ("broker", "net", "leaders")
         self._busy = {
-            name: threading.Lock() for name in ("source broker", "target broker", "source net", "target net", "driver")
+            name: threading.Lock() for name in (*(f"{s} {k}" for s in ("source", "target") for k in kinds), "driver")
         }
         self._counting = threading.Lock()
         self.struck: Counter[FaultKind] = Counter()
+        self.moves = 0
         self.failures: list[str] = []
 
     def carry_out(self, strikes: Sequence[Strike]) -> None:
@@ -82,6 +93,10 @@ class Striker:
                 return self._broker(strike, chance, _restart)
             case FaultKind.SOURCE_PAUSE | FaultKind.TARGET_PAUSE:
                 return self._broker(strike, chance, _pause)
+            case FaultKind.SOURCE_MOVE | FaultKind.TARGET_MOVE:
+                return self._move(strike, chance)
+            case FaultKind.TARGET_UNCLEAN:
+                return self._unclean(strike.hold, chance)
             case _:
                 return self._network(strike, chance)
 
@@ -128,6 +143,30 @@ class Striker:
             broker = chance.choice(cluster.brokers)
             act(cluster, broker, strike.hold)
         return f"broker {broker.node_id}"
+
+    def _move(self, strike: Strike, chance: random.Random) -> str:
+        """Another leader for every partition of the lanes and of the control topics, each second, whatever else is."""
+        from confluent_kafka import KafkaException
+
+        side, cluster = self._cluster(strike.kind)
+        names = [topic.name for topic in self._topics]
+        if side == "target":
+            names += control_topics.ALL
+        moved = 0
+        with self._busy[f"{side} leaders"]:
+            leaders, ends = Leaders(cluster), time.monotonic() + strike.hold
+            while time.monotonic() < ends:
+                with contextlib.suppress(KafkaException, ClusterError):  # whoever was asked is down or stands still
+                    moved += leaders.rotate(names, chance)
+                time.sleep(_MOVE_EVERY_S)
+        self.moves += moved
+        return f"{moved} moves" if moved else ""
+
+    def _unclean(self, hold: float, chance: random.Random) -> str:
+        topics = [topic.name for topic in self._topics if topic.unclean]
+        # In this order everywhere, or two strikes wait for each other.
+        with self._busy["target leaders"], self._busy["target broker"]:
+            return elect_uncleanly(self._stand.target, Leaders(self._stand.target), topics, hold, chance)
 
     def _network(self, strike: Strike, chance: random.Random) -> str:
         side, cluster = self._cluster(strike.kind)
