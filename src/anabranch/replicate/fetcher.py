@@ -27,6 +27,7 @@ from anabranch.records.errors import OldFormatError
 from anabranch.replicate.agreement import truncated
 from anabranch.replicate.epochs import EpochTrail
 from anabranch.replicate.gate import Gate
+from anabranch.replicate.joining import joined
 from anabranch.replicate.lane import Lane, Phase, Queued, Ticket
 from anabranch.replicate.reading import Reading, read
 
@@ -249,12 +250,13 @@ class Fetcher:
         ticket: Ticket | None = None
         jumped: list[Stretch] = []
         sequence = lane.queue_sequence
-        for batch in found.batches:
+        for batch in joined(found.batches) if lane.joins else found.batches:
             if ticket is None and lane.needs_jump(batch.stretches):
                 ticket, sequence = Ticket(), lane.queue_sequence
             if ticket is not None:
                 jumped += batch.stretches
             held = None if batch.owned else frame
+            lane.has_joined = lane.has_joined or (lane.joins and batch.owned)
             lane.put(Queued(batch.view, batch.at, batch.header, held, batch.stretches, ticket))
         lane.passed(found.position, found.epoch)
         if ticket is not None and lane.pipeline is not None:

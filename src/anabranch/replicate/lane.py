@@ -139,6 +139,8 @@ class Lane:
         self.ended: TenureEnded | None = None
         self.stopped: LaneStopped | None = None
         self.checking = False
+        self.joins = True
+        self.has_joined = False
         self.changed_at = time.monotonic()
 
     # -- phases ----------------------------------------------------------------------------------------

@@ -221,7 +221,12 @@ class Sender:
         except TenureEnded as ended:
             self._ended(one.lane, one.pipeline, ended)
         except LaneStopped as stopped:
-            one.lane.stop(stopped)
+            if stopped.reason is Stop.TOO_LARGE and one.lane.has_joined:
+                # It may be a joined one: what comes next goes as it lies in the source.
+                one.lane.joins = one.lane.has_joined = False
+                self._ended(one.lane, one.pipeline, TenureEnded(one.lane.key, Ending.TOO_LARGE, stopped.code))
+            else:
+                one.lane.stop(stopped)
         else:
             try:
                 one.lane.copied(runs, one.size)
