@@ -98,7 +98,7 @@ class LaneMachine(RuleBasedStateMachine):
     def journal_append_arrives(self, which: int) -> None:
         """An append to the journal that nobody waits for any more."""
         late = self.world.late_appends
-        self.world.append_claim(late.pop(which % len(late)))
+        self.world.append_late(late.pop(which % len(late)))
 
     @rule()
     def log_is_replicated(self) -> None:

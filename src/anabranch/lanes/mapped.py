@@ -86,6 +86,11 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
     if tail.markers:
         yield AppendKills(bid.lane, tail.markers)
     goes_on = tail.producer_id == own.claim.producer_id
+    jumped = jumps.count(bid.lane, own.claim.producer_id)
+    if jumped and not goes_on:
+        # Retention took its batches: its next sequence is not in the log, and the position's has a meaning already.
+        detail = f"producer id {own.claim.producer_id} has jumped, and its last batch is gone from the target"
+        raise TenureEnded(bid.lane, Ending.OUT_OF_ORDER, detail=detail)
     return Tenure(
         lane=bid.lane,
         mode=Mode.MAPPED,
@@ -100,7 +105,7 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
         last_timestamp=tail.last_timestamp,
         settled=settled | killed | proven,
         why=why,
-        jumps=jumps.count(bid.lane, own.claim.producer_id),
+        jumps=jumped,
     )
 
 

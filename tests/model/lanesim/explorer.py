@@ -16,9 +16,13 @@ from time import perf_counter
 
 from anabranch.lanes import LaneStopped, Stop
 
+from .hole_mutations import HoleMutation
+from .hole_owner import HoleOwner
+from .hole_world import HoleWorld
 from .mutations import Mutation
 from .owner import Owner
 from .partition import Violation
+from .source import Source
 from .world import EXPIRATION_MS, HOUR_MS, NOW_MS, World
 
 WRAP = (1 << 31) - 4
@@ -43,6 +47,15 @@ class Variant:
     sole: bool = True
     broken: bool = False
     may_stop: tuple[Stop, ...] = ()
+    transactions: bool = False
+    compacts: bool = False
+    lease_ms: int = EXPIRATION_MS
+    network: tuple[float, ...] = (20.0, 60.0, 120.0)
+
+    @property
+    def holes(self) -> bool:
+        """Whether the source log has holes."""
+        return self.transactions or self.compacts
 
 
 @dataclass(slots=True)
@@ -81,16 +94,8 @@ class Run:
         self.variant = variant
         self.tally = tally
         self.rng = rng = random.Random(zlib.crc32(variant.key.encode()) * 1_000_003 + seed)
-        size = rng.choice((5, 7, 9))
-        batches = []
-        offset = WRAP
-        turn = rng.randrange(1, size)
-        for i in range(size):
-            count = rng.choice((1, 1, 2))
-            old = variant.records == OLD or (variant.records == TURNING and i >= turn)
-            batches.append((offset, count, NOW_MS - (10 * EXPIRATION_MS if old else rng.randrange(HOUR_MS))))
-            offset += count
-        self.world = World(batches, WRAP if variant.identity else 0, identity=variant.identity, sole=variant.sole)
+        self.world: World = self._hole_world() if variant.holes else self._dense_world()
+        self.world.lease_ms = variant.lease_ms
         self.world.partition.lagging = rng.random() < 0.3
         self.mutation = variant.mutation()
         self.doubt = rng.choice((0.0, 0.0, 0.05, 0.2, 0.5))
@@ -98,10 +103,38 @@ class Run:
         self.owners = [self.new_owner() for _ in range(variant.owners)]
         self.spares = rng.choice((0, 1, 3))
 
+    def _dense_world(self) -> World:
+        rng, variant = self.rng, self.variant
+        size = rng.choice((5, 7, 9))
+        batches = []
+        offset = WRAP
+        turn = rng.randrange(1, size)
+        for i in range(size):
+            count = rng.choice((1, 1, 2))
+            old = variant.records == OLD or (variant.records == TURNING and i >= turn)
+            batches.append((offset, count, self._timestamp(old)))
+            offset += count
+        return World(batches, WRAP if variant.identity else 0, identity=variant.identity, sole=variant.sole)
+
+    def _hole_world(self) -> HoleWorld:
+        variant = self.variant
+        source = Source(self.rng, WRAP, transactions=variant.transactions, compacts=variant.compacts)
+        timestamps = {at: self._timestamp(variant.records == OLD) for at in range(source.start, source.end)}
+        world = HoleWorld(source, timestamps, sole=variant.sole)
+        world.fenced = getattr(variant.mutation, "fenced", True)
+        return world
+
+    def _timestamp(self, old: bool) -> int:
+        return NOW_MS - (10 * EXPIRATION_MS if old else self.rng.randrange(HOUR_MS))
+
     def new_owner(self, doubt: float | None = None) -> Owner:
         """Another process that wants the lane; its journal appends fail as often as the run says."""
         self.names += 1
-        return Owner(f"owner-{self.names}", self.world, self.mutation, self.rng, self.doubt if doubt is None else doubt)
+        name, doubt = f"owner-{self.names}", self.doubt if doubt is None else doubt
+        if isinstance(self.world, HoleWorld):
+            assert isinstance(self.mutation, HoleMutation)
+            return HoleOwner(name, self.world, self.mutation, self.rng, doubt)
+        return Owner(name, self.world, self.mutation, self.rng, doubt)
 
     def play(self) -> None:
         """Play the run to its end; raises Violation."""
@@ -122,7 +155,7 @@ class Run:
     def _chance(self) -> None:
         rng, variant = self.rng, self.variant
         names: list[str] = [STEP, EXECUTE]
-        weights: list[float] = [100.0, rng.choice((20.0, 60.0, 120.0))]
+        weights: list[float] = [100.0, rng.choice(variant.network)]
         for fault in (*ALWAYS, *variant.faults, "replicate"):
             if fault not in variant.without and (weight := rng.choice((0.0, 0.3, 1.0, 3.0, 8.0))):
                 names.append(fault)
@@ -132,7 +165,7 @@ class Run:
         if rng.random() < 0.5:
             pace[rng.randrange(len(pace))] = 0.04
         paces = list(accumulate(pace))
-        actions = {name: getattr(self, "_" + name.replace(" ", "_"), None) for name in names}
+        actions: dict[str, Callable[[], bool]] = {n: getattr(self, "_" + n.replace(" ", "_")) for n in names[1:]}
         length = rng.choice((60, 120, 240))
         self.tally.events += length
         for name in rng.choices(names, cum_weights=cumulative, k=length):
@@ -184,7 +217,7 @@ class Run:
     def _late_append(self) -> bool:
         late = self.world.late_appends
         if late:
-            self.world.append_claim(late.pop(self.rng.randrange(len(late))))
+            self.world.append_late(late.pop(self.rng.randrange(len(late))))
             return True
         return False
 
@@ -216,6 +249,10 @@ class Run:
         self.world.age()
         return True
 
+    def _hours(self) -> bool:
+        self.world.pass_hours(self.rng.choice((1, 8, 22)))
+        return True
+
     def _retain(self) -> bool:
         self.world.partition.retain(self.rng.randrange(3))
         return True
@@ -223,6 +260,18 @@ class Run:
     def _foreign(self) -> bool:
         self.world.partition.foreign()
         return True
+
+    # --- what strikes lanes with holes
+    def _compact(self) -> bool:
+        return isinstance(self.world, HoleWorld) and self.world.source.compact(self.rng)
+
+    def _drop(self) -> bool:
+        owner = self._any()
+        return isinstance(owner, HoleOwner) and owner.drop()
+
+    def _forget(self) -> bool:
+        owner = self._any()
+        return isinstance(owner, HoleOwner) and owner.forget()
 
     # --- quiet
     def quiet(self) -> None:
@@ -243,7 +292,7 @@ class Run:
         else:
             raise Violation("STUCK", partition.describe())
         while world.late_appends:
-            world.append_claim(world.late_appends.pop())
+            world.append_late(world.late_appends.pop())
         for _ in range(4 * len(self.owners)):
             rng.choice(self.owners).step()
             self._execute()

@@ -20,6 +20,8 @@ from anabranch.lanes import (
     ProducerEntry,
     ReadClaims,
     ReadEnd,
+    ReadTail,
+    TailBatch,
     Tenure,
     release,
     takeover,
@@ -56,6 +58,9 @@ class Mutation:
 
     def read_claims(self, owner: Owner) -> ClaimLog:
         return owner.world.claim_log(self.claims)
+
+    def read_jumps(self, owner: Owner) -> JumpLog:
+        return JumpLog()
 
     def described(self, owner: Owner, entry: ProducerEntry | None) -> ProducerEntry | None:
         return entry
@@ -238,6 +243,52 @@ class TailBeforeKill(Mutation):
             settled=frozenset(),
             why="",
         )
+
+
+class _AsksForProofs(Mutation):
+    """Answers what a takeover reads to prove a kill, between its claim and its last look at the log's end."""
+
+    def takeover(self, owner: Owner, bid: Bid) -> Steps:
+        work = takeover(bid)
+        answer, log, proving = None, ClaimLog(), False
+        while True:
+            try:
+                effect = work.send(answer)
+            except StopIteration as finished:
+                return finished.value
+            answer = yield effect
+            if isinstance(effect, ReadClaims):
+                log, proving = answer, True
+            elif isinstance(effect, ReadEnd):
+                proving = False
+            elif isinstance(effect, ReadTail) and proving:
+                answer = self.proof(bid, log, effect.below - 1, answer)
+
+    def proof(self, bid: Bid, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
+        """The batch that is shown where a marker should lie."""
+        raise NotImplementedError
+
+
+class KillsAllAnew(_AsksForProofs):
+    """No kill is ever proven: each takeover kills every earlier claim."""
+
+    def proof(self, bid: Bid, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
+        return None
+
+
+class TrustsNotes(_AsksForProofs):
+    """K10: a kill counts as proven where one was noted once, whatever the log says."""
+
+    def proof(self, bid: Bid, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
+        noted = [p for p in log.producer_ids(bid.lane) if log.marker(bid.lane, p) == at]
+        return TailBatch(at, at, max(noted), -1, True, bid.now_ms)
+
+
+class TrustsOldMarkers(_AsksForProofs):
+    """K11: a kill counts as proven where its marker lies, however old it is."""
+
+    def proof(self, bid: Bid, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
+        return found and replace(found, max_timestamp=bid.now_ms)
 
 
 class ResendsSameLeader(Mutation):

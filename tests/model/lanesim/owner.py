@@ -24,7 +24,6 @@ from anabranch.lanes import (
     Ending,
     EndOfEpoch,
     Held,
-    JumpLog,
     Kill,
     LaneStopped,
     LogEnd,
@@ -37,7 +36,6 @@ from anabranch.lanes import (
     ReadJumps,
     ReadTail,
     Strong,
-    TailBatch,
     Tenure,
     TenureEnded,
     guard,
@@ -105,7 +103,13 @@ class Owner:
         held, self.held = self.held, None
         self.reclaims = None if held is None else held.producer_id
         self.tenures += 1
-        bid = Bid(
+        self.work = self.mutation.takeover(self, self._bid(held))
+        self.answer = None
+        self.waiting = False
+
+    def _bid(self, held: Held | None) -> Bid:
+        assert self.connection is not None
+        return Bid(
             lane=LANE,
             owner=self.name,
             mode=Mode.MAPPED if self.reason or not self.world.identity else Mode.IDENTITY,
@@ -116,9 +120,6 @@ class Owner:
             filed=self.world.filed(),
             held=held,
         )
-        self.work = self.mutation.takeover(self, bid)
-        self.answer = None
-        self.waiting = False
 
     def _advance(self) -> None:
         assert self.work is not None
@@ -174,13 +175,7 @@ class Owner:
                 return LogEnd(partition.start, partition.high_watermark, partition.end)
             case ReadTail(below):
                 batch = partition.last_below(below)
-                return (
-                    None
-                    if batch is None
-                    else TailBatch(
-                        batch.base, batch.end - 1, batch.producer_id, batch.sequence, batch.control, batch.timestamp
-                    )
-                )
+                return None if batch is None else batch.header
             case ReadClaims():
                 return self.mutation.read_claims(self)
             case AppendClaim(claim):
@@ -189,11 +184,12 @@ class Owner:
                 world.append_kills(markers)
                 return None
             case ReadJumps():
-                return JumpLog()
+                return self.mutation.read_jumps(self)
             case AllocateProducerId():
                 world.next_producer_id += 1
                 return Allocated(world.next_producer_id)
             case Kill(producer_id, _):
+                world.seen["kill"] += 1
                 epoch = self.mutation.kill_epoch(effect)
                 self._post(Request(lambda: partition.mark(producer_id, epoch)))
                 self.waiting = True
@@ -233,7 +229,10 @@ class Owner:
                 raise pipeline.fail(Ending.DISCONNECTED)
             self._send_again()
             return
-        if self.world.partition.now_ms - tenure.claim.claimed_at_ms > EXPIRATION_MS and tenure.mode is Mode.MAPPED:
+        if (
+            self.world.partition.now_ms - tenure.claim.claimed_at_ms > self.world.lease_ms
+            and tenure.mode is Mode.MAPPED
+        ):
             raise pipeline.fail(Ending.LEASE)
         if self._answered(connection):
             (code, base), _ = connection.answers.popleft()
@@ -244,16 +243,16 @@ class Owner:
         if pipeline.room() and not self.ending and pipeline.next_offset < self.world.source_end:
             self._send(pipeline, tenure)
         elif self.ending and not pipeline.in_flight:
-            self.ending = False
-            self.work = self.mutation.release(tenure, pipeline)
-            self.answer = None
-            self.releasing = True
+            self._give_back(pipeline, tenure)
+
+    def _give_back(self, pipeline: Pipeline, tenure: Tenure) -> None:
+        self.ending = False
+        self.work = self.mutation.release(tenure, pipeline)
+        self.answer = None
+        self.releasing = True
 
     def _send(self, pipeline: Pipeline, tenure: Tenure) -> None:
-        if pipeline.needs_epoch_check() and self.mutation.checks_epoch:
-            if self._leader_changed():
-                raise pipeline.fail(Ending.LEADER_EPOCH)
-            pipeline.epoch_confirmed()
+        self._confirm_epoch(pipeline)
         first = pipeline.next_offset
         if first not in self.world.batches:
             raise Violation("MISPLACED", f"{first - self.world.source_start} begins no batch of the source")
@@ -269,6 +268,12 @@ class Owner:
         self.flight.append(batch)
         self._post_batch(batch)
 
+    def _confirm_epoch(self, pipeline: Pipeline) -> None:
+        if pipeline.needs_epoch_check() and self.mutation.checks_epoch:
+            if self._leader_changed():
+                raise pipeline.fail(Ending.LEADER_EPOCH)
+            pipeline.epoch_confirmed()
+
     def _post_batch(self, batch: tuple[int, int, int, int]) -> None:
         assert self.tenure is not None
         producer_id = self.tenure.producer_id
@@ -283,6 +288,7 @@ class Owner:
 
     def _post(self, request: Request) -> None:
         assert self.connection is not None
+        request.posted_ms = self.world.partition.now_ms
         self.connection.requests.append(request)
 
     def _leader_changed(self) -> bool:

@@ -5,15 +5,17 @@ five batches of a known one are recognised and answered with their old offset; a
 timestamp of its last *record*, but a marker carries the clock; a restart keeps only the last batch of the
 memory; a truncation rebuilds the entries from what is left; nothing checks a produce against a leader epoch.
 
-The checker sits in ``produce``: the source is dense and immutable, so the log is right exactly if each batch of
-data begins with the source offset at which the one before it ended.
+The checker sits in ``produce``.  Where the source is dense and immutable, the log is right exactly if each batch
+of data begins with the source offset at which the one before it ended; a source with holes judges by itself.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from anabranch.lanes import Stretch, TailBatch
 from anabranch.records.sequence import MODULUS, advance
 
 KILL_EPOCH = 32767
@@ -42,10 +44,20 @@ class Stored:
     first: int
     timestamp: int
     leader_epoch: int
+    stretches: tuple[Stretch, ...] = ()
 
     @property
     def end(self) -> int:
         return self.base + self.count
+
+    @property
+    def header(self) -> TailBatch:
+        """What a fetch shows of it."""
+        return TailBatch(self.base, self.end - 1, self.producer_id, self.sequence, self.control, self.timestamp)
+
+    def offsets(self) -> list[int]:
+        """The source offsets of its records; none of markers and strangers."""
+        return [offset for source, length in self.stretches for offset in range(source, source + length)]
 
 
 @dataclass(slots=True)
@@ -79,9 +91,17 @@ class Partition:
         self.fixed_id: int | None = None
         self.tolerant = False
         self.breaks = 0
+        self.judge: Callable[[int, Stored], None] = self._judge
 
     def produce(
-        self, producer_id: int, epoch: int, sequence: int, first: int, count: int, timestamp: int
+        self,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        first: int,
+        count: int,
+        timestamp: int,
+        stretches: Sequence[Stretch] | None = None,
     ) -> tuple[int, int]:
         """Append a batch of data or refuse it: (error code, base offset)."""
         entry = self.entries.get(producer_id)
@@ -99,16 +119,22 @@ class Partition:
                 if sequence != (entry.last_sequence + 1) & MASK:
                     return 45, -1
         base = self.end
-        self._append(Stored(base, count, producer_id, epoch, sequence, False, first, timestamp, self.leader_epoch))
-        if first != self.next_source and self.tolerant:
-            self.breaks += 1
-        elif first != self.next_source:
-            kind = "LOST" if first > self.next_source else "REPEATED"
-            raise Violation(kind, self.describe())
-        self.next_source = first + count
+        held = tuple(stretches or (Stretch(first, count),))
+        batch = Stored(base, count, producer_id, epoch, sequence, False, first, timestamp, self.leader_epoch, held)
+        self._append(batch)
+        following, self.next_source = self.next_source, held[-1].end
+        self.judge(following, batch)
         if producer_id == self.fixed_id and base != first:
             raise Violation("SHIFTED", self.describe())
         return 0, base
+
+    def _judge(self, following: int, batch: Stored) -> None:
+        """Of a dense source: the batch begins where the one before it ended."""
+        if batch.first == following:
+            return
+        if not self.tolerant:
+            raise Violation("LOST" if batch.first > following else "REPEATED", self.describe())
+        self.breaks += 1
 
     def mark(self, producer_id: int, epoch: int) -> int:
         """Append a control marker or refuse it: error code."""
@@ -164,7 +190,7 @@ class Partition:
             for batch in self.log:
                 self._remember(batch)
             data = [batch for batch in self.log if batch.first >= 0]
-            self.next_source = data[-1].first + data[-1].count if data else self.deleted_source_end
+            self.next_source = data[-1].stretches[-1].end if data else self.deleted_source_end
         for _ in range(epochs):
             self.epoch_ends.append((self.leader_epoch, self.end))
             self.leader_epoch += 1
@@ -179,7 +205,7 @@ class Partition:
             batch = self.log.pop(0)
             self.start = batch.end
             if batch.first >= 0:
-                self.deleted_source_end = batch.first + batch.count
+                self.deleted_source_end = batch.stretches[-1].end
 
     def last_below(self, below: int) -> Stored | None:
         """The last batch that begins below an offset."""
@@ -192,14 +218,14 @@ class Partition:
         """The source offset of the record at a target offset; None where there is none or it was deleted."""
         for batch in self.log:
             if batch.base <= target < batch.end:
-                return batch.first + target - batch.base if batch.first >= 0 else None
+                return batch.offsets()[target - batch.base] if batch.first >= 0 else None
         return None
 
     def is_right(self) -> bool:
         """Whether the data in the log is the source from its start on, record by record."""
-        data = [batch.first + i for batch in self.log if batch.first >= 0 for i in range(batch.count)]
+        data = [offset for batch in self.log for offset in batch.offsets()]
         return data == list(range(self.source_start, self.source_start + len(data)))
 
     def describe(self) -> str:
         """The source offsets in the log, counted from the source's start."""
-        return str([b.first - self.source_start + i for b in self.log if b.first >= 0 for i in range(b.count)])
+        return str([offset - self.source_start for batch in self.log for offset in batch.offsets()])

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from anabranch.lanes import Stop
 
+from . import hole_mutations as h
 from . import mutations as m
 from .explorer import FRESH, OLD, TURNING, Variant
+from .world import HOUR_MS
 
+HOLES = ("expire", "drop", "forget")
+TRUNCATION = ("truncate", "truncate and back")
+SLOW = (3.0, 10.0)
 LEASES = ("expire", "end lease", "end lease")
 
-OURS = (
+DENSE = (
     Variant("M3", "identity, strong guard, 2 owners", identity=True, records=FRESH, faults=("expire", "move")),
     Variant("M6", "M3 + truncation", identity=True, records=FRESH, faults=("expire", "truncate", "truncate and back")),
     Variant("I1", "identity, strong guard, 3 owners", identity=True, records=FRESH, owners=3, faults=("expire",)),
@@ -26,6 +31,7 @@ OURS = (
         faults=("expire", "retain", "truncate"),
         may_stop=(Stop.POSITION_LOST,),
     ),
+    Variant("K1h", "K1, hours pass, short leases", faults=("expire", "hours"), lease_ms=HOUR_MS // 2, network=SLOW),
     Variant("R", "K1, many leases: claim again", faults=(*LEASES, "truncate and back")),
     Variant("C", "identity becomes mapped as records turn old", identity=True, records=TURNING, faults=("expire",)),
     Variant(
@@ -38,16 +44,103 @@ OURS = (
     ),
 )
 
+HOLED = (
+    Variant("H3", "holes: jumps, compacting, 2 owners", h.HoleMutation, faults=(*HOLES, "compact"), compacts=True),
+    Variant(
+        "H4", "H3 with 3 owners", h.HoleMutation, owners=3, faults=(*HOLES, "compact"), compacts=True, transactions=True
+    ),
+    Variant("H5", "H3 + truncation", h.HoleMutation, faults=(*HOLES, "compact", *TRUNCATION), compacts=True),
+    Variant("H8", "transaction holes", h.HoleMutation, faults=(*HOLES, "move"), transactions=True),
+    Variant(
+        "H9",
+        "truncation, jumps forgotten, runs filed late",
+        h.HoleMutation,
+        owners=3,
+        faults=(*HOLES, "forget", "forget", "file", "compact", *TRUNCATION),
+        compacts=True,
+        transactions=True,
+    ),
+    Variant(
+        "H10",
+        "many leases: claim again",
+        h.HoleMutation,
+        faults=(*HOLES, *LEASES, "compact", "truncate and back"),
+        compacts=True,
+        transactions=True,
+    ),
+    Variant(
+        "H11",
+        "H10 + retention",
+        h.HoleMutation,
+        faults=(*HOLES, *LEASES, "compact", "retain", "truncate"),
+        compacts=True,
+        transactions=True,
+        may_stop=(Stop.POSITION_LOST,),
+    ),
+    Variant(
+        "H12",
+        "strong guard: window of five, others write",
+        h.HoleMutation,
+        records=FRESH,
+        sole=False,
+        faults=(*HOLES, "compact", "foreign", "truncate"),
+        compacts=True,
+        transactions=True,
+    ),
+)
+
+
+_FORGETFUL = (*HOLES, "forget", "forget", "file", "compact", *TRUNCATION)
+HOLED_BROKEN = (
+    Variant("H2", "fixed id, counts, jumps, no kill", h.FixedId, records=FRESH, faults=("compact",), compacts=True),
+    Variant("H13", "sent before its jump is acknowledged", h.PermitsUnacknowledged, faults=HOLES, transactions=True),
+    Variant("H14", "two jumps on their way at once", h.JumpsAtOnce, faults=HOLES, transactions=True),
+    Variant("H15", "jumps read before the kills", h.JumpsBeforeKills, faults=HOLES, transactions=True),
+    Variant("H16", "the newest jump forgotten too", h.ForgetsNewest, faults=_FORGETFUL, transactions=True),
+    Variant("H17", "the jump before a void one forgotten", h.ForgetsAhead, faults=_FORGETFUL, transactions=True),
+    Variant(
+        "H18",
+        "sends before the cut is filed",
+        h.CutsLate,
+        owners=3,
+        faults=_FORGETFUL,
+        transactions=True,
+        compacts=True,
+    ),
+    Variant("H19", "runs read before the leader epoch", h.RunsOfYesterday, faults=_FORGETFUL, transactions=True),
+    Variant("H20", "sequence is the source offset", h.SequenceIsOffset, faults=HOLES, transactions=True),
+    Variant(
+        "H21",
+        "claims again with jumps ahead",
+        h.ReclaimsAhead,
+        faults=(*HOLES, *LEASES, "compact"),
+        compacts=True,
+        transactions=True,
+    ),
+    Variant("H22", "files over a later claim's runs", h.FilesUnfenced, owners=3, faults=_FORGETFUL, transactions=True),
+)
+
 HARMLESS = (
     Variant(
         "M1", "fixed id, blind resend, strong guard", m.GuardedResend, identity=True, records=FRESH, faults=("expire",)
     ),
     Variant("M8", "raised epoch + marker, strong guard", m.RaisedEpochWithMarker, records=FRESH, faults=("expire",)),
+    Variant(
+        "K1n",
+        "K1h, each claim killed anew",
+        m.KillsAllAnew,
+        faults=("expire", "hours"),
+        lease_ms=HOUR_MS // 2,
+        network=SLOW,
+    ),
+    Variant("KLn", "K1h, leases of a day, each claim killed anew", m.KillsAllAnew, faults=("expire", "hours")),
+    # An election ends the requests under way, and with them what a lost marker shut out.
+    Variant("K10", "kills believed by their notes, truncation", m.TrustsNotes, faults=("expire", "truncate")),
     Variant("R1k", "claims again though others claimed, kills", m.ReclaimsUnchecked, faults=LEASES),
     Variant("K7b", "resend inside a tenure, strong guard", m.ResendsSameLeader, records=FRESH, faults=("expire",)),
 )
 
-BROKEN = (
+DENSE_BROKEN = (
     Variant("M2", "fixed id, blind resend, old records", m.UnguardedResend, identity=True, faults=("expire",)),
     Variant("M4", "fixed id, reads the log on doubt, old records", m.Unguarded, identity=True, faults=("expire",)),
     Variant(
@@ -68,6 +161,14 @@ BROKEN = (
     Variant("K7", "resend inside a tenure, old records", m.ResendsSameLeader, faults=("expire",)),
     Variant("K8", "resend after a leader change, truncation", m.ResendsAnyLeader, faults=("expire", "truncate")),
     Variant("K9", "no epoch check after idling", m.NoEpochCheck, faults=("expire", "truncate and back")),
+    Variant(
+        "K11",
+        "kills believed by markers of any age",
+        m.TrustsOldMarkers,
+        faults=("expire", "expire", "hours", "hours"),
+        lease_ms=HOUR_MS // 2,
+        network=SLOW,
+    ),
     Variant("P1", "five in flight under a weak guard", m.Wide, faults=("expire",)),
     Variant("R1", "claims again blindly though others claimed", m.ReclaimsBlindly, faults=LEASES),
     Variant(
@@ -87,5 +188,9 @@ BROKEN = (
         faults=("expire",),
     ),
 )
+
+
+OURS = (*DENSE, *HOLED)
+BROKEN = (*DENSE_BROKEN, *HOLED_BROKEN)
 
 __all__ = ["BROKEN", "HARMLESS", "OLD", "OURS"]

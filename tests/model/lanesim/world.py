@@ -24,6 +24,7 @@ class Request:
 
     apply: Callable[[], Any]
     refusable: bool = False
+    posted_ms: int = 0
 
 
 class Connection:
@@ -56,12 +57,13 @@ class World:
         self.source_start = batches[0][0]
         self.source_end = batches[-1][0] + batches[-1][1]
         self.partition = Partition(self.source_start, log_start, EXPIRATION_MS, NOW_MS, identity)
+        self.lease_ms = EXPIRATION_MS
         self.identity = identity
         self.sole = sole
         self.journal: dict[ClaimKey, tuple[int, Claim]] = {}
         self.journal_end = 0
         self.kills: dict[KillKey, tuple[int, int]] = {}
-        self.late_appends: list[Claim] = []
+        self.late_appends: list[Any] = []
         self.connections: list[Connection] = []
         self.generations: list[Generation] = []
         self.next_producer_id = 1000
@@ -77,6 +79,10 @@ class World:
         if claim.mode is Mode.IDENTITY and self.partition.fixed_id is None:
             self.partition.fixed_id = claim.producer_id
         return offset
+
+    def append_late(self, late: Any) -> None:
+        """Something that its sender no longer waits for reaches the journal."""
+        self.append_claim(late)
 
     def append_kills(self, markers: tuple[tuple[int, int], ...]) -> None:
         """Note where kills lie."""
@@ -154,6 +160,14 @@ class World:
             self.cut(connection, 0)
         self.sweep()
         self.partition.expire()
+
+    def pass_hours(self, hours: int) -> None:
+        """Hours pass; connections may live, but no request stays on its way for more than 40."""
+        now = self.partition.now_ms = self.partition.now_ms + hours * HOUR_MS
+        for connection in self.connections:
+            if any(now - request.posted_ms > 40 * HOUR_MS for request in connection.requests):
+                self.cut(connection, 0)
+        self.sweep()
 
     # --- runs
     def filed(self) -> Filed | None:
