@@ -39,7 +39,7 @@ def parse_key(key: bytes) -> LaneKey | str:
 def encode_lane(progress: LaneProgress) -> bytes:
     """The value of a lane's progress: of the first version, which older readers know, where no epoch is known."""
     fields = lane_fields(progress)
-    if progress.source_epoch < 0:
+    if progress.source_epoch is None:
         del fields["source_epoch"]
         return dump(_FIRST, fields)
     return dump(LANE_VERSION, fields)
@@ -68,7 +68,9 @@ def lane_fields(progress: LaneProgress) -> dict[str, Any]:
         "updated_at_ms": progress.updated_at_ms,
         "stop_reason": progress.stop_reason,
         "stop_offset": progress.stop_offset,
-        "source_epoch": progress.source_epoch,
+        "source_epoch": None
+        if progress.source_epoch is None
+        else {"position": progress.source_epoch[0], "epoch": progress.source_epoch[1]},
     }
 
 
@@ -100,7 +102,7 @@ def decode_lane(key: bytes, value: bytes) -> LaneProgress:
             updated_at_ms=fields.integer("updated_at_ms"),
             stop_reason=fields.optional_text("stop_reason"),
             stop_offset=fields.optional_integer("stop_offset"),
-            source_epoch=fields.integer("source_epoch") if fields.has("source_epoch") else -1,
+            source_epoch=_source_epoch(fields) if fields.has("source_epoch") else None,
         )
 
 
@@ -138,6 +140,13 @@ def decode_plan(key: bytes, value: bytes) -> LinkPlan:
 
 def _partition_fields(partition: TopicPartition) -> dict[str, Any]:
     return {"topic": partition.topic, "partition": partition.partition}
+
+
+def _source_epoch(fields: Fields) -> tuple[int, int] | None:
+    if fields.is_null("source_epoch"):
+        return None
+    with fields.nested("source_epoch") as inner:
+        return inner.integer("position"), inner.integer("epoch")
 
 
 def _partition(fields: Fields, name: str) -> TopicPartition:

@@ -42,6 +42,8 @@ T = TypeVar("T")
 #: Workers file once a second; one that has read of its link's deletion files nothing more.
 _SILENCE_MS = 2500
 _LONGEST_LAST_WORD_S = 15.0
+_TOPICS_SETTLE_S = 5.0
+_NO_LEADER = 5
 
 
 @dataclass(eq=False)
@@ -323,8 +325,14 @@ async def _on(target: ClusterContext, work: Callable[[Cluster], Coroutine[Any, A
 
 
 async def _has_control_topics(cluster: Cluster) -> bool:
-    answer = await cluster.metadata(list(control_topics.ALL))
-    return all(answer.topics[name].error == 0 for name in control_topics.ALL)
+    """Whether they all exist; those that were made just now are waited for."""
+    deadline = time.monotonic() + _TOPICS_SETTLE_S
+    while True:
+        answer = await cluster.metadata(list(control_topics.ALL))
+        errors = {answer.topics[name].error for name in control_topics.ALL}
+        if _NO_LEADER not in errors or time.monotonic() > deadline:
+            return errors == {0}
+        await asyncio.sleep(0.05)
 
 
 async def _statuses(cluster: Cluster) -> list[LinkStatus]:

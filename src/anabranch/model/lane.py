@@ -96,8 +96,8 @@ class LaneProgress:
     copied in this lane, rates are a second.  ``lag_seconds`` is the age of the oldest record not yet copied,
     None if unknown; ``lag_bytes`` is an estimate from the mean size of what was copied.  A stopped lane has
     ``stop_reason`` and the offset at which it stands, ``stop_offset``; a waiting one may have a ``stop_reason``:
-    what it last failed at, or who holds it.  ``source_epoch`` is the source's leader epoch of the record before
-    ``position``, -1 if unknown.
+    what it last failed at, or who holds it.  ``source_epoch`` is a position up to which the lane was copied, with
+    the source's leader epoch of the record before it: the source is asked later whether it still has that one.
     """
 
     lane: LaneKey
@@ -121,7 +121,7 @@ class LaneProgress:
     updated_at_ms: int
     stop_reason: str | None = None
     stop_offset: int | None = None
-    source_epoch: int = -1
+    source_epoch: tuple[int, int] | None = None
 
     @property
     def lag_records(self) -> int:

@@ -215,18 +215,23 @@ class Keeper:
 
         What this process has read itself, its next fetch asks about.
         """
-        filed = self._progress.lanes.get(lane.assignment.lane)
-        if filed is None or lane.trail.at(filed.position) == filed.source_epoch:
+        known = self._known_epoch(lane)
+        if known is None or lane.trail.at(known[0]) == known[1]:
             return None
-        return await surviving(self._source, lane.assignment.source, filed.position, filed.source_epoch)
+        return await surviving(self._source, lane.assignment.source, *known)
+
+    def _known_epoch(self, lane: Lane) -> tuple[int, int] | None:
+        """What was filed last, by whomever: what a process files itself keeps what it was told."""
+        filed = self._progress.lanes.get(lane.assignment.lane)
+        return lane.source_epoch if filed is None else filed.source_epoch
 
     async def _note_epoch(self, lane: Lane, position: int) -> None:
         """See to it that the next fetch can name the epoch of the record before it, if one was copied."""
         if lane.trail.at(position) != UNKNOWN or lane.book.last is None:
             return
-        filed = self._progress.lanes.get(lane.assignment.lane)
-        if filed is not None and filed.position == position and filed.source_epoch != UNKNOWN:
-            epoch = filed.source_epoch
+        known = self._known_epoch(lane)
+        if known is not None and known[0] == position:
+            epoch = known[1]
         else:
             epoch = await epoch_before(self._source, lane.assignment.source, position)
         lane.trail.note(epoch, position - 1, position)

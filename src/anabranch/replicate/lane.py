@@ -30,7 +30,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.offsets.runs import Run
 from anabranch.records.header import BatchHeader
 from anabranch.records.sequence import advance
-from anabranch.replicate.epochs import EpochTrail
+from anabranch.replicate.epochs import UNKNOWN, EpochTrail
 from anabranch.replicate.runs import RunBook
 
 QUEUE_BYTES = 1 << 20
@@ -118,6 +118,7 @@ class Lane:
         self.gap: tuple[int, int] | None = None
         self.stranger = ""
         self.trail = EpochTrail()
+        self.source_epoch: tuple[int, int] | None = None
         self.tenure: Tenure | None = None
         self.held: Held | None = None
         self.acknowledged_epoch = -1
@@ -297,6 +298,14 @@ class Lane:
         self.position = runs[-1].source_end
         self.target_end = runs[-1].target_end
         self.tally.bytes += size
+
+    def note_epoch(self) -> tuple[int, int] | None:
+        """How far the lane has come with the source's epoch there; the last place of which it is known, else."""
+        reached = self.reached
+        epoch = self.trail.at(reached)
+        if epoch != UNKNOWN:
+            self.source_epoch = (reached, epoch)
+        return self.source_epoch
 
     # -- reports ---------------------------------------------------------------------------------------
 

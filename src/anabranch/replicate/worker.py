@@ -209,6 +209,8 @@ class Worker:
             if filed is not None:
                 lane.tally = Tally(filed.records, filed.bytes)
                 lane.mode, lane.mode_reason = filed.mode, filed.mode_reason
+        if filed is not None:
+            lane.source_epoch = filed.source_epoch
         last = lane.book.last
         if last is not None:
             lane.position, lane.target_end = last.source + last.length, last.target + last.length
@@ -402,7 +404,7 @@ class Worker:
             updated_at_ms=now_ms(),
             stop_reason=reason,
             stop_offset=lane.stopped.offset if state is LaneState.STOPPED and lane.stopped else None,
-            source_epoch=lane.trail.at(lane.reached),
+            source_epoch=lane.note_epoch(),
         )
 
     def _total(self) -> tuple[int, int]:

@@ -77,6 +77,7 @@ PROGRESS = LaneProgress(
     stop_reason="a batch is larger than the target accepts",
     stop_offset=1000,
 )
+AGREED = replace(PROGRESS, source_epoch=(998, 7))
 PLAN = LinkPlan(
     link="old-new",
     owner="driver-1/4700",

@@ -50,6 +50,13 @@ CASES: list[Case] = [
         progress.decode_lane,
         samples.PROGRESS,
     ),
+    (
+        "lane-v2",
+        progress.lane_key(samples.LANE),
+        progress.encode_lane(samples.AGREED),
+        progress.decode_lane,
+        samples.AGREED,
+    ),
     ("plan-v1", progress.plan_key("old-new"), progress.encode_plan(samples.PLAN), progress.decode_plan, samples.PLAN),
     ("runs-v1", runs.run_key(samples.LANE, 2), runs.encode(samples.RUNS), runs.decode, samples.RUNS),
     (
