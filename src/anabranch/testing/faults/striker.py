@@ -64,6 +64,7 @@ class Striker:
             victim = self._do(strike, random.Random(strike.pick))
         except Exception as error:  # a thread's error must reach the verdict
             self.failures.append(f"{strike.kind} could not be carried out: {error!r}")
+            self._tell(self.failures[-1])
             return
         if not victim:
             self._tell(f"{time.monotonic() - began:6.1f} s  {strike.kind}: nothing to strike")
@@ -146,8 +147,6 @@ class Striker:
 
     def _move(self, strike: Strike, chance: random.Random) -> str:
         """Another leader for every partition of the lanes and of the control topics, each second, whatever else is."""
-        from confluent_kafka import KafkaException
-
         side, cluster = self._cluster(strike.kind)
         names = [topic.name for topic in self._topics]
         if side == "target":
@@ -156,7 +155,7 @@ class Striker:
         with self._busy[f"{side} leaders"]:
             leaders, ends = Leaders(cluster), time.monotonic() + strike.hold
             while time.monotonic() < ends:
-                with contextlib.suppress(KafkaException, ClusterError):  # whoever was asked is down or stands still
+                with contextlib.suppress(ClusterError):  # whoever was asked is down or stands still
                     moved += leaders.rotate(names, chance)
                 time.sleep(_MOVE_EVERY_S)
         self.moves += moved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -70,15 +71,11 @@ def elect_uncleanly(
 
 
 def _until(leaders: Leaders, topics: Sequence[str], holds: Callable[[dict[Place, Replicas]], bool]) -> bool:
-    from confluent_kafka import KafkaException
-
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
-        try:
+        with contextlib.suppress(ClusterError):  # nobody answers yet
             if holds(leaders.look(topics)):
                 return True
-        except (KafkaException, ClusterError):
-            pass  # whoever was asked is down or stands still
         time.sleep(_LOOK_S)
     return False
 
