@@ -26,6 +26,7 @@ _XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"
 _XERIAL_BLOCK = 32 << 10
 _BLOCK_LENGTH = Struct(">i")
 _GZIP_FORMAT = 31
+_LZ4_LEVEL = 1  # the fast mode, as Kafka's clients use; without a level the library takes the slow one
 _ZSTD_LEVEL = 3
 _SNAPPY_MOST = 32  # its densest element makes 64 bytes of 3
 _LZ4_MOST = 255  # its densest element makes 255 bytes of 1
@@ -43,7 +44,7 @@ def compress(codec: Codec, data: bytes) -> bytes:
         case Codec.SNAPPY:
             return _xerial(data)
         case Codec.LZ4:
-            lz4 = cramjam.lz4.Compressor(content_checksum=False, block_linked=False)
+            lz4 = cramjam.lz4.Compressor(level=_LZ4_LEVEL, content_checksum=False, block_linked=False)
             lz4.compress(data)
             return bytes(lz4.finish())
         case Codec.ZSTD:
