@@ -115,3 +115,14 @@ def test_a_record_whose_offset_was_never_told_counts_as_held() -> None:
     assert compare_cleaned(_cleaned(3, 4), _cleaned(2, 3, 4), ledger, _PLACE).total == 0
     assert ledger.held(_PLACE, 2, _cleaned(2)[0].digest)
     assert not ledger.held(_PLACE, 2, b"another")
+
+
+def test_a_cleaned_copy_may_lack_what_a_later_record_of_the_key_stands_for() -> None:
+    """Where both logs are cleaned, only the newest record of a key must be in both."""
+    ledger = Ledger()
+    for entry in _cleaned(0, 1, 2, 3, 4):
+        ledger.note(_PLACE, entry.offset, entry.digest)
+    source = _cleaned(2, 3, 4)
+    assert compare_cleaned(source, _cleaned(3, 4), ledger, _PLACE, both=True).total == 0
+    assert compare_cleaned(source, _cleaned(3, 4), ledger, _PLACE).missing == 1
+    assert compare_cleaned(source, _cleaned(2, 3), ledger, _PLACE, both=True).missing == 1

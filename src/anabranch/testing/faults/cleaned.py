@@ -10,11 +10,14 @@ from anabranch.testing.logcompare import Differences, Entry
 _SAMPLES = 5
 
 
-def compare_cleaned(source: Sequence[Entry], target: Sequence[Entry], ledger: Ledger, place: Place) -> Differences:
-    """Say what is wrong with a copy, whose own log is not cleaned, of a log that the cleaner went over.
+def compare_cleaned(
+    source: Sequence[Entry], target: Sequence[Entry], ledger: Ledger, place: Place, *, both: bool = False
+) -> Differences:
+    """Say what is wrong with a copy of a log that the cleaner went over.
 
-    Every record that the source still has must be there, and no record that it never held; in the source's order,
-    none twice; and both must tell the same latest value of each key.  Every record of the load is unlike all others.
+    Every record that the source still has must be there (where the target is cleaned ``both``: or a later one of its
+    key), and no record that it never held; in the source's order, none twice; and both must tell the same latest
+    value of each key.  Every record of the load is unlike all others.
     """
     offsets = {digest: offset for offset, digest in ledger.at[place].items()}
     offsets.update({entry.digest: entry.offset for entry in source})
@@ -23,6 +26,7 @@ def compare_cleaned(source: Sequence[Entry], target: Sequence[Entry], ledger: Le
     seen: set[bytes] = set()
     repeated = reordered = foreign = 0
     furthest = -1
+    newest: dict[bytes | None, int] = {}
     for entry in target:
         offset = offsets.get(entry.digest)
         if entry.digest in seen:
@@ -35,9 +39,11 @@ def compare_cleaned(source: Sequence[Entry], target: Sequence[Entry], ledger: Le
             if offset < furthest:
                 reordered += 1
                 samples.append(f"target offset {entry.offset} comes too late: source offset {offset}")
-            furthest = max(furthest, offset)
+            furthest = newest[entry.key] = max(furthest, offset)
         seen.add(entry.digest)
     lost = [entry for entry in source if entry.digest not in seen]
+    if both:
+        lost = [entry for entry in lost if newest.get(entry.key, -1) < entry.offset]
     samples += [f"source offset {entry.offset} is not in the target: {entry.preview}" for entry in lost]
     latest = [_latest(entries) for entries in (source, target)]
     altered = sum(latest[0].get(key) != latest[1].get(key) for key in latest[0].keys() | latest[1].keys())

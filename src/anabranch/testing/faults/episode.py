@@ -18,7 +18,7 @@ from anabranch.testing.faults.schedule import LOCAL_KINDS, FaultKind, schedule
 from anabranch.testing.faults.stand import LINK, Stand
 from anabranch.testing.faults.standalone import StandaloneSpark
 from anabranch.testing.faults.striker import Striker
-from anabranch.testing.faults.topics import SOURCE_SETTINGS, LoadTopic, TopicKind, create_topics
+from anabranch.testing.faults.topics import CLEANER_SETTINGS, SOURCE_SETTINGS, LoadTopic, TopicKind, create_topics
 
 CATCH_UP_S = 180.0
 QUIET_S = 3.0
@@ -30,6 +30,7 @@ EVERY_KIND = (
     LoadTopic("live", 1, old=False),
     LoadTopic("payments", 2, old=False, kind=TopicKind.TRANSACTIONAL),
     LoadTopic("balances", 2, old=False, kind=TopicKind.COMPACTED),
+    LoadTopic("stock", 1, old=False, kind=TopicKind.BOTH_COMPACTED),
     LoadTopic("clicks", 1, old=False, kind=TopicKind.SINGLE),
     LoadTopic("stamped", 1, old=False, kind=TopicKind.APPEND_TIME),
 )
@@ -186,6 +187,7 @@ def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in:
 
 def _target_settings(spec: EpisodeSpec) -> dict[str, str]:
     settings = {
+        **CLEANER_SETTINGS,
         "producer.id.expiration.check.interval.ms": "1000",
         "connections.max.idle.ms": str(spec.idle_ms),
     }

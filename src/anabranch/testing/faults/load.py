@@ -44,7 +44,8 @@ class Load:
         self._halted = False
         self.ledger = Ledger()
         by_kind = {kind: [topic for topic in topics if topic.kind is kind] for kind in TopicKind}
-        mixed = [topic for topic in topics if topic.kind not in {TopicKind.COMPACTED, TopicKind.SINGLE}]
+        compacted = [topic for topic in topics if topic.compacted]
+        mixed = [topic for topic in topics if not topic.compacted and topic.kind is not TopicKind.SINGLE]
         self._threads: list[threading.Thread] = []
         for index, codec in enumerate(CODECS if mixed else ()):
             settings = {"compression.type": codec, "linger.ms": 20 + 40 * index}
@@ -52,7 +53,7 @@ class Load:
         if singles := by_kind[TopicKind.SINGLE]:
             settings = {"batch.num.messages": 1, "linger.ms": 0}
             self._start("load-single", settings, singles, SINGLE_RATE, partial(_record, len(CODECS)))
-        if compacted := by_kind[TopicKind.COMPACTED]:
+        if compacted:
             settings = {"compression.type": "lz4", "linger.ms": 30}
             make = partial(_keyed, len(CODECS) + 1)
             self._start("load-compacted", settings, compacted, len(compacted) * COMPACTED_RATE, make)
@@ -119,7 +120,7 @@ class Load:
             for _ in range(max(0, min(due, 500))):
                 topic = chance.choice(topics)
                 record = make(chance, topic, self._sent[name])
-                digest = _digest(record) if topic.kind is TopicKind.COMPACTED else None
+                digest = _digest(record) if topic.compacted else None
                 try:
                     producer.produce(topic.name, on_delivery=partial(self._delivered, digest), **record)
                 except BufferError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.kafka.security import open_cluster
@@ -17,7 +17,7 @@ from anabranch.sandbox import Cluster
 from anabranch.testing.faults.cleaned import compare_cleaned
 from anabranch.testing.faults.ledger import Ledger
 from anabranch.testing.faults.topics import LoadTopic, TopicKind
-from anabranch.testing.logcompare import Differences, Entry, batches_differ, compare, disk_batches, read_log
+from anabranch.testing.logcompare import Differences, Entry, compare, disk_batches, read_log
 
 
 @dataclass(slots=True)
@@ -69,9 +69,11 @@ def prove(
             proof.lanes += 1
             proof.records += len(ours)
             known = {entry.offset: entry.digest for entry in ours}
-            cleaned = topic.kind is TopicKind.COMPACTED
-            if cleaned and ledger is not None:
-                found = compare_cleaned(ours, theirs, ledger, (topic.name, partition))
+            unplaced: Collection[bytes] = ()
+            both = topic.kind is TopicKind.BOTH_COMPACTED
+            if topic.compacted and ledger is not None:
+                found = compare_cleaned(ours, theirs, ledger, (topic.name, partition), both=both)
+                unplaced = ledger.somewhere[(topic.name, partition)]
                 held = ledger.at[(topic.name, partition)]
                 proof.cleaned += len(held.keys() - known.keys())
                 known = held | known
@@ -80,10 +82,7 @@ def prove(
             if found.total:
                 proof.differences += found.total
                 proof.wrong.append(f"{place}: {_words(found)}: {'; '.join(found.samples)}")
-            on_disk = [_longest(cluster, place) for cluster in (source, target)]
-            proof.markers += sum(batch.control for batch in on_disk[1])
-            if topic.kind is TopicKind.PLAIN and (batches := batches_differ(*on_disk)):
-                proof.wrong.append(f"{place}: {batches}")
+            proof.markers += sum(batch.control for batch in _longest(target, place))
             lane = filed.get((topic.name, partition))
             if lane is None:
                 proof.wrong.append(f"{place}: no progress was filed")
@@ -91,9 +90,13 @@ def prove(
             proof.claims += lane.claims
             proof.runs += len(lane.runs)
             proof.modes[lane.mode] = proof.modes.get(lane.mode, 0) + 1
-            if problem := _untrue(lane.runs, known, theirs, None if cleaned else len(ours)):
+            count = None if topic.compacted else len(ours)
+            if problem := _untrue(lane.runs, known, unplaced, theirs, count, both):
                 proof.wrong.append(f"{place}: filed runs: {problem}")
-            if lane.runs != lane.rebuilt:
+            if both:
+                if problem := _untrue(lane.rebuilt, known, unplaced, theirs, None, both):
+                    proof.wrong.append(f"{place}: rebuilt runs: {problem}")
+            elif lane.runs != lane.rebuilt:
                 proof.wrong.append(f"{place}: filed runs {_short(lane.runs)}, rebuilt {_short(lane.rebuilt)}")
     return proof
 
@@ -103,17 +106,29 @@ def _longest(cluster: Cluster, place: str) -> list:  # type: ignore[type-arg]
     return max(replicas, key=len)
 
 
-def _untrue(runs: Sequence[Run], here: Mapping[int, bytes], target: Sequence[Entry], count: int | None) -> str:
+def _untrue(
+    runs: Sequence[Run],
+    here: Mapping[int, bytes],
+    unplaced: Collection[bytes],
+    target: Sequence[Entry],
+    count: int | None,
+    cleaned: bool,
+) -> str:
     """Why the runs don't tell exactly where each record lies; empty where they do.
 
-    ``here`` are digests of the source's records by offset, ``count`` how many of them must be told (None: unknown).
+    ``here`` are digests of the source's records by offset, ``unplaced`` of those whose offset nobody knows, ``count`` how
+    many must be told (None: unknown).  A ``cleaned`` target may have lost some of what runs tell of.
     """
     there = {entry.offset: entry.digest for entry in target}
+    told = 0
     for run in runs:
         for at in range(run.length):
-            if here.get(run.source + at) is None or here.get(run.source + at) != there.get(run.target + at):
+            digest = there.get(run.target + at)
+            if digest is None and cleaned:
+                continue
+            told += 1
+            if digest is None or (here.get(run.source + at) != digest and digest not in unplaced):
                 return f"source offset {run.source + at} is not at target offset {run.target + at}, as {run} says"
-    told = sum(run.length for run in runs)
     if told != len(target) or count not in {None, told}:
         return f"they tell of {told} records, the source has {count}, the target {len(target)}"
     return ""

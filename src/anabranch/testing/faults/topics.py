@@ -15,31 +15,35 @@ class TopicKind(StrEnum):
     """Kinds of logs.
 
     ``PLAIN``: idempotent producers alone.  ``TRANSACTIONAL``: transactions that commit, abort and hang, interleaved,
-    with plain records between.  ``COMPACTED``: few keys, tombstones, segments that are cleaned while they are copied.
-    ``SINGLE``: batches of one record.  ``APPEND_TIME``: the source's broker stamps the records.
+    with plain records between.  ``COMPACTED``: few keys, tombstones, segments that are cleaned while they are copied;
+    ``BOTH_COMPACTED``: the target's cleaner works too.  ``SINGLE``: batches of one record.  ``APPEND_TIME``: the
+    source's broker stamps the records.
     """
 
     PLAIN = "plain"
     TRANSACTIONAL = "transactional"
     COMPACTED = "compacted"
+    BOTH_COMPACTED = "compacted on both sides"
     SINGLE = "single"
     APPEND_TIME = "append time"
 
 
+_COMPACT: Mapping[str, str] = {
+    "cleanup.policy": "compact",
+    "segment.ms": "500",  # which a target does not take over: its cleaner leaves the newest segment alone, the only one
+    "min.cleanable.dirty.ratio": "0.01",
+    "delete.retention.ms": "600000",
+}
 _CONFIGS: Mapping[TopicKind, Mapping[str, str]] = {
-    TopicKind.COMPACTED: {
-        "cleanup.policy": "compact",
-        "segment.ms": "500",
-        "min.cleanable.dirty.ratio": "0.01",
-        "max.compaction.lag.ms": "1000",
-        "delete.retention.ms": "600000",
-    },
+    TopicKind.COMPACTED: _COMPACT,
+    TopicKind.BOTH_COMPACTED: {**_COMPACT, "max.compaction.lag.ms": "1000"},
     TopicKind.APPEND_TIME: {"message.timestamp.type": "LogAppendTime"},
 }
 
-#: What the source's brokers need for these kinds: a cleaner that looks often, transactions that end when they hang.
+#: What brokers need for these kinds: a cleaner that looks often and, at the source, an end of what hangs.
+CLEANER_SETTINGS: Mapping[str, str] = {"log.cleaner.backoff.ms": "300"}
 SOURCE_SETTINGS: Mapping[str, str] = {
-    "log.cleaner.backoff.ms": "300",
+    **CLEANER_SETTINGS,
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 }
 
@@ -57,6 +61,11 @@ class LoadTopic:
     old: bool
     kind: TopicKind = TopicKind.PLAIN
     unclean: bool = False
+
+    @property
+    def compacted(self) -> bool:
+        """Whether the source's cleaner takes records away."""
+        return self.kind in {TopicKind.COMPACTED, TopicKind.BOTH_COMPACTED}
 
     @property
     def configs(self) -> dict[str, str]:
