@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kafka.protocol.admin import DescribeProducersRequest
+from kafka.protocol.admin import DeleteRecordsRequest, DescribeProducersRequest
 from kafka.protocol.consumer import ListOffsetsRequest, OffsetForLeaderEpochRequest
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
@@ -161,6 +161,22 @@ async def write_marker(
     )
     response = await connection.call(request, timeout=timeout, cap=1)
     return int(response.markers[0].topics[0].partitions[0].error_code)
+
+
+async def delete_records(connection: Connection, topic: str, partition: int, before: int) -> int:
+    """Have the log begin at ``before``; returns the code for this partition.  Needs DELETE on the topic."""
+    topics = DeleteRecordsRequest.DeleteRecordsTopic
+    request = DeleteRecordsRequest(
+        topics=[
+            topics(
+                name=topic,
+                partitions=[topics.DeleteRecordsPartition(partition_index=partition, offset=before)],
+            )
+        ],
+        timeout_ms=30_000,
+    )
+    response = await connection.call(request, timeout=35.0, cap=2)
+    return int(response.topics[0].partitions[0].error_code)
 
 
 async def new_producer_id(cluster: Cluster) -> int:

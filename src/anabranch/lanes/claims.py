@@ -77,6 +77,11 @@ class Claim:
     def key(self) -> ClaimKey:
         return ClaimKey(self.lane, self.producer_id)
 
+    @property
+    def pads(self) -> bool:
+        """Whether the lane began with padding the target log up to its start."""
+        return self.mode is Mode.IDENTITY and self.floor < self.start
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:

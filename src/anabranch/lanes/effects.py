@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from anabranch.lanes.claims import Claim
+from anabranch.lanes.holes import Jump
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +145,47 @@ class ProducerEntry:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Wait a little, some hundred milliseconds, before looking again; answered with None."""
+    """Wait a little, by default some hundred milliseconds, before looking again; answered with None."""
 
     why: str
+    seconds: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class AppendJumps:
+    """Append jumps to their journal, tried once; answered with True, or False where that is not known."""
+
+    jumps: tuple[Jump, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StartFiller:
+    """Raise the epoch of a transactional id at its coordinator; answered with :class:`Filler`.
+
+    Answered once nothing of an older epoch is on its way: what was begun is aborted, its markers are in the log.
+    """
+
+    transactional_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filler:
+    """Who may fill holes by empty transactions: an error code, and where that is 0, a producer id and its epoch."""
+
+    code: int
+    producer_id: int = -1
+    epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyTransaction:
+    """Begin and abort a transaction without data on the partition; answered with an error code.
+
+    0: its marker is on its way, or in the log.  What was fenced by a later ``StartFiller`` is refused.
+    """
+
+    transactional_id: str
+    filler: Filler
 
 
 Effect: TypeAlias = (
@@ -160,6 +199,9 @@ Effect: TypeAlias = (
     | Kill
     | ReadTail
     | DescribeProducer
+    | AppendJumps
+    | StartFiller
+    | EmptyTransaction
     | Pause
 )
 

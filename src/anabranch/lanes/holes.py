@@ -109,6 +109,10 @@ class JumpLog:
         """The producer ids under which the lane has jumped."""
         return tuple(self._lanes.get(lane, {}))
 
+    def of(self, lane: str, producer_id: int) -> tuple[Jump, ...]:
+        """The jumps of a producer id, as far as they are still told, in their order."""
+        return tuple(self._lanes.get(lane, {}).get(producer_id, ()))
+
     def keys(self, lane: str) -> tuple[JumpKey, ...]:
         """The keys of all of the lane's jumps."""
         return tuple(jump.key for jumps in self._lanes.get(lane, {}).values() for jump in jumps)

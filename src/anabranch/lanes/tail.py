@@ -153,6 +153,9 @@ def _without_batches(bid: Bid, log: ClaimLog, near: int) -> Steps[Tail]:
     filed = bid.filed
     end: LogEnd = yield ReadEnd()
     floor = log.floor(bid.lane, end.end)
+    fixed = log.fixed(bid.lane)
+    if fixed is not None and fixed.pads:
+        floor = fixed.start  # what lay below was padding
     if end.start <= floor:
         return Tail(log.start(bid.lane, bid.start), floor, None)
     if filed is None:

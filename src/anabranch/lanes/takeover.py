@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from anabranch.lanes.claims import ClaimState, Mode
-from anabranch.lanes.effects import AppendClaim, ReadClaims, ReadEnd, Steps
+from anabranch.lanes.claims import Claim, ClaimLog, ClaimState, Mode
+from anabranch.lanes.effects import AppendClaim, LogEnd, ReadClaims, ReadEnd, Steps
+from anabranch.lanes.endings import LaneStopped, Stop
 from anabranch.lanes.identity import take_identity
 from anabranch.lanes.mapped import take_mapped, to_held
 from anabranch.lanes.pipeline import Pipeline
@@ -24,15 +25,46 @@ def takeover(bid: Bid) -> Steps[Tenure]:
     """
     end = yield ReadEnd()
     log = yield ReadClaims(bid.lane)
-    if bid.mode is Mode.IDENTITY:
-        if log.mode(bid.lane) is Mode.MAPPED:
-            return (yield from take_mapped(bid, end, log, "an earlier owner made the lane mapped"))
+    why = bid.why
+    if log.mode(bid.lane) is Mode.MAPPED:
+        why = "an earlier owner made the lane mapped" if bid.mode is Mode.IDENTITY else why
+    elif bid.mode is Mode.IDENTITY or _is_unfinished(log.fixed(bid.lane), end):
         outcome = yield from take_identity(bid, end, log)
         if isinstance(outcome, Tenure):
             return outcome
+        why = outcome
         log = yield ReadClaims(bid.lane)
-        return (yield from take_mapped(bid, end, log, outcome))
-    return (yield from take_mapped(bid, end, log, bid.why))
+        end = yield ReadEnd()
+    _refuse_unfinished(bid, log, end, why)
+    first = log.mode(bid.lane) is None
+    tenure = yield from take_mapped(bid, end, log, why)
+    if first:
+        # An identity claim may have come in between, and an owner that pads.
+        log = yield ReadClaims(bid.lane)
+        _refuse_unfinished(bid, log, LogEnd(end.start, tenure.target_end, tenure.target_end), why)
+    return tenure
+
+
+def _is_unfinished(fixed: Claim | None, end: LogEnd) -> bool:
+    """Whether the target log is still to be padded up to an identity lane's start."""
+    return fixed is not None and fixed.pads and end.end < fixed.start
+
+
+def _refuse_unfinished(bid: Bid, log: ClaimLog, end: LogEnd, why: str) -> None:
+    """A lane whose padding cannot go on never becomes mapped: records would lie among the padding.
+
+    So the records of a lane that was begun with padding lie at or past its start, whatever it became later.
+    """
+    fixed = log.fixed(bid.lane)
+    if fixed is None or not _is_unfinished(fixed, end):
+        return
+    raise LaneStopped(
+        bid.lane,
+        Stop.DIVERGED,
+        fixed.start,
+        detail=f"the target log is padded up to {end.end} of {fixed.start}, and cannot go on: {why}",
+        fix="delete the target topic, then copy it anew: anabranch link accept",
+    )
 
 
 def release(tenure: Tenure, pipeline: Pipeline) -> Steps[Held | None]:

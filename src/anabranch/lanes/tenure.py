@@ -81,6 +81,10 @@ class Tenure:
     were killed on this leader epoch.  ``expiration_ms`` is what the guard may count on,
     0 if unknown.  ``jumps`` is the ordinal of the producer id's next jump.  ``why`` says in a sentence why the
     lane has its mode.
+
+    An identity lane may have two things to do before the next record.  Where ``position`` is below the claim's
+    ``start``, the head of the target log must be padded up to there.  ``ahead`` is the source offset of the next
+    record where a jump to it is in the journal already, -1 where none is.
     """
 
     lane: str
@@ -97,6 +101,12 @@ class Tenure:
     settled: frozenset[int]
     why: str
     jumps: int = 0
+    ahead: int = -1
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether the target log has reached the lane's start; records may be sent only then."""
+        return self.mode is Mode.MAPPED or self.position >= self.claim.start
 
     @property
     def producer_id(self) -> int:

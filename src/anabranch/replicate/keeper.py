@@ -28,9 +28,11 @@ from anabranch.lanes.tenure import Bid, Filed, Tenure
 from anabranch.model.start import StartKind
 from anabranch.offsets.runs import Run
 from anabranch.records.split import split
+from anabranch.replicate import headgap
 from anabranch.replicate.agreement import epoch_before, surviving, truncated
 from anabranch.replicate.control import Progress, Runs, now_ms
 from anabranch.replicate.epochs import UNKNOWN
+from anabranch.replicate.gate import Gate
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.lane import Lane, Phase
 from anabranch.replicate.rebuild import LaneLog, LogRange, rebuild
@@ -70,6 +72,7 @@ class Keeper:
         progress: Progress,
         runs: Runs,
         on_taken: Callable[[Lane], None],
+        gate: Gate,
     ) -> None:
         self._owner = owner
         self._run = owner.partition("/")[0]
@@ -80,6 +83,7 @@ class Keeper:
         self._progress = progress
         self._runs = runs
         self._on_taken = on_taken
+        self._gate = gate
         self._retries: dict[str, _Retry] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._expiration_ms: int | None = None
@@ -198,6 +202,16 @@ class Keeper:
         )
         lane.held = None
         tenure = await target.drive(takeover(bid))
+        while not tenure.is_padded:
+            padding = await self._open(lane, start, headgap.PURPOSE)
+            tenure = await padding.drive(takeover(replace(bid, leader_epoch=padding.leader_epoch, now_ms=now_ms())))
+            if not tenure.is_padded:
+                await headgap.pad(padding, tenure, self._gate, lambda told: setattr(lane, "waiting", told))
+            target = await self._open(lane, start)
+            tenure = await target.drive(takeover(replace(bid, leader_epoch=target.leader_epoch, now_ms=now_ms())))
+        fixed = self._journal.claims.fixed(lane.key)
+        if fixed is not None and fixed.pads:
+            await headgap.cut(target, fixed.start)
         await self._complete_runs(lane, tenure)
         if kept is not None and kept < tenure.position:
             lane.position = tenure.position
@@ -262,7 +276,7 @@ class Keeper:
             lane.book = RunBook.of_segments(self._runs.segments.get(lane.assignment.lane, {}))
             lane.book.filed()
 
-    async def _open(self, lane: Lane, start: int) -> TargetPartition:
+    async def _open(self, lane: Lane, start: int, purpose: str = PURPOSE) -> TargetPartition:
         if self._by_coordinator is None:
             operations = await admin.cluster_operations(self._target)
             markers = admin.Operation.ALTER.allowed_by(operations) or admin.Operation.CLUSTER_ACTION.allowed_by(
@@ -270,7 +284,7 @@ class Keeper:
             )
             self._by_coordinator = not markers
         return await TargetPartition.open(
-            self._target, self._journal, self._jumps, lane.assignment, PURPOSE, start, self._by_coordinator
+            self._target, self._journal, self._jumps, lane.assignment, purpose, start, self._by_coordinator
         )
 
     async def give_back(self, lane: Lane) -> None:
@@ -322,10 +336,11 @@ class Keeper:
         if self._expiration_ms is None:
             return Mode.MAPPED, "the target does not tell producer.id.expiration.ms (DescribeConfigs on the cluster)"
         oldest = await self._first_timestamp(lane, start)
-        if oldest is not None:
-            strength = guard(expiration, now_ms(), [oldest])
-            if isinstance(strength, Weak):
-                return Mode.MAPPED, strength.reason
+        strength = guard(expiration, now_ms(), [] if oldest is None else [oldest])
+        if isinstance(strength, Weak):
+            return Mode.MAPPED, strength.reason
+        if start and (why := await headgap.why_not(self._target, lane.assignment, start)):
+            return Mode.MAPPED, why
         return Mode.IDENTITY, ""
 
     async def _first_timestamp(self, lane: Lane, start: int) -> int | None:
@@ -371,15 +386,13 @@ class Keeper:
             book.cut(tenure.tail_end)
             await self._runs.file({(lane.assignment.lane, number): runs for number, runs in book.unfiled()})
         last = book.last
-        if tenure.mode is Mode.IDENTITY and last is None:
-            start = self._journal.claims.start(lane.key, tenure.position)
+        if tenure.mode is Mode.IDENTITY and last is None and not tenure.jumps:
+            start = tenure.claim.start
             if tenure.position > start:
                 book.append(Run(start, start, tenure.position - start))
             return
         from_source = last.source + last.length if last is not None else None
-        from_target = (
-            last.target + last.length if last is not None else self._journal.claims.floor(lane.key, tenure.tail_end)
-        )
+        from_target = last.target + last.length if last is not None else self._first_target(lane, tenure)
         if from_target >= tenure.tail_end:
             return
         holey = self._jumps.jumps.knows(lane.key)
@@ -392,6 +405,13 @@ class Keeper:
         log = LaneLog(lane.key, self._journal.claims.producer_ids(lane.key), self._jumps.jumps, book.map)
         for run in await rebuild(self._target, within, log, near):
             book.append(run)
+
+    def _first_target(self, lane: Lane, tenure: Tenure) -> int:
+        """The target offset below which the lane has no records: behind its padding, if it began with that."""
+        fixed = self._journal.claims.fixed(lane.key)
+        if fixed is not None and fixed.pads:
+            return fixed.start
+        return self._journal.claims.floor(lane.key, tenure.tail_end)
 
 
 def _filed(lane: Lane) -> Filed | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -27,6 +28,7 @@ T = TypeVar("T")
 _PAUSE_S = 0.1
 _HEADER_BYTES = 1 << 10
 _OUT_OF_RANGE = 1
+_TRANSACTIONAL_ID_DENIED = 53
 
 
 @dataclass(slots=True)
@@ -87,13 +89,17 @@ class TargetPartition:
             by_coordinator,
         )
 
-    async def drive(self, steps: effects.Steps[T]) -> T:
-        """Run a takeover or a release to its end."""
+    async def drive(self, steps: effects.Steps[T], may_write: Callable[[], bool] = lambda: True) -> T:
+        """Run a takeover, a release or a filling to its end; ``may_write`` is asked before each empty transaction."""
         try:
             effect = next(steps)
             while True:
                 try:
+                    if isinstance(effect, effects.EmptyTransaction) and not may_write():
+                        raise TenureEnded(self.lane, Ending.LEASE)
                     answer = await self._perform(effect)
+                except TenureEnded as ended:
+                    effect = steps.throw(ended)
                 except ConnectionLostError as error:
                     effect = steps.throw(TenureEnded(self.lane, Ending.DISCONNECTED, None, error.reason))
                 except PermissionDeniedError as error:
@@ -125,7 +131,7 @@ class TargetPartition:
                 code, _, end = await partitions.epoch_end(
                     self.connection, self.topic, self.partition, epoch, self.leader_epoch
                 )
-                self._check(code)
+                self.check(code)
                 return end
             case effects.Kill(producer_id, None):
                 return await partitions.write_marker(self.connection, self.topic, self.partition, producer_id)
@@ -136,38 +142,50 @@ class TargetPartition:
                 return await self._read_tail(below)
             case effects.DescribeProducer(producer_id):
                 code, known = await partitions.describe_producers(self.connection, self.topic, self.partition)
-                self._check(code)
-                await self._confirm()
+                self.check(code)
+                await self.confirm()
                 entry = known.get(producer_id)
                 return None if entry is None else effects.ProducerEntry(entry.epoch, entry.last_sequence)
-            case effects.Pause():
-                await asyncio.sleep(_PAUSE_S)
+            case effects.AppendJumps(jumps):
+                return await self.jumps.append(jumps)
+            case effects.StartFiller(transactional_id):
+                try:
+                    return effects.Filler(*await partitions.transactional_producer_id(self.cluster, transactional_id))
+                except PermissionDeniedError:
+                    return effects.Filler(_TRANSACTIONAL_ID_DENIED)
+            case effects.EmptyTransaction(transactional_id, filler):
+                return await partitions.empty_transaction(
+                    self.cluster, transactional_id, filler.producer_id, filler.epoch, self.topic, self.partition
+                )
+            case effects.Pause(_, seconds):
+                await asyncio.sleep(seconds)
                 return None
 
-    def _check(self, code: int) -> None:
+    def check(self, code: int) -> None:
+        """Raise what a code that a broker answered means for the lane, unless it is 0."""
         if code:
             raise refusal(self.lane, code, self.start)
 
-    async def _confirm(self) -> None:
+    async def confirm(self) -> None:
         """Answers of a follower look like a leader's: only the leader of this epoch answers this with 0 (R8)."""
         answer = await partitions.list_offset(
             self.connection, self.topic, self.partition, partitions.LATEST, epoch=self.leader_epoch
         )
-        self._check(answer.code)
+        self.check(answer.code)
 
     async def _read_end(self) -> effects.LogEnd:
         first = await partitions.list_offset(
             self.connection, self.topic, self.partition, partitions.EARLIEST, epoch=self.leader_epoch
         )
-        self._check(first.code)
+        self.check(first.code)
         code, _, end = await partitions.epoch_end(
             self.connection, self.topic, self.partition, self.leader_epoch, self.leader_epoch
         )
-        self._check(code)
+        self.check(code)
         high = await partitions.list_offset(
             self.connection, self.topic, self.partition, partitions.LATEST, epoch=self.leader_epoch
         )
-        self._check(high.code)
+        self.check(high.code)
         return effects.LogEnd(first.offset, high.offset, max(end, high.offset))
 
     async def _allocate(self) -> effects.Allocated:
@@ -175,7 +193,7 @@ class TargetPartition:
             return effects.Allocated(await partitions.new_producer_id(self.cluster))
         transactional_id = f"anabranch.{self.lane}.{uuid.uuid4().hex}"
         code, producer_id, _ = await partitions.transactional_producer_id(self.cluster, transactional_id)
-        self._check(code)
+        self.check(code)
         return effects.Allocated(producer_id, transactional_id)
 
     async def _kill_by_coordinator(self, producer_id: int, transactional_id: str) -> int:
@@ -221,7 +239,7 @@ class TargetPartition:
             code, answers = fetch.parse(frame, fetch.version_for(self.connection))
             if (code or answers[0].code) == _OUT_OF_RANGE:
                 raise TenureEnded(self.lane, Ending.UNSETTLED, _OUT_OF_RANGE, f"target offset {offset} went meanwhile")
-            self._check(code or answers[0].code)
+            self.check(code or answers[0].code)
             for _, header in split(answers[0].records):
                 if header.last_offset >= offset:
                     return header
@@ -234,7 +252,7 @@ class TargetPartition:
         first = await partitions.list_offset(
             self.connection, self.topic, self.partition, partitions.EARLIEST, epoch=self.leader_epoch
         )
-        self._check(first.code)
+        self.check(first.code)
         step, at = 1, below
         while at > first.offset:
             at = max(first.offset, below - step)
@@ -245,8 +263,8 @@ class TargetPartition:
                     if following is None or following.base_offset >= below:
                         break
                     header = following
-                await self._confirm()
+                await self.confirm()
                 return tail_batch(header)
             step *= 2
-        await self._confirm()
+        await self.confirm()
         return None

@@ -179,6 +179,7 @@ class Worker:
             self._progress,
             self._runs,
             self._taken,
+            self.gate,
         )
         self._tasks = [
             asyncio.create_task(self._jumper.run(), name="jumper"),

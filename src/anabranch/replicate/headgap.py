@@ -1,0 +1,126 @@
+"""The head of an identity lane's target log: padded up to the lane's start, then deleted.
+
+A source log that begins above offset 0 is copied to the same offsets by giving the target as many empty records
+first.  They go out under the lane's own producer id, each at the sequence that is its offset, so that owners that
+pad at the same time, and one that goes on after a crash, make the same log (:mod:`anabranch.lanes.identity`).
+Consumers may see them for the moment until they are deleted; no record of the lane is sent before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+from anabranch.kafka import admin, produce
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.frames import Frame
+from anabranch.kafka.partitions import EARLIEST, delete_records, list_offset
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
+from anabranch.lanes.pipeline import Pipeline
+from anabranch.lanes.tenure import Tenure
+from anabranch.model.lane import LaneAssignment
+from anabranch.records.filler import filler_batch
+from anabranch.records.header import read_header
+from anabranch.records.patch import patch
+from anabranch.replicate.gate import Gate
+from anabranch.replicate.target import TargetPartition
+
+PAD_LIMIT = 50_000_000
+"""Offsets that are padded at most.  A local broker takes about 10 million a second and keeps 40 bytes a thousand; it is
+a real one's processor and replicas that pay, once a partition."""
+PAD_BATCH = 100_000
+PURPOSE = "pad"
+_FRESH_S = 600.0
+_TOPIC_DENIED = 29
+
+
+async def why_not(target: Cluster, assignment: LaneAssignment, start: int) -> str:
+    """Why the head of a target log cannot be padded up to ``start``, as a sentence; empty where it can.
+
+    Asked before the lane's first claim.  Raises ClusterError.
+    """
+    topic, partition = assignment.target.topic, assignment.target.partition
+    if start > PAD_LIMIT:
+        return (
+            f"the lane starts at source offset {start}, and the target log's head is padded by {PAD_LIMIT} "
+            "offsets at most"
+        )
+    meta = (await target.metadata([topic], operations=True)).topics[topic]
+    if admin.Operation.DELETE.allowed_by(meta.operations) is False:
+        return f"the lane starts at source offset {start}: padding needs DELETE on target topic {topic}"
+    configs = (await admin.topic_configs(target, [topic])).get(topic)
+    policy = configs["cleanup.policy"].value if configs and "cleanup.policy" in configs else None
+    if policy != "delete":
+        return f"the lane starts at source offset {start}: padding needs cleanup.policy=delete, {topic} has {policy}"
+    part = meta.partitions[partition]
+    connection = await target.connection(part.leader)
+    last = await list_offset(connection, topic, partition, -1, epoch=part.leader_epoch)
+    target.check(last.code, "Describe", f"partition {topic}-{partition}")
+    if last.offset:
+        return f"the lane starts at source offset {start}, and the target log is not empty: it ends at {last.offset}"
+    return ""
+
+
+async def pad(target: TargetPartition, tenure: Tenure, gate: Gate, tell: Callable[[str], None]) -> None:
+    """Append empty records from the tenure's position up to the lane's start.
+
+    ``tell`` is given a sentence for whoever waits.  Raises TenureEnded and LaneStopped like any sending, and errors of
+    the connection; the next takeover finds how far it came.
+    """
+    start = tenure.claim.start
+    pipeline = Pipeline(tenure, sole_writer=False)
+    version = produce.version_for(target.connection)
+    flight: deque[asyncio.Future[Frame]] = deque()
+    template, made_at = bytearray(), 0.0
+    try:
+        while flight or pipeline.next_offset < start:
+            while pipeline.next_offset < start and pipeline.room() and gate.is_open:
+                count = min(PAD_BATCH, start - pipeline.next_offset)
+                if not flight and pipeline.needs_epoch_check():
+                    await target.confirm()
+                    pipeline.epoch_confirmed()
+                if not template or read_header(template).count != count or time.monotonic() - made_at > _FRESH_S:
+                    template, made_at = bytearray(filler_batch(count, time.time_ns() // 1_000_000)), time.monotonic()
+                header = read_header(template)
+                sequence = pipeline.send(pipeline.next_offset, count, header.max_timestamp)
+                batch = bytearray(template)
+                patch(memoryview(batch), 0, header, tenure.producer_id, 0, sequence)
+                if not gate.is_open:
+                    raise TenureEnded(target.lane, Ending.LEASE)
+                one = produce.Outgoing(target.topic, target.topic_id, target.partition, memoryview(batch))
+                flight.append(produce.submit(target.connection, [one]))
+            if not flight:
+                await asyncio.sleep(0.05)
+                continue
+            frame = await flight.popleft()
+            try:
+                answer = produce.parse(frame, version)[0]
+            finally:
+                frame.release()
+            pipeline.acknowledge(answer.code, answer.base_offset)
+            tell(f"padding the head of the target log: {pipeline.position} of {start} offsets")
+    except BaseException:
+        if flight:
+            target.connection.abort("padding ended with batches in flight")
+        raise
+
+
+async def cut(target: TargetPartition, start: int) -> None:
+    """Have the target log begin at the lane's start, unless it does; raises TenureEnded or LaneStopped."""
+    first = await list_offset(target.connection, target.topic, target.partition, EARLIEST, epoch=target.leader_epoch)
+    target.check(first.code)
+    if first.offset >= start:
+        return
+    code = await delete_records(target.connection, target.topic, target.partition, start)
+    if code == _TOPIC_DENIED:
+        raise LaneStopped(
+            target.lane,
+            Stop.NOT_ALLOWED,
+            start,
+            code,
+            f"the padding of {target.topic} cannot be deleted",
+            f"grant DELETE on target topic {target.topic} to the link's principal, then resume the link",
+        )
+    target.check(code)
