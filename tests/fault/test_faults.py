@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from anabranch.testing.faults import EpisodeSpec, FaultKind, run_episode
+from anabranch.testing.faults.episode import EVERY_KIND, LOSABLE
 from anabranch.testing.faults.schedule import LOCAL_KINDS
+from anabranch.testing.faults.topics import LoadTopic, TopicKind
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
 
@@ -22,10 +24,20 @@ STANDALONE = EpisodeSpec(
     standalone=True,
     expiration_ms=None,
 )
+KINDS = EpisodeSpec(
+    seed=20130301,
+    seconds=45.0,
+    gap=3.0,
+    kinds=(FaultKind.WORKER_KILL, FaultKind.TARGET_MOVE, FaultKind.TARGET_KILL, FaultKind.TARGET_UNCLEAN),
+    target_brokers=3,
+    rate=500,
+    topics=(*EVERY_KIND, *LOSABLE),
+)
 # The lanes that a planted bug stops never catch up.
 CONTROL = EpisodeSpec(
     seed=7, seconds=8.0, gap=1.5, kinds=(FaultKind.WORKER_KILL, FaultKind.TARGET_CUT), rate=3000, catch_up_s=10.0
 )
+PAYMENTS = LoadTopic("payments", 2, old=False, kind=TopicKind.TRANSACTIONAL)
 
 
 def test_nothing_is_lost_repeated_reordered_or_altered_on_local_spark(tmp_path: Path) -> None:
@@ -49,10 +61,34 @@ def test_nothing_is_lost_repeated_reordered_or_altered_under_speculation(tmp_pat
     assert "identity" in verdict.proof.modes
 
 
-@pytest.mark.parametrize(("bug", "seen"), [("remembered", "repeated"), ("altered", "altered")])
-def test_a_planted_bug_is_found(tmp_path: Path, bug: str, seen: str) -> None:
-    """An owner that trusts its memory repeats records, a copier that turns a byte alters them: each is named."""
+def test_logs_of_every_kind_are_copied_exactly_while_leaders_move_and_logs_are_cut(tmp_path: Path) -> None:
+    """Transactions, compaction and broker's times, onto three brokers whose leaders move and are elected uncleanly."""
+    verdict = run_episode(KINDS, keep_in=tmp_path)
+    print(*verdict.lines(), sep="\n")
+    assert verdict.never_struck == []
+    assert verdict.wrong == []
+    assert verdict.proof.jumps > 0
+    assert verdict.proof.cleaned > 0
+    assert min(verdict.transactions) > 0
+
+
+@pytest.mark.parametrize(
+    ("bug", "seen", "more"),
+    [
+        ("remembered", "repeated", ()),
+        ("altered", "altered", ()),
+        ("unwritten", "rebuilt", (PAYMENTS,)),
+        ("undropped", "foreign", (PAYMENTS,)),
+    ],
+)
+def test_a_planted_bug_is_found(tmp_path: Path, bug: str, seen: str, more: tuple[LoadTopic, ...]) -> None:
+    """Each is named by what it does to the target.
+
+    An owner that trusts its memory repeats records, a copier that turns a byte alters them, one that writes no jumps
+    cannot tell from the log what it copied, and one that overlooks aborts adds records.
+    """
     environment = {"PYTHONPATH": str(PLANTED), "ANABRANCH_PLANTED": bug}
-    verdict = run_episode(replace(CONTROL, environment=environment), keep_in=tmp_path)
+    spec = replace(CONTROL, environment=environment, topics=more or CONTROL.topics)
+    verdict = run_episode(spec, keep_in=tmp_path)
     print(*verdict.lines(), sep="\n")
     assert any(seen in one for one in verdict.proof.wrong)

@@ -4,6 +4,8 @@
 was filed last, instead of the one that the target's log tells: what is appended after the last filing is copied once
 more (broken rule R2).
 ``altered`` turns one byte of a few batches over and mends their checksums, as faulty memory would.
+``unwritten`` sends records past holes without the jump that tells the next owner which they are.
+``undropped`` passes on the records of aborted transactions, as a reader does that overlooks the list of them.
 """
 
 from __future__ import annotations
@@ -47,6 +49,26 @@ def _altered() -> None:
     sender.check_and_patch = patch
 
 
-_BUGS = {"remembered": _remembered, "altered": _altered}
+def _unwritten() -> None:
+    from anabranch.replicate.journal import Jumps
+
+    async def append(_jumps: Jumps, _new: Any) -> bool:
+        return True
+
+    Jumps.append = append  # type: ignore[method-assign]
+
+
+def _undropped() -> None:
+    from anabranch.replicate import fetcher
+
+    read = fetcher.read
+
+    def overlook(records: memoryview, position: int, _aborted: Any, **rest: Any) -> Any:
+        return read(records, position, (), **rest)
+
+    fetcher.read = overlook
+
+
+_BUGS = {"remembered": _remembered, "altered": _altered, "unwritten": _unwritten, "undropped": _undropped}
 for bug in filter(None, os.environ.get("ANABRANCH_PLANTED", "").split(",")):
     _BUGS[bug]()

@@ -116,8 +116,8 @@ def _untrue(
 ) -> str:
     """Why the runs don't tell exactly where each record lies; empty where they do.
 
-    ``here`` are digests of the source's records by offset, ``unplaced`` of those whose offset nobody knows, ``count`` how
-    many must be told (None: unknown).  A ``cleaned`` target may have lost some of what runs tell of.
+    ``here`` are digests of the source's records by offset, ``unplaced`` of those whose offset nobody knows; ``count``
+    is how many must be told (None: unknown).  A ``cleaned`` target may have lost some of what runs tell of.
     """
     there = {entry.offset: entry.digest for entry in target}
     told = 0
