@@ -15,6 +15,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster
+from anabranch.testing.logcompare import disk_batches
 
 pytestmark = pytest.mark.integration
 
@@ -37,8 +38,8 @@ def test_everything_of_a_record_is_kept_with_all_codecs_and_batch_boundaries(old
         create(old, topic)
         for number, codec in enumerate(CODECS):
             odd = [{**record, "timestamp": timestamp + number} for record in ODD]
-            produce(old, topic, odd, codec=codec, batch=4)
-            produce(old, topic, numbered(30, first=30 * number, timestamp=timestamp), codec=codec, batch=1 + 7 * number)
+            produce(old, topic, odd, codec=codec, batch=5)
+            produce(old, topic, numbered(30, first=30 * number, timestamp=timestamp), codec=codec, batch=5 + 6 * number)
     count = 5 * (30 + len(ODD))
     with link(old, new, [young, aged]) as made, made.running():
         for topic, mode in ((young, LaneMode.IDENTITY), (aged, LaneMode.MAPPED)):
@@ -50,6 +51,20 @@ def test_everything_of_a_record_is_kept_with_all_codecs_and_batch_boundaries(old
         assert made.lane(young).target_end == count
         assert "remembers" in made.lane(young).mode_reason
         assert "old and the target forgets producer ids after" in made.lane(aged).mode_reason
+
+
+def test_batches_of_few_records_are_joined_and_everything_of_a_record_is_kept(old: Cluster, new: Cluster) -> None:
+    """Nulls, empty values, header order and duplicates, times and codecs; the target has far fewer batches."""
+    topic = create(old, fresh("small"))
+    for number, codec in enumerate(CODECS):
+        odd = [{**record, "timestamp": OLD_MS + number} for record in ODD]
+        produce(old, topic, odd * 10, codec=codec, batch=1 + number % 3)
+    with link(old, new, topic) as made, made.running():
+        made.await_position(topic, 50 * len(ODD))
+        assert made.assert_copied(topic) == 50 * len(ODD)
+    here, there = (disk_batches(cluster.layout.nodes[0].data / f"{topic}-0") for cluster in (old, new))
+    assert len(there) < len(here) / 4
+    assert {batch.codec for batch in there} == {batch.codec for batch in here}
 
 
 def test_a_used_target_topic_is_copied_into_behind_what_it_has(old: Cluster, new: Cluster) -> None:
