@@ -37,7 +37,7 @@ REPLICATED_TARGET_KINDS: tuple[FaultKind, ...] = (FaultKind.TARGET_MOVE, FaultKi
 _NOT_LOCAL = {FaultKind.EXECUTOR_KILL, *REPLICATED_SOURCE_KINDS, *REPLICATED_TARGET_KINDS}
 LOCAL_KINDS: tuple[FaultKind, ...] = tuple(kind for kind in FaultKind if kind not in _NOT_LOCAL)
 
-_COSTLY = frozenset({FaultKind.DRIVER_KILL, FaultKind.SECOND_RUN})
+_COSTLY = frozenset({FaultKind.DRIVER_KILL, FaultKind.SECOND_RUN, FaultKind.TARGET_UNCLEAN})
 
 # Seconds that a fault lasts, as ranges of which one is drawn: shorter and longer than the worker's gate (5 s), a
 # broker's session (3 s) and, in a long run, than a request's timeout (30 s).
@@ -84,7 +84,7 @@ def schedule(
     """Strikes within ``seconds``, on average ``gap`` seconds apart, in order of time.
 
     Kinds come in shuffled rounds.  A driver's kill and a second run cost a Spark start each, in which there is no
-    worker to strike: after the first round they come in every third one.  ``long_share`` is the share of holds that
+    worker to strike, and an unclean election takes half a minute: after the first round they come in every third one.  ``long_share`` is the share of holds that
     outlast a request's timeout.
 
     Invariant: equal arguments give equal strikes; every strike begins and ends within ``seconds``.

@@ -15,7 +15,7 @@ from anabranch.testing.faults.topics import LoadTopic
 from anabranch.testing.logcompare import digest_of
 
 TIMEOUT_MS = 6_000
-_SIZES = (1, 3, 20, 200)
+_SIZES = (1, 3, 3, 20, 20, 200)
 _ANSWER_S = 30.0
 # Brokers come and go here, and end what takes too long: a producer that fails is followed by the next.
 _SILENT = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class Transactor:
         )
         producer.init_transactions(_ANSWER_S)
         for _ in range(chance.randint(4, 30)):
-            if self._stop.wait(chance.uniform(0.0, 0.15)):
+            if self._stop.wait(chance.uniform(0.0, 0.4)):
                 return
             self._transaction(producer, ends=True)
         self._transaction(producer, ends=False)

@@ -18,7 +18,7 @@ _LOOK_S = 0.3
 def elect_uncleanly(
     cluster: Cluster, leaders: Leaders, topics: Sequence[str], hold: float, chance: random.Random
 ) -> str:
-    """Let broker A of two acknowledge alone for ``hold`` seconds, kill it, and elect B, which stood still meanwhile.
+    """Let broker A of two acknowledge alone for at least ``hold`` seconds, kill it, and elect B, which stood still.
 
     A comes back and truncates.  Returns what happened, empty where the partitions could not be brought there.  The
     other partitions of the cluster keep a majority of their replicas but for the moment in between.
@@ -46,8 +46,11 @@ def elect_uncleanly(
         if not alone:
             return ""
         places = sorted(leaders.look(topics))
-        time.sleep(hold)
-        acknowledged = _ends(cluster, places)
+        before = acknowledged = _ends(cluster, places)
+        deadline = time.monotonic() + _PATIENCE_S
+        while acknowledged == before and time.monotonic() < deadline:
+            time.sleep(max(hold, _LOOK_S))  # so that there is something to take back
+            acknowledged = _ends(cluster, places)
         ahead.kill()
     finally:
         behind.resume()
