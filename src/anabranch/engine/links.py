@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 from anabranch.control import topics as control_topics
 from anabranch.control.links import topic_key
-from anabranch.engine.decisions import standing
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata
@@ -347,7 +346,7 @@ async def _statuses(cluster: Cluster) -> list[LinkStatus]:
             record,
             tuple(
                 sorted(
-                    standing(links, name, (lane for key, lane in progress.lanes.items() if key.link == name)),
+                    links.standing(name, (lane for key, lane in progress.lanes.items() if key.link == name)),
                     key=lambda one: one.source,
                 )
             ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from anabranch.control import links as link_codec
 from anabranch.control import progress as progress_codec
@@ -84,6 +84,20 @@ class Links:
     def topics_of(self, link: str) -> list[MirroredTopic]:
         """The topics that one link fills."""
         return [topic for (owner, _), topic in self.mirrored.items() if owner == link]
+
+    def lane_of(self, link: str, source_id: TopicId, partition: int) -> LaneKey:
+        """The lane of a source partition, in the generation that holds now."""
+        decided = self.decisions[link].get(LanePlace(source_id, partition))
+        return LaneKey(link, source_id, partition) if decided is None else decided.lane
+
+    def standing(self, link: str, lanes: Iterable[LaneProgress]) -> Iterator[LaneProgress]:
+        """The lanes that are still a link's: neither an earlier generation nor one of a topic that was made again."""
+        sources = {topic.target: topic.source_id for topic in self.topics_of(link)}
+        for lane in lanes:
+            key = lane.lane
+            of_today = sources.get(lane.target.topic, key.topic_id) == key.topic_id
+            if of_today and self.lane_of(link, key.topic_id, key.partition) == key:
+                yield lane
 
     async def put(self, record: LinkRecord) -> None:
         """Store a link; raises ControlLostError."""

@@ -19,7 +19,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
 from anabranch.lanes.claims import ClaimState, Mode
-from anabranch.lanes.effects import Kill, Steps
+from anabranch.lanes.effects import Kill, LogEnd, ReadEnd, Steps
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
 from anabranch.lanes.guard import Weak, guard
 from anabranch.lanes.pipeline import Pipeline
@@ -221,6 +221,7 @@ class Keeper:
             return
         if target.connection.closed is not None:
             raise TenureEnded(lane.key, Ending.DISCONNECTED, None, target.connection.closed.reason)
+        lane.place = target
         lane.begin(tenure, Pipeline(tenure, sole_writer=False), target.connection)
         self._on_taken(lane)
 
@@ -258,6 +259,9 @@ class Keeper:
         """
         if self._journal.claims.claims(lane.key):
             return
+        end: LogEnd = yield ReadEnd()
+        if end.end == 0:
+            return  # a new topic: a marker would cost it its first offset, and with that identity
         target = lane.assignment.target
         for key, filed in self._progress.lanes.items():
             if key.link != lane.assignment.lane.link or key == lane.assignment.lane or filed.target != target:

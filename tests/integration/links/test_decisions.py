@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.integration.links.lab import Link, link
-from tests.integration.links.topics import create, delete_records, drop, ends, fresh, newest_offset, numbered, produce
+from tests.integration.links.topics import create, delete_records, drop, fresh, numbered, produce
 
 from anabranch.engine import decisions
 from anabranch.engine import links as engine
@@ -101,9 +101,11 @@ def test_a_source_topic_made_again_is_copied_behind_the_old_one_once_that_was_ac
         refuses(made)
 
 
-@pytest.mark.parametrize("there", ["made again", "deleted"])
-def test_a_lost_target_topic_is_filled_again_once_that_was_accepted(old: Cluster, new: Cluster, there: str) -> None:
-    """The next generation copies from the start; what the source no longer has is named before."""
+@pytest.mark.parametrize(("there", "first"), [("made again", 3), ("deleted", 0)])
+def test_a_lost_target_topic_is_filled_again_once_that_was_accepted(
+    old: Cluster, new: Cluster, there: str, first: int
+) -> None:
+    """The next generation copies from the start, in a new topic as identity again; what the source lost is named."""
     topic = create(old, fresh("refilled"))
     produce(old, topic, numbered(10))
     with link(old, new, topic) as made, made.running(lease_seconds=5):
@@ -113,18 +115,23 @@ def test_a_lost_target_topic_is_filled_again_once_that_was_accepted(old: Cluster
         if there == "made again":
             create(new, topic)
         produce(old, topic, numbered(5, first=10))
-        delete_records(old, topic, 3)
-        made.await_(lambda _: f"topic {topic} was deleted" in made.findings())
+        if first:
+            delete_records(old, topic, first)
+        made.await_(
+            lambda _: f"topic {topic} was {'deleted and made again' if first else 'deleted'}" in made.findings()
+        )
         plan = made.accept()
         (choice,) = plan.choices
-        assert choice.cause is (Cause.TARGET_DELETED if there == "deleted" else Cause.TARGET_MADE_AGAIN)
-        assert (choice.given_up, choice.lane.generation, choice.decision.start) == ((0, 3), 1, 3)
+        assert choice.cause is (Cause.TARGET_MADE_AGAIN if first else Cause.TARGET_DELETED)
+        assert (choice.lane.generation, choice.decision.start) == (1, first)
+        assert choice.given_up == ((0, first) if first else None)
         lane = made.await_position(topic, 15)
         assert lane.lane == choice.lane
-        assert values(new, topic) == values_of(range(3, 15))
-        assert sum(run.length for run in made.runs(lane.lane)) == 12
+        assert values(new, topic) == values_of(range(first, 15))
+        assert sum(run.length for run in made.runs(lane.lane)) == 15 - first
+        if not first:
+            assert lane.mode is LaneMode.IDENTITY, lane.mode_reason
         produce(old, topic, numbered(5, first=15))
         made.await_position(topic, 20)
-        assert newest_offset(new, topic) >= 17
+        assert values(new, topic) == values_of(range(first, 20))
         refuses(made)
-        assert ends(new, topic)[0] == 0

@@ -1,0 +1,271 @@
+"""What waits to be decided in a link: looked at anew on both clusters.
+
+A stop that was filed says why, the source says what it still has.  Nothing is offered about a lane whose trouble
+has passed, or that another verb mends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from anabranch.control import topics as control_topics
+from anabranch.errors import InvalidFieldError
+from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
+from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
+from anabranch.lanes.claims import ClaimLog
+from anabranch.lanes.endings import Stop
+from anabranch.model.decisions import AcceptPlan, Cause, Choice, LanePlace, beginning, skipping
+from anabranch.model.lane import LaneKey, LaneProgress, LaneState
+from anabranch.model.link import LinkRecord, MirroredTopic
+from anabranch.model.start import StartKind
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.replicate.control import Links, Progress, now_ms
+from anabranch.replicate.journal import Journal
+from anabranch.replicate.planner import UnknownLinkError, check_cluster
+
+_UNKNOWN_TOPIC = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Both clusters and what is stored of the link, as of now."""
+
+    source: Cluster
+    record: LinkRecord
+    links: Links
+    lanes: Mapping[LaneKey, LaneProgress]
+    claims: ClaimLog
+    here: Metadata
+    there: Metadata
+    now_ms: int
+
+    @classmethod
+    async def look(cls, source: Cluster, target: Cluster, link_id: str) -> Seen:
+        control = await target.metadata(list(control_topics.ALL))
+        if any(control.topics[name].error == _UNKNOWN_TOPIC for name in (control_topics.LINKS, control_topics.CLAIMS)):
+            raise UnknownLinkError(link_id, target.name)
+        links, progress = Links(target), Progress(target)
+        await links.sync()
+        record = links.links.get(link_id)
+        if record is None:
+            raise UnknownLinkError(link_id, target.name)
+        await progress.sync()
+        claims = await Journal(target).read()
+        topics = links.topics_of(link_id)
+        # By name: in an answer about all topics those that we may not see are missing, as deleted ones are.
+        here = await source.metadata(sorted({topic.source for topic in topics}))
+        there = await target.metadata(sorted({topic.target for topic in topics}))
+        spec = record.wanted.spec
+        check_cluster(spec.source.context, spec.source.cluster_id, here)
+        check_cluster(spec.target.context, spec.target.cluster_id, there)
+        lanes = {key: lane for key, lane in progress.lanes.items() if key.link == link_id}
+        return cls(source, record, links, lanes, claims, here, there, now_ms())
+
+    async def plan(self, topic: str | None, partition: int | None) -> AcceptPlan:
+        """What waits, of all topics or one; raises InvalidFieldError where one partition of a new topic is meant."""
+        link = self.record.wanted.spec.id
+        choices: list[Choice] = []
+        remember: list[MirroredTopic] = []
+        forget: list[MirroredTopic] = []
+        for filled in sorted(self.links.topics_of(link), key=lambda one: one.source):
+            if topic is not None and filled.source != topic:
+                continue
+            cause = self._made_again(filled)
+            if cause is None:
+                found = await self._stopped(filled)
+                choices += [one for one in found if partition is None or one.source.partition == partition]
+                continue
+            if partition is not None:
+                fix = f"anabranch link accept {link} {topic}"
+                raise InvalidFieldError("link accept", "place", f"{cause.value}: it is accepted as a whole", fix)
+            if cause is Cause.SOURCE_MADE_AGAIN:
+                choices += await self._new_source(filled)
+                if self._target_id(filled) == filled.target_id:
+                    remember.append(replace(filled, source_id=TopicId(self.here.topics[filled.source].id)))
+                else:
+                    forget.append(filled)
+            else:
+                choices += await self._new_target(filled, cause)
+                forget.append(filled)
+        return AcceptPlan(link, tuple(choices), tuple(remember), tuple(forget), self._fingerprint(choices, forget))
+
+    # -- topics ----------------------------------------------------------------------------------------
+
+    def _made_again(self, filled: MirroredTopic) -> Cause | None:
+        here = self.here.topics[filled.source]
+        if here.error:
+            return None  # a source that is gone, or that cannot be seen, leaves nothing to go on with
+        if TopicId(here.id) != filled.source_id:
+            return Cause.SOURCE_MADE_AGAIN
+        there = self._target_id(filled)
+        if there is None:
+            return Cause.TARGET_DELETED
+        return Cause.TARGET_MADE_AGAIN if there != filled.target_id else None
+
+    def _target_id(self, filled: MirroredTopic) -> TopicId | None:
+        """The id of the topic that now has the target's name; None where there is none."""
+        there = self.there.topics[filled.target]
+        if there.error == _UNKNOWN_TOPIC:
+            return None
+        return filled.target_id if there.error else TopicId(there.id)
+
+    async def _new_source(self, filled: MirroredTopic) -> list[Choice]:
+        topic = self.here.topics[filled.source]
+        choices = []
+        for partition in sorted(topic.partitions):
+            old = self._lane_of(filled.source_id, partition)
+            lane = LaneKey(self.record.wanted.spec.id, TopicId(topic.id), partition)
+            start = await self._source_offset(topic, partition, EARLIEST)
+            position = old.position if old is not None else 0
+            told = old.high_watermark if old is not None else 0
+            lost = (position, told) if told > position else None
+            means = (
+                f"the new topic is copied from its offset {start} on, behind the {position:,} offsets of the old one"
+            )
+            if lost is not None:
+                means += f"; offsets {_words(lost)} of the old one were never copied and are gone"
+            choices.append(
+                self._choice(Cause.SOURCE_MADE_AGAIN, filled, partition, lane, position, lost, None, start, means)
+            )
+        return choices
+
+    async def _new_target(self, filled: MirroredTopic, cause: Cause) -> list[Choice]:
+        topic = self.here.topics[filled.source]
+        choices = []
+        for partition in sorted(topic.partitions):
+            lane = self._current(filled.source_id, partition)
+            old = self.lanes.get(lane)
+            first = await self._source_offset(topic, partition, EARLIEST)
+            begun = await self._begun(topic, lane, TopicPartition(filled.source, partition), first)
+            start = max(begun, first)
+            again = replace(lane, generation=lane.generation + 1)
+            position = old.position if old is not None else begun
+            lost = (begun, start) if begun < start else None
+            means = f"a new target topic is filled from source offset {start} on, as generation {again.generation}"
+            if cause is Cause.TARGET_MADE_AGAIN:
+                means = f"the topic that is there now is filled from source offset {start} on, behind what it holds"
+            if lost is not None:
+                means += f"; offsets {_words(lost)} are no longer on the source and will be missing"
+            choices.append(self._choice(cause, filled, partition, again, position, lost, None, start, means))
+        return choices
+
+    async def _begun(self, topic: TopicMeta, lane: LaneKey, source: TopicPartition, first: int) -> int:
+        """The source offset at which a lane once began, as its claims tell; else as the link would have it begin."""
+        if self.claims.claims(str(lane)):
+            return min(placed.claim.start for placed in self.claims.claims(str(lane)))
+        start = self.record.wanted.spec.start.for_lane(source)
+        if start.kind is StartKind.OFFSETS and start.value is not None:
+            return start.value
+        if start.kind is StartKind.TIMESTAMP and start.value is not None:
+            found = await self._source_offset(topic, source.partition, start.value)
+            return found if found >= 0 else await self._source_offset(topic, source.partition, LATEST)
+        return first
+
+    # -- lanes -----------------------------------------------------------------------------------------
+
+    async def _stopped(self, filled: MirroredTopic) -> list[Choice]:
+        topic = self.here.topics[filled.source]
+        choices: list[Choice] = []
+        if topic.error:
+            return choices
+        for partition in sorted(topic.partitions):
+            lane = self.lanes.get(self._current(filled.source_id, partition))
+            if lane is None or lane.state is not LaneState.STOPPED or lane.stop_reason is None:
+                continue
+            first = await self._source_offset(topic, partition, EARLIEST)
+            if Stop.SOURCE_EXPIRED.value in lane.stop_reason:
+                if _stands_at(lane) < first:
+                    choices.append(self._expired(lane, first))
+            elif Stop.SOURCE_TRUNCATED.value in lane.stop_reason and lane.stop_offset is not None:
+                # What was under way when the lane stopped, and then failed, was never copied.
+                choices.append(self._truncated(filled, lane, min(lane.stop_offset, lane.position), first))
+        return choices
+
+    def _expired(self, lane: LaneProgress, first: int) -> Choice:
+        lost = (_stands_at(lane), first)
+        before = self.links.decisions[lane.lane.link].get(LanePlace(lane.lane.topic_id, lane.lane.partition))
+        why = f"{Cause.SOURCE_EXPIRED.value}: offsets {_words(lost)}"
+        return Choice(
+            Cause.SOURCE_EXPIRED,
+            lane.source,
+            lane.target,
+            lane.lane,
+            lane.position,
+            lost,
+            None,
+            # From the last record that was copied on: between it and where the lane stands there was none to copy.
+            skipping(before, lane.lane, (lane.position, first), self.now_ms, why),
+            f"offsets {_words(lost)} are given up; the lane goes on at {first}, and its runs say that they are missing",
+        )
+
+    def _truncated(self, filled: MirroredTopic, lane: LaneProgress, end: int, first: int) -> Choice:
+        start = max(end, first)
+        again = replace(lane.lane, generation=lane.lane.generation + 1)
+        twice = (end, lane.position) if lane.position > end else None
+        lost = (end, start) if start > end else None
+        means = f"the lane begins anew at source offset {start}, as generation {again.generation}"
+        if twice is not None:
+            means = (
+                f"the target keeps its records of offsets {_words(twice)}, which the source lost; "
+                f"what the source has there now is copied behind them, from offset {start} on, "
+                f"as generation {again.generation}"
+            )
+        if lost is not None:
+            means += f"; offsets {_words(lost)} are no longer on the source and will be missing"
+        return self._choice(
+            Cause.SOURCE_TRUNCATED, filled, lane.lane.partition, again, lane.position, lost, twice, start, means
+        )
+
+    def _choice(
+        self,
+        cause: Cause,
+        filled: MirroredTopic,
+        partition: int,
+        lane: LaneKey,
+        position: int,
+        lost: tuple[int, int] | None,
+        twice: tuple[int, int] | None,
+        start: int,
+        means: str,
+    ) -> Choice:
+        source, target = TopicPartition(filled.source, partition), TopicPartition(filled.target, partition)
+        why = cause.value if twice is None else f"{cause.value}: offsets {_words(twice)}"
+        decision = beginning(lane, start, self.now_ms, why)
+        return Choice(cause, source, target, lane, position, lost, twice, decision, means)
+
+    # -- looking ---------------------------------------------------------------------------------------
+
+    def _current(self, source_id: TopicId, partition: int) -> LaneKey:
+        return self.links.lane_of(self.record.wanted.spec.id, source_id, partition)
+
+    def _lane_of(self, source_id: TopicId, partition: int) -> LaneProgress | None:
+        return self.lanes.get(self._current(source_id, partition))
+
+    async def _source_offset(self, topic: TopicMeta, partition: int, at: int) -> int:
+        part = topic.partitions[partition]
+        where = f"partition {topic.name}-{partition}"
+        if part.leader < 0:
+            self.source.check(5, "ListOffsets", where)
+        connection = await self.source.connection(part.leader)
+        answer = await list_offset(connection, topic.name, partition, at, epoch=part.leader_epoch)
+        self.source.check(answer.code, "Describe", where)
+        return answer.offset
+
+    def _fingerprint(self, choices: Iterable[Choice], forget: Iterable[MirroredTopic]) -> str:
+        seen = [f"{self.record.created_at_ms}/{self.record.wanted.revision}"]
+        seen += [
+            f"{one.cause.name} {one.lane} {one.position} {one.decision.start} {one.decision.skip}" for one in choices
+        ]
+        seen += [f"{topic.target} {topic.target_id}" for topic in forget]
+        return hashlib.sha256("\n".join(seen).encode()).hexdigest()[:16]
+
+
+def _stands_at(lane: LaneProgress) -> int:
+    """The first source offset that a stopped lane has neither copied nor found to hold nothing."""
+    return lane.position if lane.stop_offset is None else max(lane.position, lane.stop_offset)
+
+
+def _words(offsets: tuple[int, int]) -> str:
+    return f"{offsets[0]}" if offsets[1] - offsets[0] == 1 else f"{offsets[0]} to {offsets[1] - 1}"
