@@ -84,8 +84,8 @@ def schedule(
     """Strikes within ``seconds``, on average ``gap`` seconds apart, in order of time.
 
     Kinds come in shuffled rounds.  A driver's kill and a second run cost a Spark start each, in which there is no
-    worker to strike, and an unclean election takes half a minute: after the first round they come in every third one.  ``long_share`` is the share of holds that
-    outlast a request's timeout.
+    worker to strike, and an unclean election takes half a minute: after the first round they come in every third
+    one.  ``long_share`` is the share of holds that outlast a request's timeout.
 
     Invariant: equal arguments give equal strikes; every strike begins and ends within ``seconds``.
     """
