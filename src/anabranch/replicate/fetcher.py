@@ -128,7 +128,7 @@ class Fetcher:
                     Stop.SOURCE_MADE_AGAIN,
                     lane.position,
                     f"topic {topic.name} has id {topic.id} now",
-                    "the old records are gone with the old topic: `anabranch link show` names the lane",
+                    "let the new one be copied behind the old one's records: anabranch link accept",
                 )
                 continue
             if topic.error == 3:
