@@ -100,6 +100,7 @@ def take_identity(bid: Bid, end: LogEnd, log: ClaimLog) -> Steps[Tenure | str]:
         settled=frozenset(),
         why=f"target offsets are the source's: {strength.reason}",
         jumps=len(seen.jumps),
+        jumped_at=seen.jumps[-1].stretches[0].source if seen.jumps else -1,
         ahead=ahead,
     )
 

@@ -169,6 +169,16 @@ class Pipeline:
         """The leader has just answered ListOffsets with the tenure's epoch."""
         self._quiet_since = self._clock()
 
+    def filled(self, end: int) -> None:
+        """An identity lane's target log was filled up to ``end``, where the next record belongs.
+
+        Raises LaneMisuseError while a batch is in flight.
+        """
+        if self._flight:
+            raise LaneMisuseError(self._lane, "a hole was filled with batches in flight")
+        self._next = self._appended = self._target_end = end
+        self._quiet_since = self._clock()
+
     def intend(self) -> None:
         """A jump is being written to the journal; ``permit`` follows, or the tenure ends."""
         self._intended += 1

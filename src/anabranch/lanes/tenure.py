@@ -84,7 +84,7 @@ class Tenure:
 
     An identity lane may have two things to do before the next record.  Where ``position`` is below the claim's
     ``start``, the head of the target log must be padded up to there.  ``ahead`` is the source offset of the next
-    record where a jump to it is in the journal already, -1 where none is.
+    record where a jump to it is in the journal already, -1 where none is; ``jumped_at`` that of the newest jump.
     """
 
     lane: str
@@ -102,6 +102,7 @@ class Tenure:
     why: str
     jumps: int = 0
     ahead: int = -1
+    jumped_at: int = -1
 
     @property
     def is_padded(self) -> bool:

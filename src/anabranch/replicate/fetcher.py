@@ -20,6 +20,7 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset, list_offsets
+from anabranch.lanes.claims import Mode
 from anabranch.lanes.endings import Ending, Stop, TenureEnded
 from anabranch.lanes.holes import Jump, Stretch
 from anabranch.lanes.pipeline import Pipeline
@@ -250,7 +251,8 @@ class Fetcher:
         ticket: Ticket | None = None
         jumped: list[Stretch] = []
         sequence = lane.queue_sequence
-        for batch in joined(found.batches) if lane.joins else found.batches:
+        across = lane.tenure is None or lane.tenure.mode is Mode.MAPPED  # what identity has joined, it could not fill
+        for batch in joined(found.batches, across_holes=across) if lane.joins else found.batches:
             if ticket is None and lane.needs_jump(batch.stretches):
                 ticket, sequence = Ticket(), lane.queue_sequence
             if ticket is not None:

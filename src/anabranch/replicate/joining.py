@@ -21,9 +21,11 @@ LEAST = 8
 MOST_BYTES = 256 << 10
 
 
-def joined(batches: Sequence[Copyable]) -> Iterator[Copyable]:
+def joined(batches: Sequence[Copyable], *, across_holes: bool = True) -> Iterator[Copyable]:
     """The same records in the same order, with neighbouring small batches as one.
 
+    Without ``across_holes`` only batches between which no source offset is missing become one: an identity lane fills
+    a hole before it sends what lies behind.
     What cannot be joined, or proves to be corrupt, is passed on as it is: whoever sends it says what is wrong.
     """
     if len(batches) < LEAST:
@@ -34,7 +36,8 @@ def joined(batches: Sequence[Copyable]) -> Iterator[Copyable]:
     for batch in batches:
         header = batch.header
         small = header.count <= FEW_RECORDS and header.size <= SMALL_BYTES
-        if group and (not small or size + header.size > MOST_BYTES):
+        parted = group and not across_holes and group[-1].stretches[-1].end != batch.stretches[0].source
+        if group and (not small or parted or size + header.size > MOST_BYTES):
             yield from _as_one(group)
             group, size = [], 0
         if small:

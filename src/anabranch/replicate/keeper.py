@@ -25,6 +25,7 @@ from anabranch.lanes.guard import Weak, guard
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.takeover import release, takeover
 from anabranch.lanes.tenure import Bid, Filed, Tenure
+from anabranch.model.lane import LaneMode
 from anabranch.model.start import StartKind
 from anabranch.offsets.runs import Run
 from anabranch.records.split import split
@@ -334,7 +335,8 @@ class Keeper:
             return Mode.MAPPED, lane.want_mapped_why or "the link asks for mapped lanes"
         known = self._journal.claims.mode(lane.key)
         if known is not None:
-            return known, lane.mode_reason if known is Mode.MAPPED else ""
+            filed = lane.mode_reason if lane.mode is LaneMode.MAPPED else ""
+            return known, filed or "an earlier owner made the lane mapped"
         if self._by_coordinator:
             return Mode.MAPPED, "identity needs ALTER on the target cluster, to shut a shared producer id out"
         if self._expiration_ms is None:

@@ -22,6 +22,7 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.frames import Frame
 from anabranch.lanes.claims import Mode
 from anabranch.lanes.endings import LaneStopped, Stop, TenureEnded
+from anabranch.lanes.fill import Budget, Hole
 from anabranch.lanes.holes import Jump, Stretch
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Held, Tenure
@@ -32,10 +33,13 @@ from anabranch.records.header import BatchHeader
 from anabranch.records.sequence import advance
 from anabranch.replicate.epochs import UNKNOWN, EpochTrail
 from anabranch.replicate.runs import RunBook
+from anabranch.replicate.target import TargetPartition
 
 QUEUE_BYTES = 1 << 20
 JUMP_REACH = 1 << 28
 """Records after which a producer id that has jumped jumps again, so that its newest jump is always near."""
+SAMPLE = 1000
+"""Queued offsets from which it is concluded how many of those behind them hold no record."""
 
 
 class Phase(Enum):
@@ -126,6 +130,8 @@ class Lane:
         self.want_mapped = assignment.mode is ModePolicy.MAPPED
         self.pipeline: Pipeline | None = None
         self.connection: Connection | None = None
+        self.place: TargetPartition | None = None
+        self.budget = Budget(time.monotonic())
         self.queue: deque[Queued] = deque()
         self.queued_bytes = 0
         self.fetch_at = 0
@@ -163,6 +169,8 @@ class Lane:
             self.gap = (tenure.tail_end, tenure.target_end)
         self.queue_next, self.queue_sequence = tenure.position, tenure.sequence
         self.jumps, self.since_jump = tenure.jumps, JUMP_REACH
+        if tenure.mode is Mode.IDENTITY:
+            self.since_jump = max(0, tenure.position - tenure.jumped_at)
         self.held_by = ""
         self.checking = False
         self.ended = None
@@ -238,6 +246,30 @@ class Lane:
         self.queue_next = queued.stretches[-1].end
         self.queue_sequence = advance(self.queue_sequence, queued.header.count)
         self.since_jump += queued.header.count
+
+    @property
+    def hole(self) -> Hole | None:
+        """What an identity lane must fill, or jump over anew, before its next batch; None where that may be sent."""
+        if self.tenure is None or self.pipeline is None or self.tenure.mode is not Mode.IDENTITY or not self.queue:
+            return None
+        at, source = self.pipeline.next_offset, self.queue[0].stretches[0].source
+        if source > at or (self.jumps and self.since_jump >= JUMP_REACH):
+            return Hole(at, source, self.pipeline.next_sequence)
+        return None
+
+    def missing(self, hole: Hole) -> int:
+        """About how many offsets up to the source's end hold no record, judged by what is queued."""
+        span = self.queue[-1].stretches[-1].end - hole.start
+        here = span - sum(queued.header.count for queued in self.queue)
+        behind = self.source.stable - hole.start
+        return here if span < SAMPLE or behind <= span else here * behind // span
+
+    def filled(self, hole: Hole) -> None:
+        """The target log ends where the hole does, and a jump leads over it."""
+        assert self.pipeline is not None
+        self.pipeline.filled(hole.end)
+        self.jumps, self.since_jump = self.jumps + 1, 0
+        self.position = self.target_end = hole.end
 
     def passed(self, position: int, leader_epoch: int) -> None:
         """All below ``position`` was queued or dropped; ``leader_epoch`` is that of the batch that ends there."""

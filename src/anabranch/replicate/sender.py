@@ -22,6 +22,7 @@ from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset
 from anabranch.lanes.claims import Mode
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
+from anabranch.lanes.fill import Hole, fill, jumps_over
 from anabranch.lanes.guard import Weak, guard
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Tenure
@@ -29,7 +30,7 @@ from anabranch.offsets.errors import RunOrderError
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.patch import check_and_patch
 from anabranch.replicate.gate import Gate
-from anabranch.replicate.lane import Lane, Queued
+from anabranch.replicate.lane import Lane, Phase, Queued
 
 IN_FLIGHT = 5
 REQUEST_BYTES = 1 << 20
@@ -57,6 +58,7 @@ class Sender:
         self._wake = asyncio.Event()
         self._version = produce.version_for(connection)
         self._checks: set[asyncio.Task[None]] = set()
+        self._fills: set[asyncio.Task[None]] = set()
         connection.on_close.append(self._closed)
 
     def add(self, lane: Lane) -> None:
@@ -84,7 +86,15 @@ class Sender:
         return self.connection.closed is not None or self.connection.in_flight == 0
 
     async def run(self) -> None:
-        """Send until the connection ends or the task is cancelled."""
+        """Send until the connection ends or the task is cancelled; then nothing is filled any more either."""
+        try:
+            await self._run()
+        finally:
+            for task in self._fills:
+                task.cancel()
+            await asyncio.gather(*self._fills, return_exceptions=True)
+
+    async def _run(self) -> None:
         connection = self.connection
         while connection.closed is None:
             if connection.in_flight >= IN_FLIGHT or not self._gate.is_open:
@@ -121,6 +131,10 @@ class Sender:
             if not lane.may_send:
                 continue
             assert lane.pipeline is not None
+            if lane.hole is not None:
+                if not lane.pipeline.in_flight:
+                    self._start_fill(lane, lane.pipeline, lane.hole)
+                continue
             if lane.pipeline.needs_epoch_check():
                 self._start_check(lane, lane.pipeline)
                 continue
@@ -183,18 +197,55 @@ class Sender:
     @staticmethod
     def _keep_identity(lane: Lane, tenure: Tenure, pipeline: Pipeline, queued: Queued) -> None:
         """An identity lane turns mapped before a batch that its guard or a hole would not hold, never after."""
-        if len(queued.stretches) > 1 or queued.stretches[0].source != pipeline.next_offset:
-            why = f"the source log has a hole behind offset {pipeline.next_offset - 1}"
+        source = queued.stretches[0].source
+        if pipeline.next_offset == tenure.position and tenure.ahead >= 0 and source != tenure.ahead:
+            why = (
+                f"an earlier owner found source offset {tenure.ahead} next, now it is {source}: the source log changes"
+            )
+        elif len(queued.stretches) > 1:
+            why = f"the source log is compacted: it has holes behind offset {queued.stretches[0].end - 1}"
         else:
             timestamps = [*pipeline.timestamps(), queued.header.max_timestamp]
             strength = guard(tenure.expiration_ms, time.time_ns() // 1_000_000, timestamps)
             if not isinstance(strength, Weak):
                 return
             why = strength.reason
-        lane.want_mapped = True
-        lane.want_mapped_why = why
-        pipeline.fail(Ending.NOT_IDENTITY, why)
         raise TenureEnded(lane.key, Ending.NOT_IDENTITY, detail=why)
+
+    def _start_fill(self, lane: Lane, pipeline: Pipeline, hole: Hole) -> None:
+        """Fill the hole before a lane's next batch while other lanes go on; the lane waits for it."""
+        assert lane.tenure is not None
+        try:
+            self._keep_identity(lane, lane.tenure, pipeline, lane.queue[0])
+            if why := lane.budget.take(hole, lane.missing(hole), time.monotonic()):
+                raise TenureEnded(lane.key, Ending.NOT_IDENTITY, detail=why)
+        except TenureEnded as ended:
+            self._ended(lane, pipeline, ended)
+            return
+        lane.checking = True
+        task = asyncio.create_task(self._fill(lane, pipeline, lane.tenure, hole), name=f"fill-{lane.key}")
+        self._fills.add(task)
+        task.add_done_callback(self._fills.discard)
+
+    async def _fill(self, lane: Lane, pipeline: Pipeline, tenure: Tenure, hole: Hole) -> None:
+        jumps = () if tenure.ahead == hole.end else jumps_over(tenure, hole, lane.jumps > 0)
+        try:
+            assert lane.place is not None
+            await lane.place.drive(fill(tenure, hole, jumps), lambda: self._gate.is_open)
+        except TenureEnded as ended:
+            self._ended(lane, pipeline, ended)
+        except LaneStopped as stopped:
+            if lane.pipeline is pipeline:
+                lane.stop(stopped)
+        except AnabranchError as error:
+            self._ended(lane, pipeline, TenureEnded(lane.key, Ending.BROKER, None, error.message))
+        else:
+            if lane.pipeline is pipeline and lane.phase is Phase.RUNNING:
+                lane.filled(hole)
+        finally:
+            if lane.pipeline is pipeline:
+                lane.checking = False
+            self._wake.set()
 
     def _answered(self, sent: dict[tuple[str | uuid.UUID, int], _Sent], future: asyncio.Future[Frame]) -> None:
         if future.cancelled() or future.exception() is not None:
@@ -262,6 +313,9 @@ class Sender:
         self._wake.set()
 
     def _ended(self, lane: Lane, pipeline: Pipeline, ended: TenureEnded) -> None:
+        if ended.reason is Ending.NOT_IDENTITY and lane.pipeline is pipeline:
+            lane.want_mapped, lane.want_mapped_why = True, ended.detail
+        pipeline.fail(ended.reason, ended.detail)
         if lane.end_tenure(pipeline, ended):
             self.remove(lane)
             self._on_ended()

@@ -24,7 +24,7 @@ from anabranch.lanes.endings import Ending, TenureEnded
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.filters import load as load_filter
-from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress, LaneState
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ModePolicy, WantedState
 from anabranch.offsets.runs import Run
 from anabranch.replicate.control import Links, Progress, Runs, now_ms
@@ -217,7 +217,7 @@ class Worker:
             lane.position, lane.target_end = last.source + last.length, last.target + last.length
         if lane.want_mapped and self._wanted is not None and self._wanted.spec.mode is not ModePolicy.MAPPED:
             lane.want_mapped_why = "the source topic is compacted: under identity its first hole would shift the log"
-        if self._journal.claims.mode(lane.key) is Mode.MAPPED and lane.mode_reason:
+        if self._journal.claims.mode(lane.key) is Mode.MAPPED and lane.mode is LaneMode.MAPPED and lane.mode_reason:
             lane.want_mapped, lane.want_mapped_why = True, lane.mode_reason
         return lane
 

@@ -7,8 +7,9 @@ import time
 import pytest
 from tests.integration.links.identity import assert_equal_offsets, begin_at, log_start
 from tests.integration.links.lab import link
-from tests.integration.links.topics import create, fresh, numbered, produce
+from tests.integration.links.topics import OLD_MS, create, fresh, newest_offset, numbered, produce, transaction
 
+from anabranch.lanes import fill
 from anabranch.model.lane import LaneMode
 from anabranch.replicate import headgap
 from anabranch.sandbox import Cluster
@@ -75,3 +76,82 @@ def test_an_empty_log_that_starts_above_zero_waits_at_its_end(old: Cluster, new:
         produce(old, topic, numbered(3))
         assert made.await_position(topic, 12_348).mode is LaneMode.IDENTITY
         assert_equal_offsets(old, new, topic)
+
+
+def test_a_log_with_few_transactions_is_copied_to_the_same_offsets(old: Cluster, new: Cluster) -> None:
+    """Markers and aborted records become empty transactions, over many short leases."""
+    topic = create(old, fresh("few"))
+    produce(old, topic, numbered(200), batch=20)
+    with link(old, new, topic) as made, made.running(lease_seconds=0.7):
+        for turn in range(8):
+            transaction(old, topic, [b"%d a" % turn, b"%d b" % turn], commit=turn % 3 != 1)
+            transaction(old, topic, [b"%d c" % turn])
+            produce(old, topic, numbered(30, first=1000 * turn), batch=11)
+        end = newest_offset(old, topic)
+        lane = made.await_position(topic, end)
+        assert lane.mode is LaneMode.IDENTITY, lane.mode_reason
+        made.assert_copied(topic)
+        assert assert_equal_offsets(old, new, topic) == 200 + 8 * 31 + 2 * 5
+    assert made.rebuilt(lane) == made.runs(lane.lane)
+
+
+def test_a_log_that_begins_with_aborted_records_is_copied_to_the_same_offsets(old: Cluster, new: Cluster) -> None:
+    """Before the first record, and with the markers of an earlier lease at the log's end."""
+    topic = create(old, fresh("begins"))
+    transaction(old, topic, [b"a"] * 20, commit=False)
+    with link(old, new, topic) as made, made.running(lease_seconds=1):
+        made.await_(lambda status: any(lane.position == 21 for lane in status.lanes))
+        transaction(old, topic, [b"b"])
+        made.await_(lambda status: any(lane.position == 23 for lane in status.lanes))
+        time.sleep(1)
+        transaction(old, topic, [b"c"], commit=False)
+        transaction(old, topic, [b"d"])
+        lane = made.await_position(topic, 27)
+        assert lane.mode is LaneMode.IDENTITY, lane.mode_reason
+        assert assert_equal_offsets(old, new, topic) == 2
+
+
+def test_two_runs_fill_the_same_holes(old: Cluster, new: Cluster) -> None:
+    """One waits, takes over and is taken over from: no hole is filled twice."""
+    topic = create(old, fresh("few"))
+    with link(old, new, topic) as made, made.running(lease_seconds=0.4), made.running(lease_seconds=0.3):
+        for turn in range(12):
+            transaction(old, topic, [b"%d a" % turn] * 3, commit=turn % 3 != 1)
+            produce(old, topic, numbered(5, first=1000 * turn))
+            time.sleep(0.2)
+        lane = made.await_position(topic, newest_offset(old, topic))
+        assert lane.mode is LaneMode.IDENTITY, lane.mode_reason
+        made.assert_copied(topic)
+        assert_equal_offsets(old, new, topic)
+
+
+def test_a_log_with_many_holes_is_mapped_with_the_reason(
+    old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told before the first of them is filled."""
+    monkeypatch.setattr(fill, "FILL_BURST", 10)
+    topic = create(old, fresh("many"))
+    produce(old, topic, numbered(5))
+    transaction(old, topic, [b"a"] * 20, commit=False)
+    produce(old, topic, numbered(5, first=5))
+    with link(old, new, topic) as made, made.running():
+        lane = made.await_position(topic, 31)
+        assert lane.mode is LaneMode.MAPPED
+        assert "21 offsets without a record behind offset 4" in lane.mode_reason
+        assert made.assert_copied(topic) == 10
+
+
+def test_a_lane_with_filled_holes_turns_mapped_when_an_old_record_arrives(old: Cluster, new: Cluster) -> None:
+    """The jumps that were written for its holes tell where it stood."""
+    topic = create(old, fresh("turning"))
+    for turn in range(4):
+        transaction(old, topic, [b"%d" % turn] * 3)
+    with link(old, new, topic) as made, made.running(lease_seconds=2):
+        assert made.await_position(topic, 16).mode is LaneMode.IDENTITY
+        produce(old, topic, numbered(10, timestamp=OLD_MS))
+        made.await_position(topic, 26)
+        made.await_(lambda status: status.lanes[0].mode is LaneMode.MAPPED)
+        transaction(old, topic, [b"after"] * 3)
+        lane = made.await_position(topic, 30)
+        assert made.assert_copied(topic) == 25
+        assert made.rebuilt(lane) == made.runs(lane.lane)

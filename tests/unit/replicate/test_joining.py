@@ -68,3 +68,11 @@ def test_a_corrupt_batch_is_passed_on_with_its_neighbours() -> None:
     batches = [copyable(at, 1) for at in range(LEAST)]
     batches[3].view[-1] ^= 1
     assert list(joined(batches)) == batches
+
+
+def test_batches_around_a_hole_stay_apart_where_it_must_be_filled() -> None:
+    """Each side becomes one batch."""
+    batches = [copyable(at + at // LEAST, 1) for at in range(2 * LEAST)]
+    assert [one.stretches for one in joined(batches)] == [(Stretch(0, LEAST), Stretch(LEAST + 1, LEAST))]
+    parted = [one.stretches for one in joined(batches, across_holes=False)]
+    assert parted == [(Stretch(0, LEAST),), (Stretch(LEAST + 1, LEAST),)]
