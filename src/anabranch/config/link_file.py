@@ -78,7 +78,7 @@ class LinkShape(Shape):
     mode: Literal["auto", "mapped"] = Field(default="auto", description="auto keeps offsets where that is safe.")
     configs: ConfigsShape = Field(default_factory=ConfigsShape)
     rate_limit: int | str | None = Field(default=None, description="Bytes a second over all lanes, such as 50MB/s.")
-    lease_seconds: int = Field(default=60, ge=1, le=3600, description="How long workers keep their lanes.")
+    lease_seconds: int = Field(default=300, ge=1, le=3600, description="How long workers keep their lanes.")
 
 
 def load(path: Path) -> LinkSpec:

@@ -53,7 +53,7 @@ class LinkSpec:
     mode: ModePolicy = ModePolicy.AUTO
     configs: ConfigRules = field(default_factory=ConfigRules)
     rate_limit: int | None = None
-    lease_seconds: int = 60
+    lease_seconds: int = 300
 
     def __post_init__(self) -> None:
         where = f"link {self.id!r}"

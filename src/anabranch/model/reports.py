@@ -127,11 +127,15 @@ class LinkStatus:
 
     @property
     def running(self) -> bool:
-        """Whether the planner or a lane was heard of within two leases (and at least 10 s)."""
+        """Whether a lane or the planner was heard of within the last minute.
+
+        Lanes are filed about once a second, also while they are paused.  A link without any is heard of once a
+        lease, and given two.
+        """
         heard = [lane.updated_at_ms for lane in self.lanes]
         if self.plan is not None:
             heard.append(self.plan.planned_at_ms)
-        patience_ms = max(10_000, 2_000 * self.spec.lease_seconds)
+        patience_ms = 60_000 if self.lanes else max(60_000, 2_000 * self.spec.lease_seconds)
         return bool(heard) and self.read_at_ms - max(heard) <= patience_ms
 
 

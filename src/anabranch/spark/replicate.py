@@ -35,5 +35,7 @@ def start(spark: SparkSession, job: LinkJob, checkpoint: str, slots: int | None 
         figures.writeStream.queryName(f"anabranch link {job.link}")
         .format("noop")
         .option("checkpointLocation", checkpoint)
+        # Spark's logs of offsets and commits decide nothing here, and waiting for them is a pause between leases.
+        .option("asyncProgressTrackingEnabled", "true")
         .start()
     )

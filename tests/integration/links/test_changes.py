@@ -128,7 +128,7 @@ def test_new_topics_partitions_and_configs_follow_without_a_restart(old: Cluster
         changes = {"max.message.bytes": "1500000", "retention.ms": "7200000", "message.timestamp.type": "LogAppendTime"}
         configure(old, first, changes)
         await_configs(new, first, {"max.message.bytes": "1500000", **HELD})
-        assert "message.timestamp.type" not in configs_of(new, first)
+        assert configs_of(new, first)["message.timestamp.type"] == "CreateTime"
         configure(old, first, {"message.timestamp.type": None, "max.message.bytes": None})
         produce(old, first, [{"value": b"v", "partition": 4}])
         made.await_position(first, 1, 4)
