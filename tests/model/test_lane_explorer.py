@@ -16,8 +16,10 @@ from lanesim.variants import BROKEN, HARMLESS, OURS
 pytestmark = pytest.mark.unit
 
 SCALE = float(os.environ.get("ANABRANCH_MODEL_SCALE", "1"))
-RUNS = int(1200 * SCALE)
+RUNS = int(800 * SCALE)
 TRIES = 12_000
+SEEN_AS = {"forget": "jump forgotten"}
+"""Faults that owners do by themselves as well."""
 
 
 @pytest.fixture(scope="module")
@@ -56,14 +58,14 @@ def test_no_interleaving_loses_repeats_reorders_or_misfiles(variant: Variant, ta
     tally = table[variant] = explore(variant, range(RUNS))
     assert not tally.counterexamples, tally.counterexamples[0]
     assert tally.runs == RUNS
-    never = [fault for fault in variant.faults if not tally.strikes[fault]]
+    never = [fault for fault in variant.faults if not tally.strikes[fault] and not tally.strikes[SEEN_AS.get(fault)]]
     assert not never, f"never struck: {never}"
 
 
 @pytest.mark.parametrize("variant", HARMLESS, ids=names(HARMLESS))
 def test_a_variant_known_to_be_harmless_stays_so(variant: Variant, table: dict[Variant, Tally]) -> None:
     """The checker does not cry wolf over variants that are safe under their conditions."""
-    tally = table[variant] = explore(variant, range(RUNS // 2))
+    tally = table[variant] = explore(variant, range(RUNS // 3))
     assert not tally.counterexamples, tally.counterexamples[0]
 
 
@@ -87,6 +89,11 @@ def test_a_broken_variant_is_found_out(variant: Variant, table: dict[Variant, Ta
         ("K1", "FENCED"),
         ("K2", "SUPERSEDED"),
         ("K1f", "mapped tenure"),
+        ("H8", "jump"),
+        ("H9", "cut filed"),
+        ("H10", "jump forgotten"),
+        ("H3", "JOURNAL"),
+        ("H10", "reclaimed"),
     ],
 )
 def test_the_paths_that_matter_are_walked(key: str, seen: str) -> None:

@@ -17,6 +17,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from lanesim.explorer import Run, Tally, Variant
+from lanesim.hole_owner import HoleOwner
+from lanesim.hole_world import HoleWorld
 from lanesim.owner import Owner
 from lanesim.partition import Violation
 from lanesim.variants import BROKEN, OURS
@@ -127,6 +129,29 @@ class LaneMachine(RuleBasedStateMachine):
         """Sockets, leases, entries and kills are over."""
         self.world.age()
 
+    @precondition(lambda self: "compact" in self.faults)
+    @rule()
+    def source_compacts(self) -> None:
+        """A record of the source is gone between two fetches."""
+        assert isinstance(self.world, HoleWorld)
+        self.world.source.compact(self.run.rng)
+
+    @precondition(lambda self: "drop" in self.faults)
+    @rule(who=WHO)
+    def owner_drops_its_queue(self, who: int) -> None:
+        """An owner lets go of what it fetched ahead."""
+        owner = self.owner(who)
+        assert isinstance(owner, HoleOwner)
+        owner.drop()
+
+    @precondition(lambda self: "forget" in self.faults)
+    @rule(who=WHO)
+    def owner_forgets_jumps(self, who: int) -> None:
+        """An owner forgets the jumps that its filed runs make superfluous."""
+        owner = self.owner(who)
+        assert isinstance(owner, HoleOwner)
+        owner.forget()
+
     @invariant()
     def high_watermark_is_in_the_log(self) -> None:
         """The simulation itself is sound."""
@@ -161,13 +186,13 @@ def check(key: str, examples: int, phases: tuple[Phase, ...]) -> None:
     )
 
 
-@pytest.mark.parametrize("key", ["M6", "K2", "K3c", "R", "C3"])
+@pytest.mark.parametrize("key", ["M6", "K2", "K3c", "R", "C3", "H9", "H10"])
 def test_every_sequence_of_strikes_ends_in_an_exact_copy(key: str) -> None:
     """Identity, mapped, truncation, claims made again and the change of mode hold step by step."""
     check(key, int(60 * SCALE), (Phase.generate, Phase.shrink))
 
 
-@pytest.mark.parametrize("key", ["M2", "M7", "K7", "K8"])
+@pytest.mark.parametrize("key", ["M2", "M7", "K7", "K8", "H2", "H13", "H15"])
 def test_the_state_machine_finds_broken_variants(key: str) -> None:
     """The state machine has teeth as well."""
     with pytest.raises(Violation):

@@ -34,7 +34,11 @@ ALWAYS = ("timeout", "cut", "crash", "file", "end lease", "late append", "restar
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A protocol, the lane it is tried on, and the faults that strike besides those that always do."""
+    """A protocol, the lane it is tried on, and the faults that strike besides those that always do.
+
+    ``long``: the source has more records, so that a tenure may jump often.
+    ``stuck``: what is on its way on a broken connection is seldom carried out soon.
+    """
 
     key: str
     what: str
@@ -50,7 +54,8 @@ class Variant:
     transactions: bool = False
     compacts: bool = False
     lease_ms: int = EXPIRATION_MS
-    network: tuple[float, ...] = (20.0, 60.0, 120.0)
+    stuck: bool = False
+    long: bool = False
 
     @property
     def holes(self) -> bool:
@@ -118,7 +123,7 @@ class Run:
 
     def _hole_world(self) -> HoleWorld:
         variant = self.variant
-        source = Source(self.rng, WRAP, transactions=variant.transactions, compacts=variant.compacts)
+        source = Source(self.rng, WRAP, long=variant.long, transactions=variant.transactions, compacts=variant.compacts)
         timestamps = {at: self._timestamp(variant.records == OLD) for at in range(source.start, source.end)}
         world = HoleWorld(source, timestamps, sole=variant.sole)
         world.fenced = getattr(variant.mutation, "fenced", True)
@@ -155,7 +160,7 @@ class Run:
     def _chance(self) -> None:
         rng, variant = self.rng, self.variant
         names: list[str] = [STEP, EXECUTE]
-        weights: list[float] = [100.0, rng.choice(variant.network)]
+        weights: list[float] = [100.0, rng.choice((20.0, 60.0, 120.0))]
         for fault in (*ALWAYS, *variant.faults, "replicate"):
             if fault not in variant.without and (weight := rng.choice((0.0, 0.3, 1.0, 3.0, 8.0))):
                 names.append(fault)
@@ -179,6 +184,8 @@ class Run:
 
     def _execute(self, refuse: int = 0) -> bool:
         ready = [c for c in self.world.connections if c.requests]
+        if self.variant.stuck and self.rng.random() < 0.97:
+            ready = [c for c in ready if not c.broken]
         if ready:
             connection = self.rng.choice(ready)
             self.world.execute(connection, refuse)
@@ -296,7 +303,8 @@ class Run:
         for _ in range(4 * len(self.owners)):
             rng.choice(self.owners).step()
             self._execute()
-        while self._execute():
+        while any(connection.requests for connection in world.connections):
+            self._execute()
             partition.expire()
         world.check_complete()
         for owner in (last, *self.owners):

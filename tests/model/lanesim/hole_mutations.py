@@ -63,6 +63,10 @@ class HoleMutation(Mutation):
         assert owner.pipeline is not None
         owner.pipeline.permit(jump)
 
+    def may_forget(self, owner: HoleOwner, filing: Filing) -> bool:
+        """Only what was filed longer ago than a takeover takes from its reading of the runs to that of the jumps."""
+        return all(read_at > filing.filed_at for read_at in owner.world.bids.values())
+
     def superfluous(self, owner: HoleOwner, filing: Filing) -> list[JumpKey]:
         """The jumps that the owner forgets once its runs are filed."""
         assert filing.filed is not None
@@ -159,6 +163,13 @@ class ForgetsAhead(HoleMutation):
     def superfluous(self, owner: HoleOwner, filing: Filing) -> list[JumpKey]:
         newest_not = owner.world.jump_log().passed(LANE, filing.producer_id)
         return [jump.key for jump in newest_not]
+
+
+class ForgetsAtOnce(HoleMutation):
+    """H23: forgets as soon as it has filed, while a takeover is under way that has read the runs before."""
+
+    def may_forget(self, owner: HoleOwner, filing: Filing) -> bool:
+        return True
 
 
 class CutsLate(HoleMutation):

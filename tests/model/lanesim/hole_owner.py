@@ -22,6 +22,7 @@ from .world import LANE, Request
 
 AHEAD = 5
 PENDING = 2
+HOUSEKEEPING = 0.8
 
 
 @dataclass(slots=True)
@@ -50,6 +51,7 @@ class Filing:
     dead: tuple[int, ...]
     jumps: JumpLog
     filed: tuple[RunMap, int] | None = None
+    filed_at: int = 0
 
 
 @dataclass(slots=True)
@@ -81,6 +83,7 @@ class HoleOwner(Owner):
 
     # --- taking over
     def _bid(self, held: Held | None) -> Bid:
+        self.world.bids[self.name] = self.world.tick()
         # The slot shortcut: ``super()`` of a slotted dataclass needs its class named.
         return replace(Owner._bid(self, held), runs=self.mutation.runs_of_bid(self))
 
@@ -95,6 +98,7 @@ class HoleOwner(Owner):
         Owner._finished(self, value)
         if releasing:
             return
+        self.world.bids.pop(self.name, None)
         tenure: Tenure = value
         assert self.pipeline is not None
         self.fetch_at, self.sequence = self.pipeline.next_offset, self.pipeline.next_sequence
@@ -154,6 +158,8 @@ class HoleOwner(Owner):
 
     def _possible(self, pipeline: Pipeline) -> list[Any]:
         can: list[Any] = []
+        if self.luck.random() < HOUSEKEEPING:
+            can.append(self.luck.choice((self.file, self.forget)))
         if self.unwritten and (not self.unanswered or self.mutation.jumps_at_once):
             can.append(self._write_jump)
         if self.unanswered:
@@ -173,6 +179,7 @@ class HoleOwner(Owner):
             raise pipeline.fail(Ending.JOURNAL, "the runs may not be filed")
         self.file()
         self.must_file = False
+        self.world.seen["cut filed"] += 1
 
     def _fetch(self) -> None:
         """One fetch round: where its batches do not plainly continue, a jump from the first that does not."""
@@ -255,6 +262,7 @@ class HoleOwner(Owner):
     def crash(self) -> None:
         """The process is killed: jumps on their way may still arrive."""
         Owner.crash(self)
+        self.world.bids.pop(self.name, None)
         self._lose_queue()
         self.filing = None
 
@@ -265,22 +273,25 @@ class HoleOwner(Owner):
             return False
         self.world.file_book(filing.claim_offset, filing.leader_epoch, filing.book)
         filing.filed = (filing.book, filing.sequence)
+        filing.filed_at = self.world.tick()
         return True
 
     def forget(self) -> bool:
         """Forget the jumps that the filed runs make superfluous: own ones, and those of the ids it shut out."""
         filing = self.filing
-        if filing is None or filing.filed is None:
+        if filing is None or filing.filed is None or not self.mutation.may_forget(self, filing):
             return False
         forgotten = self.mutation.superfluous(self, filing)
         for key in forgotten:
             self.world.append_jump(key, None)
         if forgotten:
+            self.world.seen["jump forgotten"] += len(forgotten)
             self.world.audit()
         return bool(forgotten)
 
     def _forget(self) -> None:
         Owner._forget(self)
+        self.world.bids.pop(self.name, None)
         self._lose_queue()
 
     def _lose_queue(self) -> None:

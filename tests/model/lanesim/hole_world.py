@@ -32,7 +32,15 @@ class HoleWorld(World):
         self.filed_by = -1
         self.filed_epoch = -1
         self.fenced = True
+        self.bids: dict[str, int] = {}
+        """When each takeover that is under way read the filed runs."""
+        self._ticks = 0
         self.partition.judge = self._judge
+
+    def tick(self) -> int:
+        """Count what happens."""
+        self._ticks += 1
+        return self._ticks
 
     # --- the journal of jumps
     def append_jump(self, key: JumpKey, jump: Jump | None) -> None:

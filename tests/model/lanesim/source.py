@@ -18,9 +18,9 @@ VIEWS = 3
 class Source:
     """Offsets ``start`` to ``end``; ``views`` are the offsets with a record, the newest last; they only shrink."""
 
-    def __init__(self, luck: random.Random, start: int, *, transactions: bool, compacts: bool) -> None:
+    def __init__(self, luck: random.Random, start: int, *, long: bool, transactions: bool, compacts: bool) -> None:
         self.start = start
-        self.end = start + luck.choice((7, 9, 12))
+        self.end = start + luck.choice((16, 24, 32) if long else (7, 9, 12))
         self.compacts = compacts
         share = luck.choice((0.15, 0.35)) if transactions else 0.0
         self.copyable = frozenset(offset for offset in range(start, self.end) if luck.random() >= share)

@@ -11,7 +11,6 @@ from .world import HOUR_MS
 
 HOLES = ("expire", "drop", "forget")
 TRUNCATION = ("truncate", "truncate and back")
-SLOW = (3.0, 10.0)
 LEASES = ("expire", "end lease", "end lease")
 
 DENSE = (
@@ -31,7 +30,7 @@ DENSE = (
         faults=("expire", "retain", "truncate"),
         may_stop=(Stop.POSITION_LOST,),
     ),
-    Variant("K1h", "K1, hours pass, short leases", faults=("expire", "hours"), lease_ms=HOUR_MS // 2, network=SLOW),
+    Variant("K1h", "K1, hours pass, short leases", faults=("expire", "hours"), lease_ms=HOUR_MS // 2, stuck=True),
     Variant("R", "K1, many leases: claim again", faults=(*LEASES, "truncate and back")),
     Variant("C", "identity becomes mapped as records turn old", identity=True, records=TURNING, faults=("expire",)),
     Variant(
@@ -58,6 +57,7 @@ HOLED = (
         owners=3,
         faults=(*HOLES, "forget", "forget", "file", "compact", *TRUNCATION),
         compacts=True,
+        long=True,
         transactions=True,
     ),
     Variant(
@@ -66,6 +66,7 @@ HOLED = (
         h.HoleMutation,
         faults=(*HOLES, *LEASES, "compact", "truncate and back"),
         compacts=True,
+        long=True,
         transactions=True,
     ),
     Variant(
@@ -74,6 +75,7 @@ HOLED = (
         h.HoleMutation,
         faults=(*HOLES, *LEASES, "compact", "retain", "truncate"),
         compacts=True,
+        long=True,
         transactions=True,
         may_stop=(Stop.POSITION_LOST,),
     ),
@@ -94,20 +96,25 @@ _FORGETFUL = (*HOLES, "forget", "forget", "file", "compact", *TRUNCATION)
 HOLED_BROKEN = (
     Variant("H2", "fixed id, counts, jumps, no kill", h.FixedId, records=FRESH, faults=("compact",), compacts=True),
     Variant("H13", "sent before its jump is acknowledged", h.PermitsUnacknowledged, faults=HOLES, transactions=True),
-    Variant("H14", "two jumps on their way at once", h.JumpsAtOnce, faults=HOLES, transactions=True),
+    Variant("H14", "two jumps on their way at once", h.JumpsAtOnce, faults=HOLES, long=True, transactions=True),
     Variant("H15", "jumps read before the kills", h.JumpsBeforeKills, faults=HOLES, transactions=True),
-    Variant("H16", "the newest jump forgotten too", h.ForgetsNewest, faults=_FORGETFUL, transactions=True),
-    Variant("H17", "the jump before a void one forgotten", h.ForgetsAhead, faults=_FORGETFUL, transactions=True),
+    Variant("H16", "the newest jump forgotten too", h.ForgetsNewest, faults=_FORGETFUL, long=True, transactions=True),
+    Variant(
+        "H17", "the jump before a void one forgotten", h.ForgetsAhead, faults=_FORGETFUL, long=True, transactions=True
+    ),
     Variant(
         "H18",
         "sends before the cut is filed",
         h.CutsLate,
         owners=3,
         faults=_FORGETFUL,
+        long=True,
         transactions=True,
         compacts=True,
     ),
-    Variant("H19", "runs read before the leader epoch", h.RunsOfYesterday, faults=_FORGETFUL, transactions=True),
+    Variant(
+        "H19", "runs read before the leader epoch", h.RunsOfYesterday, faults=_FORGETFUL, long=True, transactions=True
+    ),
     Variant("H20", "sequence is the source offset", h.SequenceIsOffset, faults=HOLES, transactions=True),
     Variant(
         "H21",
@@ -117,7 +124,24 @@ HOLED_BROKEN = (
         compacts=True,
         transactions=True,
     ),
-    Variant("H22", "files over a later claim's runs", h.FilesUnfenced, owners=3, faults=_FORGETFUL, transactions=True),
+    Variant(
+        "H23",
+        "forgets at once what was filed",
+        h.ForgetsAtOnce,
+        owners=3,
+        faults=_FORGETFUL,
+        transactions=True,
+        long=True,
+    ),
+    Variant(
+        "H22",
+        "files over a later claim's runs",
+        h.FilesUnfenced,
+        owners=3,
+        faults=_FORGETFUL,
+        long=True,
+        transactions=True,
+    ),
 )
 
 HARMLESS = (
@@ -131,7 +155,7 @@ HARMLESS = (
         m.KillsAllAnew,
         faults=("expire", "hours"),
         lease_ms=HOUR_MS // 2,
-        network=SLOW,
+        stuck=True,
     ),
     Variant("KLn", "K1h, leases of a day, each claim killed anew", m.KillsAllAnew, faults=("expire", "hours")),
     # An election ends the requests under way, and with them what a lost marker shut out.
@@ -167,7 +191,7 @@ DENSE_BROKEN = (
         m.TrustsOldMarkers,
         faults=("expire", "expire", "hours", "hours"),
         lease_ms=HOUR_MS // 2,
-        network=SLOW,
+        stuck=True,
     ),
     Variant("P1", "five in flight under a weak guard", m.Wide, faults=("expire",)),
     Variant("R1", "claims again blindly though others claimed", m.ReclaimsBlindly, faults=LEASES),
