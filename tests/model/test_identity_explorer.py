@@ -23,16 +23,26 @@ HEAD = 6
 
 @dataclass(frozen=True, slots=True)
 class Identity(Variant):
-    """A variant of identity lanes; ``head`` are the offsets to pad."""
+    """A variant of identity lanes; ``head`` are the offsets to pad; ``unclean``: the target loses what it acknowledged."""
 
     head: int = 0
     records: str = FRESH
+    unclean: bool = False
 
 
 OURS = (
     Identity("I4", "holes filled through the coordinator", FillMutation, faults=("expire", "move")),
     Identity("I7", "I4 with 3 owners", FillMutation, owners=3, faults=("expire", "move")),
     Identity("I9", "I4 behind a padded head", FillMutation, owners=3, faults=("expire", "move"), head=HEAD),
+    Identity(
+        "I10",
+        "I9 + truncation",
+        FillMutation,
+        faults=("expire", "truncate", "truncate and back"),
+        head=HEAD,
+        unclean=True,
+    ),
+    Identity("I11", "I4 + truncation", FillMutation, faults=("expire", "truncate", "truncate and back"), unclean=True),
 )
 BROKEN = (
     Identity("I2", "holes filled by raw markers", RawMarkers, faults=("expire",)),
@@ -68,15 +78,22 @@ def explored(variant: Identity, seeds: range, tally: Tally) -> tuple[int, Violat
         try:
             IdentityRun(variant, seed, tally).play()
         except Violation as violation:
-            return seed, violation
+            if not variant.unclean or violation.kind not in {"CONVERTED", "SHIFTED"}:
+                return seed, violation
+            tally.strikes["converted"] += 1
     return None
 
 
 @pytest.mark.parametrize("variant", OURS, ids=lambda variant: variant.key)
 def test_no_interleaving_shifts_loses_or_repeats_a_record(variant: Identity) -> None:
-    """Nor does any lane turn mapped: under a strong guard there is no doubt."""
+    """Nor does any lane turn mapped: under a strong guard there is no doubt, unless acknowledged records were lost.
+
+    After an unclean election a marker that was on its way may take a record's offset.  The record that was sent
+    already lies one further then, and its acknowledgement or the next takeover says so: the lane turns mapped.
+    """
     tally = Tally()
     assert explored(variant, range(RUNS), tally) is None
+    assert tally.strikes["converted"] < RUNS // 20
     assert tally.strikes["filled"] > RUNS
     assert not variant.head or tally.strikes["padded"] > RUNS
 

@@ -174,14 +174,17 @@ def _told(fixed: Claim, seen: _Seen) -> tuple[int, int] | str:
         return "the target has forgotten the lane's producer id"
     if doubt := _expected(seen, sequence):
         return doubt
-    newest = seen.jumps[-1] if seen.jumps else None
-    ahead = newest is not None and newest.sequence == sequence and newest.stretches[0].source >= position
-    passed = seen.jumps[:-1] if ahead else seen.jumps
-    told = position - _shift(fixed, passed, sequence, position)
-    to = newest.stretches[0].source if ahead and newest is not None else told
-    if not told <= position <= to:
-        return f"the target log ends at {position}, the lane at {to}: another writer appended"
-    return sequence, to if ahead else -1
+    # Where the log was truncated, jumps past the next one are void until the lane comes there again.
+    following = next(
+        (at for at, jump in enumerate(seen.jumps) if jump.stretches[0].source >= position), len(seen.jumps)
+    )
+    told = position - _shift(fixed, seen.jumps[:following], sequence, position)
+    ahead = -1
+    if following < len(seen.jumps) and seen.jumps[following].sequence == sequence:
+        ahead = seen.jumps[following].stretches[0].source
+    if not told <= position <= max(told, ahead):
+        return f"the target log ends at {position}, the lane at {max(told, ahead)}: another writer appended"
+    return sequence, ahead
 
 
 def _expected(seen: _Seen, sequence: int) -> str:

@@ -145,6 +145,7 @@ class IdentityOwner(Owner):
     def _pad(self, pipeline: Pipeline) -> None:
         left = self.world.source_start - pipeline.next_offset
         if left and pipeline.room():
+            self._confirm_epoch(pipeline)
             count = min(left, self.luck.choice((1, 2, 3)))
             self._emit(pipeline, pipeline.next_offset, count, self.world.partition.now_ms)
             self.world.seen["padded"] += 1

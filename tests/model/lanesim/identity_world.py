@@ -1,4 +1,4 @@
-"""Identity lanes with holes and padded heads: a source of transactions, a journal of jumps, a transaction coordinator."""
+"""Identity lanes with holes and padded heads: a source of transactions, a journal of jumps, a coordinator."""
 
 from __future__ import annotations
 
