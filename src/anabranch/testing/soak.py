@@ -14,6 +14,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from anabranch.testing.faults.episode import EVERY_KIND, LOSABLE
 from anabranch.testing.faults.schedule import LOCAL_KINDS, REPLICATED_SOURCE_KINDS, REPLICATED_TARGET_KINDS
 from anabranch.testing.faults.topics import LoadTopic
 
-EPISODE_S = 180.0
+EPISODE_S = 120.0
 SHORTEST_S = 20.0
 # Starting, catching up, comparing: what an episode takes besides its strikes.
 AROUND_S = 75.0
@@ -47,6 +48,7 @@ class Totals:
     moves: int = 0
     cleaned: int = 0
     transactions: tuple[int, int, int] = (0, 0, 0)
+    ended_by_hand: int = 0
     differences: int = 0
     wrong: list[str] = field(default_factory=list)
 
@@ -64,6 +66,7 @@ class Totals:
         self.jumps += verdict.proof.jumps
         self.moves += verdict.moves
         self.cleaned += verdict.proof.cleaned
+        self.ended_by_hand += verdict.ended_by_hand
         committed, aborted, hanging = map(sum, zip(self.transactions, verdict.transactions, strict=True))
         self.transactions = committed, aborted, hanging
         self.differences += verdict.proof.differences
@@ -77,8 +80,8 @@ class Totals:
             f"{self.moves} leaders moved",
             f"{self.records} records compared in lanes {dict(self.modes)}, {self.claims} takeovers (claims), "
             f"{self.kills} kill markers, {self.jumps} records of jumps, {self.twins} speculative twins",
-            "{} transactions committed, {} aborted, {} left hanging".format(*self.transactions)
-            + f"; {self.cleaned} records cleaned from compacted sources",
+            "{} transactions committed, {} aborted, {} left hanging, ".format(*self.transactions)
+            + f"{self.ended_by_hand} ended by hand; {self.cleaned} records cleaned from compacted sources",
             f"{self.runs} runs of a link, {self.exits} of them ended by themselves",
             f"{self.differences} differences, {len(self.wrong)} findings",
             *(f"  WRONG: {one}" for one in self.wrong),
@@ -112,7 +115,7 @@ def draw(seed: int, seconds: float) -> EpisodeSpec:
         expiration_ms=chance.choice([60_000, 60_000, None]),
         idle_ms=chance.choice([600_000, 15_000]),
         lease_seconds=chance.choice([5, 10, 30]),
-        rate=chance.choice([300, 1000, 3000]),
+        rate=chance.choice([300, 1000, 2000]),
         topics=topics,
         catch_up_s=300.0,
         stop_under_load=chance.random() < 0.5,
@@ -125,7 +128,14 @@ def soak(minutes: float, seed: int, tell: Callable[[str], None]) -> Totals:
     totals = Totals()
     while totals.episodes == 0 or ends - time.monotonic() > AROUND_S + SHORTEST_S:
         left = ends - time.monotonic() - AROUND_S
-        verdict = run_episode(draw(seed + totals.episodes, max(SHORTEST_S, min(EPISODE_S, left))), tell)
+        number = seed + totals.episodes
+        try:
+            verdict = run_episode(draw(number, max(SHORTEST_S, min(EPISODE_S, left))), tell)
+        except Exception as error:  # the totals of what went before must not be lost
+            totals.episodes += 1
+            totals.wrong.append(f"episode {number} could not be carried out: {error!r}")
+            tell("".join(traceback.format_exception(error)))
+            continue
         totals.add(verdict)
         for line in verdict.lines():
             tell(line)

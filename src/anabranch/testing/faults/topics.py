@@ -44,6 +44,7 @@ _CONFIGS: Mapping[TopicKind, Mapping[str, str]] = {
 CLEANER_SETTINGS: Mapping[str, str] = {"log.cleaner.backoff.ms": "300"}
 SOURCE_SETTINGS: Mapping[str, str] = {
     **CLEANER_SETTINGS,
+    "transaction.max.timeout.ms": "20000",  # after which what no coordinator knows counts as hanging
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 }
 
