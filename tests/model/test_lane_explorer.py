@@ -16,7 +16,7 @@ from lanesim.variants import BROKEN, HARMLESS, OURS
 pytestmark = pytest.mark.unit
 
 SCALE = float(os.environ.get("ANABRANCH_MODEL_SCALE", "1"))
-RUNS = int(800 * SCALE)
+RUNS = int(600 * SCALE)
 TRIES = 12_000
 SEEN_AS = {"forget": "jump forgotten"}
 """Faults that owners do by themselves as well."""
