@@ -23,7 +23,10 @@ HEAD = 6
 
 @dataclass(frozen=True, slots=True)
 class Identity(Variant):
-    """A variant of identity lanes; ``head`` are the offsets to pad; ``unclean``: the target loses what it acknowledged."""
+    """A variant of identity lanes.
+
+    ``head`` are the offsets to pad; ``unclean``: the target loses what it acknowledged.
+    """
 
     head: int = 0
     records: str = FRESH
