@@ -79,8 +79,8 @@ class Claim:
 
     @property
     def pads(self) -> bool:
-        """Whether the lane began with padding the target log up to its start."""
-        return self.mode is Mode.IDENTITY and self.floor < self.start
+        """Whether the lane began with padding the target log, which was empty, up to its start."""
+        return self.mode is Mode.IDENTITY and self.floor == 0 < self.start
 
 
 @dataclass(frozen=True, slots=True)

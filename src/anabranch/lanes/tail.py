@@ -115,6 +115,8 @@ def _check_seam(bid: Bid, journal: Journal, mine: frozenset[int], last: TailBatc
         if batch is None:
             starts = {placed.claim.start for placed in journal.claims.claims(bid.lane)}
             begun = {sequence_of(start) for start in starts}
+            if any(placed.claim.pads for placed in journal.claims.claims(bid.lane)):
+                begun.add(0)  # padding does
             if below <= journal.claims.floor(bid.lane, below) and last.base_sequence not in begun:
                 raise _diverged(bid, last, first, min(starts, default=bid.start))
             return

@@ -28,8 +28,8 @@ from anabranch.replicate.gate import Gate
 from anabranch.replicate.target import TargetPartition
 
 PAD_LIMIT = 50_000_000
-"""Offsets that are padded at most.  A local broker takes about 10 million a second and keeps 40 bytes a thousand; it is
-a real one's processor and replicas that pay, once a partition."""
+"""Offsets that are padded at most: some 15 s and 80 MB of a partition's first segment (measured: 3.4 million offsets a
+second on two busy cores, 1.6 bytes each), until that segment is rolled and deleted."""
 PAD_BATCH = 100_000
 PURPOSE = "pad"
 _FRESH_S = 600.0
