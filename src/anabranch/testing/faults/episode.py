@@ -26,7 +26,7 @@ CATCH_UP_S = 180.0
 QUIET_S = 3.0
 _READ_S = 10.0
 TOPICS = (LoadTopic("history", 3, old=True), LoadTopic("live", 2, old=False))
-#: Logs of every kind; the names of some end in what their target may lose.
+#: Logs of every kind.
 EVERY_KIND = (
     LoadTopic("history", 2, old=True),
     LoadTopic("live", 1, old=False),
@@ -36,9 +36,10 @@ EVERY_KIND = (
     LoadTopic("clicks", 1, old=False, kind=TopicKind.SINGLE),
     LoadTopic("stamped", 1, old=False, kind=TopicKind.APPEND_TIME),
 )
-#: With them where unclean elections strike: the target takes back what it has acknowledged of these.
+#: Beside them where unclean elections strike: the target takes back what it has acknowledged of these.
 LOSABLE = (
     LoadTopic("history-losable", 1, old=True, unclean=True),
+    LoadTopic("live-losable", 1, old=False, unclean=True),
     LoadTopic("payments-losable", 1, old=False, kind=TopicKind.TRANSACTIONAL, unclean=True),
 )
 
