@@ -60,6 +60,16 @@ class ReadJumps:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadRuns:
+    """Read the lane's filed runs as of now; answered with a :class:`~anabranch.offsets.runs.RunMap`.
+
+    Asked after the jumps were read, and only where one is forgotten: it was forgotten behind runs that were filed.
+    """
+
+    lane: str
+
+
+@dataclass(frozen=True, slots=True)
 class AppendKills:
     """Note in the journal where the markers of kills lie, as (producer id, target offset), so that later owners
     need not kill again; answered with None whatever became of it, for a note that is lost costs only a marker."""
@@ -194,6 +204,7 @@ Effect: TypeAlias = (
     | AppendKills
     | ReadClaims
     | ReadJumps
+    | ReadRuns
     | ReadEnd
     | EndOfEpoch
     | Kill

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from anabranch.lanes.claims import ClaimLog
-from anabranch.lanes.effects import EndOfEpoch, LogEnd, ReadEnd, ReadTail, Steps, TailBatch
+from anabranch.lanes.effects import EndOfEpoch, LogEnd, ReadEnd, ReadRuns, ReadTail, Steps, TailBatch
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
 from anabranch.lanes.holes import JumpLog, Stretch
 from anabranch.lanes.tenure import Bid
@@ -61,7 +61,7 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
         elif batch.producer_id in mine:
             if missing:
                 break
-            stretches = tell(bid.lane, journal.jumps, bid.runs, batch, near)
+            stretches = yield from _told(bid, journal, batch, near)
             if stretches is None:
                 forgotten = f"the jump that told target offset {batch.base_offset} is forgotten, and no run is filed"
                 raise _lost(bid, near, forgotten)
@@ -101,6 +101,16 @@ def tell(lane: str, jumps: JumpLog, runs: RunMap | None, batch: TailBatch, near:
     return tuple(found)
 
 
+def _told(bid: Bid, journal: Journal, batch: TailBatch, near: int) -> Steps[tuple[Stretch, ...] | None]:
+    """``tell``, with the filed runs read after the jumps where those no longer do: an owner that does not know yet
+    that it is over may file and forget until then."""
+    stretches = tell(bid.lane, journal.jumps, None, batch, near)
+    if stretches is None:
+        runs: RunMap = yield ReadRuns(bid.lane)
+        stretches = tell(bid.lane, journal.jumps, runs, batch, near)
+    return stretches
+
+
 def _check_seam(bid: Bid, journal: Journal, mine: frozenset[int], last: TailBatch, first: int) -> Steps[None]:
     """Check that the lane's last batch follows the one before it, or begins at a start that was claimed.
 
@@ -123,7 +133,7 @@ def _check_seam(bid: Bid, journal: Journal, mine: frozenset[int], last: TailBatc
         if batch.last_offset + 1 != below:
             return
         if not batch.is_control and batch.producer_id in mine:
-            told = tell(bid.lane, journal.jumps, bid.runs, batch, first)
+            told = yield from _told(bid, journal, batch, first)
             if told is None:
                 return
             end = told[-1].end

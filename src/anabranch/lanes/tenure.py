@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch.lanes.claims import Claim, Mode
-from anabranch.offsets.runs import RunMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,6 @@ class Bid:
     ``producer.id.expiration.ms``; ``now_ms`` the wall clock.  ``filed`` is the last filed run, None if none was.
     Where the target does not tell its expiration, ``expiration_ms`` is the longest possible, so that enough is
     killed, and ``expiration_known`` is False, so that the tenure counts on no guard at all.
-    ``runs`` are the lane's filed runs, which tell what forgotten jumps no longer do; they hold for the log as it is,
-    because an owner that finds the log truncated files the cut before it sends anything.
     ``why`` is the sentence shown where ``mode`` is mapped: a worker whose next batch is too old for identity says so.
     """
 
@@ -61,7 +58,6 @@ class Bid:
     filed: Filed | None = None
     held: Held | None = None
     expiration_known: bool = True
-    runs: RunMap | None = None
     why: str = "the link asks for mapped lanes"
 
     @property

@@ -159,7 +159,8 @@ class RunMap:
     def truncate(self, target: int) -> RunMap:
         """Return the map of what is left after the target's log lost everything from ``target`` on.
 
-        ``source_end`` falls to the first source record whose copy was lost, and stays if none was.
+        ``source_end`` falls to the end of what is left where the copy of a record was lost, and stays if none was: of
+        the holes behind it nothing is known any more, for what lies there may be read anew.
         """
         if target >= self.target_end:
             return self
@@ -167,16 +168,17 @@ class RunMap:
         if self._last is not None and self._last.target < target:
             kept = self._closed + 1
         cut = self[kept - 1] if kept else None
-        lost = None
+        lost = kept < len(self)
         if cut is not None and cut.target_end > target:
-            lost = cut.source + target - cut.target
+            lost = True
             cut = Run(cut.source, cut.target, target - cut.target)
-        elif kept < len(self):
-            lost = self[kept].source
         result = self._with(max(kept - 1, 0), cut)
         result.target_start = min(self.target_start, target)
         result.target_end = target
-        result.source_end = self.source_end if lost is None else lost
+        if not lost:
+            result.source_end = self.source_end
+        else:
+            result.source_end = self.source_start if cut is None else cut.source_end
         return result
 
     @property

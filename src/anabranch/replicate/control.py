@@ -184,14 +184,17 @@ class Runs:
         self._log = KeyedLog(cluster, topics.RUNS)
         self.segments: dict[LaneKey, dict[int, tuple[Run, ...]]] = defaultdict(dict)
 
-    async def sync(self) -> None:
-        """Read what changed."""
+    async def sync(self) -> set[tuple[LaneKey, int]]:
+        """Read what changed; returns which segments of which lanes that is."""
+        changed: set[tuple[LaneKey, int]] = set()
         for entry in await self._log.read():
             lane, number = run_codec.parse_key(entry.key)
+            changed.add((lane, number))
             if entry.value is None:
                 self.segments[lane].pop(number, None)
             else:
                 self.segments[lane][number] = tuple(run_codec.decode(entry.key, entry.value))
+        return changed
 
     async def file(self, segments: Mapping[tuple[LaneKey, int], tuple[Run, ...]]) -> None:
         """Store changed segments; an empty one is forgotten.  Raises ControlLostError."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from anabranch.errors import AnabranchError
 from anabranch.lanes.endings import Ending, TenureEnded
@@ -54,9 +54,12 @@ class Jumper:
             await self._wake.wait()
             self._wake.clear()
             while self._pending:
-                await self._append(self._cut())
+                if batch := self._cut():
+                    await self._append(batch)
 
     def _cut(self) -> list[tuple[Lane, Pipeline, Jump, Ticket]]:
+        # One of a tenure that is over must not go out: a jump before it may have been lost.
+        self._pending = [one for one in self._pending if one[0].pipeline is one[1]]
         taken, size = 0, 0
         for _, _, jump, _ in self._pending[:MAX_BATCH]:
             size += len(jump.stretches)
@@ -83,19 +86,25 @@ class Jumper:
         if good:
             self._on_good([lane for lane, _, _, _ in batch])
 
-    async def forget(self, lanes: Iterable[Lane]) -> None:
+    async def forget(self, lanes: Iterable[Lane], check_filed: Callable[[], Awaitable[set[str]]]) -> None:
         """Forget, from time to time, jumps whose records' runs have been filed since the last time.
 
-        Called right after runs were filed.  Of other owners only those are touched that claimed before this one did,
-        for a later one may be alive.  Raises ClusterError.
+        Called right after runs were filed; ``check_filed`` sees to it that they are still there and tells of which
+        lanes it files them again: those are left alone.  Of other owners only those are touched that claimed before
+        this one did, for a later one may be alive.  Raises ClusterError.
         """
         now = time.monotonic()
         if now - self._looked_at < FORGET_S:
             return
         self._looked_at = now
+        overwritten = await check_filed()
         before, self._seen = self._seen, {}
         for lane in lanes:
-            if lane.phase is Phase.RUNNING and lane.pipeline is not None and lane.tenure is not None and lane.jumps:
+            if lane.phase is not Phase.RUNNING or lane.pipeline is None or lane.tenure is None or not lane.jumps:
+                continue
+            if lane.key in overwritten:
+                continue
+            if lane.pipeline.position > lane.tenure.position:  # acknowledged: no later owner had the lane by then
                 self._seen[lane.key] = (lane.tenure, lane.pipeline.acknowledged_sequence)
         if not before:
             return

@@ -181,7 +181,7 @@ class Keeper:
 
     async def _take_over(self, lane: Lane) -> None:
         start = await self._start_of(lane)
-        await self._refresh_runs(lane)
+        others = await self._refresh_runs(lane)
         kept = await self._surviving(lane)
         target = await self._open(lane, start)
         await target.drive(self._shut_out_histories(lane))
@@ -196,7 +196,6 @@ class Keeper:
             expiration_ms=expiration,
             now_ms=now_ms(),
             filed=_filed(lane),
-            runs=lane.book.map,
             held=lane.held,
             why=why,
             expiration_known=self._expiration_ms is not None,
@@ -213,6 +212,9 @@ class Keeper:
         fixed = self._journal.claims.fixed(lane.key)
         if fixed is not None and fixed.pads:
             await headgap.cut(target, fixed.start)
+        if others:
+            # They may have filed runs, and forgotten jumps behind them, until this takeover shut them out.
+            await self._refresh_runs(lane, others)
         await self._complete_runs(lane, tenure)
         if kept is not None and kept < tenure.position:
             lane.position = tenure.position
@@ -273,13 +275,16 @@ class Keeper:
                     if code:
                         raise refusal(lane.key, code, lane.position, f"shutting out {placed.claim.producer_id}")
 
-    async def _refresh_runs(self, lane: Lane) -> None:
-        """Take the runs that another owner has filed since; jumps that those cover may be forgotten."""
+    async def _refresh_runs(self, lane: Lane, others: bool = False) -> bool:
+        """Take the runs that another owner has filed since, if one had the lane; jumps that those cover may be
+        forgotten.  Returns whether one had it."""
         claims = self._journal.claims.claims(lane.key)
-        if claims and claims[-1].claim.owner != self._owner:
+        others = others or (bool(claims) and claims[-1].claim.owner != self._owner)
+        if others:
             await self._runs.sync()
             lane.book = RunBook.of_segments(self._runs.segments.get(lane.assignment.lane, {}))
             lane.book.filed()
+        return others
 
     async def _open(self, lane: Lane, start: int, purpose: str = PURPOSE) -> TargetPartition:
         if self._by_coordinator is None:
@@ -289,7 +294,14 @@ class Keeper:
             )
             self._by_coordinator = not markers
         return await TargetPartition.open(
-            self._target, self._journal, self._jumps, lane.assignment, purpose, start, self._by_coordinator
+            self._target,
+            self._journal,
+            self._jumps,
+            self._runs,
+            lane.assignment,
+            purpose,
+            start,
+            self._by_coordinator,
         )
 
     async def give_back(self, lane: Lane) -> None:

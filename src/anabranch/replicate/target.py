@@ -18,11 +18,13 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, PermissionDeniedError
 from anabranch.lanes import effects
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
-from anabranch.model.lane import LaneAssignment
+from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.records.header import BatchHeader
 from anabranch.records.split import split
+from anabranch.replicate.control import Runs
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.rebuild import tail_batch
+from anabranch.replicate.runs import RunBook
 
 T = TypeVar("T")
 _PAUSE_S = 0.1
@@ -38,6 +40,7 @@ class TargetPartition:
     cluster: Cluster
     journal: Journal
     jumps: Jumps
+    runs: Runs
     lane: str
     topic: str
     topic_id: uuid.UUID
@@ -53,6 +56,7 @@ class TargetPartition:
         cluster: Cluster,
         journal: Journal,
         jumps: Jumps,
+        runs: Runs,
         assignment: LaneAssignment,
         purpose: str,
         start: int,
@@ -79,6 +83,7 @@ class TargetPartition:
             cluster,
             journal,
             jumps,
+            runs,
             key,
             target.topic,
             meta.id,
@@ -123,6 +128,9 @@ class TargetPartition:
                 return await self.journal.read()
             case effects.ReadJumps():
                 return await self.jumps.read()
+            case effects.ReadRuns():
+                await self.runs.sync()
+                return RunBook.of_segments(self.runs.segments.get(LaneKey.parse(self.lane), {})).map
             case effects.AppendKills(lane, markers):
                 return await self.journal.note_kills(lane, markers)
             case effects.ReadEnd():

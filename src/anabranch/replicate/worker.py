@@ -357,12 +357,29 @@ class Worker:
             if reports:
                 await self._progress.file(reports)
             if self._jumper is not None:
-                await self._jumper.forget(mine)
+                await self._jumper.forget(mine, self._check_filed)
         except AnabranchError as error:
             for book, number in filing:
                 book.refile(number)
             if not passing(error):
                 raise
+
+    async def _check_filed(self) -> set[str]:
+        """File again what somebody else has overwritten, and return those lanes: a request of an earlier owner may be
+        carried out late, and once jumps are forgotten the filed runs are what tells."""
+        assert self._runs is not None
+        changed = await self._runs.sync()
+        overwritten: set[str] = set()
+        for lane in self._lanes:
+            if lane.phase is not Phase.RUNNING:
+                continue
+            stored = self._runs.segments.get(lane.assignment.lane, {})
+            wrong = [n for key, n in changed if key == lane.assignment.lane]
+            wrong = [n for n in wrong if not lane.book.is_as_filed(n, stored.get(n, ()))]
+            if wrong:
+                lane.book.refile(min(wrong))
+                overwritten.add(lane.key)
+        return overwritten
 
     def _is_anothers(self, lane: Lane) -> bool:
         if lane.phase is not Phase.TAKING:

@@ -44,7 +44,7 @@ class HoleMutation(Mutation):
         return owner.world.jump_log()
 
     def runs_of_bid(self, owner: HoleOwner) -> RunMap:
-        """The filed runs as a bid carries them: read after the leader epoch that it is bound to."""
+        """The filed runs as a takeover reads them: after the jumps."""
         return owner.world.book
 
     def must_file(self, owner: HoleOwner, filed: RunMap, tenure: Tenure) -> bool:
@@ -180,13 +180,11 @@ class CutsLate(HoleMutation):
 
 
 class RunsOfYesterday(HoleMutation):
-    """H19: tells by runs that were read before the leader epoch was."""
-
-    def __init__(self) -> None:
-        self.known: dict[str, RunMap] = {}
+    """H19: tells by runs that were read before the leader epoch was, in the owner's first takeover."""
 
     def runs_of_bid(self, owner: HoleOwner) -> RunMap:
-        return self.known.setdefault(owner.name, owner.world.book)
+        assert owner.early is not None
+        return owner.early
 
 
 class SequenceIsOffset(HoleMutation):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch.lanes import Bid, Ending, Held, Jump, JumpLog, Pipeline, Stretch, Tenure
+from anabranch.lanes import Bid, Ending, Held, Jump, JumpLog, Pipeline, ReadRuns, Stretch, Tenure
 from anabranch.lanes.tail import tell
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run, RunMap
@@ -73,6 +73,7 @@ class HoleOwner(Owner):
     ordinal: int = 0
     jumps: JumpLog = field(default_factory=JumpLog)
     filing: Filing | None = None
+    early: RunMap | None = None
     must_file: bool = False
 
     @property
@@ -84,10 +85,12 @@ class HoleOwner(Owner):
     # --- taking over
     def _bid(self, held: Held | None) -> Bid:
         self.world.bids[self.name] = self.world.tick()
-        # The slot shortcut: ``super()`` of a slotted dataclass needs its class named.
-        return replace(Owner._bid(self, held), runs=self.mutation.runs_of_bid(self))
+        self.early = self.early or self.world.book
+        return Owner._bid(self, held)
 
     def _perform(self, effect: Any) -> Any:
+        if isinstance(effect, ReadRuns):
+            return self.mutation.runs_of_bid(self)
         answer = Owner._perform(self, effect)
         if isinstance(answer, JumpLog):
             self.jumps = answer

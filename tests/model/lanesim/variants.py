@@ -125,15 +125,6 @@ HOLED_BROKEN = (
         transactions=True,
     ),
     Variant(
-        "H23",
-        "forgets at once what was filed",
-        h.ForgetsAtOnce,
-        owners=3,
-        faults=_FORGETFUL,
-        transactions=True,
-        long=True,
-    ),
-    Variant(
         "H22",
         "files over a later claim's runs",
         h.FilesUnfenced,
@@ -145,6 +136,15 @@ HOLED_BROKEN = (
 )
 
 HARMLESS = (
+    Variant(
+        "H23",
+        "forgets at once what was filed",
+        h.ForgetsAtOnce,
+        owners=3,
+        faults=_FORGETFUL,
+        transactions=True,
+        long=True,
+    ),
     Variant(
         "M1", "fixed id, blind resend, strong guard", m.GuardedResend, identity=True, records=FRESH, faults=("expire",)
     ),

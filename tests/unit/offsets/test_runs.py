@@ -74,14 +74,15 @@ def test_maps_that_grow_from_one_leave_it_and_each_other_alone(runs: RunMap, ste
 
 @given(run_maps(), st.integers(0, 60))
 def test_truncation_leaves_exactly_the_copies_below(runs: RunMap, target: int) -> None:
-    """What lay at or above is gone, and the source end is the first record that must be copied again."""
+    """What lay at or above is gone, and the source end is that of what is left."""
     cut = runs.truncate(target)
     before = pairs(runs)
     assert pairs(cut) == {source: copy for source, copy in before.items() if copy < target}
     assert cut.is_sound()
     assert cut.target_end == min(target, runs.target_end)
     lost = [source for source, copy in before.items() if copy >= target]
-    assert cut.source_end == (min(lost) if lost else runs.source_end)
+    kept = [source for source, copy in before.items() if copy < target]
+    assert cut.source_end == (runs.source_end if not lost else max(kept) + 1 if kept else runs.source_start)
     assert pairs(runs) == before
     again = cut.append(Run(cut.source_end, cut.target_end, 1))
     assert again.is_sound()

@@ -84,3 +84,17 @@ def test_batches_that_follow_each_other_are_one_run() -> None:
     for number in range(100):
         book.append(Run(10 * number, 7 + 10 * number, 10))
     assert list(book.map) == [Run(0, 7, 1000)]
+
+
+def test_a_segment_that_somebody_overwrote_is_filed_again() -> None:
+    """What is to be filed in any case is not compared; what was filed must be there as it was."""
+    book = RunBook(Run(2 * at, at, 1) for at in range(SEGMENT_RUNS + 2))
+    book.refile(0)
+    (_, first), (_, second) = book.unfiled()
+    book.filed()
+    assert book.is_as_filed(0, first) and book.is_as_filed(1, second)
+    assert not book.is_as_filed(0, first[:-1]) and not book.is_as_filed(1, ())
+    book.append(Run(9000, 9000, 1))
+    assert book.is_as_filed(1, second) and not book.is_as_filed(0, first[:5])
+    book.refile(0)
+    assert [number for number, _ in book.unfiled()] == [0, 1]
