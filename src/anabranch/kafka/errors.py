@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from kafka.errors import for_code
 
-from anabranch.errors import ClusterError
+from anabranch.errors import AnabranchError, ClusterError
 
 AUTHORIZATION_CODES = {
     29: "topic",
@@ -141,3 +141,8 @@ def check(code: int, *, cluster: str, principal: str, request: str, resource: st
     if code in AUTHORIZATION_CODES:
         raise PermissionDeniedError(cluster, principal, request, resource)
     raise BrokerRefusedError(cluster, request, resource, code, detail or "")
+
+
+def passing(error: AnabranchError) -> bool:
+    """Whether an error may pass by itself: lost connections, and codes that brokers answer for a while."""
+    return error.retryable or isinstance(error, BrokerRefusedError)

@@ -16,7 +16,7 @@ from anabranch.control.topics import LINKS
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
-from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
+from anabranch.kafka.errors import PermissionDeniedError, passing
 from anabranch.kafka.partitions import LATEST, list_offsets
 from anabranch.model import configs as rules
 from anabranch.model.decisions import LaneDecision, LanePlace
@@ -127,7 +127,7 @@ class Planner:
             except AnabranchError as error:
                 findings.append(Finding(Severity.ERROR, f"topic {pair.source.name}: {error.message}", error.hint))
                 before = self._provided.get((pair.source.id, pair.target))
-                if before is None or not (error.retryable or isinstance(error, BrokerRefusedError)):
+                if before is None or not passing(error):
                     continue
                 provided = before  # what passes by itself must not end the topic's leases
             if isinstance(provided, Finding):

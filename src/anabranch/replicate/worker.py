@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.connection import Connection
-from anabranch.kafka.errors import BrokerRefusedError
+from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
 from anabranch.lanes.claims import Mode
 from anabranch.lanes.endings import Ending, TenureEnded
@@ -74,11 +74,6 @@ class Figures:
     records: int
     bytes: int
     over: str = ""
-
-
-def passing(error: AnabranchError) -> bool:
-    """Whether an error of a control topic may pass by itself: lost connections, and codes that brokers answer."""
-    return error.retryable or isinstance(error, BrokerRefusedError)
 
 
 class Worker:

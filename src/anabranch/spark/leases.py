@@ -7,13 +7,14 @@ import time
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
+from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
 from anabranch.model.lane import LaneKey
 from anabranch.model.reports import LinkPlan
 from anabranch.replicate.balance import balance
 from anabranch.replicate.control import now_ms
 from anabranch.replicate.planner import Plan, Planner
-from anabranch.replicate.worker import Lease, passing
+from anabranch.replicate.worker import Lease
 
 PATIENCE_S = 60.0
 

@@ -25,16 +25,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError, ProtocolError
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
 from anabranch.model.reports import LinkPlan
 from anabranch.replicate.control import now_ms
 from anabranch.replicate.planner import Plan, Planner
-from anabranch.replicate.worker import passing
 from anabranch.spark.replicate import COPIED, start
 from anabranch.spark.session import session
 
 SURVEY_S = 2.0
 STOP_S = 15.0
+PATIENCE_S = 300.0
 
 
 class Survey:
@@ -106,7 +107,7 @@ def _run(
         asked.append(number)  # nothing that takes a lock: the handler may interrupt its holder
 
     survey = Survey(job)
-    survey.look()
+    _wait_for(survey)
     spark = session(f"anabranch link {job.link}", master, settings)
     signal.signal(signal.SIGTERM, ask)  # after Spark, which installs a handler of its own
     signal.signal(signal.SIGINT, ask)
@@ -153,6 +154,24 @@ def _newest(query: StreamingQuery) -> int:
     """The last micro-batch that ended; Spark keeps a few reports only, so that their number stops growing."""
     progress = query.lastProgress
     return -1 if progress is None else int(progress["batchId"])
+
+
+def _wait_for(survey: Survey) -> None:
+    """The first look, again and again while a cluster is away: who starts a link at night need not stand by."""
+    deadline = time.monotonic() + PATIENCE_S
+    said = ""
+    while True:
+        try:
+            survey.look()
+        except AnabranchError as error:
+            if not passing(error) or time.monotonic() > deadline:
+                raise
+            if error.message != said:
+                said = error.message
+                print(json.dumps({"waiting": said}), file=sys.stderr, flush=True)
+            time.sleep(1.0)
+        else:
+            return
 
 
 def _patiently(call: object) -> None:
