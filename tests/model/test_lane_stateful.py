@@ -196,4 +196,4 @@ def test_every_sequence_of_strikes_ends_in_an_exact_copy(key: str) -> None:
 def test_the_state_machine_finds_broken_variants(key: str) -> None:
     """The state machine has teeth as well."""
     with pytest.raises(Violation):
-        check(key, 400, (Phase.generate,))
+        check(key, 4000, (Phase.generate,))
