@@ -11,7 +11,7 @@ from anabranch.records.decode import decode
 from anabranch.records.encode import encode
 from anabranch.records.header import read_header
 from anabranch.records.record import Record, TimestampType
-from anabranch.replicate.joining import LEAST, MOST_BYTES, joined
+from anabranch.replicate.joining import FEW_RECORDS, LEAST, MOST_BYTES, joined
 from anabranch.replicate.reading import Copyable
 
 pytestmark = pytest.mark.unit
@@ -38,7 +38,7 @@ def told(batches: list[Copyable]) -> list[tuple[int, bytes | None]]:
     return found
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([1, 1, 1, 1, 2, 4, 5, 30])), max_size=60))
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([1, 1, 1, 1, 2, 20, 40])), max_size=90))
 def test_joining_keeps_every_record_and_its_source_offset(steps: list[tuple[int, int]]) -> None:
     """Whatever gaps and larger batches lie between."""
     batches, at = [], 100
@@ -56,7 +56,7 @@ def test_small_neighbours_become_one_up_to_a_size_and_others_stay_as_they_are() 
     few = [copyable(at, 1) for at in range(LEAST - 1)]
     assert list(joined(few)) == few
     assert [one.header.count for one in joined([copyable(at, 1) for at in range(LEAST)])] == [LEAST]
-    large = copyable(LEAST, 30)
+    large = copyable(LEAST, FEW_RECORDS + 1)
     mixed = [*(copyable(at, 1) for at in range(LEAST)), large]
     assert list(joined(mixed))[1] is large
     many = [copyable(at, 1, 1500) for at in range(400)]
