@@ -7,16 +7,14 @@ from typing import Any
 
 from kafka.protocol.admin import DescribeProducersRequest, DescribeTransactionsRequest, ListTransactionsRequest
 
-from anabranch.errors import AnabranchError
-from anabranch.kafka import fetch
+from anabranch.errors import ProtocolError, RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
+from anabranch.kafka.headers import header_at
 from anabranch.model.topics import TopicPartition
 from anabranch.model.transactions import CoordinatedTransaction, OpenTransaction, SourceTransaction
-from anabranch.records.split import split
 
 _NO_SUCH_ID = 105  # TRANSACTIONAL_ID_NOT_FOUND
-_HEADER_BYTES = 1024
 
 
 async def open_transactions(
@@ -46,20 +44,13 @@ async def dated(
     connection: Connection, topic: str, topic_id: uuid.UUID, partition: int, transaction: OpenTransaction
 ) -> SourceTransaction:
     """The transaction with the time of its first batch, read from the log; of its last one where that is gone."""
-    wanted = fetch.Wanted(topic, topic_id, partition, -1, transaction.start_offset, -1, _HEADER_BYTES)
     since = transaction.last_timestamp
-    frame = await fetch.submit(connection, [wanted], max_wait_ms=0, max_bytes=_HEADER_BYTES)
     try:
-        code, answers = fetch.parse(frame, fetch.version_for(connection))
-        if not code and not answers[0].code:
-            for _, header in split(answers[0].records):
-                if header.last_offset >= transaction.start_offset:
-                    since = header.base_timestamp
-                    break
-    except AnabranchError:
-        pass  # the time is for people; who copies from here meets the same bytes and says what is wrong
-    finally:
-        frame.release()
+        _, header = await header_at(connection, topic, topic_id, partition, transaction.start_offset)
+    except (ProtocolError, RefusedError):
+        header = None  # the time is for people; who copies from here meets the same bytes and says what is wrong
+    if header is not None:
+        since = header.base_timestamp
     return SourceTransaction(transaction, since)
 
 

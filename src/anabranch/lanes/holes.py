@@ -153,6 +153,17 @@ class JumpLog:
         )
 
 
+def merged(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:
+    """The same offsets in as few stretches as they make."""
+    found: list[Stretch] = []
+    for stretch in stretches:
+        if found and found[-1].end == stretch.source:
+            found[-1] = Stretch(found[-1].source, found[-1].length + stretch.length)
+        else:
+            found.append(stretch)
+    return tuple(found)
+
+
 def cut(stretches: Sequence[Stretch], skip: int, count: int) -> tuple[Stretch, ...]:
     """The ``count`` records after the first ``skip`` of stretches whose last has no end."""
     found: list[Stretch] = []

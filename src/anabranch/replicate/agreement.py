@@ -9,15 +9,12 @@ while nobody read.  What was copied after the last filing and lost before the ne
 from __future__ import annotations
 
 from anabranch.errors import AnabranchError
-from anabranch.kafka import fetch
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.headers import header_at
 from anabranch.kafka.partitions import epoch_end
 from anabranch.lanes.endings import LaneStopped, Stop
 from anabranch.model.topics import TopicPartition
-from anabranch.records.split import split
 from anabranch.replicate.epochs import UNKNOWN
-
-_HEADER_BYTES = 1024
 
 
 async def surviving(cluster: Cluster, source: TopicPartition, position: int, epoch: int) -> int | None:
@@ -43,19 +40,11 @@ async def epoch_before(cluster: Cluster, source: TopicPartition, position: int) 
     try:
         meta, part = await cluster.partition(source.topic, source.partition)
         connection = await cluster.connection(part.leader)
-        wanted = fetch.Wanted(
-            source.topic, meta.id, source.partition, part.leader_epoch, position - 1, UNKNOWN, _HEADER_BYTES
+        _, header = await header_at(
+            connection, source.topic, meta.id, source.partition, position - 1, epoch=part.leader_epoch
         )
-        frame = await fetch.submit(connection, [wanted], max_wait_ms=0, max_bytes=_HEADER_BYTES)
-        try:
-            code, answers = fetch.parse(frame, fetch.version_for(connection))
-            if code or answers[0].code:
-                return UNKNOWN
-            for _, header in split(answers[0].records):
-                if header.base_offset < position <= header.last_offset + 1:
-                    return header.leader_epoch
-        finally:
-            frame.release()
+        if header is not None and header.base_offset < position:
+            return header.leader_epoch
     except AnabranchError:
         pass  # only what comes later is then not held against it
     return UNKNOWN

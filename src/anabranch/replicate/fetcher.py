@@ -61,7 +61,6 @@ class Fetcher:
         self._lanes: dict[tuple[str, int], Lane] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
-        self._lost: asyncio.Task[None] | None = None
 
     def add(self, lanes: Iterable[Lane]) -> None:
         """Read these lanes too, as soon as they run."""

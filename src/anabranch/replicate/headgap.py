@@ -24,6 +24,7 @@ from anabranch.model.lane import LaneAssignment
 from anabranch.records.filler import filler_batch
 from anabranch.records.header import read_header
 from anabranch.records.patch import patch
+from anabranch.replicate.control import now_ms
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.target import TargetPartition
 
@@ -82,7 +83,7 @@ async def pad(target: TargetPartition, tenure: Tenure, gate: Gate, tell: Callabl
                     await target.confirm()
                     pipeline.epoch_confirmed()
                 if not template or read_header(template).count != count or time.monotonic() - made_at > _FRESH_S:
-                    template, made_at = bytearray(filler_batch(count, time.time_ns() // 1_000_000)), time.monotonic()
+                    template, made_at = bytearray(filler_batch(count, now_ms())), time.monotonic()
                 header = read_header(template)
                 sequence = pipeline.send(pipeline.next_offset, count, header.max_timestamp)
                 batch = bytearray(template)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from anabranch.lanes.holes import Stretch
+from anabranch.lanes.holes import Stretch, merged
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.header import LOG_OVERHEAD, read_header
 from anabranch.records.join import UnjoinableError, join
@@ -61,16 +61,5 @@ def _as_one(group: list[Copyable]) -> Sequence[Copyable]:
     start, end = group[0].stretches[0].source, last.stretches[-1].end
     header = read_header(view)._replace(base_offset=start, leader_epoch=last.header.leader_epoch)
     dense = header.count == end - start
-    stretches = (Stretch(start, header.count),) if dense else _merged(group)
+    stretches = (Stretch(start, header.count),) if dense else merged(part for one in group for part in one.stretches)
     return (Copyable(view, 0, header, stretches, last.through, True),)
-
-
-def _merged(group: Sequence[Copyable]) -> tuple[Stretch, ...]:
-    stretches: list[Stretch] = []
-    for one in group:
-        for stretch in one.stretches:
-            if stretches and stretches[-1].end == stretch.source:
-                stretches[-1] = Stretch(stretches[-1].source, stretches[-1].length + stretch.length)
-            else:
-                stretches.append(stretch)
-    return tuple(stretches)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from anabranch.control import claims as codec
@@ -83,7 +82,7 @@ class Journal(_Fold):
             (codec.encode_key(claim.key), codec.encode(claim)) for claim, _ in batch
         ]
         try:
-            base = await self._log.append(entries, time.time_ns() // 1_000_000)
+            base = await self._log.append(entries, now_ms())
         except Exception as error:  # to each of the callers, who know what it means for their lane
             for _, future in batch:
                 if not future.done():

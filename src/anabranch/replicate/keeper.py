@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from anabranch.errors import AnabranchError
-from anabranch.kafka import admin, fetch
+from anabranch.errors import AnabranchError, ProtocolError, RefusedError
+from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
+from anabranch.kafka.headers import header_at
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
 from anabranch.lanes.claims import ClaimState, Mode
 from anabranch.lanes.effects import Kill, LogEnd, ReadEnd, Steps
@@ -28,7 +29,6 @@ from anabranch.lanes.tenure import Bid, Filed, Tenure
 from anabranch.model.lane import LaneMode
 from anabranch.model.start import StartKind
 from anabranch.offsets.runs import Run
-from anabranch.records.split import split
 from anabranch.replicate import headgap
 from anabranch.replicate.agreement import epoch_before, surviving, truncated
 from anabranch.replicate.control import Progress, Runs, now_ms
@@ -366,18 +366,13 @@ class Keeper:
         source = lane.assignment.source
         meta, part = await self._source.partition(source.topic, source.partition)
         connection = await self._source.connection(part.leader)
-        wanted = fetch.Wanted(source.topic, meta.id, source.partition, part.leader_epoch, start, -1, 1024)
-        frame = await fetch.submit(connection, [wanted], max_wait_ms=0, max_bytes=1024)
         try:
-            code, answers = fetch.parse(frame, fetch.version_for(connection))
-            if code or answers[0].code:
-                return None
-            found = split(answers[0].records)
-            return found[0][1].max_timestamp if found else None
-        except AnabranchError:
+            _, header = await header_at(
+                connection, source.topic, meta.id, source.partition, start, epoch=part.leader_epoch
+            )
+        except (ProtocolError, RefusedError):
             return None  # the fetcher meets the same bytes and says what is wrong with them
-        finally:
-            frame.release()
+        return None if header is None else header.max_timestamp
 
     async def _expiration(self, target: TargetPartition) -> int:
         """``producer.id.expiration.ms`` of the target; the longest possible where it is not told."""

@@ -23,7 +23,7 @@ from anabranch.kafka.frames import Frame
 from anabranch.lanes.claims import Mode
 from anabranch.lanes.endings import LaneStopped, Stop, TenureEnded
 from anabranch.lanes.fill import Budget, Hole
-from anabranch.lanes.holes import Jump, Stretch
+from anabranch.lanes.holes import Jump, Stretch, merged
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Held, Tenure
 from anabranch.model.lane import LaneAssignment, LaneMode, LaneState
@@ -148,7 +148,6 @@ class Lane:
         self.checking = False
         self.joins = True
         self.has_joined = False
-        self.changed_at = time.monotonic()
 
     # -- phases ----------------------------------------------------------------------------------------
 
@@ -280,15 +279,9 @@ class Lane:
     def jump(self, sequence: int, stretches: Sequence[Stretch]) -> Jump:
         """The next jump of the tenure's producer id."""
         assert self.tenure is not None
-        joined: list[Stretch] = []
-        for source, length in stretches:
-            if joined and joined[-1].end == source:
-                joined[-1] = Stretch(joined[-1].source, joined[-1].length + length)
-            else:
-                joined.append(Stretch(source, length))
-        made = Jump(self.key, self.tenure.producer_id, sequence, self.jumps, tuple(joined))
+        made = Jump(self.key, self.tenure.producer_id, sequence, self.jumps, merged(stretches))
         self.jumps += 1
-        self.since_jump = joined[-1].length
+        self.since_jump = made.stretches[-1].length
         return made
 
     @property

@@ -29,6 +29,7 @@ from anabranch.lanes.tenure import Tenure
 from anabranch.offsets.errors import RunOrderError
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.patch import check_and_patch
+from anabranch.replicate.control import now_ms
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.lane import Lane, Phase, Queued
 
@@ -206,7 +207,7 @@ class Sender:
             why = f"the source log is compacted: it has holes behind offset {queued.stretches[0].end - 1}"
         else:
             timestamps = [*pipeline.timestamps(), queued.header.max_timestamp]
-            strength = guard(tenure.expiration_ms, time.time_ns() // 1_000_000, timestamps)
+            strength = guard(tenure.expiration_ms, now_ms(), timestamps)
             if not isinstance(strength, Weak):
                 return
             why = strength.reason

@@ -12,15 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from anabranch.kafka import fetch, partitions
+from anabranch.kafka import partitions
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, PermissionDeniedError
+from anabranch.kafka.headers import header_at
 from anabranch.lanes import effects
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.records.header import BatchHeader
-from anabranch.records.split import split
 from anabranch.replicate.control import Runs
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.rebuild import tail_batch
@@ -28,7 +28,6 @@ from anabranch.replicate.runs import RunBook
 
 T = TypeVar("T")
 _PAUSE_S = 0.1
-_HEADER_BYTES = 1 << 10
 _OUT_OF_RANGE = 1
 _TRANSACTIONAL_ID_DENIED = 53
 
@@ -241,19 +240,13 @@ class TargetPartition:
 
     async def _batch_at(self, offset: int) -> BatchHeader | None:
         """The first batch that holds ``offset`` or one after it, of what this leader has."""
-        wanted = fetch.Wanted(self.topic, self.topic_id, self.partition, self.leader_epoch, offset, -1, _HEADER_BYTES)
-        frame = await fetch.submit(self.connection, [wanted], max_wait_ms=0, max_bytes=_HEADER_BYTES)
-        try:
-            code, answers = fetch.parse(frame, fetch.version_for(self.connection))
-            if (code or answers[0].code) == _OUT_OF_RANGE:
-                raise TenureEnded(self.lane, Ending.UNSETTLED, _OUT_OF_RANGE, f"target offset {offset} went meanwhile")
-            self.check(code or answers[0].code)
-            for _, header in split(answers[0].records):
-                if header.last_offset >= offset:
-                    return header
-            return None
-        finally:
-            frame.release()
+        code, header = await header_at(
+            self.connection, self.topic, self.topic_id, self.partition, offset, epoch=self.leader_epoch
+        )
+        if code == _OUT_OF_RANGE:
+            raise TenureEnded(self.lane, Ending.UNSETTLED, code, f"target offset {offset} went meanwhile")
+        self.check(code)
+        return header
 
     async def _read_tail(self, below: int) -> effects.TailBatch | None:
         """The last batch that begins below ``below``; compaction may have left a gap there, so look further back."""

@@ -105,8 +105,6 @@ class Worker:
         self._gone = False
         self._until = 0.0
         self._counted = (0, 0)
-        self._created_at_ms: int | None = None
-        self._deleted = False
 
     # -- a lease, for a synchronous caller -------------------------------------------------------------
 
@@ -364,15 +362,12 @@ class Worker:
         carried out late, and once jumps are forgotten the filed runs are what tells."""
         assert self._runs is not None
         changed = await self._runs.sync()
+        running = {lane.assignment.lane: lane for lane in self._lanes if lane.phase is Phase.RUNNING}
         overwritten: set[str] = set()
-        for lane in self._lanes:
-            if lane.phase is not Phase.RUNNING:
-                continue
-            stored = self._runs.segments.get(lane.assignment.lane, {})
-            wrong = [n for key, n in changed if key == lane.assignment.lane]
-            wrong = [n for n in wrong if not lane.book.is_as_filed(n, stored.get(n, ()))]
-            if wrong:
-                lane.book.refile(min(wrong))
+        for key, number in changed:
+            lane = running.get(key)
+            if lane is not None and not lane.book.is_as_filed(number, self._runs.segments[key].get(number, ())):
+                lane.book.refile(number)
                 overwritten.add(lane.key)
         return overwritten
 

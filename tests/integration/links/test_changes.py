@@ -209,7 +209,8 @@ def test_a_source_that_grows_behind_a_pause_shows_as_lag(old: Cluster, new: Clus
         engine.pause(made.target, made.id)
         made.await_(lambda status: status.lanes[0].state is LaneState.PAUSED)
         produce(old, topic, numbered(25, first=10))
-        made.await_(lambda status: status.lanes[0].lag_records == 25)
+        status = made.await_(lambda status: status.lanes[0].lag_records == 25)
+        assert status.lanes[0].position == 10
 
 
 def test_a_deleted_link_ends_its_workers(old: Cluster, new: Cluster) -> None:
