@@ -1,5 +1,5 @@
 # Everything happens in .venv, which make builds from the locked requirements. Needed on the machine: Python 3.11,
-# a Java 17 runtime, Maven.
+# a JDK 17, Maven.
 
 PYTHON  ?= python3.11
 MINUTES ?= 10
@@ -17,8 +17,8 @@ help: ## show this
 demo: $(READY) ## two clusters, real data, a killed worker, and the proof, in two minutes
 	@$(BIN)/python -m examples.demo
 
-test: $(READY) ## the whole test suite, on real clusters
-	@$(BIN)/python -m pytest
+test: $(READY) ## the whole test suite, on real clusters, two files at a time
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations=25 --durations-min=20
 
 unit: $(READY) ## the tests without processes and network, in a minute
 	@$(BIN)/python -m pytest -m unit
@@ -32,8 +32,8 @@ lint: $(READY) ## style, types, import contracts, published schemas
 	$(BIN)/python -m anabranch.config.schemas build/schemas
 	diff -r schemas build/schemas
 
-bench: $(READY) ## speed, latency and scale beside MirrorMaker 2 and Kafka's followers; writes build/bench.json
-	@$(BIN)/python -m benchmarks.run; rows=$$?; $(BIN)/python -m benchmarks.latency && $(BIN)/python -m benchmarks.scale && exit $$rows
+bench: $(READY) ## speed, latency, scale, translation, groups and comparing beside MirrorMaker 2 and Kafka's followers; writes build/bench.json
+	@$(BIN)/python -m benchmarks.run; rows=$$?; $(BIN)/python -m benchmarks.latency && $(BIN)/python -m benchmarks.scale && $(BIN)/python -m benchmarks.translate && $(BIN)/python -m benchmarks.groups && $(BIN)/python -m benchmarks.checkpoints && $(BIN)/python -m benchmarks.verify && exit $$rows
 
 soak: $(READY) ## kills at random under load for MINUTES=10, and counts
 	@$(BIN)/python -m anabranch.testing.soak --minutes $(MINUTES)

@@ -10,8 +10,15 @@ from anabranch.sandbox import VERSIONS
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.testing.mm2 import RUNTIME
 
+# The versions that restore checkpoints in the tests; the others only wrote fixtures.
+FLINK = ("flink-1.20.3", "flink-2.2.0")
+# Spark's Kafka source and the tables that streaming queries write.
+SPARK = ("spark-kafka-4.1.3", "delta-4.4.0", "iceberg-1.12.0")
+# What checkpoints lie in beside disks: an S3 server, and HDFS.
+STORES = ("s3proxy-3.1.0", "hdfs-3.4.1")
+
 if __name__ == "__main__":
-    runtimes = [*(version.runtime for version in VERSIONS.values()), RUNTIME]
+    runtimes = [*(version.runtime for version in VERSIONS.values()), RUNTIME, *FLINK, *SPARK, *STORES]
     try:
         with ThreadPoolExecutor(3) as pool:
             list(pool.map(runtime_jars, runtimes))

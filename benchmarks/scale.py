@@ -23,6 +23,7 @@ import psutil
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from anabranch.errors import AnabranchError
+from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
@@ -44,6 +45,7 @@ ONE_WORKER = "local[1]"
 SETTLE_SECONDS = 5.0
 WINDOW_SECONDS = 5.0
 START_SECONDS = 120.0
+KNOWN_SECONDS = 300.0
 CHUNK = 20
 
 
@@ -159,6 +161,16 @@ def _usage(root: psutil.Process, worker: str) -> dict[int, _Usage]:
     return found
 
 
+async def _known(cluster: Client, names: list[str], partitions: int) -> None:
+    """Wait until the brokers have read of every partition, which takes them longer than the controller's answer."""
+    async with asyncio.timeout(KNOWN_SECONDS):
+        while True:
+            topics = (await cluster.metadata(None)).topics
+            if all(name in topics and len(topics[name].partitions) == partitions for name in names):
+                return
+            await asyncio.sleep(0.5)
+
+
 async def planning(source: Cluster, target: Cluster, topics: int, partitions: int) -> Planning:
     """Make the source's topics, then plan a link over all of them twice."""
     names = [f"many-{number:04}" for number in range(topics)]
@@ -173,6 +185,7 @@ async def planning(source: Cluster, target: Cluster, topics: int, partitions: in
         refs = [ClusterRef(cluster.name, await cluster.cluster_id()) for cluster in (old, new_cluster)]
         record = LinkRecord(WantedState(LinkSpec("many", refs[0], refs[1])), (refs[0].cluster_id,), now_ms())
         await Links(new_cluster).put(record)
+        await _known(old, names, partitions)
         began = time.monotonic()
         await old.metadata(None)
         discovery = time.monotonic() - began

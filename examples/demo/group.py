@@ -1,28 +1,39 @@
-"""A consumer group's position: our exact answer beside what MirrorMaker 2's algorithm would have given."""
+"""A consumer group that is moved and reads on, beside what MirrorMaker 2's algorithm would have made of it."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from examples.demo.proof import LaneProof
 
-from anabranch.offsets.translate import Exact, to_target
-from anabranch.testing import mm2_offsets
+from anabranch.engine import groups
+from anabranch.mirrormaker import store as mm2_offsets
+from anabranch.model.cluster import ClusterContext
+from anabranch.positions.plan import GroupPlan, Move
+from anabranch.positions.select import Selection
+from anabranch.testing.brokers import patiently
+from anabranch.testing.logcompare import entry_of
 
-_SECONDS = 20.0
+_SECONDS = 180.0
 
 
 @dataclass(frozen=True, slots=True)
 class GroupAnswer:
-    """A committed position on one partition and both translations; ``same`` says whether ours is the same record."""
+    """A position on one partition and both translations.
+
+    ``read`` counts what the group read on the target after its move; ``same`` says whether that was exactly what it
+    had not read on the source.
+    """
 
     partition: str
     position: int
     exact: int | None
     mirror_maker: int | None
+    read: int
     same: bool
 
     @property
@@ -38,27 +49,51 @@ def commit(config: Mapping[str, Any], group: str, positions: Mapping[tuple[str, 
     with_group = Consumer({**config, "group.id": group, "enable.auto.commit": False})
     try:
         offsets = [TopicPartition(topic, number, offset) for (topic, number), offset in positions.items()]
-        with_group.commit(offsets=offsets, asynchronous=False)
+        patiently(lambda: with_group.commit(offsets=offsets, asynchronous=False))  # the first group of the cluster
     finally:
         with_group.close()
 
 
-def committed(config: Mapping[str, Any], group: str, partitions: Sequence[tuple[str, int]]) -> dict[str, int]:
-    """Read back what the group committed, by ``topic-partition``."""
-    reader = Consumer({**config, "group.id": group, "enable.auto.commit": False})
+def move(source: ClusterContext, target: ClusterContext, link: str, group: str) -> GroupPlan:
+    """Plan the group's move, carry out that very plan, and return what was done."""
+    wanted = Selection((group,))
+    seen = groups.sync(source, target, link, wanted, execute=False)
+    done = groups.sync(source, target, link, wanted, execute=True, fingerprint=seen.fingerprint)
+    return done.groups[0]
+
+
+def read_on(config: Mapping[str, Any], group: str, topic: str) -> dict[int, list[bytes]]:
+    """Have a consumer of the group read from where it stands to the end; the records' digests by partition."""
+    consumer = Consumer(
+        {
+            **config,
+            "group.id": group,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+            "enable.partition.eof": True,
+        }
+    )
+    consumer.subscribe([topic])
+    found: dict[int, list[bytes]] = {}
+    ended: set[int] = set()
+    deadline = time.monotonic() + _SECONDS
     try:
-        found = reader.committed([TopicPartition(topic, number) for topic, number in partitions], timeout=_SECONDS)
-        return {f"{one.topic}-{one.partition}": one.offset for one in found if one.offset >= 0}
+        while time.monotonic() < deadline and not (ended and len(ended) == len(consumer.assignment())):
+            for message in consumer.consume(5_000, 0.5):
+                if message.error() is None:
+                    found.setdefault(message.partition(), []).append(entry_of(message).digest)
+                elif message.error().code() == KafkaError._PARTITION_EOF:
+                    ended.add(message.partition())
+                else:
+                    raise KafkaException(message.error())
     finally:
-        reader.close()
+        consumer.close()
+    return found
 
 
-def answer(proof: LaneProof, position: int) -> GroupAnswer:
-    """Translate a position on a lane's source twice, and look whether the record there is the same on both sides."""
-    ours = to_target(proof.filed, position)
-    exact = ours.offset if isinstance(ours, Exact) else None
+def answer(proof: LaneProof, moved: Move, read: Sequence[bytes]) -> GroupAnswer:
+    """Hold what the group read on after its move against what it had not read on the source."""
     copied = [mm2_offsets.CopiedRun(run.source, run.target, run.length) for run in proof.seen]
-    theirs = mm2_offsets.translate(mm2_offsets.offset_syncs(copied), position)
-    here = next((entry.digest for entry in proof.source if entry.offset == position), b"source")
-    there = next((entry.digest for entry in proof.target if entry.offset == exact), b"target")
-    return GroupAnswer(str(proof.progress.source), position, exact, theirs, here == there)
+    theirs = mm2_offsets.translate(mm2_offsets.offset_syncs(copied), moved.commit.offset)
+    unread = [entry.digest for entry in proof.source if entry.offset >= moved.commit.offset]
+    return GroupAnswer(str(moved.source), moved.commit.offset, moved.answer, theirs, len(read), list(read) == unread)

@@ -17,7 +17,7 @@ from anabranch.sandbox.process import LeashedProcess
 
 # Two workers; in local mode a task may fail seven times before the query does.
 MASTER = "local[2,8]"
-_STOP_SECONDS = 30.0
+_STOP_SECONDS = 300.0
 _OWNER = re.compile(r"-(\d+)-[0-9a-f]{8}$")
 
 
@@ -47,12 +47,20 @@ def owner_pid(lane: LaneProgress) -> int | None:
     return int(found.group(1)) if found else None
 
 
+def is_owned(status: LinkStatus) -> bool:
+    """Whether some worker copies a lane."""
+    return bool(_owned(status))
+
+
 def busiest_worker(status: LinkStatus) -> tuple[int, int]:
-    """The process id of the worker that copies most lanes, and how many."""
-    active = [lane for lane in status.lanes if lane.state in (LaneState.COPYING, LaneState.FOLLOWING)]
-    owned = Counter(pid for lane in active if (pid := owner_pid(lane)) is not None)
-    ((pid, lanes),) = owned.most_common(1)
+    """The process id of the worker that copies most lanes, and how many, of a status that ``is_owned``."""
+    ((pid, lanes),) = _owned(status).most_common(1)
     return pid, lanes
+
+
+def _owned(status: LinkStatus) -> Counter[int]:
+    active = [lane for lane in status.lanes if lane.state in (LaneState.COPYING, LaneState.FOLLOWING)]
+    return Counter(pid for lane in active if (pid := owner_pid(lane)) is not None)
 
 
 def kill_worker(pid: int) -> None:

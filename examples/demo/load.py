@@ -16,7 +16,7 @@ from anabranch.sandbox.replay_process import ReplayProcess, start_replay
 
 PARTITIONS = {"flights": 4, "weather": 2, "planes": 1}
 RATES = {"flights": 1500.0, "weather": 300.0, "planes": 100.0}
-_SECONDS = 20.0
+_SECONDS = 180.0
 
 
 def make_topics(config: Mapping[str, Any]) -> None:

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
-
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneProgress
@@ -17,6 +15,7 @@ from anabranch.model.reports import LinkStatus
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.replicate.control import Runs
 from anabranch.replicate.runs import RunBook
+from anabranch.testing.brokers import log_ends
 from anabranch.testing.logcompare import Entry, compare, read_log
 
 
@@ -81,15 +80,7 @@ def prove(
 
 def ends(config: Mapping[str, Any], partitions: Mapping[str, int]) -> dict[tuple[str, int], int]:
     """The high watermark of every partition, as librdkafka tells it."""
-    reader = Consumer({**config, "group.id": "anabranch-demo", "enable.auto.commit": False})
-    try:
-        return {
-            (topic, number): reader.get_watermark_offsets(TopicPartition(topic, number), timeout=20.0)[1]
-            for topic, numbers in partitions.items()
-            for number in range(numbers)
-        }
-    finally:
-        reader.close()
+    return log_ends(config, [(topic, number) for topic, numbers in partitions.items() for number in range(numbers)])
 
 
 def topics(proofs: Sequence[LaneProof]) -> list[TopicProof]:

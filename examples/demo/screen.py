@@ -20,7 +20,8 @@ from anabranch.cli.words import count, duration, size
 from anabranch.model.reports import LinkStatus
 
 _PIPE_WIDTH = 120
-_PIPE_SECONDS = 4.0
+# The first line and how much longer each next one waits: a slow machine must not fill a page with progress.
+_PIPE_SECONDS, _PIPE_GROWTH = 4.0, 1.4
 
 
 class Screen:
@@ -32,6 +33,7 @@ class Screen:
             self._console = Console(highlight=False, width=_PIPE_WIDTH)
         self._steps = 0
         self._began = time.monotonic()
+        self._gap = _PIPE_SECONDS
 
     def title(self, text: str) -> None:
         """The first line."""
@@ -81,8 +83,9 @@ class Screen:
 
         def line(status: LinkStatus) -> None:
             nonlocal shown
-            if status.lanes and time.monotonic() - shown >= _PIPE_SECONDS:
+            if status.lanes and time.monotonic() - shown >= self._gap:
                 shown = time.monotonic()
+                self._gap *= _PIPE_GROWTH
                 self.say(summary(status))
 
         yield line

@@ -11,6 +11,7 @@ import pytest
 from tests.contract.lab import EXPIRY_MS, Log
 
 from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.testing.brokers import await_coordinators
 
 VERSIONS = ("3.9.1", "4.0.0", "4.3.1")
 _numbers = itertools.count(1)
@@ -39,6 +40,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _connections(patient_connections: None) -> None:
+    """Open them with patience."""
+
+
 @pytest.fixture(scope="session", params=VERSIONS)
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A running one-broker cluster whose producer entries expire quickly."""
@@ -49,9 +55,13 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         overrides={
             "producer.id.expiration.ms": str(EXPIRY_MS),
             "producer.id.expiration.check.interval.ms": "1000",
+            # Tests hold on to leader epochs: a broker that stands still for a while must not be fenced.  A killed one
+            # must wait for so long before it may come back, and gives up after a minute.
+            "broker.session.timeout.ms": "25000",
         },
     )
     with Cluster.start(spec) as running:
+        await_coordinators(running)
         yield running
 
 

@@ -33,9 +33,11 @@ from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
 from anabranch.sandbox import Cluster
 
-EXPIRY_MS = 120_000
+EXPIRY_MS = 900_000
 OLD_MS = 3_600_000
 OUT_OF_ORDER, FENCED = 45, 47
+# How long a busy machine may take for anything; nothing that is asserted hangs on it.
+PATIENCE_S = 120
 _producers = itertools.count((1 << 62) + 1)
 _CREATE = TimestampType.CREATE_TIME
 
@@ -109,23 +111,22 @@ class Log:
     async def delete(self) -> None:
         """Delete the topic and wait until the broker knows."""
         await delete_topic(self.client, self.topic)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while (await self.client.metadata([self.topic])).topics[self.topic].error != 3:
                 await asyncio.sleep(0.05)
 
     async def reconnect(self) -> None:
-        """Connect to the partition's leader once it has one."""
-        async with asyncio.timeout(30):
+        """Connect to the partition's leader once it has one, and this one answers as such."""
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 meta = (await self.client.metadata([self.topic])).topics[self.topic]
                 part = meta.partitions.get(0)
                 if meta.error == 0 and part is not None and part.leader >= 0:
-                    break
-                await asyncio.sleep(0.05)
-            self.meta, self.leader_epoch = meta, part.leader_epoch
-            self.connection = await self.client.connection(part.leader)
-            # Metadata runs ahead of the replica manager, which answers 3 or 6 until it has made the partition.
-            while (await list_offset(self.connection, self.topic, 0, LATEST, epoch=self.leader_epoch)).code:
+                    self.meta, self.leader_epoch = meta, part.leader_epoch
+                    self.connection = await self.client.connection(part.leader)
+                    # Metadata runs ahead of the replica manager, which answers 3 or 6 until it has made the partition.
+                    if not (await list_offset(self.connection, self.topic, 0, LATEST, epoch=part.leader_epoch)).code:
+                        return
                 await asyncio.sleep(0.02)
 
     # -- writing ---------------------------------------------------------------------------------------
@@ -210,7 +211,7 @@ class Log:
 
     async def until_expired(self, producer: int) -> None:
         """Wait until the broker has forgotten a producer id: until a check ran."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while await self.entry(producer) is not None:
                 await asyncio.sleep(0.1)
 
@@ -222,13 +223,20 @@ class Log:
 
     async def until_end(self, end: int) -> None:
         """Wait until the log's true end is there."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while await self.true_end() != end:
                 await asyncio.sleep(0.01)
 
     def consumed(self, isolation: str = "read_uncommitted") -> list[tuple[int, bytes]]:
         """(offset, value) of every record that librdkafka's consumer sees."""
         return consume(self.cluster.bootstrap, self.topic, isolation)
+
+
+async def until_known(client: Client, topic: str) -> None:
+    """Wait until the broker that is asked has read of a new topic: the controller answers before."""
+    async with asyncio.timeout(PATIENCE_S):
+        while (await client.metadata([topic])).topics[topic].error:
+            await asyncio.sleep(0.02)
 
 
 def connect(cluster: Cluster) -> Client:
@@ -256,8 +264,8 @@ def consume(bootstrap: str, topic: str, isolation: str) -> list[tuple[int, bytes
         consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
         found = []
         while True:
-            message = consumer.poll(20)
-            assert message is not None, "no end of the partition in 20 s"
+            message = consumer.poll(PATIENCE_S)
+            assert message is not None, f"no end of the partition in {PATIENCE_S} s"
             error = message.error()
             if error is not None:
                 assert error.code() == confluent_kafka.KafkaError._PARTITION_EOF, error

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import confluent_kafka
-from tests.contract.lab import Log, a_producer
+from tests.contract.lab import PATIENCE_S, Log, a_producer
 
 from anabranch.kafka import fetch
 from anabranch.kafka.partitions import LATEST, list_offset
 from anabranch.records.decode import decode
 from anabranch.records.header import read_header
 from anabranch.records.patch import check_and_patch
+from anabranch.replicate.joining import read_joining
 from anabranch.replicate.reading import Reading, read
 
 LIMIT = 1 << 20
@@ -71,12 +72,12 @@ async def stable_end(log: Log) -> int:
 
 async def until_stable(log: Log, end: int) -> None:
     """Wait until no transaction is open below ``end``: a coordinator answers before its marker is in the log."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while await stable_end(log) < end:
             await asyncio.sleep(0.01)
 
 
-async def copy_of(log: Log, position: int = 0, max_bytes: int = LIMIT, limit: int = LIMIT) -> Copy:
+async def copy_of(log: Log, position: int = 0, max_bytes: int = LIMIT, *, joins: bool = False) -> Copy:
     """Fetch from ``position`` to the last stable offset in answers of about ``max_bytes``, and read each."""
     copy, end = Copy(position), await stable_end(log)
     while copy.position < end:
@@ -86,7 +87,7 @@ async def copy_of(log: Log, position: int = 0, max_bytes: int = LIMIT, limit: in
             code, (answer,) = fetch.parse(frame, fetch.version_for(log.connection))
             assert (code, answer.code) == (0, 0)
             before = copy.position
-            copy.take(read(answer.records, before, answer.aborted, limit=limit))
+            copy.take((read_joining if joins else read)(answer.records, before, answer.aborted))
             assert copy.position > before
         finally:
             frame.release()
@@ -104,8 +105,11 @@ async def append(log: Log, batches: Iterable[bytearray]) -> None:
 
 
 def writer(log: Log, **settings: Any) -> confluent_kafka.Producer:
-    """A producer whose batches end with each flush."""
-    return confluent_kafka.Producer(log.cluster.client_config() | {"linger.ms": 1000} | settings)
+    """A producer whose batches end with each flush, and whose transactions nobody but the test ends."""
+    own: dict[str, Any] = {"linger.ms": 30_000}
+    if "transactional.id" in settings:
+        own["transaction.timeout.ms"] = 600_000
+    return confluent_kafka.Producer(log.cluster.client_config() | own | settings)
 
 
 def consumed(log: Log, isolation: str = "read_committed") -> list[Seen]:
@@ -122,8 +126,8 @@ def consumed(log: Log, isolation: str = "read_committed") -> list[Seen]:
         consumer.assign([confluent_kafka.TopicPartition(log.topic, 0, 0)])
         found = []
         while True:
-            message = consumer.poll(20)
-            assert message is not None, "no end of the partition in 20 s"
+            message = consumer.poll(PATIENCE_S)
+            assert message is not None, f"no end of the partition in {PATIENCE_S} s"
             error = message.error()
             if error is not None:
                 assert error.code() == confluent_kafka.KafkaError._PARTITION_EOF, error

@@ -4,7 +4,7 @@ import asyncio
 
 import confluent_kafka
 import pytest
-from tests.contract.lab import Log, a_producer, batch
+from tests.contract.lab import PATIENCE_S, Log, a_producer, batch
 
 from anabranch.kafka import fetch
 from anabranch.kafka.partitions import EARLIEST, LATEST, epoch_end, list_offset
@@ -40,18 +40,19 @@ async def test_an_open_transaction_holds_the_last_stable_offset(log: Log) -> Non
     """With isolation 1 ListOffsets(-1) answers the first offset of the open transaction; Fetch names both ends."""
     await log.offset_of(batch(a_producer(), 0))
     producer = confluent_kafka.Producer(
-        log.cluster.client_config() | {"transactional.id": log.topic, "batch.num.messages": 100}
+        log.cluster.client_config() | {"transactional.id": log.topic, "transaction.timeout.ms": 600_000}
     )
-    producer.init_transactions(20)
+    producer.init_transactions(PATIENCE_S)
     producer.begin_transaction()
     producer.produce(log.topic, b"open", partition=0)
-    producer.flush(20)
+    producer.flush(PATIENCE_S)
     stable = await list_offset(log.connection, log.topic, 0, LATEST, epoch=log.leader_epoch, isolation=1)
     assert (stable.offset, await log.high_watermark()) == (10, 11)
-    producer.abort_transaction(20)
+    producer.abort_transaction(PATIENCE_S)
     await log.until_end(12)  # the coordinator answers before its marker is in the log
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while stable.offset == 10:
+            await asyncio.sleep(0.01)
             stable = await list_offset(log.connection, log.topic, 0, LATEST, epoch=log.leader_epoch, isolation=1)
     assert (stable.offset, await log.high_watermark()) == (12, 12)
     wanted = fetch.Wanted(log.topic, log.meta.id, 0, log.leader_epoch, 0, -1, 1 << 20)

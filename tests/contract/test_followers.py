@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import NewTopic
 from tests.contract.conftest import VERSIONS
-from tests.contract.lab import EXPIRY_MS, FENCED, OUT_OF_ORDER, Log, a_producer, batch, old_ms
+from tests.contract.lab import EXPIRY_MS, FENCED, OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, old_ms
 
 from anabranch.kafka import fetch, produce
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.partitions import LATEST, describe_producers, epoch_end, list_offset, write_marker
 from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.testing.brokers import create_topics
 
 pytestmark = [pytest.mark.contract, pytest.mark.integration]
 
@@ -32,8 +33,11 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         overrides={
             "producer.id.expiration.ms": str(EXPIRY_MS),
             "producer.id.expiration.check.interval.ms": "1000",
-            "replica.lag.time.max.ms": "20000",
             "min.insync.replicas": "1",
+            # The follower that is stopped must not fall out of the replicas in sync, nor, as it is the controller, take
+            # the leader for dead when it goes on.
+            "replica.lag.time.max.ms": "60000",
+            "broker.session.timeout.ms": "18000",
         },
     )
     with Cluster.start(spec) as running:
@@ -48,11 +52,10 @@ class ReplicatedLog(Log):
     async def create(self) -> None:
         """Make the topic with its replicas in order and connect to the leader."""
         replicas = [LEADER] if self.alone else [LEADER, FOLLOWER]
-        admin = AdminClient(self.cluster.client_config())
         topic = NewTopic(self.topic, num_partitions=1, replica_assignment=[replicas], config=self.configs)
-        admin.create_topics([topic])[self.topic].result(20)
+        await asyncio.to_thread(create_topics, self.cluster, [topic])
         await self.reconnect()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while len((await self.client.partition(self.topic, 0))[1].isr) < len(replicas):
                 await asyncio.sleep(0.05)
 
@@ -129,7 +132,7 @@ async def test_a_new_leader_knows_kills_and_sequences(pair: Cluster) -> None:
         leader = next(broker for broker in pair.brokers if broker.node_id == LEADER)
         await asyncio.to_thread(leader.kill)
         try:
-            async with asyncio.timeout(40):
+            async with asyncio.timeout(PATIENCE_S):
                 while True:
                     part = (await log.client.metadata([log.topic])).topics[log.topic].partitions[0]
                     if part.leader == FOLLOWER:

@@ -2,7 +2,7 @@
 
 import confluent_kafka
 import pytest
-from tests.contract.lab import Log, a_producer, consume, old_ms
+from tests.contract.lab import PATIENCE_S, Log, a_producer, consume, old_ms
 
 from anabranch.records.header import HEADER_SIZE, BatchHeader, Codec
 from anabranch.records.patch import check_and_patch
@@ -56,7 +56,7 @@ def produce_with_librdkafka(cluster: Cluster, topic: str, codec: Codec) -> None:
     """Records with and without key, value and headers, in batches of a hundred."""
     producer = confluent_kafka.Producer(
         cluster.client_config()
-        | {"compression.type": codec.name.lower(), "batch.num.messages": 100, "linger.ms": 50, "acks": "all"}
+        | {"compression.type": codec.name.lower(), "batch.num.messages": 100, "linger.ms": 30_000, "acks": "all"}
     )
     for n in range(RECORDS):
         producer.produce(
@@ -67,7 +67,7 @@ def produce_with_librdkafka(cluster: Cluster, topic: str, codec: Codec) -> None:
             timestamp=old_ms() + n % 3,
             headers=[("twice", b"1"), ("twice", b"2"), ("empty", b""), ("null", None)] if n % 2 else None,
         )
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def records_of(cluster: Cluster, topic: str) -> list[tuple[int, bytes]]:

@@ -12,7 +12,7 @@ from anabranch.testing.faults.episode import EVERY_KIND, LOSABLE
 from anabranch.testing.faults.schedule import LOCAL_KINDS
 from anabranch.testing.faults.topics import LoadTopic, TopicKind
 
-pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.fault, pytest.mark.timeout(3600)]
 
 PLANTED = Path(__file__).parent / "planted"
 LOCAL = EpisodeSpec(seed=20130101, seconds=30.0, gap=1.8, kinds=LOCAL_KINDS, stop_under_load=True)
@@ -33,10 +33,11 @@ KINDS = EpisodeSpec(
     rate=500,
     topics=(*EVERY_KIND, *LOSABLE),
 )
-# The lanes that a planted bug stops never catch up.
+# The lanes that a planted bug stops never catch up, but the next owner must have had the time to take them over.
 CONTROL = EpisodeSpec(
-    seed=7, seconds=8.0, gap=1.5, kinds=(FaultKind.WORKER_KILL, FaultKind.TARGET_CUT), rate=3000, catch_up_s=10.0
+    seed=7, seconds=9.0, gap=1.5, kinds=(FaultKind.WORKER_KILL, FaultKind.TARGET_CUT), rate=3000, catch_up_s=20.0
 )
+ATTEMPTS = 5
 PAYMENTS = LoadTopic("payments", 2, old=False, kind=TopicKind.TRANSACTIONAL)
 
 
@@ -85,12 +86,25 @@ def test_a_planted_bug_is_found(tmp_path: Path, bug: str, seen: str, more: tuple
     """Each is named by what it does to the target.
 
     An owner that trusts its memory repeats records, a copier that turns a byte alters them, one that writes no jumps
-    cannot tell from the log what it copied, and one that overlooks aborts adds records.
+    cannot tell from the log what it copied, and one that overlooks aborts adds records.  A kill may fall where it does
+    no harm: right behind a filing, or on a process that has not begun; then others follow, at other moments, and more
+    of them, with more time for the next owner of a slow machine.
     """
     environment = {"PYTHONPATH": str(PLANTED), "ANABRANCH_PLANTED": bug}
     spec = replace(CONTROL, environment=environment)
     if more:
         spec = replace(spec, topics=more, rate=500)
-    verdict = run_episode(spec, keep_in=tmp_path)
-    print(*verdict.lines(), sep="\n")
-    assert any(seen in one for one in verdict.proof.wrong)
+    found: list[str] = []
+    for attempt in range(ATTEMPTS):
+        longer = replace(
+            spec,
+            seed=spec.seed + attempt,
+            seconds=spec.seconds + 6.0 * attempt,
+            catch_up_s=spec.catch_up_s + 20.0 * attempt,
+        )
+        verdict = run_episode(longer, keep_in=tmp_path / str(attempt))
+        print(*verdict.lines(), sep="\n")
+        found += verdict.proof.wrong
+        if any(seen in one for one in found):
+            break
+    assert any(seen in one for one in found)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.engine import launcher, links
+from anabranch.engine import launcher
 from anabranch.sandbox import ClusterSpec, start_clusters
 from anabranch.testing.faults.episode import watermarks
 from anabranch.testing.faults.load import Load
@@ -19,12 +19,12 @@ from anabranch.testing.faults.proof import prove
 from anabranch.testing.faults.stand import LINK, Stand
 from anabranch.testing.faults.topics import LoadTopic, create_topics
 
-pytestmark = [pytest.mark.fault, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.fault, pytest.mark.timeout(1800)]
 TOPICS = (LoadTopic("history", 2, old=True),)
 FORGETFUL = {"producer.id.expiration.check.interval.ms": "1000", "producer.id.expiration.ms": "60000"}
 
 
-def _until(what: Callable[[], bool], seconds: float = 60.0) -> None:
+def _until(what: Callable[[], bool], seconds: float = 480.0) -> None:
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline, "it did not come to pass"
@@ -49,15 +49,14 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
             return workers[-1]
 
         def owners() -> set[str]:
-            return {lane.owner for lane in links.show(stand.target_context, LINK).lanes}
+            return {lane.owner for lane in stand.lanes()}
 
         def positions() -> dict[tuple[str, int], int]:
-            lanes = links.show(stand.target_context, LINK).lanes
-            return {(lane.source.topic, lane.source.partition): lane.position for lane in lanes}
+            return {(lane.source.topic, lane.source.partition): lane.position for lane in stand.lanes()}
 
         try:
             first = start()
-            _until(lambda: min(watermarks(target, TOPICS).values(), default=0) > 1000 and bool(owners()))
+            _until(lambda: min(watermarks(target, TOPICS).values(), default=0) > 1000 and len(owners()) == 1)
             first.send_signal(signal.SIGSTOP)
             stopped = owners()
             start()
@@ -65,9 +64,8 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
             load.stop()
             ends = watermarks(source, TOPICS)
             _until(lambda: positions() == ends)
-            time.sleep(2.0)  # the successor's last filing
             first.send_signal(signal.SIGCONT)
-            time.sleep(3.0)  # whatever the stopped one does, it does by now
+            time.sleep(5.0)  # whatever the stopped one does, it does by now
             proof = prove(source, target, stand.target_context, LINK, TOPICS)
         finally:
             load.halt()

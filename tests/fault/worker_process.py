@@ -8,8 +8,10 @@ from pathlib import Path
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.kafka.security import open_cluster
+from anabranch.replicate.lease import Lease
 from anabranch.replicate.planner import Plan, Planner
-from anabranch.replicate.worker import Lease, Worker
+from anabranch.replicate.worker import Worker
+from anabranch.testing.brokers import patiently
 
 
 async def _plan(job: LinkJob) -> Plan:
@@ -20,7 +22,7 @@ async def _plan(job: LinkJob) -> Plan:
 def main(path: str) -> None:
     """Plan once, then copy in one lease after the other."""
     job = LinkJob.from_json(Path(path).read_text())
-    plan = asyncio.run(_plan(job))
+    plan = patiently(lambda: asyncio.run(_plan(job)))
     worker = Worker(job.source, job.target, job.run, lambda: True)
     batch = 0
     while True:

@@ -13,7 +13,7 @@ import pytest
 
 from anabranch import __version__
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTEXTS = """\
@@ -36,7 +36,7 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=900,
     )
 
 
@@ -56,6 +56,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
     home = tmp_path_factory.mktemp("bare")
     venv.create(home, with_pip=True)
     pip = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip += ["--retries", "10", "--timeout", "60"]  # an index may be away for a moment
     for arguments in (["--require-hashes", "-r", ROOT / "requirements" / "base.txt"], ["--no-deps", wheel]):
         done = run(*pip, *arguments, cwd=home)
         assert done.returncode == 0, done.stderr

@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 
 from anabranch import __version__
-from anabranch.cli import context, link, sandbox
+from anabranch.cli import checkpoint, context, groups, link, mirrormaker, offsets, sandbox, verify
+from anabranch.cli.hints import aimed, typed_target
 from anabranch.errors import AnabranchError
 
 app = typer.Typer(
@@ -22,6 +23,11 @@ app = typer.Typer(
 )
 app.add_typer(context.app, name="context")
 app.add_typer(link.app, name="link")
+app.add_typer(groups.app, name="groups")
+app.add_typer(mirrormaker.app, name="mm2")
+app.add_typer(offsets.app, name="offsets")
+app.add_typer(checkpoint.app, name="checkpoint")
+app.add_typer(verify.app, name="verify")
 app.add_typer(sandbox.app, name="sandbox")
 
 
@@ -43,13 +49,14 @@ def root(
 ) -> None:
     """Take the options that all verbs share."""
     ctx.obj = contexts
+    typed_target.set(None)
 
 
 def report(error: AnabranchError, console: Console) -> int:
     """Print an error and its hint; returns the exit code that its class documents."""
     console.print(f"error: {error.message}", style="red", markup=False, highlight=False, soft_wrap=True)
     if error.hint:
-        console.print(f"hint: {error.hint}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"hint: {aimed(error.hint)}", markup=False, highlight=False, soft_wrap=True)
     return error.exit_code
 
 

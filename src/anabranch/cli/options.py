@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli.hints import typed_target
 from anabranch.config import contexts as store
 from anabranch.model.cluster import ClusterContext
 
@@ -25,4 +26,5 @@ def contexts(ctx: typer.Context) -> store.Contexts:
 
 def target(ctx: typer.Context, flag: str | None) -> ClusterContext:
     """The target that a verb acts on; raises ``ConfigError``."""
+    typed_target.set(flag)
     return contexts(ctx).target_context(flag, os.environ)

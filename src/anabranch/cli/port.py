@@ -5,22 +5,52 @@ The engine is imported when a verb runs, so that ``--help``, completion and the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol, cast
 
+from anabranch.checkpoints.advice import Advice
+from anabranch.checkpoints.plan import Wish
+from anabranch.checkpoints.reports import Inspection, Planned, Rewritten, Undone, Verified
+from anabranch.checkpoints.route import Refusal
+from anabranch.config.maps_file import StoredMap
+from anabranch.config.rebuildspec import Part, RebuildSpec
+from anabranch.config.verifyspec import VerifyOptions, VerifySpec
+from anabranch.control.verified import VerifyStatus
+from anabranch.engine.checkpoints.asked import Asked, How
+from anabranch.engine.checkpoints.told import Told
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import AcceptPlan
+from anabranch.model.lane import LaneKey
 from anabranch.model.link import LinkSpec
+from anabranch.model.positions import LaneRuns, Translation
 from anabranch.model.reports import DeletePlan, LinkStatus, ProbeReport
+from anabranch.model.start import StartPosition
+from anabranch.model.topics import TopicPartition
 from anabranch.model.transactions import AbortPlan
+from anabranch.positions.create import CreatePlan
+from anabranch.positions.freshness import SyncRound
+from anabranch.positions.mark import MarkReport
+from anabranch.positions.plan import GroupsPlan
+from anabranch.positions.report import GroupReport, GroupsReport
+from anabranch.positions.select import Selection
+from anabranch.positions.undo import UndoPlan
 
 
 class Links(Protocol):
     """``anabranch.engine.links``; every function raises ``AnabranchError``."""
 
-    def create(self, source: ClusterContext, target: ClusterContext, spec: LinkSpec, execute: bool) -> ProbeReport:
-        """Probe both clusters; store the link if ``execute`` and nothing forbids it."""
+    def create(
+        self,
+        source: ClusterContext,
+        target: ClusterContext,
+        spec: LinkSpec,
+        execute: bool,
+        adopt: Sequence[StoredMap] = (),
+    ) -> ProbeReport:
+        """Probe both clusters; store the link if ``execute`` and nothing forbids it; go on with what is adopted."""
 
     def list_links(self, target: ClusterContext) -> Sequence[LinkStatus]:
         """Every link that the target stores."""
@@ -71,6 +101,75 @@ class Transactions(Protocol):
         """Name the open transactions of a source partition; end one of them if ``execute``."""
 
 
+class Groups(Protocol):
+    """``anabranch.engine.groups``."""
+
+    def list_groups(self, source: ClusterContext, target: ClusterContext, link_id: str) -> GroupsReport:
+        """Every group of the source, on both sides."""
+
+    def show(self, source: ClusterContext, target: ClusterContext, link_id: str, name: str) -> GroupReport:
+        """One group in full."""
+
+    def mark_groups(
+        self, source: ClusterContext, target: ClusterContext, link_id: str, selection: Selection
+    ) -> MarkReport:
+        """Store where groups stand, and tell which of them the link would lose records for."""
+
+    def sync(
+        self,
+        source: ClusterContext,
+        target: ClusterContext,
+        link_id: str,
+        selection: Selection,
+        execute: bool,
+        fingerprint: str | None = None,
+    ) -> GroupsPlan:
+        """Plan to move groups; do it if ``execute`` and the plan still has this fingerprint."""
+
+    def freshness(self, target: ClusterContext, link_id: str) -> SyncRound | None:
+        """The last round of the link's continuous sync."""
+
+    def undo_move(self, cluster: ClusterContext, undo_id: str, execute: bool) -> UndoPlan:
+        """Plan to give groups back what they had; do it if ``execute``."""
+
+
+class Subscriptions(Protocol):
+    """``anabranch.engine.subscriptions``."""
+
+    def create(
+        self, context: ClusterContext, group: str, topics: Sequence[str], start: StartPosition, execute: bool
+    ) -> CreatePlan:
+        """Plan to begin a group that is not there yet; do it if ``execute`` and nothing forbids it."""
+
+
+class Offsets(Protocol):
+    """``anabranch.engine.offsets``."""
+
+    def translate(
+        self,
+        target: ClusterContext,
+        link_id: str,
+        questions: Sequence[tuple[TopicPartition, int]],
+        *,
+        reverse: bool = False,
+        records: bool = False,
+    ) -> Translation:
+        """Translate offsets of source partitions, with ``reverse`` of target partitions."""
+
+    def translate_group(
+        self, source: ClusterContext, target: ClusterContext, link_id: str, group: str, *, reverse: bool = False
+    ) -> Translation:
+        """Translate what a group has committed on the source, with ``reverse`` on the target."""
+
+    def runs(self, target: ClusterContext, link_id: str, where: str | None = None) -> Sequence[LaneRuns]:
+        """The maps of a link, a source topic or a source partition."""
+
+    def export(
+        self, target: ClusterContext, link_id: str
+    ) -> tuple[str, str, Mapping[LaneKey, bytes], Sequence[LaneRuns]]:
+        """The contexts of source and target, each lane's stored runs, and the maps."""
+
+
 class Launcher(Protocol):
     """``anabranch.engine.launcher``."""
 
@@ -83,6 +182,93 @@ class Launcher(Protocol):
         lease_seconds: int,
     ) -> int:
         """Run the link's Spark query until it ends or is interrupted; returns its exit code."""
+
+
+class Verify(Protocol):
+    """``anabranch.engine.verify``."""
+
+    def plan(
+        self,
+        source: ClusterContext,
+        target: ClusterContext,
+        link_id: str,
+        options: VerifyOptions,
+        resume: bool = False,
+    ) -> VerifySpec:
+        """Pin the link's lanes; a resumed comparison keeps the pins and options of the one that was stopped."""
+
+    def launch(
+        self, spec: VerifySpec, master: str, directory: Path, settings: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        """Start the job as a process that outlives this one."""
+
+    def show(self, target: ClusterContext, link_id: str) -> VerifyStatus:
+        """The link's comparison."""
+
+    def stop(self, target: ClusterContext, link_id: str) -> VerifyStatus:
+        """Have the running comparison end after its round."""
+
+
+class Rebuilding(Protocol):
+    """``anabranch.engine.rebuilding``."""
+
+    def plan(
+        self,
+        source: ClusterContext,
+        target: ClusterContext,
+        link: str,
+        topics: Mapping[str, str],
+        ignore: Collection[Part] = (),
+    ) -> RebuildSpec:
+        """Pin both logs of these topics, given as source name to target name."""
+
+    def run(
+        self, spec: RebuildSpec, out: Path, master: str, settings: Mapping[str, str], work: Path
+    ) -> subprocess.Popen[str]:
+        """Start the job; its steps are lines of its standard output."""
+
+    def comparison(
+        self, source: ClusterContext, target: ClusterContext, link: str, maps: Sequence[StoredMap]
+    ) -> VerifySpec:
+        """A comparison of both sides through maps."""
+
+
+class Checkpoints(Protocol):
+    """``anabranch.engine.checkpoints.workflow``; every function raises ``AnabranchError``."""
+
+    def inspect(self, place: str, cluster: ClusterContext | None = None) -> Inspection:
+        """A checkpoint as it stands."""
+
+    def plan(self, place: str, wish: Wish, asked: Asked) -> Planned:
+        """What a rewrite would do, with every reason against it."""
+
+    def rewrite(self, place: str, wish: Wish, asked: Asked, how: How) -> Rewritten:
+        """Carry it out where nothing forbids it."""
+
+    def verify(self, place: str, wish: Wish, asked: Asked, was: str | None = None) -> Verified:
+        """Read a result again and prove it."""
+
+    def undo(self, place: str, execute: bool) -> Undone:
+        """Plan to take the newest rewrite in place back; do it with ``execute``."""
+
+
+class Advising(Protocol):
+    """``anabranch.engine.checkpoints.advising``."""
+
+    def advise(
+        self, path: str, told: Told, wish: Wish, asked: Asked | None = None, source: ClusterContext | None = None
+    ) -> tuple[Advice, Mapping[TopicPartition, int] | Refusal]:
+        """Every way to move a job, the best first; and where it goes on on the target, if that is exact."""
+
+
+def checkpoints() -> Checkpoints:
+    """The engine's checkpoints."""
+    return cast(Checkpoints, import_module("anabranch.engine.checkpoints.workflow"))
+
+
+def advising() -> Advising:
+    """The engine's advice."""
+    return cast(Advising, import_module("anabranch.engine.checkpoints.advising"))
 
 
 def links() -> Links:
@@ -98,6 +284,31 @@ def decisions() -> Decisions:
 def transactions() -> Transactions:
     """The engine's way to end transactions."""
     return cast(Transactions, import_module("anabranch.engine.transactions"))
+
+
+def groups() -> Groups:
+    """The engine's consumer groups."""
+    return cast(Groups, import_module("anabranch.engine.groups"))
+
+
+def subscriptions() -> Subscriptions:
+    """The engine's way to begin groups."""
+    return cast(Subscriptions, import_module("anabranch.engine.subscriptions"))
+
+
+def offsets() -> Offsets:
+    """The engine's way to translate offsets."""
+    return cast(Offsets, import_module("anabranch.engine.offsets"))
+
+
+def verify() -> Verify:
+    """The engine's comparisons."""
+    return cast(Verify, import_module("anabranch.engine.verify"))
+
+
+def rebuilding() -> Rebuilding:
+    """The engine's way to align topics."""
+    return cast(Rebuilding, import_module("anabranch.engine.rebuilding"))
 
 
 def launcher() -> Launcher:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.cli import words
+from anabranch.cli.hints import aimed, repeated, typed_target
 from anabranch.cli.totals import Totals, totals
 from anabranch.cli.words import count, duration, moment, size
 from anabranch.model.lane import LaneProgress, LaneState
@@ -49,7 +50,7 @@ def links(statuses: Sequence[LinkStatus]) -> RenderableType:
             status.spec.source.context,
             status.spec.target.context,
             state_of(status, sums),
-            count(sums.lanes),
+            count(sums.lanes) if not sums.missing else f"{count(sums.lanes)} of {count(sums.lanes + sums.missing)}",
             percent(sums),
             count(sums.lag_records),
             f"{size(sums.bytes_per_s)}/s",
@@ -81,8 +82,7 @@ def headline(link: LinkStatus, sums: Totals) -> Text:
         state_of(link, sums),
         f"  {words.limit(spec.rate_limit)}, mode {spec.mode}, start {spec.start}",
     )
-    lanes_text = ", ".join(f"{number} {state}" for state, number in sums.states) or "no lanes yet"
-    text.append(f"\n{lanes_text}; {count(sums.records)} records, {size(sums.bytes)} copied")
+    text.append(f"\n{_lanes_text(sums)}; {count(sums.records)} records, {size(sums.bytes)} copied")
     return text
 
 
@@ -94,25 +94,23 @@ def state_of(link: LinkStatus, sums: Totals) -> Text:
         return Text("not running", style="yellow")
     found = dict(sums.states)
     for state in (LaneState.STOPPED, LaneState.COPYING, LaneState.FOLLOWING):
-        if found.get(state):
+        if found.get(state) and not (state is LaneState.FOLLOWING and sums.missing):
             return Text(state.value, style=_STATE_STYLE[state])
     return Text(LaneState.WAITING.value, style=_STATE_STYLE[LaneState.WAITING])
 
 
 def percent(sums: Totals) -> str:
-    """The copied share; 100 only when nothing is behind."""
+    """The copied share; 100 only when nothing is behind, and no lane is stopped or has not begun."""
     if not sums.lanes:
         return "-"
-    shown = sums.done * 100
-    return "100.0 %" if sums.lag_records == 0 else f"{min(shown, 99.9):.1f} %"
+    return "100.0 %" if sums.complete else f"{min(sums.done * 100, 99.9):.1f} %"
 
 
 def line(link: LinkStatus) -> str:
     """The link in one line, for a pipe."""
     sums = totals(link)
-    states = ", ".join(f"{number} {state}" for state, number in sums.states) or "no lanes yet"
     return (
-        f"{moment(link.read_at_ms)} {link.spec.id} {state_of(link, sums)} {percent(sums)}; {states}; "
+        f"{moment(link.read_at_ms)} {link.spec.id} {state_of(link, sums)} {percent(sums)}; {_lanes_text(sums)}; "
         f"lag {count(sums.lag_records)} records, {size(sums.lag_bytes)}, {duration(sums.lag_seconds)}; "
         f"{size(sums.bytes_per_s)}/s, {count(sums.records_per_s)} records/s; ETA {duration(sums.eta_seconds)}"
     )
@@ -163,7 +161,7 @@ def findings(found: Iterable[Finding]) -> RenderableType:
         text.append(f"{finding.severity.value}: ", style=_SEVERITY_STYLE[finding.severity])
         text.append(f"{finding.what}\n")
         if finding.fix:
-            text.append(f"  fix: {finding.fix}\n")
+            text.append(f"  fix: {aimed(finding.fix)}\n")
     text.rstrip()
     return text
 
@@ -178,7 +176,8 @@ def probe(report: ProbeReport) -> RenderableType:
     if report.findings:
         parts.append(findings(report.findings))
     if report.created:
-        parts.append(Text(f"link {report.spec.id} created; start it with: anabranch link run {report.spec.id}"))
+        command = f"anabranch link run {report.spec.id}{repeated(typed_target.get())}"
+        parts.append(Text(f"link {report.spec.id} created; start it with: {command}"))
     return Group(*parts)
 
 
@@ -215,10 +214,16 @@ def _cluster(side: str, facts: ClusterFacts) -> Text:
     return text
 
 
+def _lanes_text(sums: Totals) -> str:
+    parts = [f"{number} {state}" for state, number in sums.states]
+    parts += [f"{count(sums.missing)} not begun"] if sums.missing else []
+    return ", ".join(parts) or "no lanes yet"
+
+
 def _bar(sums: Totals) -> RenderableType:
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_row(
-        ProgressBar(total=1.0, completed=1.0 if sums.lanes and not sums.lag_records else sums.done, width=40),
+        ProgressBar(total=1.0, completed=1.0 if sums.complete else sums.done, width=40),
         percent(sums),
         f"lag {count(sums.lag_records)} records, {size(sums.lag_bytes)}, {duration(sums.lag_seconds)};",
         f"{size(sums.bytes_per_s)}/s, {count(sums.records_per_s)} records/s; ETA {duration(sums.eta_seconds)}",

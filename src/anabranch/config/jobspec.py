@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from anabranch.config.contexts import context_fields, read_context
-from anabranch.errors import ProtocolError
+from anabranch.errors import AnabranchError, ProtocolError
 from anabranch.model.cluster import ClusterContext
 
 VERSION = 1
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -45,8 +48,8 @@ class LinkJob:
                 "job": "link",
                 "link": self.link,
                 "run": self.run,
-                "source": {"name": self.source.name, **context_fields(self.source)},
-                "target": {"name": self.target.name, **context_fields(self.target)},
+                "source": entry_of(self.source),
+                "target": entry_of(self.target),
                 "lease_seconds": self.lease_seconds,
             },
             sort_keys=True,
@@ -55,21 +58,39 @@ class LinkJob:
     @classmethod
     def from_json(cls, text: str) -> LinkJob:
         """Read the text; raises JobSpecError."""
-        try:
-            fields = json.loads(text)
-            if fields["v"] != VERSION or fields["job"] != "link":
-                raise JobSpecError(f"version {fields['v']} of job {fields['job']!r}")
-            return cls(
+        return read_spec(
+            text,
+            "link",
+            VERSION,
+            lambda fields: cls(
                 fields["link"],
                 fields["run"],
-                _context(fields["source"]),
-                _context(fields["target"]),
+                context_of(fields["source"]),
+                context_of(fields["target"]),
                 float(fields["lease_seconds"]),
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            raise JobSpecError(repr(error)) from error
+            ),
+        )
 
 
-def _context(fields: dict[str, object]) -> ClusterContext:
-    rest = dict(fields)
+def read_spec(text: str, job: str, version: int, build: Callable[[Mapping[str, Any]], T]) -> T:
+    """What ``build`` makes of the fields of a job's specification; raises JobSpecError for all that it cannot read."""
+    try:
+        fields = json.loads(text)
+        if fields["v"] != version or fields["job"] != job:
+            raise JobSpecError(f"version {fields['v']} of job {fields['job']!r}")
+        return build(fields)
+    except JobSpecError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, AnabranchError) as error:
+        raise JobSpecError(repr(error)) from error
+
+
+def entry_of(context: ClusterContext) -> dict[str, Any]:
+    """A cluster context in a specification; it holds references to secrets and no secret."""
+    return {"name": context.name, **context_fields(context)}
+
+
+def context_of(entry: Mapping[str, Any]) -> ClusterContext:
+    """The context that ``entry_of`` wrote."""
+    rest = dict(entry)
     return read_context(str(rest.pop("name")), rest, "job specification")

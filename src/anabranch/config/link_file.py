@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from anabranch.config.units import parse_rate
+from anabranch.config.offsets_file import start_of
+from anabranch.config.units import parse_interval, parse_rate
 from anabranch.config.yaml_file import Shape, check, read
 from anabranch.errors import InvalidFieldError
 from anabranch.model import filters, naming
 from anabranch.model.configs import DEFAULT_DENY, ConfigRules
-from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
+from anabranch.model.link import ClusterRef, GroupRules, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
@@ -59,6 +60,15 @@ class ConfigsShape(Shape):
     deny: list[str] = Field(default_factory=lambda: list(DEFAULT_DENY))
 
 
+class GroupsShape(Shape):
+    """Which consumer groups are kept in step on the target while the link runs."""
+
+    include: list[str] = Field(min_length=1, description="Regular expressions that match whole names.")
+    exclude: list[str] = Field(default_factory=list, description="Regular expressions that win over include.")
+    interval: str = Field(default="10s", description="How often, from 1s to 1h.")
+    checkpoints: bool = Field(default=False, description="Publish checkpoints as MirrorMaker 2 does.")
+
+
 class LinkShape(Shape):
     """A link from one cluster to another."""
 
@@ -73,12 +83,14 @@ class LinkShape(Shape):
     )
     start: datetime | str | int | StartOffsetsShape = Field(
         default="earliest",
-        description="earliest, latest, a time with its zone, milliseconds since 1970, or given offsets.",
+        description="earliest, latest, a time with its zone, milliseconds since 1970, group:NAME (what a group of the "
+        "source has committed when the link is created), given offsets, or @FILE with an offsets file.",
     )
     mode: Literal["auto", "mapped"] = Field(default="auto", description="auto keeps offsets where that is safe.")
     configs: ConfigsShape = Field(default_factory=ConfigsShape)
     rate_limit: int | str | None = Field(default=None, description="Bytes a second over all lanes, such as 50MB/s.")
     lease_seconds: int = Field(default=300, ge=1, le=3600, description="How long workers keep their lanes.")
+    groups: GroupsShape | None = Field(default=None, description="Consumer groups to keep in step; default none.")
 
 
 def load(path: Path) -> LinkSpec:
@@ -102,6 +114,7 @@ def spec_of(shape: LinkShape, place: str) -> LinkSpec:
             configs=ConfigRules(tuple(shape.configs.allow), tuple(shape.configs.deny)),
             rate_limit=parse_rate(str(shape.rate_limit)) if shape.rate_limit is not None else None,
             lease_seconds=shape.lease_seconds,
+            groups=None if shape.groups is None else groups_of(shape.groups),
         )
         filters.load(spec.filter)
         naming.load(spec.naming, shape.source)
@@ -110,6 +123,13 @@ def spec_of(shape: LinkShape, place: str) -> LinkSpec:
     if shape.source == shape.target:
         raise InvalidFieldError(place, "target", "it is the source too", "name another context")
     return spec
+
+
+def groups_of(shape: GroupsShape) -> GroupRules:
+    """The rules of a checked shape; raises ``InvalidFieldError``."""
+    return GroupRules(
+        tuple(shape.include), tuple(shape.exclude), parse_interval(shape.interval), checkpoints=shape.checkpoints
+    )
 
 
 def _plugin(shape: FilterShape | NamingShape) -> PluginSpec:
@@ -121,4 +141,4 @@ def _start(value: datetime | str | int | StartOffsetsShape) -> StartPosition:
     if isinstance(value, StartOffsetsShape):
         offsets = {TopicPartition(t, p): o for t, parts in value.offsets.items() for p, o in parts.items()}
         return StartPosition(StartKind.OFFSETS, offsets=offsets)
-    return StartPosition.parse(value.isoformat() if isinstance(value, datetime) else str(value))
+    return start_of(value.isoformat() if isinstance(value, datetime) else str(value))

@@ -11,11 +11,17 @@ from pathlib import Path
 
 from anabranch.config.context_file import ContextsShape
 from anabranch.config.link_file import LinkShape
+from anabranch.config.maps_file import MapsShape
+from anabranch.config.offsets_file import OffsetsShape
+from anabranch.config.verify_report import ReportShape
 from anabranch.config.yaml_file import Shape
 
 SCHEMAS: dict[str, tuple[str, type[Shape]]] = {
     "contexts.schema.json": ("Anabranch contexts file", ContextsShape),
     "link.schema.json": ("Anabranch link file", LinkShape),
+    "maps.schema.json": ("Anabranch maps file", MapsShape),
+    "offsets.schema.json": ("Anabranch offsets file", OffsetsShape),
+    "verify-report.schema.json": ("Anabranch verify report", ReportShape),
 }
 
 

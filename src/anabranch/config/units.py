@@ -1,4 +1,4 @@
-"""Bytes a second, as people write them."""
+"""Rates and lengths of time, as people write them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from anabranch.errors import InvalidFieldError
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*(k|M|G)?(?:B(?:/s)?)?", re.IGNORECASE)
+_INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
+_UNITS_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
@@ -17,3 +19,11 @@ def parse_rate(text: str) -> int:
         fix = "write bytes a second, such as 800000, 50MB/s or 1.5GB"
         raise InvalidFieldError("link", "rate_limit", f"{text!r} is not a rate", fix)
     return rate
+
+
+def parse_interval(text: str) -> int:
+    """Milliseconds of ``500ms``, ``10s``, ``1.5min`` or ``1h``; raises ``InvalidFieldError``."""
+    match = _INTERVAL.fullmatch(text.strip())
+    if match is None:
+        raise InvalidFieldError("groups", "interval", f"{text!r} is not a length of time", "for example 10s or 1min")
+    return round(float(match[1]) * _UNITS_MS[match[2]])

@@ -56,7 +56,7 @@ class LiteralSecretError(ConfigError):
 
 
 #: Parts of an error's path that name a form of a field, not a field.
-_UNION_TAG = re.compile(r"str|int|datetime|\w+Shape")
+_UNION_TAG = re.compile(r"str|constrained-str|int|datetime|\w+Shape|\[key\]")
 
 
 class Shape(BaseModel):
@@ -73,7 +73,7 @@ def read(path: Path) -> dict[str, Any]:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise UnreadableFileError(str(path), f"cannot read it: {reason}") from error
     try:
-        value = yaml.safe_load(text)
+        value = _value(text)
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark is not None else ""
         raise UnreadableFileError(str(path), f"not YAML: {line}{error.problem}") from None
@@ -85,6 +85,35 @@ def read(path: Path) -> dict[str, Any]:
         raise UnreadableFileError(str(path), "a mapping of fields is wanted at the top")
     refuse_secrets(str(path), value, "")
     return value
+
+
+def _value(text: str) -> object:
+    """The document's value; a name that is given twice is refused, YAML would keep the last."""
+    loader = yaml.SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _refuse_twice(node, set())
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _refuse_twice(node: yaml.Node, seen: set[int]) -> None:
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for inner in node.value:
+            _refuse_twice(inner, seen)
+    if isinstance(node, yaml.MappingNode):
+        names: set[tuple[str, str]] = set()
+        for name, inner in node.value:
+            if isinstance(name, yaml.ScalarNode) and (name.tag, name.value) in names:
+                raise yaml.MarkedYAMLError(problem=f"{name.value!r} is given twice", problem_mark=name.start_mark)
+            names.add((name.tag, str(name.value)))
+            _refuse_twice(inner, seen)
 
 
 def refuse_secrets(place: str, value: object, at: str) -> None:
@@ -130,6 +159,14 @@ def write(path: Path, value: Mapping[str, Any]) -> None:
         if path.exists():
             _put(path.with_name(path.name + ".bak"), path.read_bytes())
         _put(path, text.encode("utf-8"))
+    except OSError as error:
+        raise UnreadableFileError(str(path), f"cannot write it: {error.strerror}") from error
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, over one that is there; raises ``UnreadableFileError``."""
+    try:
+        _put(path, data)
     except OSError as error:
         raise UnreadableFileError(str(path), f"cannot write it: {error.strerror}") from error
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from anabranch.control.errors import MalformedRecordError
 from anabranch.control.fields import dump, load
 from anabranch.control.topics import CLAIMS
-from anabranch.lanes.claims import Claim, ClaimKey, ClaimState, KillKey, Mode
+from anabranch.lanes.claims import Claim, ClaimKey, ClaimState, KillKey
+from anabranch.model.lane import LaneMode
 
 VERSION = 1
 _KILLED = "/killed"
@@ -67,7 +68,7 @@ def decode(key: bytes, value: bytes) -> Claim:
         return Claim(
             lane=name.lane,
             producer_id=name.producer_id,
-            mode=fields.enum("mode", Mode),
+            mode=fields.enum("mode", LaneMode),
             owner=fields.text("owner"),
             transactional_id=fields.optional_text("transactional_id"),
             claimed_at_ms=fields.integer("claimed_at_ms"),

@@ -13,6 +13,8 @@ from anabranch.model.link import LinkRecord, MirroredTopic, WantedState
 from anabranch.model.topics import TopicId
 
 VERSION = 1
+LINK_VERSION = 2
+_FIRST = 1  # a link whose spec has no ``groups``
 _DECISION = "decision"  # no topic id: those have 22 characters
 
 
@@ -46,10 +48,10 @@ def parse_key(key: bytes) -> tuple[str, TopicId | LanePlace | None]:
 
 
 def encode_link(record: LinkRecord) -> bytes:
-    """The value of a link's record."""
+    """The value of a link's record: of the first version, which older readers know, where it follows no groups."""
     wanted = record.wanted
     return dump(
-        VERSION,
+        _FIRST if wanted.spec.groups is None else LINK_VERSION,
         {
             "spec": spec_fields(wanted.spec),
             "paused": wanted.paused,
@@ -63,7 +65,7 @@ def encode_link(record: LinkRecord) -> bytes:
 def decode_link(key: bytes, value: bytes) -> LinkRecord:
     """A link's record; raises ``MalformedRecordError``, ``NewerFormatError``."""
     place = f"{LINKS} {_text(key)}"
-    with load(place, VERSION, value) as fields:
+    with load(place, LINK_VERSION, value) as fields:
         with fields.nested("spec") as inner:
             spec = read_spec(inner)
         if link_key(spec.id) != key:

@@ -116,6 +116,7 @@ def encode_plan(plan: LinkPlan) -> bytes:
             "planned_at_ms": plan.planned_at_ms,
             "lanes": plan.lanes,
             "findings": [{"severity": f.severity.value, "what": f.what, "fix": f.fix} for f in plan.findings],
+            **({"ends": True} if plan.ends else {}),
         },
     )
 
@@ -135,6 +136,7 @@ def decode_plan(key: bytes, value: bytes) -> LinkPlan:
             findings=tuple(
                 Finding(f.enum("severity", Severity), f.text("what"), f.text("fix")) for f in fields.each("findings")
             ),
+            ends=fields.flag("ends") if fields.has("ends") else False,
         )
 
 

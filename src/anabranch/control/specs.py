@@ -6,15 +6,15 @@ from typing import Any
 
 from anabranch.control.fields import Fields
 from anabranch.model.configs import ConfigRules
-from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
+from anabranch.model.link import ClusterRef, GroupRules, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 
 
 def spec_fields(spec: LinkSpec) -> dict[str, Any]:
-    """The JSON object of a spec."""
-    return {
+    """The JSON object of a spec; without groups there is no field ``groups``, which older readers do not know."""
+    fields: dict[str, Any] = {
         "id": spec.id,
         "source": {"context": spec.source.context, "cluster_id": spec.source.cluster_id},
         "target": {"context": spec.target.context, "cluster_id": spec.target.cluster_id},
@@ -27,6 +27,14 @@ def spec_fields(spec: LinkSpec) -> dict[str, Any]:
         "rate_limit": spec.rate_limit,
         "lease_seconds": spec.lease_seconds,
     }
+    if spec.groups is not None:
+        fields["groups"] = {
+            "include": list(spec.groups.include),
+            "exclude": list(spec.groups.exclude),
+            "interval_ms": spec.groups.interval_ms,
+            "checkpoints": spec.groups.checkpoints,
+        }
+    return fields
 
 
 def read_spec(fields: Fields) -> LinkSpec:
@@ -45,7 +53,15 @@ def read_spec(fields: Fields) -> LinkSpec:
         configs=rules,
         rate_limit=fields.optional_integer("rate_limit"),
         lease_seconds=fields.integer("lease_seconds"),
+        groups=_groups(fields) if fields.has("groups") else None,
     )
+
+
+def _groups(fields: Fields) -> GroupRules:
+    with fields.nested("groups") as rules:
+        return GroupRules(
+            rules.texts("include"), rules.texts("exclude"), rules.integer("interval_ms"), rules.flag("checkpoints")
+        )
 
 
 def _cluster(fields: Fields, name: str) -> ClusterRef:

@@ -1,4 +1,4 @@
-"""The five control topics: names, and the configs that they are made with.
+"""The control topics: names, and the configs that they are made with.
 
 Each has one partition: the order of its records is the only arbiter between owners of a lane, and 200 lanes
 that file once a second are a load of some ten kilobytes a second.
@@ -11,6 +11,11 @@ CLAIMS = "__anabranch_claims"
 JUMPS = "__anabranch_jumps"
 RUNS = "__anabranch_runs"
 PROGRESS = "__anabranch_progress"
+POSITIONS = "__anabranch_positions"
+
+#: What every link needs; ``POSITIONS`` is made when it is first written, and also where no link ends.
+VERIFIED = "__anabranch_verified"
+"""Made when a link is first verified: nothing that copies needs it, so it is not among ``ALL``."""
 
 ALL = (LINKS, CLAIMS, JUMPS, RUNS, PROGRESS)
 PARTITIONS = 1

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from anabranch.control import topics as control_topics
 from anabranch.errors import InvalidFieldError
-from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
-from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
+from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.offset_at import offset_at
+from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.lanes.claims import ClaimLog
 from anabranch.lanes.endings import Stop
 from anabranch.model.decisions import AcceptPlan, Cause, Choice, LanePlace, beginning, skipping
@@ -117,7 +118,7 @@ class Seen:
         for partition in sorted(topic.partitions):
             old = self._lane_of(filled.source_id, partition)
             lane = LaneKey(self.record.wanted.spec.id, TopicId(topic.id), partition)
-            start = await self._source_offset(topic, partition, EARLIEST)
+            start = await offset_at(self.source, TopicPartition(filled.source, partition), EARLIEST)
             position = old.position if old is not None else 0
             told = old.high_watermark if old is not None else 0
             lost = (position, told) if told > position else None
@@ -137,8 +138,8 @@ class Seen:
         for partition in sorted(topic.partitions):
             lane = self._current(filled.source_id, partition)
             old = self.lanes.get(lane)
-            first = await self._source_offset(topic, partition, EARLIEST)
-            begun = await self._begun(topic, lane, TopicPartition(filled.source, partition), first)
+            first = await offset_at(self.source, TopicPartition(filled.source, partition), EARLIEST)
+            begun = await self._begun(lane, TopicPartition(filled.source, partition), first)
             start = max(begun, first)
             again = replace(lane, generation=lane.generation + 1)
             position = old.position if old is not None else begun
@@ -151,7 +152,7 @@ class Seen:
             choices.append(self._choice(cause, filled, partition, again, position, lost, None, start, means))
         return choices
 
-    async def _begun(self, topic: TopicMeta, lane: LaneKey, source: TopicPartition, first: int) -> int:
+    async def _begun(self, lane: LaneKey, source: TopicPartition, first: int) -> int:
         """The source offset at which a lane once began, as its claims tell; else as the link would have it begin."""
         if self.claims.claims(str(lane)):
             return min(placed.claim.start for placed in self.claims.claims(str(lane)))
@@ -159,8 +160,8 @@ class Seen:
         if start.kind is StartKind.OFFSETS and start.value is not None:
             return start.value
         if start.kind is StartKind.TIMESTAMP and start.value is not None:
-            found = await self._source_offset(topic, source.partition, start.value)
-            return found if found >= 0 else await self._source_offset(topic, source.partition, LATEST)
+            found = await offset_at(self.source, source, start.value)
+            return found if found >= 0 else await offset_at(self.source, source, LATEST)
         return first
 
     # -- lanes -----------------------------------------------------------------------------------------
@@ -174,7 +175,7 @@ class Seen:
             lane = self.lanes.get(self._current(filled.source_id, partition))
             if lane is None or lane.state is not LaneState.STOPPED or lane.stop_reason is None:
                 continue
-            first = await self._source_offset(topic, partition, EARLIEST)
+            first = await offset_at(self.source, TopicPartition(filled.source, partition), EARLIEST)
             if Stop.SOURCE_EXPIRED.value in lane.stop_reason:
                 if _stands_at(lane) < first:
                     choices.append(self._expired(lane, first))
@@ -242,16 +243,6 @@ class Seen:
 
     def _lane_of(self, source_id: TopicId, partition: int) -> LaneProgress | None:
         return self.lanes.get(self._current(source_id, partition))
-
-    async def _source_offset(self, topic: TopicMeta, partition: int, at: int) -> int:
-        part = topic.partitions[partition]
-        where = f"partition {topic.name}-{partition}"
-        if part.leader < 0:
-            self.source.check(5, "ListOffsets", where)
-        connection = await self.source.connection(part.leader)
-        answer = await list_offset(connection, topic.name, partition, at, epoch=part.leader_epoch)
-        self.source.check(answer.code, "Describe", where)
-        return answer.offset
 
     def _fingerprint(self, choices: Iterable[Choice], forget: Iterable[MirroredTopic]) -> str:
         seen = [f"{self.record.created_at_ms}/{self.record.wanted.revision}"]

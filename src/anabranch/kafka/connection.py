@@ -27,6 +27,7 @@ from anabranch.kafka.frames import Frame, FramePool
 
 CLIENT_ID = "anabranch"
 MAX_RESPONSE_BYTES = 1 << 30
+OPEN_S = 10.0
 _SCRATCH = 1 << 14
 _API_VERSIONS = 18
 _HEADER = struct.Struct(">ihhih")
@@ -89,9 +90,13 @@ class Connection(asyncio.BufferedProtocol):
 
     @classmethod
     async def open(
-        cls, transport: Transport, node: str, host: str, port: int, pool: FramePool, timeout: float = 10.0
+        cls, transport: Transport, node: str, host: str, port: int, pool: FramePool, timeout: float | None = None
     ) -> Connection:
-        """Connect, learn the broker's versions, authenticate; raises ConnectionLostError or AuthenticationError."""
+        """Connect, learn the broker's versions, authenticate; raises ConnectionLostError or AuthenticationError.
+
+        ``timeout`` is for all of it, in seconds; ``OPEN_S`` where it is not given.
+        """
+        timeout = OPEN_S if timeout is None else timeout
         loop = asyncio.get_running_loop()
         connection: Connection | None = None
         try:
@@ -139,6 +144,9 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: BaseException | None) -> None:
         """Fail everything that waits; the outcome of each is unknown."""
         self._cause = exc
+        if self._frame is not None:
+            self._frame.release()
+            self._frame = None
         self._end(str(exc) if exc else "closed by the broker")
 
     def pause_writing(self) -> None:

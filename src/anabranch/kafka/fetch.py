@@ -19,6 +19,7 @@ from anabranch.kafka.frames import Frame
 
 API_KEY = 1
 BY_NAME, BY_ID = 12, 13
+NO_SESSION = (0, -1)
 _REQUEST = struct.Struct(">iiiibii")
 _PARTITION = struct.Struct(">iiqiqi")
 _TOP = struct.Struct(">ihi")
@@ -70,27 +71,55 @@ def submit(
     min_bytes: int = 1,
     isolation: int = 0,
     timeout: float = 30.0,
+    session: tuple[int, int] = NO_SESSION,
+    forgotten: Iterable[Wanted] = (),
 ) -> asyncio.Future[Frame]:
-    """Send a full fetch (no session) and return the future frame; ``parse`` reads it."""
+    """Send a fetch and return the future frame; ``parse`` reads it.
+
+    ``session`` is its id and epoch (KIP-227); what is ``forgotten`` is no longer read in it.
+    """
     version = version_for(connection)
-    topics: dict[str, list[Wanted]] = {}
-    for one in wanted:
-        topics.setdefault(one.topic, []).append(one)
-    parts = [_REQUEST.pack(-1, max_wait_ms, min_bytes, max_bytes, isolation, 0, -1), uvarint(len(topics) + 1)]
-    for name, partitions in topics.items():
-        if version >= BY_ID:
-            parts.append(partitions[0].topic_id.bytes)
-        else:
-            raw = name.encode()
-            parts.append(uvarint(len(raw) + 1) + raw)
+    topics = _by_topic(wanted)
+    parts = [_REQUEST.pack(-1, max_wait_ms, min_bytes, max_bytes, isolation, *session), uvarint(len(topics) + 1)]
+    for partitions in topics:
+        parts.append(_topic(partitions[0], version))
         parts.append(uvarint(len(partitions) + 1))
         parts.extend(
             _PARTITION.pack(one.partition, one.leader_epoch, one.offset, one.last_epoch, -1, one.max_bytes) + b"\0"
             for one in partitions
         )
         parts.append(b"\0")
-    parts.append(b"\x01\x01\0")  # no forgotten topics, an empty rack, no tags
+    topics = _by_topic(forgotten)
+    parts.append(uvarint(len(topics) + 1))
+    for partitions in topics:
+        parts.append(_topic(partitions[0], version))
+        parts.append(uvarint(len(partitions) + 1))
+        parts.extend(one.partition.to_bytes(4) for one in partitions)
+        parts.append(b"\0")
+    parts.append(b"\x01\0")  # an empty rack, no tags
     return connection.submit(API_KEY, version, True, parts, timeout + max_wait_ms / 1000)
+
+
+def _by_topic(wanted: Iterable[Wanted]) -> list[list[Wanted]]:
+    topics: dict[tuple[str, uuid.UUID], list[Wanted]] = {}
+    for one in wanted:
+        topics.setdefault((one.topic, one.topic_id), []).append(one)
+    return list(topics.values())
+
+
+def _topic(one: Wanted, version: int) -> bytes:
+    if version >= BY_ID:
+        return one.topic_id.bytes
+    raw = one.topic.encode()
+    return uvarint(len(raw) + 1) + raw
+
+
+def session_of(frame: Frame) -> int:
+    """The id of the session that an answer belongs to; 0 where the broker keeps none.  Raises FetchResponseError."""
+    try:
+        return int(_TOP.unpack_from(frame.view, skip_tags(frame.view, 4))[2])
+    except (IndexError, ValueError, struct.error) as error:
+        raise FetchResponseError from error
 
 
 def parse(frame: Frame, version: int) -> tuple[int, list[Fetched]]:

@@ -1,12 +1,13 @@
 """Buffers that responses are received into, reused so that bulk copying touches no fresh memory.
 
 A frame is handed out whole and counted: whoever keeps a view into it calls ``retain`` and later ``release``;
-at zero the bytes go back to the pool.  Single-threaded, like the event loop that owns it.
+at zero the bytes go back to the pool, whose ``lent`` bytes are what all holders together keep.  Single-threaded,
+like the event loop that owns it.
 """
 
 from __future__ import annotations
 
-_KEEP_BYTES = 64 << 20
+_KEEP_BYTES = 48 << 20
 _SMALLEST = 1 << 16
 
 
@@ -21,6 +22,11 @@ class Frame:
         self._holders = 1
         self.view = memoryview(buffer)[:size]
 
+    def __del__(self) -> None:
+        # Whoever was to release it may have been cancelled in the very moment in which it was handed over.
+        if self._holders > 0:
+            self._pool.lent -= len(self._buffer)
+
     def retain(self, holders: int = 1) -> None:
         """Count ``holders`` more users."""
         self._holders += holders
@@ -33,15 +39,17 @@ class Frame:
 
 
 class FramePool:
-    """Free buffers by power-of-two size, at most 64 MB of them."""
+    """Free buffers by power-of-two size: together with those in use at most 48 MB of them are kept."""
 
     def __init__(self) -> None:
         self._free: dict[int, list[bytearray]] = {}
         self._held = 0
+        self.lent = 0
 
     def take(self, size: int) -> Frame:
         """A frame of ``size`` bytes; its contents are whatever was there."""
         capacity = max(_SMALLEST, 1 << (size - 1).bit_length()) if size > 1 else _SMALLEST
+        self.lent += capacity
         shelf = self._free.get(capacity)
         if shelf:
             self._held -= capacity
@@ -50,6 +58,7 @@ class FramePool:
 
     def give_back(self, buffer: bytearray) -> None:
         """Keep a buffer for the next taker, or let it go when enough are kept."""
-        if self._held + len(buffer) <= _KEEP_BYTES:
+        self.lent -= len(buffer)
+        if self._held + self.lent + len(buffer) <= _KEEP_BYTES:
             self._held += len(buffer)
             self._free.setdefault(len(buffer), []).append(buffer)

@@ -28,7 +28,8 @@ from anabranch.kafka.connection import Connection
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 KILL_EPOCH = 32767
 _COORDINATOR_MOVED = {15, 16}  # COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
-_COORDINATOR_BUSY = {14, 51}  # COORDINATOR_LOAD_IN_PROGRESS, CONCURRENT_TRANSACTIONS
+_LOADING = 14
+_COORDINATOR_BUSY = {_LOADING, 51}  # COORDINATOR_LOAD_IN_PROGRESS, CONCURRENT_TRANSACTIONS
 _COORDINATOR_PATIENCE_S = 30.0
 _COORDINATOR_PAUSE_S = 0.02
 
@@ -180,11 +181,16 @@ async def delete_records(connection: Connection, topic: str, partition: int, bef
 
 
 async def new_producer_id(cluster: Cluster) -> int:
-    """A producer id that nobody has; raises where the cluster refuses (it needs no permission but WRITE)."""
+    """A producer id that nobody has; raises where the cluster refuses (it needs no permission but WRITE).
+
+    A broker without ids left answers 14 until the controller has given it a block (KIP-730): that is waited for.
+    """
     request = InitProducerIdRequest(
         transactional_id=None, transaction_timeout_ms=60_000, producer_id=-1, producer_epoch=-1
     )
-    response = await cluster.call(request, cap=4)
+    deadline = time.monotonic() + _COORDINATOR_PATIENCE_S
+    while (response := await cluster.call(request, cap=4)).error_code == _LOADING and time.monotonic() < deadline:
+        await asyncio.sleep(_COORDINATOR_PAUSE_S)
     cluster.check(response.error_code, "IdempotentWrite", "cluster")
     return int(response.producer_id)
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from kafka.protocol.admin import DeleteRecordsRequest
 from kafka.protocol.broker_version_data import BrokerVersionData
+from kafka.protocol.producer import EndTxnRequest
 
 from anabranch.kafka import admin
 from anabranch.kafka.admin import Operation
@@ -60,6 +62,8 @@ _TOPIC_OPERATIONS = {
         Operation.ALTER_CONFIGS,
     ),
 }
+_TOPIC_DENIED, _TRANSACTIONAL_ID_DENIED = 29, 53
+_CHUNK = 500
 
 
 async def facts(cluster: Cluster, role: Role, topics: Iterable[str]) -> ClusterFacts:
@@ -93,10 +97,52 @@ async def _cluster_permissions(cluster: Cluster, principal: str) -> list[Permiss
         allowed = await admin.cluster_operations(cluster)
     except PermissionDeniedError:
         return [Permission("DESCRIBE", "cluster", principal, False)]
+    markers = any(one.allowed_by(allowed) for one in (Operation.ALTER, Operation.CLUSTER_ACTION))
     return [
-        Permission(operation.name, "cluster", principal, operation.allowed_by(allowed))
-        for operation in (Operation.ALTER, Operation.DESCRIBE_CONFIGS)
+        Permission("ALTER", "cluster", principal, markers),
+        Permission("DESCRIBE_CONFIGS", "cluster", principal, Operation.DESCRIBE_CONFIGS.allowed_by(allowed)),
     ]
+
+
+async def may_use(cluster: Cluster, transactional_id: str) -> Permission:
+    """Whether we may WRITE on a transactional id, asked by ending a transaction of a producer that does not exist.
+
+    Every broker looks at the permission first, whoever coordinates the id; then no producer has the id -1, so nothing
+    is ended and nothing is kept (KafkaApis.handleEndTxnRequest, TransactionCoordinator.endTransaction).
+    """
+    request = EndTxnRequest(transactional_id=transactional_id, producer_id=-1, producer_epoch=-1, committed=False)
+    code = (await cluster.call(request, cap=3)).error_code
+    where = f"transactional id {transactional_id}"
+    return Permission("WRITE", where, cluster.transport.principal, code != _TRANSACTIONAL_ID_DENIED)
+
+
+async def may_delete(cluster: Cluster, topics: Iterable[str]) -> list[Permission]:
+    """Whether we may DELETE on topics, by name.
+
+    An existing one's metadata tells.  Of one that does not exist a broker tells by how it refuses to delete records:
+    for lack of permission before lack of the topic (KafkaApis.handleDeleteRecordsRequest).  Made meanwhile, it would
+    lose nothing: offset 0 is asked for.
+    """
+    metadata = await cluster.metadata(sorted(topics), operations=True)
+    granted: dict[str, bool] = {}
+    unmade: list[str] = []
+    for name, topic in metadata.topics.items():
+        if topic.error == 0:
+            granted[name] = Operation.DELETE.allowed_by(topic.operations)
+        else:
+            unmade.append(name)
+    for at in range(0, len(unmade), _CHUNK):
+        granted |= await _may_delete_unmade(cluster, unmade[at : at + _CHUNK])
+    principal = cluster.transport.principal
+    return [Permission("DELETE", f"topic {name}", principal, granted[name]) for name in sorted(granted)]
+
+
+async def _may_delete_unmade(cluster: Cluster, names: list[str]) -> dict[str, bool]:
+    topic = DeleteRecordsRequest.DeleteRecordsTopic
+    first = [topic.DeleteRecordsPartition(partition_index=0, offset=0)]
+    request = DeleteRecordsRequest(topics=[topic(name=name, partitions=first) for name in names], timeout_ms=30_000)
+    response = await cluster.call(request, timeout=35.0, cap=2)
+    return {one.name: one.partitions[0].error_code != _TOPIC_DENIED for one in response.topics}
 
 
 def _support(api: _Api, connections: list[Connection]) -> ApiSupport:

@@ -5,7 +5,7 @@ here decides and never talks: takeovers yield effects that a worker carries out 
 checker on a simulated one.
 """
 
-from anabranch.lanes.claims import Claim, ClaimKey, ClaimLog, ClaimState, KillKey, Mode, Placed
+from anabranch.lanes.claims import Claim, ClaimKey, ClaimLog, ClaimState, KillKey, Placed
 from anabranch.lanes.effects import (
     Allocated,
     AllocateProducerId,
@@ -58,7 +58,6 @@ __all__ = [
     "KillKey",
     "LaneStopped",
     "LogEnd",
-    "Mode",
     "Pause",
     "Pipeline",
     "Placed",

@@ -19,14 +19,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from anabranch.model.lane import LaneMode
+
 DAY_MS = 86_400_000
-
-
-class Mode(StrEnum):
-    """Whether target offsets equal source offsets (identity) or are told by runs (mapped)."""
-
-    MAPPED = "mapped"
-    IDENTITY = "identity"
 
 
 class ClaimState(StrEnum):
@@ -65,7 +60,7 @@ class Claim:
 
     lane: str
     producer_id: int
-    mode: Mode
+    mode: LaneMode
     owner: str
     transactional_id: str | None
     claimed_at_ms: int
@@ -80,7 +75,7 @@ class Claim:
     @property
     def pads(self) -> bool:
         """Whether the lane began with padding the target log, which was empty, up to its start."""
-        return self.mode is Mode.IDENTITY and self.floor == 0 < self.start
+        return self.mode is LaneMode.IDENTITY and self.floor == 0 < self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +125,21 @@ class ClaimLog:
         else:
             self._kills[key] = marker
 
+    def held(self, link: str, run: str) -> int:
+        """How many lanes of a link are claimed by a worker of a run that has not given them back.
+
+        Identity claims do not count: all owners share one producer id, which is never released.
+        """
+        newest = (
+            max(claims.values(), key=lambda one: one.offset).claim
+            for lane, claims in self._lanes.items()
+            if claims and lane.startswith(f"{link}/")
+        )
+        return sum(
+            one.mode is not LaneMode.IDENTITY and one.state is ClaimState.CLAIMED and one.owner.startswith(f"{run}/")
+            for one in newest
+        )
+
     def marker(self, lane: str, producer_id: int) -> int | None:
         """The target offset at which a marker of this producer id was seen once, or None.
 
@@ -165,7 +175,7 @@ class ClaimLog:
             if placed.offset < limit
             and placed.claim.producer_id != mine
             and placed.claim.state is ClaimState.CLAIMED
-            and (placed.claim.mode is Mode.IDENTITY or placed.claim.claimed_at_ms > oldest)
+            and (placed.claim.mode is LaneMode.IDENTITY or placed.claim.claimed_at_ms > oldest)
         )
 
     def successor(self, lane: str, mine: int) -> Claim | None:
@@ -189,16 +199,16 @@ class ClaimLog:
             placed.offset <= offset or placed.claim.producer_id == mine for placed in self._lanes.get(lane, {}).values()
         )
 
-    def mode(self, lane: str) -> Mode | None:
+    def mode(self, lane: str) -> LaneMode | None:
         """MAPPED as soon as one mapped claim was ever made: there is no way back; None without any claim."""
         modes = {placed.claim.mode for placed in self._lanes.get(lane, {}).values()}
-        if Mode.MAPPED in modes:
-            return Mode.MAPPED
-        return Mode.IDENTITY if modes else None
+        if LaneMode.MAPPED in modes:
+            return LaneMode.MAPPED
+        return LaneMode.IDENTITY if modes else None
 
     def fixed(self, lane: str) -> Claim | None:
         """The first identity claim, whose producer id all owners of an identity lane share, or None."""
-        return next((p.claim for p in self.claims(lane) if p.claim.mode is Mode.IDENTITY), None)
+        return next((p.claim for p in self.claims(lane) if p.claim.mode is LaneMode.IDENTITY), None)
 
     def start(self, lane: str, mine: int) -> int:
         """The source offset at which the lane starts: the lowest ever claimed, ``mine`` included."""

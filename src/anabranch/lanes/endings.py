@@ -63,13 +63,15 @@ class Stop(StrEnum):
 class TenureEnded(ClusterError):
     """One ownership of a lane is over; the lane goes on with a new takeover.
 
-    ``code`` is the broker's error code where one was answered; ``detail`` adds what was seen.
+    ``code`` is the broker's error code where one was answered; ``detail`` adds what was seen.  ``mapped_because`` says
+    why the lane was about to become mapped, or has become so, when its takeover ended: the next one is to tell.
     """
 
     lane: str
     reason: Ending
     code: int | None = None
     detail: str = ""
+    mapped_because: str = ""
 
     retryable: ClassVar[bool] = True
 
@@ -104,6 +106,11 @@ class LaneStopped(RefusedError):
     @property
     def hint(self) -> str:
         return self.fix
+
+
+def accepting(lane: str) -> str:
+    """The command that shows what accepting means for the link of a lane's key."""
+    return f"anabranch link accept {lane.partition('/')[0]}"
 
 
 @dataclass(eq=False)

@@ -80,6 +80,11 @@ class Budget:
         return ""
 
 
+def filler_id(lane: str) -> str:
+    """The transactional id that all owners of a lane fill its holes under."""
+    return f"anabranch.{lane}.fill"
+
+
 def jumps_over(tenure: Tenure, hole: Hole, has_jumped: bool) -> tuple[Jump, ...]:
     """The jumps that must be in the journal before a hole is filled (F4): the lane's beginning too, once."""
     start, producer_id = tenure.claim.start, tenure.producer_id
@@ -102,7 +107,7 @@ def fill(tenure: Tenure, hole: Hole, jumps: tuple[Jump, ...]) -> Steps[None]:
         raise TenureEnded(tenure.lane, Ending.JOURNAL, detail="it is not known whether a jump was written")
     if not hole.length:
         return
-    shared = f"anabranch.{tenure.lane}.fill"
+    shared = filler_id(tenure.lane)
     filler: Filler = yield StartFiller(shared)
     if filler.code in _DENIED:
         why = f"the source log has a hole behind offset {hole.start - 1}: "

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anabranch.lanes.claims import Claim, ClaimLog, Mode
+from anabranch.lanes.claims import Claim, ClaimLog
 from anabranch.lanes.effects import (
     DescribeProducer,
     LogEnd,
@@ -34,6 +34,7 @@ from anabranch.lanes.guard import Strong, guard
 from anabranch.lanes.holes import Jump
 from anabranch.lanes.mapped import claim_lane
 from anabranch.lanes.tenure import Bid, Tenure
+from anabranch.model.lane import LaneMode
 from anabranch.records.sequence import MODULUS, advance, sequence_of, unwrap
 
 LOOKS = 50
@@ -58,8 +59,8 @@ def take_identity(bid: Bid, end: LogEnd, log: ClaimLog) -> Steps[Tenure | str]:
     Raises TenureEnded where the end of the log does not come to rest.
     """
     if log.fixed(bid.lane) is None:
-        log = (yield from claim_lane(bid, Mode.IDENTITY, end, log)).log
-        if log.mode(bid.lane) is Mode.MAPPED:
+        log = (yield from claim_lane(bid, LaneMode.IDENTITY, end, log)).log
+        if log.mode(bid.lane) is LaneMode.MAPPED:
             return "another owner has made the lane mapped"
     fixed = log.fixed(bid.lane)
     assert fixed is not None
@@ -87,7 +88,7 @@ def take_identity(bid: Bid, end: LogEnd, log: ClaimLog) -> Steps[Tenure | str]:
         return strength.reason
     return Tenure(
         lane=bid.lane,
-        mode=Mode.IDENTITY,
+        mode=LaneMode.IDENTITY,
         claim=fixed,
         claim_offset=placed.offset,
         leader_epoch=bid.leader_epoch,
@@ -182,8 +183,12 @@ def _told(fixed: Claim, seen: _Seen) -> tuple[int, int] | str:
     ahead = -1
     if following < len(seen.jumps) and seen.jumps[following].sequence == sequence:
         ahead = seen.jumps[following].stretches[0].source
-    if not told <= position <= max(told, ahead):
-        return f"the target log ends at {position}, the lane at {max(told, ahead)}: another writer appended"
+    if position > max(told, ahead):
+        # What lies behind the last record are markers; a coordinator writes one again where it does not hear of the
+        # first, as when the leader moves meanwhile.
+        return f"the target log ends at {position}, the lane at {max(told, ahead)}: a marker too many lies there"
+    if position < told:
+        return f"the target log ends at {position}, the lane at {told}: another writer appended"
     return sequence, ahead
 
 

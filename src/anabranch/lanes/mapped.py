@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.lanes.claims import Claim, ClaimLog, ClaimState, Mode
+from anabranch.lanes.claims import Claim, ClaimLog, ClaimState
 from anabranch.lanes.effects import (
     Allocated,
     AllocateProducerId,
@@ -41,6 +41,7 @@ from anabranch.lanes.endings import Ending, TenureEnded, refusal
 from anabranch.lanes.guard import MARGIN_MS
 from anabranch.lanes.tail import Journal, read_tail
 from anabranch.lanes.tenure import Bid, Held, Tenure
+from anabranch.model.lane import LaneMode
 from anabranch.records.sequence import sequence_of
 
 CLAIM_ATTEMPTS = 5
@@ -63,7 +64,7 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
     Raises TenureEnded where a later owner has claimed, a kill is refused or the log changed underneath, and
     LaneStopped where the position cannot be told exactly.
     """
-    own = yield from claim_lane(bid, Mode.MAPPED, end, log)
+    own = yield from claim_lane(bid, LaneMode.MAPPED, end, log)
     if (later := own.log.successor(bid.lane, own.claim.producer_id)) is not None:
         raise TenureEnded(bid.lane, Ending.SUPERSEDED, detail=later.owner)
     settled = bid.held.settled if own.reclaimed and bid.held is not None else frozenset()
@@ -73,7 +74,7 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
     for claim in old:
         if claim.producer_id in settled:
             continue
-        if (yield from _is_proven(bid, own.log, claim.producer_id)):
+        if (yield from _is_proven(bid, own.log, end, claim.producer_id)):
             proven.add(claim.producer_id)
             continue
         code: int = yield Kill(claim.producer_id, claim.transactional_id)
@@ -93,7 +94,7 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
         raise TenureEnded(bid.lane, Ending.OUT_OF_ORDER, detail=detail)
     return Tenure(
         lane=bid.lane,
-        mode=Mode.MAPPED,
+        mode=LaneMode.MAPPED,
         claim=own.claim,
         claim_offset=own.offset,
         leader_epoch=bid.leader_epoch,
@@ -109,10 +110,13 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
     )
 
 
-def _is_proven(bid: Bid, log: ClaimLog, producer_id: int) -> Steps[bool]:
-    """Whether the kill of a producer id that an earlier owner noted is still in this leader's log (I7)."""
+def _is_proven(bid: Bid, log: ClaimLog, end: LogEnd, producer_id: int) -> Steps[bool]:
+    """Whether the kill of a producer id that an earlier owner noted is still in this leader's log (I7).
+
+    An unclean election may have taken it, and all behind it: past the end a broker would not even look.
+    """
     marker = log.marker(bid.lane, producer_id)
-    if marker is None:
+    if marker is None or marker >= end.high_watermark:
         return False
     batch: TailBatch | None = yield ReadTail(marker + 1)
     return (
@@ -124,13 +128,13 @@ def _is_proven(bid: Bid, log: ClaimLog, producer_id: int) -> Steps[bool]:
     )
 
 
-def claim_lane(bid: Bid, mode: Mode, end: LogEnd, log: ClaimLog) -> Steps[Claimed]:
+def claim_lane(bid: Bid, mode: LaneMode, end: LogEnd, log: ClaimLog) -> Steps[Claimed]:
     """Put a claim into the journal, for the held producer id where it may be used again, else for a fresh one.
 
     An append of unknown outcome throws its producer id away: it may appear later, and is then killed by
     whoever comes next.  Raises TenureEnded where the journal cannot be written or does not show the claim.
     """
-    held = bid.held if mode is Mode.MAPPED and _usable(bid, log) else None
+    held = bid.held if mode is LaneMode.MAPPED and _usable(bid, log) else None
     for _ in range(CLAIM_ATTEMPTS):
         if held is not None:
             allocated = Allocated(held.producer_id, held.transactional_id)

@@ -20,11 +20,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from anabranch.lanes.claims import Mode
 from anabranch.lanes.endings import Ending, LaneMisuseError, LaneStopped, TenureEnded, refusal
 from anabranch.lanes.guard import MARGIN_MS
 from anabranch.lanes.holes import Jump, Stretch, breaks
 from anabranch.lanes.tenure import Tenure
+from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import Run
 from anabranch.records.sequence import advance
 
@@ -74,7 +74,7 @@ class Pipeline:
     ) -> None:
         self._lane = tenure.lane
         self._expiration = tenure.expiration_ms
-        self._exact = sole_writer or tenure.mode is Mode.IDENTITY
+        self._exact = sole_writer or tenure.mode is LaneMode.IDENTITY
         self._next = tenure.position
         self._sequence = tenure.sequence
         self._appended = tenure.position

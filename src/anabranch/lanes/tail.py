@@ -46,6 +46,8 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
     and other writers' batches are passed over.  ``below`` must not exceed the high watermark, and must not lie
     under the log end as it was after the last kill.
 
+    Nothing of the lane lies under its floor, so the walk ends there.
+
     Raises TenureEnded where a marker of a kill is missing (the log was truncated since), LaneStopped where the
     last two batches of the lane do not follow each other, or where the position cannot be told.
     """
@@ -53,7 +55,9 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
     near = bid.filed.source_end if bid.filed is not None else journal.claims.start(bid.lane, bid.start)
     missing = set(killed)
     markers: list[tuple[int, int]] = []
-    while (batch := (yield ReadTail(below))) is not None:
+    # What was there before the lane may be long (another tool's copy, adopted): it is not walked through.
+    floor = journal.claims.floor(bid.lane, below)
+    while below > floor and (batch := (yield ReadTail(below))) is not None:
         if batch.is_control:
             if batch.producer_id in missing:
                 missing.discard(batch.producer_id)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from anabranch.lanes.claims import Claim, ClaimLog, ClaimState, Mode
+from anabranch.lanes.claims import Claim, ClaimLog, ClaimState
 from anabranch.lanes.effects import AppendClaim, LogEnd, ReadClaims, ReadEnd, Steps
-from anabranch.lanes.endings import LaneStopped, Stop
+from anabranch.lanes.endings import LaneStopped, Stop, TenureEnded, accepting
 from anabranch.lanes.identity import take_identity
 from anabranch.lanes.mapped import take_mapped, to_held
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Bid, Held, Tenure
+from anabranch.model.lane import LaneMode
 
 
 def takeover(bid: Bid) -> Steps[Tenure]:
@@ -26,9 +27,10 @@ def takeover(bid: Bid) -> Steps[Tenure]:
     end = yield ReadEnd()
     log = yield ReadClaims(bid.lane)
     why = bid.why
-    if log.mode(bid.lane) is Mode.MAPPED:
-        why = "an earlier owner made the lane mapped" if bid.mode is Mode.IDENTITY else why
-    elif bid.mode is Mode.IDENTITY or _is_unfinished(log.fixed(bid.lane), end):
+    made_mapped = log.mode(bid.lane) is LaneMode.MAPPED
+    if made_mapped:
+        why = "an earlier owner made the lane mapped" if bid.mode is LaneMode.IDENTITY else why
+    elif bid.mode is LaneMode.IDENTITY or _is_unfinished(log.fixed(bid.lane), end):
         outcome = yield from take_identity(bid, end, log)
         if isinstance(outcome, Tenure):
             return outcome
@@ -37,7 +39,12 @@ def takeover(bid: Bid) -> Steps[Tenure]:
         end = yield ReadEnd()
     _refuse_unfinished(bid, log, end, why)
     first = log.mode(bid.lane) is None
-    tenure = yield from take_mapped(bid, end, log, why)
+    try:
+        tenure = yield from take_mapped(bid, end, log, why)
+    except TenureEnded as ended:
+        if bid.mode is LaneMode.IDENTITY and not made_mapped:
+            ended.mapped_because = why
+        raise
     if first:
         # An identity claim may have come in between, and an owner that pads.
         log = yield ReadClaims(bid.lane)
@@ -63,7 +70,7 @@ def _refuse_unfinished(bid: Bid, log: ClaimLog, end: LogEnd, why: str) -> None:
         Stop.DIVERGED,
         fixed.start,
         detail=f"the target log is padded up to {end.end} of {fixed.start}, and cannot go on: {why}",
-        fix="delete the target topic, then copy it anew: anabranch link accept",
+        fix=f"delete the target topic, then copy it anew: {accepting(bid.lane)}",
     )
 
 
@@ -75,7 +82,7 @@ def release(tenure: Tenure, pipeline: Pipeline) -> Steps[Held | None]:
     written for what was not sent the sequences behind it are taken.  The producer id is thrown away then.  An
     identity lane's id is shared and never released.
     """
-    if tenure.mode is Mode.IDENTITY or not pipeline.clean:
+    if tenure.mode is LaneMode.IDENTITY or not pipeline.clean:
         return None
     used_up = pipeline.jumps_ahead
     offset = yield AppendClaim(replace(tenure.claim, state=ClaimState.RELEASED))

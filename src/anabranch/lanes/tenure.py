@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.lanes.claims import Claim, Mode
+from anabranch.lanes.claims import Claim
+from anabranch.model.lane import LaneMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Bid:
 
     lane: str
     owner: str
-    mode: Mode
+    mode: LaneMode
     start: int
     leader_epoch: int
     expiration_ms: int
@@ -84,7 +85,7 @@ class Tenure:
     """
 
     lane: str
-    mode: Mode
+    mode: LaneMode
     claim: Claim
     claim_offset: int
     leader_epoch: int
@@ -103,7 +104,7 @@ class Tenure:
     @property
     def is_padded(self) -> bool:
         """Whether the target log has reached the lane's start; records may be sent only then."""
-        return self.mode is Mode.MAPPED or self.position >= self.claim.start
+        return self.mode is LaneMode.MAPPED or self.position >= self.claim.start
 
     @property
     def producer_id(self) -> int:

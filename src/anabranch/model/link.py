@@ -34,11 +34,48 @@ class ClusterRef:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupRules:
+    """Which consumer groups a running link keeps in step on the target: regular expressions that match whole names.
+
+    A round begins every ``interval_ms``, from 1 s up.  ``checkpoints`` has what was translated published as
+    MirrorMaker 2 does, for tools that read its topics.
+    """
+
+    include: tuple[str, ...]
+    exclude: tuple[str, ...] = ()
+    interval_ms: int = 10_000
+    checkpoints: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.include:
+            raise InvalidFieldError("groups", "include", "empty", "name groups, or .* for all")
+        for field_name, patterns in (("include", self.include), ("exclude", self.exclude)):
+            for pattern in patterns:
+                try:
+                    re.compile(pattern)
+                except re.error as error:
+                    problem = f"{pattern!r} is not a regular expression: {error}"
+                    fix = "a whole name is matched; escape dots as \\."
+                    raise InvalidFieldError("groups", field_name, problem, fix) from error
+        if not 1_000 <= self.interval_ms <= 3_600_000:
+            raise InvalidFieldError("groups", "interval", "not from 1 s to 1 h", "for example 10s")
+
+    def selects(self, group: str) -> bool:
+        """Whether some include matches the whole name and no exclude does."""
+        return _any(self.include, group) and not _any(self.exclude, group)
+
+
+def _any(patterns: tuple[str, ...], name: str) -> bool:
+    return any(re.fullmatch(pattern, name) for pattern in patterns)
+
+
+@dataclass(frozen=True, slots=True)
 class LinkSpec:
     """What a link is to do.
 
-    ``id`` names it on its target and in every lane's key.  ``filter`` and ``rate_limit`` (bytes a second over
-    all lanes, None for no limit) may change while it runs; the rest is fixed when it is created.
+    ``id`` names it on its target and in every lane's key.  ``filter``, ``rate_limit`` (bytes a second over all
+    lanes, None for no limit) and ``groups`` (None: none is kept in step) may change while it runs; the rest is fixed
+    when it is created.
     ``replication_factor`` None takes the target brokers' default.  ``lease_seconds`` is the length of a
     micro-batch, after which lanes are planned anew.
     """
@@ -54,6 +91,7 @@ class LinkSpec:
     configs: ConfigRules = field(default_factory=ConfigRules)
     rate_limit: int | None = None
     lease_seconds: int = 300
+    groups: GroupRules | None = None
 
     def __post_init__(self) -> None:
         where = f"link {self.id!r}"

@@ -96,7 +96,10 @@ class ProbeReport:
 
 @dataclass(frozen=True, slots=True)
 class LinkPlan:
-    """What the running link's planner last found: which run plans, in which micro-batch, over how many lanes."""
+    """What the running link's planner last found: which run plans, in which micro-batch, over how many lanes.
+
+    With ``ends`` the run was told to end: its workers give all lanes back.
+    """
 
     link: str
     owner: str
@@ -104,6 +107,7 @@ class LinkPlan:
     planned_at_ms: int
     lanes: int
     findings: tuple[Finding, ...] = ()
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ class LinkStatus:
     def running(self) -> bool:
         """Whether a lane or the planner was heard of within the last minute.
 
-        Lanes are filed about once a second, also while they are paused.  A link without any is heard of once a
+        Some lane is filed about once a second, also while they are paused.  A link without any is heard of once a
         lease, and given two.
         """
         heard = [lane.updated_at_ms for lane in self.lanes]

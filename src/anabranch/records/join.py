@@ -94,9 +94,9 @@ class _Heads(dict[int, bytes]):
         return head
 
 
-_NUMBERS = _Varints()
-_STAMPS = _Varints(b"\0")  # a record's timestamp delta behind its attributes, which are always 0 so far
-_HEADS = _Heads()
+NUMBERS = _Varints()
+STAMPS = _Varints(b"\0")  # a record's timestamp delta behind its attributes, which are always 0 so far
+HEADS = _Heads()
 
 
 def join(batches: Sequence[tuple[memoryview, int, BatchHeader]], *, limit: int = JOINED_LIMIT) -> bytearray:
@@ -133,15 +133,15 @@ def join(batches: Sequence[tuple[memoryview, int, BatchHeader]], *, limit: int =
             size = len(body) - start
             room -= size
             if count == 1 and not attributes & LOG_APPEND_TIME:
-                head = _HEADS[size]
+                head = HEADS[size]
                 if body.startswith(head, start):
                     # One record as every producer writes a batch of one: nothing in it must be read.
                     rest = body[start + len(head) :]
-                    stamp, number = _STAMPS[base_timestamp - origin], _NUMBERS[place]
-                    parts += (_NUMBERS[len(stamp) + len(number) + len(rest)], stamp, number, rest)
+                    stamp, number = STAMPS[base_timestamp - origin], NUMBERS[place]
+                    parts += (NUMBERS[len(stamp) + len(number) + len(rest)], stamp, number, rest)
                     place += 1
                     continue
-            _respell(body, start, header, origin, place, parts)
+            respell(body, start, header, origin, place, parts)
             place += count
     except OverflowError as error:
         raise UnjoinableError(first.base_offset, "their timestamps lie too far apart") from error
@@ -158,13 +158,13 @@ def join(batches: Sequence[tuple[memoryview, int, BatchHeader]], *, limit: int =
     return bytearray(joined)
 
 
-def _respell(body: bytes, at: int, header: BatchHeader, origin: int, place: int, parts: list[bytes]) -> None:
+def respell(body: bytes, at: int, header: BatchHeader, origin: int, place: int, parts: list[bytes]) -> None:
     """Append the records from ``at`` on to ``parts``: numbers from ``place`` on, times relative to ``origin``."""
     if header.count < 0:
         raise CorruptBatchError(header.base_offset, f"it counts {header.count} records")
     end = len(body)
     shift = header.base_timestamp - origin
-    append_time = _STAMPS[header.max_timestamp - origin] if header.is_log_append_time else None
+    append_time = STAMPS[header.max_timestamp - origin] if header.is_log_append_time else None
     try:
         for number in range(place, place + header.count):
             size = body[at]
@@ -183,11 +183,11 @@ def _respell(body: bytes, at: int, header: BatchHeader, origin: int, place: int,
                 delta, at = read_rest(body, at, delta, INT_BITS)
             if size & 1 or not at <= stop <= end:
                 raise CorruptBatchError(header.base_offset, f"a record of {size >> 1} bytes before {end - at} bytes")
-            stamp = append_time or _STAMPS[((time >> 1) ^ -(time & 1)) + shift]
+            stamp = append_time or STAMPS[((time >> 1) ^ -(time & 1)) + shift]
             if attributes:
                 stamp = bytes((attributes,)) + stamp[1:]
-            rest, spelled = body[at:stop], _NUMBERS[number]
-            parts += (_NUMBERS[len(stamp) + len(spelled) + len(rest)], stamp, spelled, rest)
+            rest, spelled = body[at:stop], NUMBERS[number]
+            parts += (NUMBERS[len(stamp) + len(spelled) + len(rest)], stamp, spelled, rest)
             at = stop
     except IndexError as error:
         raise CorruptBatchError(header.base_offset, "a record is cut off at the batch's end") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from anabranch.control import links as link_codec
 from anabranch.control import progress as progress_codec
@@ -18,12 +18,14 @@ from anabranch.errors import ClusterError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
+from anabranch.kafka.settling import until_led
 from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import LinkRecord, MirroredTopic
 from anabranch.model.reports import LinkPlan
 from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import Run
+from anabranch.replicate.heard import Heard
 
 _CHUNK = 500
 _CHUNK_BYTES = 512 << 10  # a batch of a control topic must stay below the default max.message.bytes
@@ -44,13 +46,14 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-async def ensure_topics(cluster: Cluster) -> None:
-    """Create the control topics that are missing, each with its configuration."""
-    answer = await cluster.metadata(list(topics.ALL))
-    missing = [name for name in topics.ALL if answer.topics[name].error == 3]
+async def ensure_topics(cluster: Cluster, names: Sequence[str] = topics.ALL) -> None:
+    """Create the control topics that are missing, each with its configuration; returns when they can be used."""
+    answer = await cluster.metadata(list(names))
+    missing = [name for name in names if answer.topics[name].error == 3]
     replicas = topics.replication_factor(len(answer.brokers))
     for name in missing:
         await admin.create_topic(cluster, name, topics.PARTITIONS, replicas, topics.configs(replicas))
+    await until_led(cluster, missing)
 
 
 class Links:
@@ -141,10 +144,11 @@ class Progress:
         self._log = KeyedLog(cluster, topics.PROGRESS)
         self.lanes: dict[LaneKey, LaneProgress] = {}
         self.plans: dict[str, LinkPlan] = {}
-        self.heard: dict[LaneKey, tuple[str, float]] = {}
+        self.heard = Heard()
+        self._news: set[LaneKey] = set()
 
     async def sync(self) -> None:
-        """Read what changed; ``heard`` notes which owner filed each lane last, on this process' monotonic clock."""
+        """Read what changed; ``heard`` notes who filed it."""
         wall, clock = now_ms(), time.monotonic()
         for entry in await self._log.read():
             key = progress_codec.parse_key(entry.key)
@@ -155,17 +159,23 @@ class Progress:
                     self.plans[key] = progress_codec.decode_plan(entry.key, entry.value)
             elif entry.value is None:
                 self.lanes.pop(key, None)
-                self.heard.pop(key, None)
+                self.heard.forget(key)
             else:
                 lane = progress_codec.decode_lane(entry.key, entry.value)
                 self.lanes[key] = lane
-                self.heard[key] = (lane.owner, clock - max(0, wall - lane.updated_at_ms) / 1000)
+                self._news.add(key)
+                self.heard.note(key, lane.owner, clock - max(0, wall - lane.updated_at_ms) / 1000)
 
     async def file(self, lanes: Iterable[LaneProgress]) -> None:
         """Store where lanes stand; raises ControlLostError."""
         await write(
             self._log, [(progress_codec.lane_key(lane.lane), progress_codec.encode_lane(lane)) for lane in lanes]
         )
+
+    def overwritten(self, owner: str) -> set[LaneKey]:
+        """Lanes of which something was read since the last call, and last what somebody else than ``owner`` filed."""
+        news, self._news = self._news, set()
+        return {key for key in news if key in self.lanes and self.lanes[key].owner != owner}
 
     async def plan(self, plan: LinkPlan) -> None:
         """Store a plan; raises ControlLostError."""

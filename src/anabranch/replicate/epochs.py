@@ -46,6 +46,10 @@ class EpochTrail:
             self._starts.pop()
         self._end = min(self._end, position)
 
+    def forget(self) -> None:
+        """Nothing is known of what was read: until the next batch the source is asked about no epoch."""
+        self._starts.clear()
+
     def at(self, position: int) -> int:
         """The epoch of the record before a position; ``UNKNOWN`` where that is not known."""
         if not self._starts or position > self._end:

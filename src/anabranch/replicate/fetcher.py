@@ -1,8 +1,8 @@
 """Reading the source: one long poll per broker over all of its lanes that have room.
 
 Only what is committed is read: an answer ends before the first open transaction.  It is cut into batches by their
-headers and queued; the next fetch leaves before the bytes are looked at, so the broker reads its disk while the
-sender works.  Where offsets without a record lie between, a jump is handed on to be written ahead, one for each
+headers and queued; the next fetch leaves as soon as that is done, so the broker reads its disk while the sender
+works.  Where offsets without a record lie between, a jump is handed on to be written ahead, one for each
 lane and answer.  What cannot be read stops that lane with its exact offset, and no other.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from anabranch.errors import ClusterError
 from anabranch.kafka import fetch
@@ -20,15 +20,16 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset, list_offsets
-from anabranch.lanes.claims import Mode
-from anabranch.lanes.endings import Ending, Stop, TenureEnded
+from anabranch.kafka.session import FIRST, FetchSession, Key
+from anabranch.lanes.endings import Ending, Stop, TenureEnded, accepting
 from anabranch.lanes.holes import Jump, Stretch
 from anabranch.lanes.pipeline import Pipeline
+from anabranch.model.lane import LaneMode
 from anabranch.records.errors import OldFormatError
-from anabranch.replicate.agreement import truncated
-from anabranch.replicate.epochs import EpochTrail
+from anabranch.replicate.agreement import is_cleaned, truncated
+from anabranch.replicate.epochs import UNKNOWN, EpochTrail
 from anabranch.replicate.gate import Gate
-from anabranch.replicate.joining import joined
+from anabranch.replicate.joining import joined, read_joining
 from anabranch.replicate.lane import Lane, Phase, Queued, Ticket
 from anabranch.replicate.reading import Reading, read
 
@@ -38,10 +39,29 @@ LOOK_S = 1.0
 GONE_S = 3.0
 LANE_BYTES = 1 << 20
 ANSWER_BYTES = 8 << 20
-BUDGET_BYTES = 64 << 20
-POLL_MS = 250
+ANSWERS_BYTES = 16 << 20
+"""What the answers of all brokers may bring at once, beyond the budget that was kept when they were asked."""
+AROUND_BYTES = 64 << 10
+"""Left for what stands around the records of an answer, so that it fits a frame of a power of two."""
+BUDGET_BYTES = 40 << 20
+"""Bytes of answers, not of what is queued of them: one batch that waits keeps its whole answer in memory."""
+POLL_MS = 500
+POLL_TAKING_MS = 250
+"""While lanes are being taken over: they are read only after the poll that they were not in."""
+STUCK_S = 0.25
 READ_COMMITTED = 1
 HELD_POLL_S = 0.02
+
+
+@dataclass(slots=True)
+class _Reads:
+    """What is read from one broker: ``at`` is what ``lanes`` and ``wanted`` were made of."""
+
+    session: FetchSession
+    connection: Connection
+    at: list[tuple[Lane, int, int, int]] = field(default_factory=list)
+    lanes: dict[Key, Lane] = field(default_factory=dict)
+    wanted: dict[Key, fetch.Wanted] = field(default_factory=dict)
 
 
 class Fetcher:
@@ -60,6 +80,7 @@ class Fetcher:
         self._on_jump = on_jump
         self._lanes: dict[tuple[str, int], Lane] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._sessions: dict[int, _Reads] = {}
         self._wake = asyncio.Event()
 
     def add(self, lanes: Iterable[Lane]) -> None:
@@ -89,6 +110,18 @@ class Fetcher:
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
             self._tasks.clear()
+            self._close_sessions()
+
+    def _close_sessions(self) -> None:
+        """Ask the brokers to forget what was read; whether they do is not waited for."""
+        for reads in self._sessions.values():
+            asked = reads.session.close()
+            if asked is None or reads.connection.closed is not None:
+                continue
+            told = (asked.session, asked.epoch)
+            future = fetch.submit(reads.connection, (), max_wait_ms=0, max_bytes=0, session=told)
+            future.add_done_callback(_release)
+        self._sessions.clear()
 
     async def _look(self) -> None:
         """Ask for the ends of lanes that were not fetched lately (paused, slowed, stopped): their lag grows too."""
@@ -128,7 +161,7 @@ class Fetcher:
                     Stop.SOURCE_MADE_AGAIN,
                     lane.position,
                     f"topic {topic.name} has id {topic.id} now",
-                    "let the new one be copied behind the old one's records: anabranch link accept",
+                    f"let the new one be copied behind the old one's records: {accepting(lane.key)}",
                 )
                 continue
             if topic.error == 3:
@@ -158,28 +191,31 @@ class Fetcher:
         while True:
             mine = [lane for lane in self._lanes.values() if lane.source.leader == node]
             ready = [lane for lane in mine if lane.wants_fetch] if self._gate.is_open else []
-            if sum(lane.queued_bytes for lane in self._lanes.values()) > BUDGET_BYTES:
-                ready = []
+            if ready and self._in_memory() > BUDGET_BYTES:
+                await self._wait_for_memory()
+                continue
             if not ready:
                 self._wake.clear()
                 await self._pause(POLL_MS / 1000)
                 continue
-            held = any(lane.phase is Phase.RUNNING and not lane.wants_fetch for lane in mine)
-            behind = any(lane.source.high_watermark > lane.fetch_at for lane in ready)
-            if held and not behind:
+            held = sum(lane.phase is Phase.RUNNING for lane in mine) > len(ready)
+            if held and not any(lane.source.high_watermark > lane.fetch_at for lane in ready):
                 # Only lanes at their end have room: a long poll would keep the held ones waiting behind it.
                 self._wake.clear()
                 await self._pause(HELD_POLL_S)
                 ready = [lane for lane in mine if lane.wants_fetch]
                 if not ready:
                     continue
-            turn += 1
-            cut = turn % max(1, len(ready))
-            ready = ready[cut:] + ready[:cut]  # the answer's size limit must not starve the last ones
+            if node not in self._sessions or not self._sessions[node].session.epoch:
+                # The answer's size limit must not starve the last ones; in a session the broker sees to that.
+                turn += 1
+                cut = turn % max(1, len(ready))
+                ready = ready[cut:] + ready[:cut]
             try:
                 connection = await self._cluster.connection(node, PURPOSE)
-                held = any(lane.phase is Phase.RUNNING and not lane.wants_fetch for lane in mine)
-                await self._fetch(connection, ready, 0 if held else POLL_MS)
+                held = sum(lane.phase is Phase.RUNNING for lane in mine) > len(ready)
+                taking = any(lane.phase is Phase.TAKING for lane in mine)
+                await self._fetch(node, connection, ready, 0 if held else POLL_TAKING_MS if taking else POLL_MS)
             except PermissionDeniedError as error:
                 for lane in ready:
                     lane.stop_at(Stop.SOURCE_NOT_ALLOWED, lane.fetch_at, error.message, error.hint)
@@ -188,6 +224,20 @@ class Fetcher:
                     lane.source.leader = -1
                 return
 
+    def _in_memory(self) -> int:
+        """Bytes of answers that are kept, and of batches that were written anew."""
+        return self._cluster.pool.lent + sum(lane.owned_bytes for lane in self._lanes.values())
+
+    async def _wait_for_memory(self) -> None:
+        """Let the senders work; where they don't, lanes that wait give up the answers that they keep alive."""
+        self._wake.clear()
+        before = self._cluster.pool.lent
+        began = time.monotonic()
+        await self._pause(STUCK_S)
+        if time.monotonic() - began >= STUCK_S and self._cluster.pool.lent >= before:
+            for lane in self._lanes.values():
+                lane.leave_frames()
+
     async def _pause(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
@@ -195,62 +245,80 @@ class Fetcher:
         except TimeoutError:
             pass
 
-    async def _fetch(self, connection: Connection, ready: Sequence[Lane], max_wait_ms: int) -> None:
+    async def _fetch(self, node: int, connection: Connection, ready: Sequence[Lane], max_wait_ms: int) -> None:
+        """One poll; of a lane that its answer leaves out, nothing has changed since the session's answers before."""
         version = fetch.version_for(connection)
-        by_id = version >= fetch.BY_ID
-        asked: dict[tuple[str | uuid.UUID, int], tuple[Lane, int]] = {}
-        wanted = []
-        for lane in ready:
-            source = lane.assignment.source
-            topic_id = lane.assignment.source_id.uuid
-            asked[(topic_id if by_id else source.topic, source.partition)] = (lane, lane.fetch_at)
-            wanted.append(
-                fetch.Wanted(
-                    source.topic,
-                    topic_id,
-                    source.partition,
-                    lane.source.epoch,
-                    lane.fetch_at,
-                    lane.last_epoch,
-                    LANE_BYTES,
-                )
-            )
-        frame = await fetch.submit(
-            connection, wanted, max_wait_ms=max_wait_ms, max_bytes=ANSWER_BYTES, isolation=READ_COMMITTED
-        )
+        reads = self._sessions.get(node)
+        if reads is None:
+            reads = self._sessions[node] = _Reads(FetchSession(), connection)
+        session = reads.session
+        if reads.connection is not connection:
+            reads.connection, reads.at = connection, []
+            session.lost()  # it outlives a connection, but not the broker
+        _want(reads, ready, version >= fetch.BY_ID)
+        asked, wanted = reads.lanes, reads.wanted
+        request = session.ask(wanted)
+        answered = False
         filled: list[Lane] = []
         try:
-            code, answers = fetch.parse(frame, version)
-            self._cluster.check(code, "Read", f"broker {connection.node}")
-            now = time.monotonic()
-            for answer in answers:
-                found = asked.get((answer.topic, answer.partition))
-                if found is None:
-                    continue
-                lane, offset = found
-                if lane.phase is not Phase.RUNNING or lane.fetch_at != offset:
-                    continue  # taken over anew meanwhile: these bytes belong to a tenure that is over
-                if answer.code == 0 and answer.diverging is None:
-                    told = lane.source
-                    told.log_start, told.stable = answer.log_start, answer.last_stable
-                    told.high_watermark, told.told_at = answer.high_watermark, now
-                    if len(answer.records) and self._queue(lane, answer, frame):
-                        filled.append(lane)
-                else:
-                    await self._refused(connection, lane, answer)
+            frame = await fetch.submit(
+                connection,
+                request.wanted,
+                max_wait_ms=max_wait_ms,
+                max_bytes=max(LANE_BYTES, min(ANSWER_BYTES, ANSWERS_BYTES // len(self._sessions))) - AROUND_BYTES,
+                isolation=READ_COMMITTED,
+                session=(request.session, request.epoch),
+                forgotten=request.forgotten,
+            )
+            try:
+                code, answers = fetch.parse(frame, version)
+                whole = session.answered(code, fetch.session_of(frame))
+                answered = True
+                if not whole and request.epoch != FIRST:
+                    return  # the broker has forgotten the session: all is asked anew
+                self._cluster.check(code, "Read", f"broker {connection.node}")
+                now = time.monotonic()
+                for lane in ready:
+                    lane.source.told_at = now
+                for answer in answers:
+                    found = asked.get((answer.topic, answer.partition))
+                    if found is None:
+                        continue
+                    whole = answer.code == 0 and answer.diverging is None
+                    if whole:  # told once, even if the records come too late for the tenure that asked for them
+                        told = found.source
+                        told.log_start, told.stable = answer.log_start, answer.last_stable
+                        told.high_watermark = answer.high_watermark
+                    if (
+                        found.phase is not Phase.RUNNING
+                        or found.fetch_at != wanted[answer.topic, answer.partition].offset
+                    ):
+                        continue  # taken over anew meanwhile: these bytes belong to a tenure that is over
+                    if not whole:
+                        await self._refused(connection, found, answer)
+                    elif len(answer.records) and self._queue(found, answer, frame):
+                        filled.append(found)
+            finally:
+                frame.release()
         finally:
-            frame.release()
+            if not answered:
+                session.lost()
         if filled:
             self._on_queued(filled)
 
     def _queue(self, lane: Lane, answer: fetch.Fetched, frame: Frame) -> bool:
         """Queue what an answer brought; False where it brought nothing to send."""
-        found = read(answer.records, lane.fetch_at, answer.aborted, limit=0)
+        across = (
+            lane.tenure is None or lane.tenure.mode is LaneMode.MAPPED
+        )  # what identity has joined, it could not fill
+        if lane.joins:
+            found = read_joining(answer.records, lane.fetch_at, answer.aborted, across_holes=across)
+        else:
+            found = read(answer.records, lane.fetch_at, answer.aborted)
         _note_epochs(lane.trail, lane.fetch_at, found)
         ticket: Ticket | None = None
         jumped: list[Stretch] = []
         sequence = lane.queue_sequence
-        across = lane.tenure is None or lane.tenure.mode is Mode.MAPPED  # what identity has joined, it could not fill
         for batch in joined(found.batches, across_holes=across) if lane.joins else found.batches:
             if ticket is None and lane.needs_jump(batch.stretches):
                 ticket, sequence = Ticket(), lane.queue_sequence
@@ -273,7 +341,7 @@ class Fetcher:
 
     async def _refused(self, connection: Connection, lane: Lane, answer: fetch.Fetched) -> None:
         if answer.diverging is not None:
-            _lost(lane, lane.trail.agreed(*answer.diverging))
+            await self._diverging(connection, lane, *answer.diverging)
         elif answer.code == 1:
             await self._out_of_range(connection, lane)
         elif answer.code == 29:
@@ -286,6 +354,23 @@ class Fetcher:
         else:
             # The leader moved, or this partition alone has trouble: look for it again, the others go on.
             lane.source.leader = -1
+
+    async def _diverging(self, connection: Connection, lane: Lane, epoch: int, end: int) -> None:
+        """The source has another history from some offset on, or its cleaner took all of an epoch's records."""
+        kept, at = lane.trail.agreed(epoch, end), lane.fetch_at
+        if kept < at <= end:
+            place = lane.assignment
+            cleaned = await is_cleaned(connection, place.source, place.source_id.uuid, kept, at, lane.source.epoch)
+            if lane.phase is not Phase.RUNNING or lane.fetch_at != at:
+                return
+            if cleaned is None:
+                lane.source.leader = -1
+                return
+            if cleaned:
+                lane.trail.forget()
+                lane.last_epoch = UNKNOWN
+                return
+        _lost(lane, kept)
 
     async def _out_of_range(self, connection: Connection, lane: Lane) -> None:
         """The position is outside the source's log: say which records are lost, never skip them."""
@@ -301,12 +386,34 @@ class Fetcher:
                     Stop.SOURCE_EXPIRED,
                     lane.fetch_at,
                     f"offsets {lane.fetch_at} to {start.offset - 1} are gone from the source by retention or deletion",
-                    "let the lane go on behind them: anabranch link accept",
+                    f"let the lane go on behind them: {accepting(lane.key)}",
                 )
         elif lane.fetch_at > end.offset:
             _lost(lane, end.offset)
         else:
             lane.source.leader = -1  # a leader that has only just begun: it will have its epochs
+
+
+def _want(reads: _Reads, ready: Sequence[Lane], by_id: bool) -> None:
+    """Say what is to be read; where nothing has changed since the last time, the same objects say it."""
+    at = [(lane, lane.fetch_at, lane.last_epoch, lane.source.epoch) for lane in ready]
+    if at == reads.at:
+        return
+    lanes: dict[Key, Lane] = {}
+    wanted: dict[Key, fetch.Wanted] = {}
+    for lane, offset, last_epoch, epoch in at:
+        source, topic_id = lane.assignment.source, lane.assignment.source_id.uuid
+        key = (topic_id if by_id else source.topic, source.partition)
+        lanes[key] = lane
+        wanted[key] = fetch.Wanted(source.topic, topic_id, source.partition, epoch, offset, last_epoch, LANE_BYTES)
+        if not lane.source.told_at and key in reads.session.held:
+            reads.session.lost()  # of a lane that is new here, the broker thinks that all has been told
+    reads.at, reads.lanes, reads.wanted = at, lanes, wanted
+
+
+def _release(future: asyncio.Future[Frame]) -> None:
+    if not future.cancelled() and future.exception() is None:
+        future.result().release()
 
 
 def _note_epochs(trail: EpochTrail, start: int, found: Reading) -> None:

@@ -18,8 +18,9 @@ from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.headers import header_at
-from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
-from anabranch.lanes.claims import ClaimState, Mode
+from anabranch.kafka.offset_at import offset_at
+from anabranch.kafka.partitions import EARLIEST, LATEST
+from anabranch.lanes.claims import ClaimState
 from anabranch.lanes.effects import Kill, LogEnd, ReadEnd, Steps
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
 from anabranch.lanes.guard import Weak, guard
@@ -153,6 +154,8 @@ class Keeper:
             await self._take_over(lane)
         except TenureEnded as ended:
             lane.ended = ended
+            if ended.mapped_because:
+                lane.want_mapped, lane.want_mapped_why = True, ended.mapped_because
             if ended.reason is not Ending.NOT_IDENTITY:
                 retry.later(self._longest_wait(lane))
         except LaneStopped as stopped:
@@ -328,38 +331,33 @@ class Keeper:
             return start.value
         at = {StartKind.EARLIEST: EARLIEST, StartKind.LATEST: LATEST}.get(start.kind, start.value)
         assert at is not None
-        offset = await self._source_offset(lane, at)
+        offset = await offset_at(self._source, lane.assignment.source, at)
         if offset < 0:  # no record that young: begin behind the last one
-            offset = await self._source_offset(lane, LATEST)
+            offset = await offset_at(self._source, lane.assignment.source, LATEST)
         return offset
 
-    async def _source_offset(self, lane: Lane, at: int) -> int:
-        source = lane.assignment.source
-        _, part = await self._source.partition(source.topic, source.partition)
-        connection = await self._source.connection(part.leader)
-        answer = await list_offset(connection, source.topic, source.partition, at, epoch=part.leader_epoch)
-        self._source.check(answer.code, "Describe", f"partition {source}")
-        return answer.offset
-
-    async def _mode(self, lane: Lane, start: int, expiration: int) -> tuple[Mode, str]:
+    async def _mode(self, lane: Lane, start: int, expiration: int) -> tuple[LaneMode, str]:
         """Identity is bid for only where it can be held: the choice is made before it matters, never after."""
         if lane.want_mapped:
-            return Mode.MAPPED, lane.want_mapped_why or "the link asks for mapped lanes"
+            return LaneMode.MAPPED, lane.want_mapped_why or "the link asks for mapped lanes"
         known = self._journal.claims.mode(lane.key)
         if known is not None:
             filed = lane.mode_reason if lane.mode is LaneMode.MAPPED else ""
             return known, filed or "an earlier owner made the lane mapped"
         if self._by_coordinator:
-            return Mode.MAPPED, "identity needs ALTER on the target cluster, to shut a shared producer id out"
+            return LaneMode.MAPPED, "identity needs ALTER on the target cluster, to shut a shared producer id out"
         if self._expiration_ms is None:
-            return Mode.MAPPED, "the target does not tell producer.id.expiration.ms (DescribeConfigs on the cluster)"
+            return (
+                LaneMode.MAPPED,
+                "the target does not tell producer.id.expiration.ms (DescribeConfigs on the cluster)",
+            )
         oldest = await self._first_timestamp(lane, start)
         strength = guard(expiration, now_ms(), [] if oldest is None else [oldest])
         if isinstance(strength, Weak):
-            return Mode.MAPPED, strength.reason
+            return LaneMode.MAPPED, strength.reason
         if start and (why := await headgap.why_not(self._target, lane.assignment, start)):
-            return Mode.MAPPED, why
-        return Mode.IDENTITY, ""
+            return LaneMode.MAPPED, why
+        return LaneMode.IDENTITY, ""
 
     async def _first_timestamp(self, lane: Lane, start: int) -> int | None:
         """The maximum timestamp of the first batch to copy; None where there is none yet."""
@@ -399,7 +397,7 @@ class Keeper:
             book.cut(tenure.tail_end)
             await self._runs.file({(lane.assignment.lane, number): runs for number, runs in book.unfiled()})
         last = book.last
-        if tenure.mode is Mode.IDENTITY and last is None and not tenure.jumps:
+        if tenure.mode is LaneMode.IDENTITY and last is None and not tenure.jumps:
             start = tenure.claim.start
             if tenure.position > start:
                 book.append(Run(start, start, tenure.position - start))

@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.frames import Frame
-from anabranch.lanes.claims import Mode
 from anabranch.lanes.endings import LaneStopped, Stop, TenureEnded
 from anabranch.lanes.fill import Budget, Hole
 from anabranch.lanes.holes import Jump, Stretch, merged
@@ -38,6 +37,8 @@ from anabranch.replicate.target import TargetPartition
 QUEUE_BYTES = 1 << 20
 JUMP_REACH = 1 << 28
 """Records after which a producer id that has jumped jumps again, so that its newest jump is always near."""
+LEAST_RATE = 1.0
+"""Bytes a second below which a lane that copies nothing is said to stand still."""
 SAMPLE = 1000
 """Queued offsets from which it is concluded how many of those behind them hold no record."""
 
@@ -102,6 +103,8 @@ class Tally:
             weight = min(1.0, (now - before) / 3)
             self.records_per_s += weight * ((self.records - records) / (now - before) - self.records_per_s)
             self.bytes_per_s += weight * ((self.bytes - size) / (now - before) - self.bytes_per_s)
+            if self.records == records and self.bytes_per_s < LEAST_RATE:
+                self.records_per_s = self.bytes_per_s = 0.0  # what fades away for ever would be news for ever
         self._seen = (self.records, self.bytes, now)
 
 
@@ -134,6 +137,7 @@ class Lane:
         self.budget = Budget(time.monotonic())
         self.queue: deque[Queued] = deque()
         self.queued_bytes = 0
+        self.owned_bytes = 0
         self.fetch_at = 0
         self.queue_next = 0
         self.queue_sequence = 0
@@ -157,7 +161,7 @@ class Lane:
         self.tenure = tenure
         self.pipeline = pipeline
         self.connection = connection
-        self.mode = LaneMode(tenure.mode.value)
+        self.mode = tenure.mode
         self.mode_reason = tenure.why
         self.position = tenure.position
         self.trail.cut(tenure.position)
@@ -168,7 +172,7 @@ class Lane:
             self.gap = (tenure.tail_end, tenure.target_end)
         self.queue_next, self.queue_sequence = tenure.position, tenure.sequence
         self.jumps, self.since_jump = tenure.jumps, JUMP_REACH
-        if tenure.mode is Mode.IDENTITY:
+        if tenure.mode is LaneMode.IDENTITY:
             self.since_jump = max(0, tenure.position - tenure.jumped_at)
         self.held_by = ""
         self.checking = False
@@ -231,7 +235,7 @@ class Lane:
 
     def needs_jump(self, stretches: Sequence[Stretch]) -> bool:
         """Whether a batch with these stretches, queued next, does not tell its source offsets by its sequence."""
-        if self.tenure is None or self.tenure.mode is Mode.IDENTITY:
+        if self.tenure is None or self.tenure.mode is LaneMode.IDENTITY:
             return False
         plain = len(stretches) == 1 and stretches[0].source == self.queue_next
         return not plain or (self.jumps > 0 and self.since_jump >= JUMP_REACH)
@@ -240,6 +244,8 @@ class Lane:
         """Queue the next batch of the source; holds its frame."""
         if queued.frame is not None:
             queued.frame.retain()
+        else:
+            self.owned_bytes += queued.header.size
         self.queue.append(queued)
         self.queued_bytes += queued.header.size
         self.queue_next = queued.stretches[-1].end
@@ -249,7 +255,7 @@ class Lane:
     @property
     def hole(self) -> Hole | None:
         """What an identity lane must fill, or jump over anew, before its next batch; None where that may be sent."""
-        if self.tenure is None or self.pipeline is None or self.tenure.mode is not Mode.IDENTITY or not self.queue:
+        if self.tenure is None or self.pipeline is None or self.tenure.mode is not LaneMode.IDENTITY or not self.queue:
             return None
         at, source = self.pipeline.next_offset, self.queue[0].stretches[0].source
         if source > at or (self.jumps and self.since_jump >= JUMP_REACH):
@@ -298,7 +304,19 @@ class Lane:
         """The next batch to send; the caller releases its frame."""
         queued = self.queue.popleft()
         self.queued_bytes -= queued.header.size
+        if queued.frame is None:
+            self.owned_bytes -= queued.header.size
         return queued
+
+    def leave_frames(self) -> None:
+        """Copy what is queued out of its frames: a small batch that waits must not keep a large answer in memory."""
+        for at, queued in enumerate(self.queue):
+            if queued.frame is not None:
+                size = queued.header.size
+                own = memoryview(bytearray(queued.view[queued.at : queued.at + size]))
+                self.queue[at] = queued._replace(view=own, at=0, frame=None)
+                self.owned_bytes += size
+                queued.frame.release()
 
     def drop_queue(self) -> None:
         """Let go of everything that was fetched and not sent."""
@@ -306,7 +324,7 @@ class Lane:
             if queued.frame is not None:
                 queued.frame.release()
         self.queue.clear()
-        self.queued_bytes = 0
+        self.queued_bytes = self.owned_bytes = 0
         if self.pipeline is not None:
             self.fetch_at = self.pipeline.next_offset
             self.last_epoch = -1

@@ -75,15 +75,18 @@ class Reading(NamedTuple):
     epoch: int
 
 
-def read(records: memoryview, position: int, aborted: Sequence[tuple[int, int]], *, limit: int) -> Reading:
+def read(
+    records: memoryview, position: int, aborted: Sequence[tuple[int, int]], *, from_inside: bool = True
+) -> Reading:
     """Turn one partition's answer, fetched from ``position`` with isolation level 1, into batches to send.
 
     ``aborted`` are the answer's (producer id, first offset) in any order.  A batch that has to be written anew and
-    then exceeds ``limit`` bytes and its former size is split until it fits or holds one record.
+    then exceeds its former size is split until it fits or holds one record.  An answer begins with the batch that
+    ``position`` is inside of; not so ``from_inside`` of an answer, behind batches that were read already.
     """
     batches, fault = _split(records)
     transactions = _Transactions(aborted)
-    start, epoch = position, -1
+    start, epoch = position if from_inside else -1, -1
     dropped_aborted = dropped_compacted = dropped_control = 0
     copied: list[Copyable] = []
     append, new = copied.append, tuple.__new__
@@ -115,8 +118,8 @@ def read(records: memoryview, position: int, aborted: Sequence[tuple[int, int]],
             elif count == delta + 1 and base >= position and not attributes & LOG_APPEND_TIME:
                 append(Copyable(records, at, header, (Stretch(base, count),), following, False))
             else:
-                anew = _restamped(records, at, header, position, limit)
-                anew = anew or list(_written_anew(records, at, header, position, limit))
+                anew = _restamped(records, at, header, position)
+                anew = anew or list(_written_anew(records, at, header, position))
                 copied += anew
                 dropped_compacted += span - sum(one.header.count for one in anew)
         except CorruptBatchError as error:
@@ -169,7 +172,7 @@ def _split(
         return split(records[:good]), error
 
 
-def _restamped(records: memoryview, at: int, header: BatchHeader, first: int, limit: int) -> list[Copyable]:
+def _restamped(records: memoryview, at: int, header: BatchHeader, first: int) -> list[Copyable]:
     """A whole batch with its broker's time at every record; empty where it is no such batch, or would be too large.
 
     A third of the time of taking its records apart, for logs in which every batch is such a one.
@@ -180,21 +183,21 @@ def _restamped(records: memoryview, at: int, header: BatchHeader, first: int, li
         view = memoryview(join([(records, at, header)]))
     except UnjoinableError:
         return []
-    if len(view) > max(limit, header.size):
+    if len(view) > header.size:
         return []
     as_read = read_header(view)._replace(base_offset=header.base_offset, leader_epoch=header.leader_epoch)
     stretches = (Stretch(header.base_offset, header.count),)
     return [Copyable(view, 0, as_read, stretches, header.last_offset + 1, True)]
 
 
-def _written_anew(records: memoryview, at: int, header: BatchHeader, first: int, limit: int) -> Iterator[Copyable]:
+def _written_anew(records: memoryview, at: int, header: BatchHeader, first: int) -> Iterator[Copyable]:
     """The records of one batch from offset ``first`` on, dense, with the timestamps that consumers see."""
     check_crc(records, at, header)
     if header.count == 0 and header.size == HEADER_SIZE:
         return  # the cleaner emptied it and kept the header for its producer's sake
     kept = [record for record in decode(records, at, header) if record.offset >= first]
     try:
-        pieces = list(_encoded(kept, header.codec, max(limit, header.size))) if kept else []
+        pieces = list(_encoded(kept, header.codec, header.size)) if kept else []
     except ValueError as error:
         raise CorruptBatchError(header.base_offset, str(error)) from error
     for held, encoded in pieces:

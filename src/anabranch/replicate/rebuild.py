@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from anabranch.errors import RefusedError
 from anabranch.kafka import fetch
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
 from anabranch.lanes.effects import TailBatch
 from anabranch.lanes.holes import JumpLog
 from anabranch.lanes.tail import tell
+from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.records.header import BatchHeader
 from anabranch.records.split import split
@@ -38,14 +40,9 @@ class LogRange:
 
 async def whole_log(cluster: Cluster, topic: str, partition: int) -> LogRange:
     """From the first offset to the high watermark of now."""
-    _, part = await cluster.partition(topic, partition)
-    connection = await cluster.connection(part.leader, PURPOSE)
-    ends = []
-    for at in (EARLIEST, LATEST):
-        answer = await list_offset(connection, topic, partition, at, epoch=part.leader_epoch)
-        cluster.check(answer.code, "Describe", f"partition {topic}-{partition}")
-        ends.append(answer.offset)
-    return LogRange(topic, partition, ends[0], ends[1])
+    where = TopicPartition(topic, partition)
+    start = await offset_at(cluster, where, EARLIEST)
+    return LogRange(topic, partition, start, await offset_at(cluster, where, LATEST))
 
 
 async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHeader]:

@@ -20,12 +20,12 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import ConnectionLostError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset
-from anabranch.lanes.claims import Mode
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
 from anabranch.lanes.fill import Hole, fill, jumps_over
 from anabranch.lanes.guard import Weak, guard
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Tenure
+from anabranch.model.lane import LaneMode
 from anabranch.offsets.errors import RunOrderError
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.patch import check_and_patch
@@ -36,6 +36,9 @@ from anabranch.replicate.lane import Lane, Phase, Queued
 IN_FLIGHT = 5
 REQUEST_BYTES = 1 << 20
 RATE_LOOK_S = 0.5
+LOOK_S = 0.25
+BUSY_S = 0.1
+"""The keeper's requests use the same connection, and nobody wakes the sender when they are answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +102,11 @@ class Sender:
         connection = self.connection
         while connection.closed is None:
             if connection.in_flight >= IN_FLIGHT or not self._gate.is_open:
-                await self._pause()
+                await self._pause(BUSY_S)
                 continue
             chosen = self._choose()
             if not chosen:
-                await self._pause()
+                await self._pause(LOOK_S)
                 continue
             size = self._send(chosen)
             self._on_room()
@@ -114,12 +117,11 @@ class Sender:
             await connection.writable.wait()
             await asyncio.sleep(0)  # let answers and fetches in between
 
-    async def _pause(self) -> None:
+    async def _pause(self, seconds: float) -> None:
+        # Nothing else has run since it was found that nothing can be sent: what happens from here on wakes.
         self._wake.clear()
-        if self._choose() and self._gate.is_open and self.connection.in_flight < IN_FLIGHT:
-            return
         try:
-            async with asyncio.timeout(0.1):
+            async with asyncio.timeout(seconds):
                 await self._wake.wait()
         except TimeoutError:
             pass
@@ -155,7 +157,7 @@ class Sender:
             queued = lane.queue[0]
             header = queued.header
             try:
-                if tenure.mode is Mode.IDENTITY:
+                if tenure.mode is LaneMode.IDENTITY:
                     self._keep_identity(lane, tenure, pipeline, queued)
                 stretches = queued.stretches if len(queued.stretches) > 1 else None
                 sequence = pipeline.send(header.base_offset, header.count, header.max_timestamp, stretches)

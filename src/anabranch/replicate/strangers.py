@@ -1,8 +1,8 @@
 """Naming who else writes to a mapped lane's target partition.
 
 A mapped lane goes on beside other writers: its runs come from acknowledgements.  But nobody should write there, so
-offsets that an acknowledgement jumped over are looked at, once a lane: markers of the lane's own producer ids are
-what its takeovers cost, everything else is a stranger's.
+offsets that an acknowledgement jumped over are looked at, once a lane: markers are what takeovers and filled holes
+cost, a record that is not the lane's is a stranger's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Strangers:
         own = self._own(lane.key)
         try:
             async for header in headers(self._target, LogRange(target.topic, target.partition, *gap)):
-                if header.producer_id not in own:
+                if not header.is_control and header.producer_id not in own:
                     lane.stranger = named(header)
                     break
         except AnabranchError:

@@ -18,7 +18,7 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, PermissionDeniedError
 from anabranch.kafka.headers import header_at
 from anabranch.lanes import effects
-from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, accepting, refusal
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.records.header import BatchHeader
 from anabranch.replicate.control import Runs
@@ -75,7 +75,7 @@ class TargetPartition:
                 Stop.TARGET_MADE_AGAIN,
                 start,
                 detail=f"topic {target.topic} has id {meta.id}, the lane was begun in {assignment.target_id.uuid}",
-                fix="delete the link and create it again, to copy into the new topic from the start",
+                fix=f"fill the topic that is there now from the start: {accepting(key)}",
             )
         connection = await cluster.connection(part.leader, purpose)
         return cls(

@@ -22,7 +22,8 @@ from anabranch.sandbox.proxy import Proxy
 from anabranch.sandbox.spec import ClusterSpec
 from anabranch.sandbox.state import Home, SandboxState
 
-_STOP_SECONDS = 20.0
+_STOP_SECONDS = 60.0
+_GONE_SECONDS = 30.0
 _POLL_SECONDS = 0.05
 # Bringing the jars of a first start is on top of what a cluster needs.
 _UP_SECONDS = READY_SECONDS + 600.0
@@ -134,7 +135,7 @@ def _wait(home: Home, name: str, supervisor: subprocess.Popen[bytes]) -> Sandbox
 
 
 def _gone(process: ProcessIdentity) -> bool:
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + _GONE_SECONDS
     while process.running:
         if time.monotonic() > deadline:
             return False

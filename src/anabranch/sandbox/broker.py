@@ -12,7 +12,8 @@ from anabranch.sandbox.process import LeashedProcess
 from anabranch.sandbox.properties import ZOOKEEPER_SESSION_MS
 from anabranch.sandbox.spec import ClusterSpec
 
-_STOP_SECONDS = 30.0
+_STOP_SECONDS = 120.0
+_PAUSE_SECONDS = 30.0
 # One line an event with its time; everything goes to the log file of the process.
 _LOGGING = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -25,9 +26,6 @@ def jvm_command(spec: ClusterSpec, main_class: str, *arguments: str) -> list[str
     """The command of a JVM of the spec's version, heap and options."""
     heap = [f"-Xmx{spec.heap_mb}m", *spec.jvm_options, "-Djava.awt.headless=true", *_LOGGING]
     return [java_program(), *heap, "-cp", class_path(spec.kafka.runtime), main_class, *arguments]
-
-
-_STOP_SECONDS = 5.0
 
 
 def _stat(task: Path) -> str:
@@ -126,7 +124,7 @@ class Broker:
         """SIGSTOP: connections stay open and nothing answers; returns once every thread stands still."""
         self.process.signal(signal.SIGSTOP)
         tasks = Path(f"/proc/{self.pid}/task")
-        deadline = time.monotonic() + _STOP_SECONDS
+        deadline = time.monotonic() + _PAUSE_SECONDS
         while tasks.is_dir() and time.monotonic() < deadline:
             states = {stat.rpartition(")")[2].split()[0] for stat in map(_stat, tasks.iterdir()) if stat}
             if states <= {"T", "t", "Z"}:

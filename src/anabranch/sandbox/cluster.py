@@ -29,9 +29,11 @@ from anabranch.sandbox.proxy import Proxy, proxies_of, wait_for_proxies
 from anabranch.sandbox.spec import ADMIN, ClusterSpec
 from anabranch.sandbox.storage import new_cluster_id, scram_credential, write_storage
 
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
+"""Enough for a slow machine that starts several clusters; a process that ends meanwhile is told at once."""
 
 _TOOL_SECONDS = 120.0
+_PROXY_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 
 
@@ -216,8 +218,8 @@ class Cluster:
         name = f"the proxies of cluster {self.spec.name}"
         process = LeashedProcess.spawn(name, script, self._layout.root / "proxy.log")
         self._helpers.append(process)
-        if not wait_for_proxies(self._proxies, 10.0):
-            raise process.failure("did not answer within 10 s")
+        if not wait_for_proxies(self._proxies, _PROXY_SECONDS):
+            raise process.failure(f"did not answer within {_PROXY_SECONDS:g} s")
 
     def _add_scram_users(self) -> None:
         """Old clusters keep SCRAM credentials in ZooKeeper: set them through a broker once it serves."""

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -22,6 +23,9 @@ import platformdirs
 from anabranch.sandbox.errors import JarsNotResolvedError, MissingProgramError
 
 _OUTPUT_LINES = 6
+# A repository may be away for a moment, and two of Maven's processes that fill one local repository may meet.
+_ATTEMPTS = 3
+_PAUSE_SECONDS = 2.0
 _JAVA_HINT = "install a Java 17 runtime, or set JAVA_HOME to one"
 _MAVEN_HINT = "install Apache Maven 3.8 or newer"
 
@@ -49,7 +53,7 @@ def java_program() -> str:
 def runtime_jars(runtime: str) -> Path:
     """The directory with the jars of a runtime such as ``kafka-4.3.1`` or ``mirror-4.3.1``; resolves it if needed.
 
-    Raises ``MissingProgramError`` without Maven and ``JarsNotResolvedError`` when Maven fails.
+    Raises ``MissingProgramError`` without Maven and ``JarsNotResolvedError`` when Maven fails three times.
     """
     pom = resources.files("anabranch.sandbox").joinpath("poms", f"{runtime}.xml").read_bytes()
     cache = cache_directory()
@@ -83,15 +87,21 @@ def _resolve(runtime: str, pom: bytes, target: Path) -> None:
         pom_path, jars = Path(scratch) / "pom.xml", Path(scratch) / "jars"
         pom_path.write_bytes(pom)
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={jars}", "-DincludeScope=runtime"]
-        done = subprocess.run(
-            [maven, "-q", "-B", "-f", str(pom_path), *goal],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        if done.returncode or not any(jars.glob("*.jar")):
-            lines = [line for line in done.stdout.splitlines() if line.strip()]
-            raise JarsNotResolvedError(runtime, " ".join(lines[:_OUTPUT_LINES]))
-        jars.rename(target)
+        for attempt in range(_ATTEMPTS):
+            # What could not be had is remembered by Maven, and not asked for again but with -U.
+            again = ["-U"] if attempt else []
+            done = subprocess.run(
+                [maven, "-q", "-B", *again, "-f", str(pom_path), *goal],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            if not done.returncode and any(jars.glob("*.jar")):
+                jars.rename(target)
+                return
+            if attempt + 1 < _ATTEMPTS:
+                time.sleep(_PAUSE_SECONDS)
+        lines = [line for line in done.stdout.splitlines() if line.strip()]
+        raise JarsNotResolvedError(runtime, " ".join(lines[:_OUTPUT_LINES]))

@@ -42,7 +42,7 @@ _OUTSTANDING = 50_000
 # Without a rate, the clock and the bound are looked at once in so many records.
 _UNPACED = 64
 _PACE_SECONDS = 0.02
-_TOPIC_SECONDS = 30.0
+_TOPIC_SECONDS = 120.0
 _BATCH_BYTES = 128 * 1024
 
 

@@ -15,7 +15,7 @@ from anabranch.sandbox.replay_plan import ReplayPlan
 if TYPE_CHECKING:
     from anabranch.sandbox.cluster import Cluster
 
-_FLUSH_SECONDS = 60.0
+_FLUSH_SECONDS = 180.0
 
 
 class ReplayProcess:
@@ -32,8 +32,8 @@ class ReplayProcess:
     @property
     def records(self) -> dict[str, int]:
         """Acknowledged records by topic, at most a second old while it runs; empty before the first count."""
-        for line in reversed(self._process.log_path.read_text().splitlines()):
-            if line.startswith('{"records"'):
+        for line in reversed(self._process.log_path.read_text().splitlines(keepends=True)):
+            if line.startswith('{"records"') and line.endswith("\n"):  # else it is just being written
                 counts: dict[str, int] = json.loads(line)["records"]
                 return counts
         return {}

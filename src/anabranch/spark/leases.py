@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
-from anabranch.model.lane import LaneKey
+from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.reports import LinkPlan
 from anabranch.replicate.balance import balance
 from anabranch.replicate.control import now_ms
+from anabranch.replicate.lease import Lease, fingerprint
 from anabranch.replicate.planner import Plan, Planner
-from anabranch.replicate.worker import Lease
 
 PATIENCE_S = 60.0
 
@@ -38,10 +39,24 @@ class LeasePlanner:
         spread = balance(plan.lanes, self._slots, {lane: self._before.get(lane.lane, -1) for lane in plan.lanes})
         self._before = {lane.lane: slot for slot, lanes in enumerate(spread) for lane in lanes}
         used = [lanes for lanes in spread if lanes] or [[]]
+        homes = self._homes(used)
         return [
-            Lease(self._job.link, self._job.run, batch, slot, len(used), self._job.lease_seconds, tuple(lanes))
+            Lease(self._job.link, self._job.run, batch, slot, len(used), self._job.lease_seconds, tuple(lanes), homes)
             for slot, lanes in enumerate(used)
         ]
+
+    def _homes(self, slots: Sequence[Sequence[LaneAssignment]]) -> dict[str, str]:
+        """The workers of this run that filed all of a slot's lanes last, with what these lanes are.
+
+        Whether a worker still has exactly these, it knows itself; who does not goes by its lease.
+        """
+        homes: dict[str, str] = {}
+        for lanes in slots:
+            filed = [self._planner.progress.lanes.get(lane.lane) for lane in lanes]
+            owners = {"" if one is None else one.owner for one in filed}
+            if len(owners) == 1 and (owner := owners.pop()).startswith(f"{self._job.run}/"):
+                homes.setdefault(owner, fingerprint(lanes))
+        return homes
 
     def close(self) -> None:
         """End the connections and the loop."""
@@ -55,9 +70,11 @@ class LeasePlanner:
         while True:
             try:
                 plan = await self._planner.plan()
-                await self._planner.progress.plan(
-                    LinkPlan(self._job.link, self._job.run, batch, now_ms(), len(plan.lanes), plan.findings)
-                )
+                told = self._planner.progress.plans.get(self._job.link)
+                if told is None or told.owner != self._job.run or told.batch < batch:  # else these leases are over
+                    await self._planner.progress.plan(
+                        LinkPlan(self._job.link, self._job.run, batch, now_ms(), len(plan.lanes), plan.findings)
+                    )
             except AnabranchError as error:
                 if not passing(error) or (self._last is None and time.monotonic() > deadline):
                     raise

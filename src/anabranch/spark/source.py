@@ -1,7 +1,8 @@
 """Leases as a streaming source: each micro-batch plans the link's lanes anew and hands them to tasks.
 
 A partition of a micro-batch is a lease; reading it copies its lanes until the lease is over, and the rows that
-come out are the figures of that time.  The stream's offset is only a number that grows: Spark's checkpoint
+come out are the figures of that time and of the time since the lease before, when the worker copied on
+(:mod:`anabranch.replicate.worker`).  The stream's offset is only a number that grows: Spark's checkpoint
 plans work, the target's log is the state.  Records never pass through the JVM.
 """
 
@@ -18,7 +19,8 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.control import assignments
-from anabranch.replicate.worker import Lease, Worker
+from anabranch.replicate.lease import Lease
+from anabranch.replicate.worker import Worker
 from anabranch.spark.leases import LeasePlanner
 
 FORMAT = "anabranch"
@@ -67,14 +69,22 @@ class LeasePartition(InputPartition):  # type: ignore[misc]  # pyspark is not fo
     def __reduce__(self) -> tuple[Any, ...]:
         lease = self.lease
         lanes = tuple(assignments.encode(lane) for lane in lease.lanes)
-        return _partition, (lease.link, lease.run, lease.batch, lease.slot, lease.slots, lease.seconds, lanes)
+        fields = (lease.link, lease.run, lease.batch, lease.slot, lease.slots, lease.seconds, lanes)
+        return _partition, (*fields, dict(lease.homes))
 
 
 def _partition(
-    link: str, run: str, batch: int, slot: int, slots: int, seconds: float, lanes: tuple[str, ...]
+    link: str,
+    run: str,
+    batch: int,
+    slot: int,
+    slots: int,
+    seconds: float,
+    lanes: tuple[str, ...],
+    homes: dict[str, str],
 ) -> LeasePartition:
     decoded = tuple(assignments.decode(lane) for lane in lanes)
-    return LeasePartition(Lease(link, run, batch, slot, slots, seconds, decoded))
+    return LeasePartition(Lease(link, run, batch, slot, slots, seconds, decoded, homes))
 
 
 class LeaseReader(DataSourceStreamReader):  # type: ignore[misc]  # pyspark is not followed

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from anabranch.testing import brokers
+
 _SAMPLES = 5
-_READ_SECONDS = 30.0
 _BATCH = struct.Struct(">qiibIhiqqqhii")
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -68,8 +69,7 @@ def read_log(config: Mapping[str, Any], topic: str, partition: int, *, committed
     """Every record of a partition up to its high watermark of now, uncommitted ones too unless ``committed``.
 
     A source is to be read committed and its target uncommitted: both must hold the same.  ``config`` are settings of
-    a confluent-kafka client.  Raises ``TimeoutError`` when the broker is silent for
-    half a minute.
+    a confluent-kafka client.  Raises ``TimeoutError`` when the broker is silent for two minutes.
     """
     from confluent_kafka import Consumer, KafkaError, TopicPartition
 
@@ -86,7 +86,7 @@ def read_log(config: Mapping[str, Any], topic: str, partition: int, *, committed
     )
     entries: list[Entry] = []
     try:
-        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_READ_SECONDS)
+        low, high = brokers.watermarks(consumer, (topic, partition))
         if high <= low:
             return entries
         consumer.assign([TopicPartition(topic, partition, low)])
@@ -95,22 +95,24 @@ def read_log(config: Mapping[str, Any], topic: str, partition: int, *, committed
             messages = consumer.consume(10_000, 0.1)
             if messages:
                 heard = time.monotonic()
-            elif time.monotonic() - heard > _READ_SECONDS:
-                raise TimeoutError(f"{topic}-{partition} was silent for {_READ_SECONDS:.0f} s")
+            elif time.monotonic() - heard > brokers.PATIENCE_S:
+                raise TimeoutError(f"{topic}-{partition} was silent for {brokers.PATIENCE_S:.0f} s")
             for message in messages:
                 error = message.error()
                 if error is None:
                     if message.offset() < high:
-                        entries.append(_entry(message))
+                        entries.append(entry_of(message))
                 elif error.code() == KafkaError._PARTITION_EOF:
-                    return entries
+                    if message.offset() >= high:  # else a new leader, which does not yet tell all that it has
+                        return entries
                 elif not error.retriable():
                     raise ValueError(f"{topic}-{partition}: {error}")
     finally:
         consumer.close()
 
 
-def _entry(message: Any) -> Entry:
+def entry_of(message: Any) -> Entry:
+    """A record as librdkafka gives it."""
     kind, timestamp = message.timestamp()
     key, value = message.key(), message.value()
     # Whose clock it was is lost in a copy: a broker stamps what it takes with its own or none.
@@ -172,7 +174,18 @@ def compare(source: Sequence[Entry], target: Sequence[Entry]) -> Differences:
 
 
 def disk_batches(directory: Path) -> list[DiskBatch]:
-    """The batches in a partition's segment files, in order; a torn one at the very end is left out."""
+    """The batches in a partition's segment files, in order; a torn one at the very end is left out.
+
+    A cleaner may put another file in a segment's place, or take it away, while it is looked for: then all is read anew.
+    """
+    while True:
+        try:
+            return _batches(directory)
+        except FileNotFoundError:
+            time.sleep(0.1)
+
+
+def _batches(directory: Path) -> list[DiskBatch]:
     found: list[DiskBatch] = []
     for segment in sorted(directory.glob("*.log")):
         data = segment.read_bytes()

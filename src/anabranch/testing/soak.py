@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import argparse
 import random
-import signal
 import sys
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import FrameType
 
+from anabranch.testing.ending import interrupt_on_term, seed_of
 from anabranch.testing.faults import EpisodeSpec, FaultKind, Verdict, run_episode
 from anabranch.testing.faults.episode import EVERY_KIND, LOSABLE
 from anabranch.testing.faults.schedule import LOCAL_KINDS, REPLICATED_SOURCE_KINDS, REPLICATED_TARGET_KINDS
@@ -117,7 +116,6 @@ def draw(seed: int, seconds: float) -> EpisodeSpec:
         lease_seconds=chance.choice([5, 10, 30]),
         rate=chance.choice([300, 1000, 2000]),
         topics=topics,
-        catch_up_s=300.0,
         stop_under_load=chance.random() < 0.5,
     )
 
@@ -148,12 +146,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=None, help="default: drawn from the clock, and printed")
     options = parser.parse_args(argv)
-    seed = options.seed if options.seed is not None else time.time_ns() // 1_000_000_000 * 1000
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)  # so that every process of the episode is ended
+    seed = seed_of(options.seed)
+    interrupt_on_term()
     print(f"seed {seed}", flush=True)
     totals = soak(options.minutes, seed, lambda line: print(line, flush=True))
     print("\n".join(totals.lines()), flush=True)

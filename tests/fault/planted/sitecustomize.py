@@ -61,12 +61,10 @@ def _unwritten() -> None:
 def _undropped() -> None:
     from anabranch.replicate import fetcher
 
-    read = fetcher.read
+    def overlooking(read: Any) -> Any:
+        return lambda records, position, _aborted, **rest: read(records, position, (), **rest)
 
-    def overlook(records: memoryview, position: int, _aborted: Any, **rest: Any) -> Any:
-        return read(records, position, (), **rest)
-
-    fetcher.read = overlook
+    fetcher.read, fetcher.read_joining = overlooking(fetcher.read), overlooking(fetcher.read_joining)
 
 
 _BUGS = {"remembered": _remembered, "altered": _altered, "unwritten": _unwritten, "undropped": _undropped}

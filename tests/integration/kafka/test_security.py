@@ -14,6 +14,7 @@ from anabranch.kafka.errors import AuthenticationError, PermissionDeniedError, U
 from anabranch.kafka.partitions import write_marker
 from anabranch.model.cluster import PasswordLogin, SaslMechanism, Security, SecurityProtocol, Tls
 from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.testing.brokers import PATIENCE_S, STEADY
 
 pytestmark = pytest.mark.integration
 
@@ -29,7 +30,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     kind: str = request.param
     authorizer = kind in WITH_USERS
     name = f"secure-{kind.lower()}"
-    with Cluster.start(ClusterSpec(name=name, security=kind, authorizer=authorizer)) as running:
+    with Cluster.start(ClusterSpec(name=name, security=kind, authorizer=authorizer, overrides=STEADY)) as running:
         yield running
 
 
@@ -38,6 +39,9 @@ def test_a_topic_is_made_and_read_back_over_every_kind_of_security(cluster: Clus
 
     async def question(client: Client) -> tuple[str, str | None]:
         assert await create_topic(client, "made", 1, 1, {"retention.ms": "12345"})
+        async with asyncio.timeout(PATIENCE_S):  # the controller answers before its brokers have read of the topic
+            while (await client.metadata(["made"])).topics["made"].error:
+                await asyncio.sleep(0.05)
         configs = await topic_configs(client, ["made"])
         return await client.cluster_id(), configs["made"]["retention.ms"].value
 
@@ -49,7 +53,7 @@ def test_large_answers_arrive_whole_over_every_kind_of_security(cluster: Cluster
 
     async def question(client: Client) -> int:
         await create_topic(client, "wide", 2000, 1, {})
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while len((await client.metadata(["wide"])).topics["wide"].partitions) < 2000:
                 await asyncio.sleep(0.05)
         return len((await client.metadata(["wide"])).topics["wide"].partitions)

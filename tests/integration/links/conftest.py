@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.testing.brokers import STEADY
 
 QUICK = {
     "log.cleaner.backoff.ms": "200",
@@ -18,8 +19,8 @@ def pair() -> Iterator[tuple[Cluster, Cluster]]:
     """An old and a new cluster that clean their logs every second."""
     old, new = start_clusters(
         [
-            ClusterSpec("old", overrides={**QUICK, "message.max.bytes": "4000000"}),
-            ClusterSpec("new", overrides=QUICK),
+            ClusterSpec("old", overrides={**QUICK, **STEADY, "message.max.bytes": "4000000"}),
+            ClusterSpec("new", overrides={**QUICK, **STEADY}),
         ]
     )
     with old, new:

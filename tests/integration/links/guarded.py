@@ -17,6 +17,7 @@ from confluent_kafka.admin import (
 from tests.integration.links.topics import admin
 
 from anabranch.sandbox import Cluster
+from anabranch.testing.brokers import PATIENCE_S
 
 Grant = tuple[ResourceType, str, AclOperation]
 CLUSTER = "kafka-cluster"
@@ -42,17 +43,22 @@ def target_needs(topics: str) -> tuple[Grant, ...]:
 
 #: ALTER_CONFIGS implies DESCRIBE_CONFIGS; READ, WRITE and ALTER imply DESCRIBE.
 TOPIC_OPERATIONS = ("CREATE", "READ", "WRITE", "ALTER", "ALTER_CONFIGS")
-IDENTITY_NEEDS: tuple[Grant, ...] = (
-    (ResourceType.BROKER, CLUSTER, AclOperation.ALTER),
-    (ResourceType.BROKER, CLUSTER, AclOperation.DESCRIBE_CONFIGS),
-)
+
+
+def identity_needs(topics: str) -> tuple[Grant, ...]:
+    """What it says equal offsets need besides, for topics with a prefix."""
+    return (
+        (ResourceType.BROKER, CLUSTER, AclOperation.ALTER),
+        (ResourceType.BROKER, CLUSTER, AclOperation.DESCRIBE_CONFIGS),
+        (ResourceType.TOPIC, topics, AclOperation.DELETE),
+    )
 
 
 def grant(cluster: Cluster, user: str, grants: tuple[Grant, ...]) -> None:
     """Allow a user something, and wait until the brokers know it."""
     bindings = [_binding(user, one) for one in grants]
     for future in admin(cluster).create_acls(bindings).values():
-        future.result(30)
+        future.result(PATIENCE_S)
     _await(lambda: set(grants) <= granted(cluster, user))
 
 
@@ -63,7 +69,7 @@ def revoke(cluster: Cluster, user: str, grants: tuple[Grant, ...]) -> None:
         for kind, name, operation in grants
     ]
     for future in admin(cluster).delete_acls(filters).values():
-        future.result(30)
+        future.result(PATIENCE_S)
     _await(lambda: not set(grants) & granted(cluster, user))
 
 
@@ -78,7 +84,7 @@ def granted(cluster: Cluster, user: str) -> set[Grant]:
         AclOperation.ANY,
         AclPermissionType.ANY,
     )
-    found = admin(cluster).describe_acls(every).result(30)
+    found = admin(cluster).describe_acls(every).result(PATIENCE_S)
     return {(ResourceType(one.restype.value), one.name, AclOperation(one.operation.value)) for one in found}
 
 
@@ -102,7 +108,7 @@ def _binding(user: str, one: Grant) -> AclBinding:
 
 
 def _await(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline, "the access rules did not change"
         time.sleep(0.05)

@@ -14,6 +14,7 @@ from anabranch.kafka import produce
 from anabranch.kafka.security import open_cluster
 from anabranch.records.filler import filler_batch
 from anabranch.sandbox import Cluster
+from anabranch.testing.brokers import PATIENCE_S
 from anabranch.testing.logcompare import read_log
 
 BATCH = 100_000
@@ -62,4 +63,4 @@ def assert_equal_offsets(old: Cluster, new: Cluster, topic: str, partition: int 
 def log_start(cluster: Cluster, topic: str, partition: int = 0) -> int:
     """The first offset of a partition."""
     where = TopicPartition(topic, partition)
-    return int(admin(cluster).list_offsets({where: OffsetSpec.earliest()})[where].result(30).offset)
+    return int(admin(cluster).list_offsets({where: OffsetSpec.earliest()})[where].result(PATIENCE_S).offset)

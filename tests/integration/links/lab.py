@@ -16,7 +16,9 @@ from tests.integration.kafka.security import context_of
 from anabranch.config.jobspec import LinkJob
 from anabranch.engine import decisions
 from anabranch.engine import links as engine
+from anabranch.errors import ClusterError
 from anabranch.kafka.cluster import Cluster as Client
+from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import AcceptPlan
@@ -27,14 +29,15 @@ from anabranch.model.reports import LinkStatus, ProbeReport
 from anabranch.offsets.runs import Run
 from anabranch.replicate.control import Runs
 from anabranch.replicate.journal import Journal, Jumps
+from anabranch.replicate.lease import Lease
 from anabranch.replicate.rebuild import LaneLog, rebuild, whole_log
 from anabranch.replicate.runs import RunBook
-from anabranch.replicate.worker import Lease, Worker
+from anabranch.replicate.worker import Worker
 from anabranch.sandbox import Cluster
 from anabranch.spark.leases import LeasePlanner
 from anabranch.testing.logcompare import batches_differ, compare, disk_batches, read_log
 
-PATIENCE_S = 90.0
+PATIENCE_S = 180.0
 _numbers = itertools.count(1)
 
 
@@ -62,8 +65,15 @@ class Link:
         return self.report
 
     def status(self) -> LinkStatus:
-        """What ``link show`` is given."""
-        return engine.show(self.target, self.id)
+        """What ``link show`` is given; a broker that is only slow is asked again."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return engine.show(self.target, self.id)
+            except ClusterError as error:
+                if not passing(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.1)
 
     def lane(self, topic: str, partition: int = 0) -> LaneProgress:
         """One lane as it was filed last."""
@@ -88,6 +98,10 @@ class Link:
                 lanes = [f"{one.source} {one.state} {one.position} {one.stop_reason}" for one in status.lanes]
                 raise AssertionError(f"not so after {seconds:.0f} s: {lanes} {plan}")
             time.sleep(0.1)
+
+    def await_finding(self, *texts: str) -> None:
+        """Wait until one plan finds all that these texts say."""
+        self.await_(lambda _: all(text in self.findings() for text in texts))
 
     def await_position(self, topic: str, position: int, partition: int = 0) -> LaneProgress:
         """Wait until a lane has copied up to a source offset."""
@@ -221,15 +235,22 @@ class Running:
     def stop(self) -> None:
         """End the leases, and raise what a worker or the planner raised."""
         self._over.set()
-        self._thread.join(60)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive(), "the workers did not end"
         if self._failures:
             raise self._failures[0]
 
-    @property
-    def failure(self) -> BaseException | None:
-        """What ended the run, or None."""
-        return self._failures[0] if self._failures else None
+    def await_failure(self) -> None:
+        """Wait until something ends the run; ``stop`` raises it."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._failures:
+            assert time.monotonic() < deadline, "the run goes on"
+            time.sleep(0.05)
+
+    def await_end(self) -> None:
+        """Wait until something has ended the run and its workers write no more; ``stop`` raises it."""
+        self._thread.join(PATIENCE_S)
+        assert self._failures and not self._thread.is_alive(), "the run goes on"
 
     def _main(self) -> None:
         planner: LeasePlanner | None = None

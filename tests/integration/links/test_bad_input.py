@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
+from tests.integration.console import Run, console
 from tests.integration.links.topics import create, fresh, numbered, produce
 
-from anabranch.cli.main import main
 from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.testing.brokers import STEADY
 
 pytestmark = pytest.mark.integration
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Cluster]:
     """A target that asks for passwords and lets ``nobody`` do nothing."""
-    spec = ClusterSpec("guarded", security="PLAIN", authorizer=True, users={"nobody": "n"})
+    spec = ClusterSpec("guarded", security="PLAIN", authorizer=True, users={"nobody": "n"}, overrides=STEADY)
     with Cluster.start(spec) as running:
         yield running
+
+
+@pytest.fixture
+def nobodys() -> Iterator[socket.socket]:
+    """A port on which nobody listens, nor will while the test lasts."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound
 
 
 @pytest.fixture
@@ -34,14 +39,13 @@ def run(
     old: Cluster,
     new: Cluster,
     guarded: Cluster,
+    nobodys: socket.socket,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
     """The console script in this process: (exit code, standard output, standard error)."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        closed = free.getsockname()[1]
+    closed = nobodys.getsockname()[1]
     contexts = {
         "old": old.context(),
         "new": new.context(),
@@ -53,22 +57,9 @@ def run(
     }
     contexts["wrong"]["security"]["sasl"]["password_env"] = "ANABRANCH_WRONG"
     contexts["secretless"]["security"]["sasl"]["password_env"] = "ANABRANCH_NOT_SET"
-    file = tmp_path / "contexts.yaml"
-    file.write_text(yaml.safe_dump({"contexts": json.loads(json.dumps(contexts))}))
-    file.chmod(0o600)
     monkeypatch.setenv("ANABRANCH_WRONG", "not-the-password")
     monkeypatch.setenv("COLUMNS", "300")
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["anabranch", "--contexts", str(file), *arguments])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        code = ended.value.code
-        return (code if isinstance(code, int) else 0), captured.out, captured.err
-
-    return call
+    return console(contexts, tmp_path, monkeypatch, capsys)
 
 
 def test_an_unknown_cluster_is_refused_before_anything_is_connected(run: Run) -> None:
@@ -196,7 +187,7 @@ def test_the_module_runs_as_a_program_of_its_own() -> None:
         [sys.executable, "-m", "anabranch", "--contexts", "/nowhere/contexts.yaml", "link", "list", "--target", "new"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 2

@@ -84,8 +84,7 @@ def test_a_source_topic_made_again_is_copied_behind_the_old_one_once_that_was_ac
         drop(old, topic)
         create(old, topic)
         produce(old, topic, numbered(30, first=500))
-        made.await_(lambda _: "made again" in made.findings())
-        assert f"anabranch link accept {made.id} {topic}" in made.findings()
+        made.await_finding("made again", f"anabranch link accept {made.id} {topic}")
         with pytest.raises(InvalidFieldError):
             decisions.accept(made.source, made.target, made.id, f"{topic}:0", execute=True)
         plan = made.accept(topic)

@@ -9,6 +9,7 @@ from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce, transaction
 from tests.integration.links.writers import killed_in_a_transaction, write_without_a_coordinator
 
+from anabranch.engine import transactions
 from anabranch.engine.transactions import (
     NoOpenTransactionError,
     TransactionNotHangingError,
@@ -16,6 +17,7 @@ from anabranch.engine.transactions import (
 )
 from anabranch.model.lane import LaneState
 from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.testing.brokers import PATIENCE_S, STEADY
 
 pytestmark = pytest.mark.integration
 
@@ -24,10 +26,16 @@ pytestmark = pytest.mark.integration
 def lenient(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A source whose brokers take transactional batches without asking the coordinator, as all did before 3.6."""
     version: str = request.param
-    overrides = {"transaction.partition.verification.enable": "false"} if version.startswith("4") else {}
+    overrides = {**STEADY, "transaction.partition.verification.enable": "false"} if version.startswith("4") else {}
     spec = ClusterSpec(f"lenient-{version.replace('.', '-')}", version=version, overrides=overrides)
     with Cluster.start(spec) as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told after a transaction was ended is waited for, however slow the broker is."""
+    monkeypatch.setattr(transactions, "_SETTLES_S", PATIENCE_S)
 
 
 def test_a_killed_producers_transaction_is_named_and_ended_when_told(old: Cluster, new: Cluster) -> None:
@@ -40,10 +48,11 @@ def test_a_killed_producers_transaction_is_named_and_ended_when_told(old: Cluste
             abort_transaction(made.source, made.target, made.id, f"{topic}:0", None, execute=True)
         with killed_in_a_transaction(old, topic, f"{topic}-writer", ["a", "b", "c"]):
             transaction(old, topic, [b"behind it"])
-            status = made.await_(lambda status: status.lanes[0].state is LaneState.WAITING)
+            status = made.await_(
+                lambda status: status.lanes[0].state is LaneState.WAITING and status.lanes[0].high_watermark == 15
+            )
             lane = status.lanes[0]
             assert (lane.position, lane.stable, lane.lag_records) == (10, 10, 0)
-            assert lane.high_watermark == 15
             plan = abort_transaction(made.source, made.target, made.id, f"{topic}:0", None, execute=False)
             (found,) = plan.transactions
             assert found.known is not None

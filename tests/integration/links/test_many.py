@@ -26,7 +26,10 @@ def test_two_hundred_lanes_are_claimed_copied_and_handed_on(old: Cluster, new: C
     with link(old, new, topic) as made:
         for turn in (1, 2):
             with made.running(slots=2):
-                made.await_(lambda s, turn=turn: len([lane for lane in s.lanes if lane.position == 5 * turn]) == LANES)
+                made.await_(
+                    lambda s, turn=turn: len([lane for lane in s.lanes if lane.position == 5 * turn]) == LANES,
+                    seconds=500,
+                )
                 status = made.status()
                 assert len({lane.owner for lane in status.lanes}) == 2
                 assert {lane.mode for lane in status.lanes} == {LaneMode.MAPPED}

@@ -8,26 +8,31 @@ from dataclasses import replace
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 from tests.integration.links.guarded import (
-    IDENTITY_NEEDS,
     TOPIC_OPERATIONS,
     grant,
     granted,
+    identity_needs,
     revoke,
     source_needs,
     target_needs,
     without,
 )
+from tests.integration.links.identity import assert_equal_offsets, begin_at
 from tests.integration.links.lab import link
-from tests.integration.links.topics import OLD_MS, create, fresh, grow, newest_offset, numbered, produce
+from tests.integration.links.topics import OLD_MS, create, fresh, grow, newest_offset, numbered, produce, transaction
 
 from anabranch.engine import links as engine
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.model.lane import LaneMode
+from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.testing.brokers import STEADY
 
 pytestmark = pytest.mark.integration
 
+DELETE = (ResourceType.TOPIC, "data-", AclOperation.DELETE)
+FILL = (ResourceType.TRANSACTIONAL_ID, "anabranch.", AclOperation.WRITE)
 USERS = {"admin": "admin-secret", "full": "f", "modest": "m", "poor": "p"}
 
 
@@ -35,13 +40,16 @@ USERS = {"admin": "admin-secret", "full": "f", "modest": "m", "poor": "p"}
 def guarded() -> Iterator[tuple[Cluster, Cluster]]:
     """Two clusters with the standard authorizer; ``full`` and ``modest`` have exactly what the reference says."""
     here, there = start_clusters(
-        [ClusterSpec(name, security="PLAIN", authorizer=True, users=USERS) for name in ("guarded-old", "guarded-new")]
+        [
+            ClusterSpec(name, security="PLAIN", authorizer=True, users=USERS, overrides=STEADY)
+            for name in ("guarded-old", "guarded-new")
+        ]
     )
     with here, there:
         for user in ("full", "modest", "poor"):
             grant(here, user, source_needs("data-"))
             grant(there, user, target_needs("data-"))
-        grant(there, "full", IDENTITY_NEEDS)
+        grant(there, "full", identity_needs("data-"))
         for cluster in (here, there):  # so that what is missing is more than to be seen
             grant(cluster, "poor", ((ResourceType.TOPIC, "data-", AclOperation.DESCRIBE),))
         assert granted(there, "modest") == set(target_needs("data-"))
@@ -49,7 +57,7 @@ def guarded() -> Iterator[tuple[Cluster, Cluster]]:
 
 
 def test_the_documented_rights_are_enough_for_identity_growth_and_configs(guarded: tuple[Cluster, Cluster]) -> None:
-    """With ALTER and DESCRIBE_CONFIGS on the cluster: no finding, identity for young records, mapped for old ones."""
+    """With those for equal offsets: no finding, identity for young records, mapped for old ones."""
     here, there = guarded
     name = fresh("data-full")
     young, aged = create(here, name + "-young"), create(here, name + "-aged")
@@ -66,7 +74,7 @@ def test_the_documented_rights_are_enough_for_identity_growth_and_configs(guarde
             made.await_position(young, 5, 2)
             for topic in (young, aged):
                 made.assert_copied(topic)
-            assert made.findings() == ""
+            made.await_(lambda _: made.findings() == "")
 
 
 def test_without_alter_on_the_cluster_lanes_are_mapped_and_fenced_by_the_coordinator(
@@ -86,6 +94,85 @@ def test_without_alter_on_the_cluster_lanes_are_mapped_and_fenced_by_the_coordin
                 assert "ALTER on the target cluster" in lane.mode_reason
         made.assert_copied(topic)
         assert made.rebuilt(lane) == made.runs(lane.lane)
+
+
+def test_rights_for_equal_offsets_that_are_missing_are_named_before_the_run(guarded: tuple[Cluster, Cluster]) -> None:
+    """Warnings with what happens instead, of topics that exist and that do not; nothing is made by asking."""
+    here, there = guarded
+    name = fresh("data-rights")
+    made_already, unmade = create(here, name + "-there"), create(here, name + "-not")
+    create(there, made_already)
+    with link(here, there, name + "-.*", users=("full", "full"), create=False) as made:
+        assert engine.create(made.source, made.target, made.spec, execute=False).findings == ()
+        with without(there, "full", DELETE):
+            report = engine.create(made.source, made.target, made.spec, execute=False)
+        for topic in (made_already, unmade):
+            what = (
+                f"User:full may not DELETE on topic {topic} of guarded-new: where the source log starts above offset 0"
+            )
+            found = [finding for finding in report.findings if what in finding.what]
+            assert [(one.severity.value, "lanes are mapped" in one.what) for one in found] == [("warning", True)]
+            assert f"--operation DELETE --topic={topic}" in found[0].fix
+        assert len(report.findings) == 2
+        with without(there, "full", FILL):
+            report = engine.create(made.source, made.target, made.spec, execute=False)
+        (only,) = report.findings
+        assert only.severity.value == "warning"
+        assert f"User:full may not WRITE on transactional id anabranch.{made.id}/" in only.what
+        assert ".fill of guarded-new: lanes are mapped from their first hole on" in only.what
+        assert "--operation WRITE --transactional-id=anabranch. --resource-pattern-type=prefixed" in only.fix
+        mapped = replace(made.spec, mode=ModePolicy.MAPPED)
+        with without(there, "full", FILL), without(there, "full", DELETE):
+            assert engine.create(made.source, made.target, mapped, execute=False).findings == ()
+    with (
+        link(here, there, name + "-.*", users=("modest", "modest"), create=False) as made,
+        without(there, "modest", FILL),
+    ):
+        report = engine.create(made.source, made.target, made.spec, execute=True)
+    assert not report.created
+    assert any("nothing else can shut earlier owners out" in one.what for one in report.findings)
+
+
+def test_without_delete_a_log_that_starts_above_zero_is_mapped_from_its_first_record(
+    guarded: tuple[Cluster, Cluster],
+) -> None:
+    """No padding is written that could not be deleted; a log that starts at 0 has equal offsets all the same."""
+    here, there = guarded
+    name = fresh("data-head")
+    far, near = create(here, name + "-far"), create(here, name + "-near")
+    begin_at(here, far, 500)
+    for topic in (far, near):
+        produce(here, topic, numbered(10))
+    with (
+        without(there, "full", DELETE),
+        link(here, there, name + "-.*", users=("full", "full")) as made,
+        made.running(),
+    ):
+        lane = made.await_position(far, 510)
+        assert (lane.mode, lane.target_end) == (LaneMode.MAPPED, 10)
+        assert lane.mode_reason == f"the lane starts at source offset 500: padding needs DELETE on target topic {far}"
+        assert made.assert_copied(far) == 10
+        assert made.await_position(near, 10).mode is LaneMode.IDENTITY
+
+
+def test_without_write_on_its_transactional_id_a_lane_is_mapped_at_its_first_hole(
+    guarded: tuple[Cluster, Cluster],
+) -> None:
+    """Up to the hole offsets are equal; behind it, and not before, runs tell them, and the right is named."""
+    here, there = guarded
+    topic = create(here, fresh("data-fill"))
+    produce(here, topic, numbered(10))
+    with without(there, "full", FILL), link(here, there, topic, users=("full", "full")) as made, made.running():
+        assert made.await_position(topic, 10).mode is LaneMode.IDENTITY
+        assert assert_equal_offsets(here, there, topic) == 10
+        transaction(here, topic, [b"a", b"b"])
+        produce(here, topic, numbered(5, first=10))
+        lane = made.await_position(topic, 18)
+        assert lane.mode is LaneMode.MAPPED
+        filler = f"anabranch.{lane.lane}.fill"
+        assert f"a hole behind offset 11: filling it needs WRITE on transactional id {filler}" in lane.mode_reason
+        assert made.assert_copied(topic) == 17
+    assert made.rebuilt(lane) == made.runs(lane.lane)
 
 
 def test_each_right_that_is_missing_is_named_with_the_resource_and_the_principal(

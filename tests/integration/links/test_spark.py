@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.integration.links.lab import Link, link
+from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.topics import OLD_MS, create, fresh, grow, newest_offset, numbered, produce
 
+from anabranch.engine.launcher import job_spec
 from anabranch.model.lane import LaneState
 from anabranch.sandbox import Cluster
+from anabranch.testing.faults.processes import LinkRun
 
 pytestmark = pytest.mark.integration
 
@@ -33,7 +35,7 @@ class CommandLine:
 
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a verb to its end; it must succeed."""
-        done = subprocess.run(self._command(*arguments), capture_output=True, text=True, timeout=90, check=False)
+        done = subprocess.run(self._command(*arguments), capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr
         return done
 
@@ -50,7 +52,7 @@ class CommandLine:
         try:
             yield process
             os.killpg(process.pid, signal.SIGINT)
-            assert process.wait(60) == 0, self.log
+            assert process.wait(PATIENCE_S) == 0, self.log
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -74,7 +76,7 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster
     cli("link", "create", "--source", "old", "--target", "new", "--id", name, "--include", name + "-.*")
     with link(old, new, "", id=name, create=False) as made:
         with cli.running(name, "--master", "local[2]") as process:
-            made.await_(lambda status: len(status.lanes) == 2, seconds=240)
+            made.await_(lambda status: len(status.lanes) == 2, seconds=400)
             made.await_position(first, 50)
             made.await_position(first, 50, 1)
 
@@ -96,7 +98,7 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster
             made.await_position(second, 25)
             pid = process.pid
         assert "stopped cleanly" in cli.log
-        deadline = time.monotonic() + 20  # the JVM ends when it sees that nobody talks to it any more
+        deadline = time.monotonic() + PATIENCE_S  # the JVM ends when it sees that nobody talks to it any more
         while left := processes_of(pid):
             assert time.monotonic() < deadline, left
             time.sleep(0.1)
@@ -106,6 +108,33 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster
         shown = json.loads(cli("link", "show", name, "--target", "new", "-o", "json").stdout)
         assert len(shown["lanes"]) == 4
         cli("link", "delete", name, "--target", "new", "--execute")
+
+
+def test_a_query_is_begun_anew_where_a_python_worker_comes_too_late(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+    """Spark gives a worker ten seconds; the first that runs the source for the driver takes longer here."""
+    slow = tmp_path / "slow-python"
+    slow.write_text(
+        f"""#!/bin/sh
+case "$*" in *python_streaming_source_runner*) mkdir {tmp_path}/late 2>/dev/null && sleep 20 ;; esac
+exec {sys.executable} "$@"
+"""
+    )
+    slow.chmod(0o700)
+    topic = create(old, fresh("late"))
+    produce(old, topic, numbered(10))
+    with link(old, new, topic) as made:
+        spec = tmp_path / "spec.json"
+        spec.write_text(job_spec(made.target, made.source, made.id, 2.0))
+        conf = {"spark.log.level": "OFF"}
+        run = LinkRun(spec, "local[1]", tmp_path / "run.log", conf=conf, environment={"PYSPARK_PYTHON": str(slow)})
+        try:
+            made.await_position(topic, 10)
+            assert run.stop(PATIENCE_S)
+        finally:
+            run.end_all()
+        assert run.process.returncode == 0
+        assert made.assert_copied(topic) == 10
+    assert run.log.read_text().count("begun anew") == 1
 
 
 def check(made: Link, first: str, second: str) -> None:

@@ -86,8 +86,7 @@ def test_a_source_topic_made_again_is_not_taken_for_the_old_one(old: Cluster, ne
             produce(old, other, numbered(5))
             made.await_position(other, 5)
         with made.running():
-            made.await_(lambda status: status.plan is not None and bool(status.plan.findings))
-            assert f"topic {topic} was deleted and made again on the source" in made.findings()
+            made.await_finding(f"topic {topic} was deleted and made again on the source")
         assert newest_offset(new, topic) == 10
 
 
@@ -106,9 +105,9 @@ def test_a_target_topic_made_again_is_not_written_to(old: Cluster, new: Cluster)
             assert "made again" in str(lane.stop_reason)
             assert ends(new, topic) == (0, 0)
         with made.running():
-            made.await_(lambda status: status.plan is not None and bool(status.plan.findings))
-            assert f"topic {topic} was deleted and made again on the target" in made.findings()
-            assert f"anabranch link accept {made.id} {topic}" in made.findings()
+            made.await_finding(
+                f"topic {topic} was deleted and made again on the target", f"anabranch link accept {made.id} {topic}"
+            )
         assert ends(new, topic) == (0, 0)
 
 
@@ -121,15 +120,16 @@ def test_a_target_topic_with_fewer_partitions_is_refused_and_others_are_copied(o
         made.await_position(good, 5)
         create(new, name + "-bad", 1)
         bad = create(old, name + "-bad", 3)
-        made.await_(lambda status: status.plan is not None and bool(status.plan.findings))
-        assert f"topic {bad} has 1 partitions on the target, {bad} has 3 on the source" in made.findings()
-        assert f"kafka-topics --alter --topic {bad} --partitions 3" in made.findings()
+        made.await_finding(
+            f"topic {bad} has 1 partitions on the target, {bad} has 3 on the source",
+            f"kafka-topics --alter --topic {bad} --partitions 3",
+        )
         produce(old, good, numbered(5, first=5))
         made.await_position(good, 10)
         grow(new, bad, 3)
         produce(old, bad, numbered(5, partition=2))
         made.await_position(bad, 5, 2)
-        assert made.findings() == ""
+        made.await_(lambda _: made.findings() == "")
 
 
 def test_a_setting_that_the_rules_leave_alone_stays_and_its_effect_is_told(old: Cluster, new: Cluster) -> None:
@@ -158,8 +158,7 @@ def test_a_filter_that_matches_nothing_is_told_and_waits_for_topics(old: Cluster
         assert made.report is not None
         assert "matches none of the source's" in made.report.findings[0].what
         with made.running(lease_seconds=1.5):
-            made.await_(lambda status: status.plan is not None and bool(status.plan.findings))
-            assert f"anabranch link set {made.id} --include REGEX" in made.findings()
+            made.await_finding(f"anabranch link set {made.id} --include REGEX")
             create(old, name)
             produce(old, name, numbered(3))
             made.await_position(name, 3)
@@ -182,8 +181,7 @@ def test_two_topics_of_one_target_name_are_told_and_one_is_copied(
         assert lane.target.topic == upper.lower()
         lower = create(old, name + "-a")
         produce(old, lower, numbered(4, first=10))
-        made.await_(lambda status: status.plan is not None and bool(status.plan.findings))
-        assert f"topics {upper} and {lower} would both be called {lower}" in made.findings()
+        made.await_finding(f"topics {upper} and {lower} would both be called {lower}")
         made.assert_copied(upper, lower)
         assert newest_offset(new, lower) == 4
         again = engine.create(made.source, made.target, replace(made.spec, id="folding"), execute=True)

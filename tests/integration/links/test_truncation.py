@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 import pytest
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import NewTopic
-from tests.integration.links.lab import Link, link
+from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.test_decisions import values, values_of
-from tests.integration.links.topics import admin, fresh, numbered, produce
+from tests.integration.links.topics import admin, fresh, newest_offset, numbered, produce
 
 from anabranch.engine import links as engine
 from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.testing.brokers import create_topics, patiently
+from anabranch.testing.logcompare import read_log
 
 pytestmark = pytest.mark.integration
 
@@ -26,24 +28,35 @@ LEADER, FOLLOWER = 2, 3
 @pytest.fixture(scope="module")
 def trio() -> Iterator[Cluster]:
     """Three brokers: the first is the controller, the second leads what is written here, the third follows."""
-    spec = ClusterSpec("trio", brokers=3, overrides={"min.insync.replicas": "1", "replica.lag.time.max.ms": "3000"})
+    overrides = {
+        "min.insync.replicas": "1",
+        "replica.lag.time.max.ms": "3000",
+        "log.cleaner.backoff.ms": "200",
+        # A leader that is only slow must not lose what it leads.
+        "broker.session.timeout.ms": "9000",
+    }
+    spec = ClusterSpec("trio", brokers=3, overrides=overrides)
     with Cluster.start(spec) as running:
         yield running
 
 
-def replicated(cluster: Cluster, name: str) -> str:
+COMPACTED = {"cleanup.policy": "compact", "segment.ms": "300", "min.cleanable.dirty.ratio": "0.01"}
+
+
+def replicated(cluster: Cluster, name: str, config: Mapping[str, str] | None = None) -> str:
     """A topic of one partition on the leader and the follower."""
-    topic = NewTopic(name, num_partitions=1, replica_assignment=[[LEADER, FOLLOWER]], config={"retention.ms": "-1"})
-    admin(cluster).create_topics([topic])[name].result(30)
+    settings = {"retention.ms": "-1", **(config or {})}
+    topic = NewTopic(name, num_partitions=1, replica_assignment=[[LEADER, FOLLOWER]], config=settings)
+    create_topics(cluster, [topic])
     await_isr(cluster, name, {LEADER, FOLLOWER})
     return name
 
 
 def await_isr(cluster: Cluster, topic: str, wanted: set[int], leader: int = LEADER) -> None:
     """Wait until the partition has this leader and these replicas in sync."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while True:
-        found = admin(cluster).list_topics(timeout=20).topics.get(topic)
+        found = patiently(lambda: admin(cluster).list_topics(timeout=20).topics.get(topic))
         part = found.partitions.get(0) if found is not None else None
         if part is not None and (part.leader, set(part.isrs)) == (leader, wanted):
             return
@@ -55,8 +68,8 @@ def lose_what_the_follower_lacks(cluster: Cluster, topic: str) -> None:
     """The leader dies and stays dead; the follower, which was away, is elected uncleanly by request."""
     cluster.broker(LEADER).kill()
     cluster.broker(FOLLOWER).start()
-    deadline = time.monotonic() + 60
-    while admin(cluster).list_topics(timeout=20).topics[topic].partitions[0].leader != FOLLOWER:
+    deadline = time.monotonic() + PATIENCE_S
+    while patiently(lambda: admin(cluster).list_topics(timeout=20).topics[topic].partitions[0].leader) != FOLLOWER:
         assert time.monotonic() < deadline, "the follower was never elected"
         with suppress(KafkaException, TimeoutError):  # not yet: the controller still takes the dead one for alive
             admin(cluster).elect_leaders(ElectionType.UNCLEAN, [TopicPartition(topic, 0)]).result(5)
@@ -82,8 +95,8 @@ def assert_truncated(made: Link, topic: str, lane: LaneProgress) -> None:
         before = lane.updated_at_ms
         engine.resume(made.target, made.id)
         time.sleep(3)
+        made.await_(lambda status, before=before: status.lanes[0].updated_at_ms > before)  # type: ignore[misc]
         lane = made.await_stopped(topic)
-        assert lane.updated_at_ms > before
     (choice,) = made.accept(f"{topic}:0").choices
     assert (choice.cause, choice.twice, choice.given_up) == (Cause.SOURCE_TRUNCATED, (10, 30), None)
     assert (choice.lane.generation, choice.decision.start) == (1, 10)
@@ -121,3 +134,66 @@ def test_records_that_the_source_lost_are_noticed_though_its_log_has_grown_past_
         produce(whole, topic, numbered(40, first=100))
         with made.running():
             assert_truncated(made, topic, made.await_stopped(topic))
+
+
+def restart(cluster: Cluster, node: int) -> None:
+    """A broker ends and begins: whatever it leads has a new leader epoch."""
+    cluster.broker(node).stop()
+    cluster.broker(node).start()
+    cluster.wait_ready()
+
+
+def keyed(*keys: str) -> list[dict[str, bytes]]:
+    """Records with these keys, each with a value of its own."""
+    return [{"key": key.encode(), "value": f"{key} {time.monotonic_ns()}".encode()} for key in keys]
+
+
+def await_cleaned(cluster: Cluster, topic: str, offset: int) -> None:
+    """Write on until the cleaner has taken the record at this offset, and nothing lies there any more."""
+    deadline = time.monotonic() + PATIENCE_S
+    while any(entry.offset == offset for entry in read_log(cluster.client_config(), topic, 0)):
+        assert time.monotonic() < deadline, "the cleaner never came"
+        produce(cluster, topic, keyed("x", "y"))
+        time.sleep(0.5)
+
+
+@pytest.mark.parametrize("reading", [True, False], ids=["while it is read", "while nobody reads"])
+def test_records_that_were_cleaned_away_are_not_taken_for_lost(whole: Cluster, new: Cluster, reading: bool) -> None:
+    """A leader that never saw the epoch of the last record that was copied, because its only record was cleaned."""
+    topic = replicated(whole, fresh("cleaned"), COMPACTED)
+    produce(whole, topic, keyed(*(f"k{number}" for number in range(10))))
+    with link(whole, new, topic) as made:
+        with made.running():
+            made.await_position(topic, 10)
+            whole.broker(FOLLOWER).kill()
+            await_isr(whole, topic, {LEADER})
+            restart(whole, LEADER)
+            # The cleaner would keep the empty batch of an idempotent producer, and its epoch with it.
+            produce(whole, topic, keyed("x"), settings={"enable.idempotence": False})
+            made.await_position(topic, 11)
+            if reading:
+                engine.pause(made.target, made.id)
+                made.await_(lambda status: status.lanes[0].state is LaneState.PAUSED)
+                end = lead_without_the_epoch(whole, topic)
+                engine.resume(made.target, made.id)
+                made.await_position(topic, end)
+        if not reading:
+            end = lead_without_the_epoch(whole, topic)
+            with made.running():
+                made.await_position(topic, end)
+        copied = [entry.digest for entry in read_log(new.client_config(), topic, 0)]
+        left = [entry.digest for entry in read_log(whole.client_config(), topic, 0)]
+        assert len(copied) == len(set(copied))
+        assert set(left) <= set(copied)
+
+
+def lead_without_the_epoch(cluster: Cluster, topic: str) -> int:
+    """Offset 10, alone in its epoch, is cleaned; then the follower comes back and leads. The log's end."""
+    restart(cluster, LEADER)
+    await_cleaned(cluster, topic, 10)
+    cluster.broker(FOLLOWER).start()
+    await_isr(cluster, topic, {LEADER, FOLLOWER})
+    cluster.broker(LEADER).stop()
+    await_isr(cluster, topic, {FOLLOWER}, FOLLOWER)
+    produce(cluster, topic, keyed("last"))
+    return newest_offset(cluster, topic)

@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import (
@@ -20,10 +21,13 @@ from confluent_kafka.admin import (
 )
 
 from anabranch.sandbox import Cluster
+from anabranch.testing.brokers import PATIENCE_S, await_markers, await_topics, create_topics, watermarks
 
 OLD_MS = 1_357_000_000_000  # 2013-01-01, as old as the records that history has
+# The client's own minute may pass on a machine that stands still.
+TRANSACTIONS = {"transaction.timeout.ms": 600_000}
 _numbers = itertools.count(1)
-_admins: dict[str, AdminClient] = {}
+_admins: WeakKeyDictionary[Cluster, AdminClient] = WeakKeyDictionary()
 
 
 def fresh(name: str) -> str:
@@ -34,52 +38,38 @@ def fresh(name: str) -> str:
 def admin(cluster: Cluster) -> AdminClient:
     """An administrator's client over the inner listener."""
     # Kept: a client that is collected takes the answers of its requests with it.
-    where = cluster.internal_bootstrap
-    return _admins.setdefault(where, AdminClient({"bootstrap.servers": where}))
+    if cluster not in _admins:
+        _admins[cluster] = AdminClient({"bootstrap.servers": cluster.internal_bootstrap})
+    return _admins[cluster]
 
 
 def create(cluster: Cluster, topic: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
     """Create a topic that keeps old records, and wait until it can be used."""
     settings = {"retention.ms": "-1", **(configs or {})}
-    client = admin(cluster)
-    client.create_topics([NewTopic(topic, partitions, 1, config=settings)])[topic].result(30)
-    await_partitions(cluster, topic, partitions)
+    create_topics(cluster, [NewTopic(topic, partitions, 1, config=settings)])
     return topic
-
-
-def await_partitions(cluster: Cluster, topic: str, partitions: int) -> None:
-    """Wait until the brokers tell of so many partitions with leaders."""
-    client = admin(cluster)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        found = client.list_topics(timeout=10).topics.get(topic)
-        leaders = [part.leader for part in found.partitions.values()] if found is not None else []
-        if len(leaders) == partitions and min(leaders) >= 0:
-            return
-        time.sleep(0.05)
-    raise TimeoutError(f"{topic} never had {partitions} partitions")
 
 
 def drop(cluster: Cluster, topic: str) -> None:
     """Delete a topic and wait until it is gone."""
     client = admin(cluster)
-    client.delete_topics([topic])[topic].result(30)
-    deadline = time.monotonic() + 30
-    while topic in client.list_topics(timeout=10).topics:
+    client.delete_topics([topic])[topic].result(PATIENCE_S)
+    deadline = time.monotonic() + PATIENCE_S
+    while topic in client.list_topics(timeout=PATIENCE_S).topics:
         assert time.monotonic() < deadline, f"{topic} is still there"
         time.sleep(0.05)
 
 
 def grow(cluster: Cluster, topic: str, partitions: int) -> None:
     """Raise the partition count."""
-    admin(cluster).create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
-    await_partitions(cluster, topic, partitions)
+    admin(cluster).create_partitions([NewPartitions(topic, partitions)])[topic].result(PATIENCE_S)
+    await_topics(cluster, {topic: partitions})
 
 
 def configs_of(cluster: Cluster, topic: str) -> dict[str, str]:
     """The settings that were made on the topic itself."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
-    found = admin(cluster).describe_configs([resource])[resource].result(30)
+    found = admin(cluster).describe_configs([resource])[resource].result(PATIENCE_S)
     return {name: entry.value for name, entry in found.items() if entry.source == 1}
 
 
@@ -94,14 +84,25 @@ def configure(cluster: Cluster, topic: str, changes: Mapping[str, str | None]) -
         for name, value in changes.items()
     ]
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-    admin(cluster).incremental_alter_configs([resource])[resource].result(30)
+    admin(cluster).incremental_alter_configs([resource])[resource].result(PATIENCE_S)
+    await_heeded(cluster)
+
+
+def await_heeded(cluster: Cluster) -> None:
+    """Return when the broker acts on all that the controller has taken so far.
+
+    It reads the controller's log in order and in pieces.  The second of two topics is made of a later piece than the
+    first, so all before the first has taken hold by then.
+    """
+    for _ in range(2):
+        create(cluster, fresh("heeded"))
 
 
 def delete_records(cluster: Cluster, topic: str, before: int, partition: int = 0) -> None:
     """Have the log begin at an offset."""
     where = TopicPartition(topic, partition, before)
     for future in admin(cluster).delete_records([where]).values():
-        future.result(30)
+        future.result(PATIENCE_S)
 
 
 def produce(
@@ -118,7 +119,7 @@ def produce(
         {
             "bootstrap.servers": cluster.internal_bootstrap,
             "compression.type": codec,
-            "linger.ms": 100,
+            "linger.ms": 30_000,  # a flush ends a batch, and no machine that stands still meanwhile
             "batch.num.messages": max(batch, 1),
             "enable.idempotence": True,
             **(settings or {}),
@@ -133,9 +134,10 @@ def produce(
     for number, record in enumerate(records, 1):
         producer.produce(topic, on_delivery=answered, **{"partition": 0, **record})
         if number % batch == 0:
-            producer.flush(30)
-    producer.flush(30)
+            producer.flush(PATIENCE_S)
+    left = producer.flush(PATIENCE_S)
     assert not failures, failures[0]
+    assert not left, f"{left} records of {topic} were not taken in {PATIENCE_S:.0f} s"
 
 
 def numbered(count: int, *, first: int = 0, timestamp: int | None = None, partition: int = 0) -> list[dict[str, Any]]:
@@ -156,8 +158,7 @@ def ends(cluster: Cluster, topic: str, partition: int = 0) -> tuple[int, int]:
     """(log start, high watermark)."""
     consumer = Consumer({"bootstrap.servers": cluster.internal_bootstrap, "group.id": "unused"})
     try:
-        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=20)
-        return int(low), int(high)
+        return watermarks(consumer, (topic, partition))
     finally:
         consumer.close()
 
@@ -165,18 +166,31 @@ def ends(cluster: Cluster, topic: str, partition: int = 0) -> tuple[int, int]:
 def newest_offset(cluster: Cluster, topic: str, partition: int = 0) -> int:
     """The end of a partition by an administrator's question, which needs no consumer."""
     where = TopicPartition(topic, partition)
-    return int(admin(cluster).list_offsets({where: OffsetSpec.latest()})[where].result(30).offset)
+    return int(admin(cluster).list_offsets({where: OffsetSpec.latest()})[where].result(PATIENCE_S).offset)
 
 
 def transaction(cluster: Cluster, topic: str, values: Sequence[bytes], commit: bool = True) -> None:
-    """Write one transaction."""
-    producer = Producer({"bootstrap.servers": cluster.internal_bootstrap, "transactional.id": fresh("writer")})
-    producer.init_transactions(30)
+    """Write one transaction, and wait for its marker."""
+    producer = Producer(
+        {**TRANSACTIONS, "bootstrap.servers": cluster.internal_bootstrap, "transactional.id": fresh("writer")}
+    )
+    producer.init_transactions(PATIENCE_S)
     producer.begin_transaction()
     for value in values:
         producer.produce(topic, value, partition=0)
-    producer.flush(30)
+    assert producer.flush(PATIENCE_S) == 0
+    end = newest_offset(cluster, topic)
     if commit:
-        producer.commit_transaction(30)
+        producer.commit_transaction(PATIENCE_S)
     else:
-        producer.abort_transaction(30)
+        producer.abort_transaction(PATIENCE_S)
+    deadline = time.monotonic() + PATIENCE_S
+    while newest_offset(cluster, topic) == end:  # others may hold the last stable offset
+        assert time.monotonic() < deadline, "there is no marker"
+        time.sleep(0.01)
+
+
+def end_transactions(cluster: Cluster, topic: str) -> int:
+    """Wait for the markers of all transactions in partition 0; returns the log's end."""
+    await_markers({"bootstrap.servers": cluster.internal_bootstrap}, [(topic, 0)])
+    return newest_offset(cluster, topic)

@@ -1,24 +1,40 @@
-"""Our restatement of MirrorMaker 2's translation, held against MirrorMaker 2 itself."""
+"""Our restatement of MirrorMaker 2's translation and our report on it, held against MirrorMaker 2 itself."""
 
 from __future__ import annotations
 
-import struct
+import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import NewTopic
+from tests.contract.lab import connect
+from tests.integration.links import groups
+from tests.integration.mm2.java import answers
 
+from anabranch.engine.mirrormaker import judge, publish, read_flow
+from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
+from anabranch.mirrormaker.store import OffsetSync, OffsetSyncStore
+from anabranch.mirrormaker.wire import (
+    Checkpoint,
+    decode_checkpoint,
+    decode_heartbeat,
+    decode_sync,
+    encode_checkpoint,
+    encode_heartbeat,
+    encode_sync,
+)
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.testing.brokers import STEADY, create_topics, existing, log_ends
 from anabranch.testing.mm2 import MirrorMaker, MirrorSpec
-from anabranch.testing.mm2_offsets import OffsetSync, OffsetSyncStore
 
 pytestmark = pytest.mark.integration
 
 TOPIC = "flights"
 RECORDS_IN_TRANSACTION = 700
+PATIENCE_S = 400.0
 POSITIONS = (0, 1, 150, 699, 701, 1234, 2500, 4203, 4800, 4890)
 SETTINGS = {
     "emit.checkpoints.interval.seconds": "1",
@@ -32,7 +48,7 @@ SETTINGS = {
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[tuple[Cluster, Cluster]]:
     """An old and a new cluster of one broker each."""
-    old, new = start_clusters([ClusterSpec("old"), ClusterSpec("new")])
+    old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
     with old, new:
         yield old, new
 
@@ -54,12 +70,8 @@ def fill(cluster: Cluster, count: int) -> int:
 
 def end_offset(cluster: Cluster, topic: str) -> int:
     """The end of partition 0, 0 if there is no such topic."""
-    consumer = Consumer({**cluster.client_config(), "group.id": "unused"})
-    try:
-        known = consumer.list_topics(timeout=10).topics
-        return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)[1]) if topic in known else 0
-    finally:
-        consumer.close()
+    config = cluster.client_config()
+    return log_ends(config, [(topic, 0)])[(topic, 0)] if existing(config, [topic]) else 0
 
 
 def read_all(cluster: Cluster, topic: str) -> list[tuple[bytes, bytes]]:
@@ -70,7 +82,7 @@ def read_all(cluster: Cluster, topic: str) -> list[tuple[bytes, bytes]]:
     consumer.assign([TopicPartition(topic, 0, 0)])
     records: list[tuple[bytes, bytes]] = []
     while end:
-        message = consumer.poll(10)
+        message = consumer.poll(PATIENCE_S)
         assert message is not None, f"{topic} could not be read"
         if message.error():
             break
@@ -79,35 +91,42 @@ def read_all(cluster: Cluster, topic: str) -> list[tuple[bytes, bytes]]:
     return records
 
 
-def string(data: bytes, at: int) -> tuple[str, int]:
-    """A length-prefixed string and where it ends."""
-    (length,) = struct.unpack_from(">h", data, at)
-    return data[at + 2 : at + 2 + length].decode(), at + 2 + length
-
-
 def syncs_of(cluster: Cluster, spec: MirrorSpec) -> list[OffsetSync]:
     """The offset syncs of our topic in the order of MirrorMaker's topic."""
-    found = [(string(key, 0)[0], value) for key, value in read_all(cluster, spec.offset_syncs_topic)]
-    return [OffsetSync(*struct.unpack(">qq", value)) for topic, value in found if topic == TOPIC]
+    found = [decode_sync(key, value) for key, value in read_all(cluster, spec.offset_syncs_topic)]
+    return [sync for partition, sync in found if partition.topic == TOPIC]
 
 
 def checkpoints_of(cluster: Cluster, spec: MirrorSpec) -> dict[str, int]:
     """The newest translated position of each group."""
-    found = {}
-    for key, value in read_all(cluster, spec.checkpoints_topic):
-        group, _ = string(key, 0)
-        _version, _source, target = struct.unpack_from(">hqq", value)
-        found[group] = target
-    return found
+    found = [decode_checkpoint(key, value) for key, value in read_all(cluster, spec.checkpoints_topic)]
+    return {one.group: one.downstream for one in found}
 
 
-def wait_for(what: str, seconds: float, done: object) -> None:
+def wait_for(what: str, done: Callable[[], object]) -> None:
     """Poll a condition; fails by name when it does not come true."""
-    assert callable(done)
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + PATIENCE_S
     while not done():
-        assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s"
+        assert time.monotonic() < deadline, f"{what} did not happen within {PATIENCE_S:.0f} s"
         time.sleep(0.5)
+
+
+def exact(position: int) -> int:
+    """Where the copy has the first record at or after a source position: each transaction ends with a marker."""
+    transactions, within = divmod(position, RECORDS_IN_TRANSACTION + 1)
+    return transactions * RECORDS_IN_TRANSACTION + min(within, RECORDS_IN_TRANSACTION)
+
+
+def assert_same_bytes(old: Cluster, new: Cluster, spec: MirrorSpec) -> None:
+    """Every record that MirrorMaker wrote is written by us with the same bytes."""
+    for key, value in read_all(old, spec.offset_syncs_topic):
+        assert encode_sync(*decode_sync(key, value)) == (key, value)
+    for key, value in read_all(new, spec.checkpoints_topic):
+        assert encode_checkpoint(decode_checkpoint(key, value)) == (key, value)
+    beats = read_all(new, "heartbeats")
+    assert beats
+    for key, value in beats:
+        assert encode_heartbeat(decode_heartbeat(key, value)) == (key, value)
 
 
 def test_the_restated_store_answers_what_mirror_maker_answers(
@@ -117,31 +136,60 @@ def test_the_restated_store_answers_what_mirror_maker_answers(
     syncs gives MirrorMaker's own checkpoints, and no checkpoint where it has no answer.
     """
     old, new = clusters
-    admin = AdminClient(old.client_config())
-    admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result()
+    create_topics(old, [NewTopic(TOPIC, 1, 1)])
     spec = MirrorSpec("old", old.bootstrap, "new", new.bootstrap, TOPIC, tasks=1, settings=SETTINGS)
     with MirrorMaker.start(spec, tmp_path) as mirror:
-        wait_for(
-            "the copy's topic",
-            60,
-            lambda: spec.target_topic(TOPIC) in AdminClient(new.client_config()).list_topics(timeout=10).topics,
-        )
+        wait_for("the copy's topic", lambda: existing(new.client_config(), [spec.target_topic(TOPIC)]))
         end = fill(old, 4900)
-        wait_for("the copy", 60, lambda: end_offset(new, spec.target_topic(TOPIC)) == 4900)
+        wait_for("the copy", lambda: end_offset(new, spec.target_topic(TOPIC)) == 4900)
         # The parked sync of the last record comes with a flush; then nothing changes any more.
-        wait_for("the last sync", 30, lambda: syncs_of(old, spec)[-1].target == 4899)
+        wait_for("the last sync", lambda: [sync.target for sync in syncs_of(old, spec)][-1:] == [4899])
         for position in (*POSITIONS, end):
-            at = TopicPartition(TOPIC, 0, position)
-            group = ConsumerGroupTopicPartitions(f"group-{position}", [at])
-            admin.alter_consumer_group_offsets([group])[f"group-{position}"].result()
+            groups.commit(old, f"group-{position}", {(TOPIC, 0): (position, "")})
         store = OffsetSyncStore()
         for sync in syncs_of(old, spec):
             store.add(sync)
         expected = {f"group-{p}": store.translate(p) for p in (*POSITIONS, end)}
         answered = {group: answer for group, answer in expected.items() if answer is not None}
         # MirrorMaker answers from the syncs that it has read by then, and answers anew when it has read them all.
-        wait_for("checkpoints", 60, lambda: checkpoints_of(new, spec) == answered)
+        wait_for("checkpoints", lambda: checkpoints_of(new, spec) == answered)
         mirror.check()
         assert checkpoints_of(new, spec) == answered
         assert len(set(store.slots)) > 3
         assert answered["group-4890"] < 4890 - 4890 // RECORDS_IN_TRANSACTION
+        assert_same_bytes(old, new, spec)
+        told = asyncio.run(judged(old, new))
+        assert (told.source_alias, told.target_alias) == ("old", "new")
+        assert told.heartbeat_ms is not None
+        rows = {row.group: row for row in told.rows if row.group in expected}
+        assert {name: (row.downstream, row.stored) for name, row in rows.items()} == {
+            name: (answer, answer) for name, answer in expected.items()
+        }
+        wanted = {f"group-{p}": exact(p) for p in (*POSITIONS, end)}
+        assert {name: row.exact for name, row in rows.items()} == wanted
+        assert {row.evidence for row in rows.values()} == {Evidence.CONTENT}
+        assert {name: (row.least, row.most) for name, row in rows.items() if row.is_answered} == {
+            name: (wanted[name] - answer, wanted[name] - answer) for name, answer in answered.items()
+        }
+        bounds = asyncio.run(judged(old, new, look=0))
+        for row in bounds.rows:
+            if row.group in answered:
+                assert row.exact is None and row.least == 0 and row.most is not None
+                assert wanted[row.group] - answered[row.group] <= row.most
+        mirror.stop()
+        asyncio.run(correct(new, list(rows.values())))
+        client = answers(new, "old", sorted(wanted))
+        assert {line[0]: int(line[2]) for line in client if len(line) == 4} == wanted
+
+
+async def judged(old: Cluster, new: Cluster, look: int = 500) -> MirrorReport:
+    """Our report on the flow between two clusters."""
+    async with connect(old) as source, connect(new) as target:
+        return await judge(source, target, await read_flow(source, target), look=look)
+
+
+async def correct(new: Cluster, rows: list[Judged]) -> None:
+    """Write the exact positions over MirrorMaker's."""
+    async with connect(new) as target:
+        exact = [Checkpoint(one.group, one.target, one.committed, one.exact or 0) for one in rows]
+        assert await publish(target, "old", exact) == len(rows)

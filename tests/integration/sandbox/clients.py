@@ -10,6 +10,8 @@ from typing import Any
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from anabranch.testing.brokers import PATIENCE_S, watermarks
+
 QUIET = logging.getLogger("tests.sandbox.clients")
 QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False
@@ -18,7 +20,7 @@ QUIET.propagate = False
 def create(config: dict[str, Any], topic: str, partitions: int = 1) -> None:
     """Create a topic with the cluster's own replication."""
     admin = AdminClient(config, logger=QUIET)
-    admin.create_topics([NewTopic(topic, partitions)])[topic].result(30)
+    admin.create_topics([NewTopic(topic, partitions)])[topic].result(PATIENCE_S)
 
 
 def produce(config: dict[str, Any], topic: str, values: Iterable[bytes]) -> None:
@@ -33,12 +35,14 @@ def produce(config: dict[str, Any], topic: str, values: Iterable[bytes]) -> None
     producer = Producer(config | settings, logger=QUIET)
     for value in values:
         producer.produce(topic, value, on_delivery=delivered)
-    left = producer.flush(60)
+    left = producer.flush(PATIENCE_S)
     assert not refused, refused[0]
     assert left == 0
 
 
-def read(config: dict[str, Any], topic: str, count: int, partitions: int = 1, seconds: float = 30) -> list[Message]:
+def read(
+    config: dict[str, Any], topic: str, count: int, partitions: int = 1, seconds: float = PATIENCE_S
+) -> list[Message]:
     """The first ``count`` records from the beginning, in the order of their arrival."""
     settings = {"group.id": "test", "enable.auto.commit": False, "reconnect.backoff.max.ms": 200}
     consumer = Consumer(config | settings, logger=QUIET)
@@ -57,7 +61,7 @@ def written(config: dict[str, Any], topic: str, partitions: int = 1) -> int:
     """How many records the topic's logs hold, by their ends; exact for logs that start at 0 and have no holes."""
     consumer = Consumer(config | {"group.id": "test"}, logger=QUIET)
     try:
-        ends = [consumer.get_watermark_offsets(TopicPartition(topic, one), 30) for one in range(partitions)]
+        ends = [watermarks(consumer, (topic, one)) for one in range(partitions)]
         return sum(end - start for start, end in ends)
     finally:
         consumer.close()

@@ -10,7 +10,7 @@ from anabranch.errors import InvalidFieldError
 from anabranch.sandbox import VERSIONS, Cluster, ClusterSpec, start_clusters
 from anabranch.sandbox.errors import SandboxProcessError
 
-from .clients import create, numbered, produce, read
+from .clients import PATIENCE_S, create, numbered, produce, read
 
 pytestmark = pytest.mark.integration
 
@@ -61,7 +61,7 @@ def test_any_one_of_three_brokers_may_be_lost(trio: Cluster) -> None:
 def test_a_broker_that_stops_in_order_starts_again(trio: Cluster) -> None:
     """SIGTERM ends it by itself, and its brokers take it back."""
     broker = trio.brokers[0]
-    broker.stop()
+    broker.stop(PATIENCE_S)
     assert not broker.alive
     assert broker.process.exit_code == 143
     broker.start()
@@ -81,7 +81,7 @@ def test_a_broker_that_cannot_start_says_why_and_leaves_nothing(tmp_path: Path) 
     with pytest.raises(SandboxProcessError, match=r"log\.segment\.bytes"):
         start_clusters([good, bad], tmp_path)
     log = (tmp_path / "good" / "broker-1" / "broker.log").read_text()
-    assert "Kafka Server started" in log
+    assert "Transitioning from STARTING to RECOVERY" in log
 
 
 def test_a_root_that_is_in_use_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from anabranch.sandbox import Cluster, ReplayPlan, start_replay
 from anabranch.sandbox.flights import START_OF_2013_MS
 from anabranch.sandbox.replay import replay
 
-from .clients import read, written
+from .clients import PATIENCE_S, read, written
 
 pytestmark = pytest.mark.integration
 
@@ -21,7 +21,7 @@ def test_all_of_it_arrives_once(proxied: Cluster) -> None:
     assert report.records == {"flights": 336_776, "weather": 26_115, "planes": 3_322}
     config = proxied.client_config()
     assert written(config, "flights", partitions=3) == 336_776
-    flights = read(config, "flights", 336_776, partitions=3, seconds=120)
+    flights = read(config, "flights", 336_776, partitions=3, seconds=400)
     assert len(flights) == 336_776
     assert sum(message.value() is None for message in flights) > 0
     assert sum(message.key() is None for message in flights) > 0
@@ -40,14 +40,15 @@ def test_all_of_it_arrives_once(proxied: Cluster) -> None:
 
 def test_a_replay_beside_us_stops_with_its_true_count(proxied: Cluster) -> None:
     """What it says that it has fed is in the log, after SIGTERM too; it may loop for ever."""
+    replay(proxied.internal_bootstrap, ReplayPlan(topics=("planes",), partitions=3, limit=1))
     plan = ReplayPlan(topics=("planes",), rate=2000, loop=True)
     before = written(proxied.client_config(), "planes", partitions=3)
     process = start_replay(proxied, plan)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 2 * PATIENCE_S
     while process.records.get("planes", 0) < 2000 and process.alive:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    counts = process.stop()
+    counts = process.stop(PATIENCE_S)
     assert not process.alive
     assert counts["planes"] >= 2000
     after = written(proxied.client_config(), "planes", partitions=3)

@@ -13,7 +13,6 @@ from anabranch.lanes import (
     Jump,
     JumpKey,
     JumpLog,
-    Mode,
     Pipeline,
     ReadClaims,
     ReadEnd,
@@ -23,6 +22,7 @@ from anabranch.lanes import (
 )
 from anabranch.lanes.mapped import to_held
 from anabranch.lanes.tail import Journal, read_tail
+from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import RunMap
 from anabranch.records.sequence import sequence_of
 
@@ -113,7 +113,7 @@ class FixedId(HoleMutation):
         tail = yield from read_tail(bid, Journal(log, jumps), end.high_watermark, frozenset())
         return Tenure(
             lane=bid.lane,
-            mode=Mode.MAPPED,
+            mode=LaneMode.MAPPED,
             claim=self._claim(bid),
             claim_offset=0,
             leader_epoch=bid.leader_epoch,
@@ -130,7 +130,7 @@ class FixedId(HoleMutation):
 
     def _claim(self, bid: Bid) -> Claim:
         return Claim(
-            bid.lane, self.producer_id, Mode.MAPPED, bid.owner, None, bid.now_ms, ClaimState.CLAIMED, bid.start, 0
+            bid.lane, self.producer_id, LaneMode.MAPPED, bid.owner, None, bid.now_ms, ClaimState.CLAIMED, bid.start, 0
         )
 
 

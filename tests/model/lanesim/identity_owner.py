@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.lanes import Ending, Mode, Pause, Pipeline, ReadJumps, Tenure, TenureEnded
+from anabranch.lanes import Ending, Pause, Pipeline, ReadJumps, ReadRuns, Tenure, TenureEnded
 from anabranch.lanes.effects import AppendJumps, EmptyTransaction, Filler, StartFiller
 from anabranch.lanes.fill import Hole, fill, jumps_over
+from anabranch.model.lane import LaneMode
+from anabranch.offsets.runs import RunMap
 
 from .identity_world import FILLER_ID, IdentityWorld
 from .mutations import Mutation, Unguarded
@@ -76,6 +78,8 @@ class IdentityOwner(Owner):
         match effect:
             case ReadJumps():
                 return world.jump_log()
+            case ReadRuns():
+                return RunMap(world.source_start, 0)  # no jump of an identity lane is forgotten: runs tell nothing more
             case AppendJumps(jumps):
                 return self._append_jumps(jumps)
             case StartFiller():
@@ -99,13 +103,13 @@ class IdentityOwner(Owner):
         return Owner._perform(self, effect)
 
     def _append_jumps(self, jumps: Any) -> bool:
+        """In one batch: all of them or none."""
         known = self.luck.random() >= self.doubt
-        for jump in jumps:
-            outcome = 0 if known else self.luck.randrange(3)
-            if outcome == 0:
-                self.world.append_jump(jump)
-            elif outcome == 1:
-                self.world.late_appends.append(jump)
+        outcome = 0 if known else self.luck.randrange(3)
+        if outcome == 0:
+            self.world.append_jumps(jumps)
+        elif outcome == 1:
+            self.world.late_appends.append(jumps)
         return known
 
     def _finished(self, value: Any) -> None:
@@ -117,7 +121,7 @@ class IdentityOwner(Owner):
             return
         Owner._finished(self, value)
         if isinstance(value, Tenure):
-            if value.mode is Mode.MAPPED:
+            if value.mode is LaneMode.MAPPED:
                 raise Violation("CONVERTED", value.why)
             self.jumped = value.jumps > 0
             if value.is_padded and value.claim.pads:

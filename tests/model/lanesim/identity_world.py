@@ -57,15 +57,16 @@ class IdentityWorld(World):
         self.coordinator = Coordinator(self.partition)
         self.partition.judge = self._judge
 
-    def append_jump(self, jump: Jump) -> None:
-        """Append a jump; compaction keeps each key's last record."""
-        self.jumps[jump.key] = (self.journal_end, jump)
-        self.journal_end += 1
+    def append_jumps(self, jumps: tuple[Jump, ...]) -> None:
+        """Append a batch of jumps; compaction keeps each key's last record."""
+        for jump in jumps:
+            self.jumps[jump.key] = (self.journal_end, jump)
+            self.journal_end += 1
 
     def append_late(self, late: Any) -> None:
-        """A claim or a jump that its sender no longer waits for."""
-        if isinstance(late, Jump):
-            self.append_jump(late)
+        """A claim, or jumps, that its sender no longer waits for."""
+        if isinstance(late, tuple):
+            self.append_jumps(late)
         else:
             super().append_late(late)
 

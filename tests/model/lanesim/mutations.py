@@ -15,7 +15,6 @@ from anabranch.lanes import (
     ClaimLog,
     ClaimState,
     Kill,
-    Mode,
     Pipeline,
     ProducerEntry,
     ReadClaims,
@@ -29,6 +28,7 @@ from anabranch.lanes import (
 from anabranch.lanes.holes import JumpLog
 from anabranch.lanes.mapped import claim_lane
 from anabranch.lanes.tail import Journal, read_tail
+from anabranch.model.lane import LaneMode
 from anabranch.records.sequence import sequence_of
 
 from .partition import KILL_EPOCH
@@ -129,7 +129,7 @@ class ConvertsWithoutKill(Mutation):
 
         def predecessors(self, lane: str, mine: int, expiration_ms: int, now_ms: int) -> tuple[Claim, ...]:
             found = super().predecessors(lane, mine, expiration_ms, now_ms)
-            return tuple(claim for claim in found if claim.mode is Mode.MAPPED)
+            return tuple(claim for claim in found if claim.mode is LaneMode.MAPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +155,11 @@ class RaisedEpoch(Mutation):
         end = (yield ReadEnd()).end
         position = owner.world.partition.next_source
         claim = Claim(
-            bid.lane, self.producer_id, Mode.MAPPED, bid.owner, None, bid.now_ms, ClaimState.CLAIMED, bid.start, 0
+            bid.lane, self.producer_id, LaneMode.MAPPED, bid.owner, None, bid.now_ms, ClaimState.CLAIMED, bid.start, 0
         )
         return RaisedTenure(
             lane=bid.lane,
-            mode=Mode.MAPPED,
+            mode=LaneMode.MAPPED,
             claim=claim,
             claim_offset=epoch,
             leader_epoch=bid.leader_epoch,
@@ -222,7 +222,7 @@ class TailBeforeKill(Mutation):
     def takeover(self, owner: Owner, bid: Bid) -> Steps:
         end = yield ReadEnd()
         log = yield ReadClaims(bid.lane)
-        own = yield from claim_lane(bid, Mode.MAPPED, end, log)
+        own = yield from claim_lane(bid, LaneMode.MAPPED, end, log)
         end = yield ReadEnd()
         tail = yield from read_tail(bid, Journal(own.log, JumpLog()), end.high_watermark, frozenset())
         for claim in own.log.predecessors(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms):
@@ -230,7 +230,7 @@ class TailBeforeKill(Mutation):
         end = yield ReadEnd()
         return Tenure(
             lane=bid.lane,
-            mode=Mode.MAPPED,
+            mode=LaneMode.MAPPED,
             claim=own.claim,
             claim_offset=own.offset,
             leader_epoch=bid.leader_epoch,
@@ -351,5 +351,5 @@ class ReleasesInDoubt(Mutation):
 
     def after_doubt(self, owner: Owner) -> None:
         assert owner.tenure is not None
-        if owner.tenure.mode is Mode.MAPPED:
+        if owner.tenure.mode is LaneMode.MAPPED:
             owner.world.append_claim(replace(owner.tenure.claim, state=ClaimState.RELEASED))

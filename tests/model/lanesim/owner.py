@@ -27,7 +27,6 @@ from anabranch.lanes import (
     Kill,
     LaneStopped,
     LogEnd,
-    Mode,
     Pause,
     Pipeline,
     ProducerEntry,
@@ -40,6 +39,7 @@ from anabranch.lanes import (
     TenureEnded,
     guard,
 )
+from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import Run
 
 from .mutations import Mutation
@@ -112,7 +112,7 @@ class Owner:
         return Bid(
             lane=LANE,
             owner=self.name,
-            mode=Mode.MAPPED if self.reason or not self.world.identity else Mode.IDENTITY,
+            mode=LaneMode.MAPPED if self.reason or not self.world.identity else LaneMode.IDENTITY,
             start=self.world.source_start,
             leader_epoch=self.connection.leader_epoch,
             expiration_ms=self.mutation.expiration_ms or EXPIRATION_MS,
@@ -157,7 +157,7 @@ class Owner:
         self.world.seen[f"{value.mode} tenure"] += 1
         if value.producer_id == self.reclaims:
             self.world.seen["reclaimed"] += 1
-        if value.mode is Mode.MAPPED and self.world.identity:
+        if value.mode is LaneMode.MAPPED and self.world.identity:
             self.world.seen["converted"] += 1
         self.pipeline = self.mutation.pipeline(
             value,
@@ -174,6 +174,8 @@ class Owner:
             case ReadEnd():
                 return LogEnd(partition.start, partition.high_watermark, partition.end)
             case ReadTail(below):
+                if below - 1 > partition.end:
+                    raise TenureEnded(LANE, Ending.UNSETTLED, 1)  # OFFSET_OUT_OF_RANGE
                 batch = partition.last_below(below)
                 return None if batch is None else batch.header
             case ReadClaims():
@@ -231,7 +233,7 @@ class Owner:
             return
         if (
             self.world.partition.now_ms - tenure.claim.claimed_at_ms > self.world.lease_ms
-            and tenure.mode is Mode.MAPPED
+            and tenure.mode is LaneMode.MAPPED
         ):
             raise pipeline.fail(Ending.LEASE)
         if self._answered(connection):
@@ -257,7 +259,7 @@ class Owner:
         if first not in self.world.batches:
             raise Violation("MISPLACED", f"{first - self.world.source_start} begins no batch of the source")
         count, timestamp = self.world.batches[first]
-        if tenure.mode is Mode.IDENTITY:
+        if tenure.mode is LaneMode.IDENTITY:
             now = self.world.partition.now_ms
             strength = guard(tenure.expiration_ms, now, [*pipeline.timestamps(), timestamp])
             if not isinstance(strength, Strong):

@@ -124,7 +124,7 @@ class Partition:
         self._append(batch)
         following, self.next_source = self.next_source, held[-1].end
         self.judge(following, batch)
-        if producer_id == self.fixed_id and base != first:
+        if producer_id == self.fixed_id and base != first and not self.tolerant:
             raise Violation("SHIFTED", self.describe())
         return 0, base
 
@@ -220,6 +220,11 @@ class Partition:
             if batch.base <= target < batch.end:
                 return batch.offsets()[target - batch.base] if batch.first >= 0 else None
         return None
+
+    def is_shifted(self) -> bool:
+        """Whether data of an identity lane lies elsewhere than at its source offset."""
+        mine = [batch for batch in self.log if batch.stretches and batch.producer_id == self.fixed_id]
+        return any(batch.base != batch.first for batch in mine)
 
     def is_right(self) -> bool:
         """Whether the data in the log is the source from its start on, record by record."""

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch.lanes import Claim, ClaimKey, ClaimLog, Filed, KillKey, Mode
+from anabranch.lanes import Claim, ClaimKey, ClaimLog, Filed, KillKey
+from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import Run
 
 from .partition import Partition, Violation
@@ -76,7 +77,7 @@ class World:
         offset = self.journal_end
         self.journal_end += 1
         self.journal[claim.key] = (offset, claim)
-        if claim.mode is Mode.IDENTITY and self.partition.fixed_id is None:
+        if claim.mode is LaneMode.IDENTITY and self.partition.fixed_id is None:
             self.partition.fixed_id = claim.producer_id
         return offset
 

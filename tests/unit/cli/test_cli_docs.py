@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from anabranch.cli import context, link
+from anabranch.cli import checkpoint, context, groups, link, mirrormaker, offsets, verify
 from anabranch.errors import AnabranchError, ClusterError, ConfigError, ProtocolError, RefusedError
 
 pytestmark = pytest.mark.unit
@@ -25,7 +25,18 @@ def verbs(app: typer.Typer) -> Iterator[tuple[str, list[str]]]:
         yield name, [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
 
 
-@pytest.mark.parametrize(("group", "app"), [("context", context.app), ("link", link.app)])
+GROUPS = {
+    "checkpoint": checkpoint.app,
+    "context": context.app,
+    "groups": groups.app,
+    "link": link.app,
+    "mm2": mirrormaker.app,
+    "offsets": offsets.app,
+    "verify": verify.app,
+}
+
+
+@pytest.mark.parametrize(("group", "app"), GROUPS.items())
 def test_every_verb_and_option_is_in_the_reference(group: str, app: typer.Typer) -> None:
     """No verb and no option is left out of cli.md."""
     page = (REFERENCE / "cli.md").read_text(encoding="utf-8")

@@ -167,6 +167,40 @@ def test_a_hundred_percent_means_all() -> None:
     assert render.percent(totals(status())) == "-"
 
 
+def planned(lanes: int) -> LinkPlan:
+    """The planner has found so many lanes."""
+    return LinkPlan("old-new", "d", 1, NOW, lanes)
+
+
+def test_a_lane_that_has_not_begun_keeps_the_link_from_being_done() -> None:
+    """It counts as one that has copied nothing; how long it takes is not known."""
+    link = status(caught_up(0), plan=planned(2))
+    sums = totals(link)
+    assert (sums.missing, sums.done, sums.complete, sums.eta_seconds, sums.lag_seconds) == (1, 0.5, False, None, None)
+    assert render.percent(sums) == "50.0 %"
+    assert str(render.state_of(link, sums)) == "waiting"
+    shown = text(render.status(link))
+    assert "1 following, 1 not begun; 1,000 records" in shown
+    assert "100.0 %" not in shown
+    assert "1 of 2" in text(render.links([link]))
+    assert "1 following, 1 not begun" in render.line(link)
+    assert "2 not begun" in text(render.status(status(plan=planned(2))))
+
+
+def test_a_stopped_lane_keeps_the_link_from_being_done() -> None:
+    """Also one without lag: what is known of its log is old, or its position lies beyond the log."""
+    beyond = lane(1, state=LaneState.STOPPED, position=99_999, stable=1186, records=0, lag_bytes=0)
+    sums = totals(status(caught_up(0), beyond, plan=planned(2)))
+    assert (sums.complete, sums.eta_seconds, render.percent(sums)) == (False, None, "99.9 %")
+    assert render.percent(totals(status(beyond))) == "0.0 %"
+
+
+def test_lanes_of_topics_that_are_no_longer_planned_are_not_missing() -> None:
+    """A planner that finds fewer lanes than were filed, or that has ended, takes nothing from what is done."""
+    assert totals(status(caught_up(0), caught_up(1), plan=planned(1))).complete
+    assert render.percent(totals(status(caught_up(0), plan=planned(0)))) == "100.0 %"
+
+
 def test_show_tells_each_lane_whole() -> None:
     """Position, lag in records, bytes and seconds, mode and why, throughput and state stand in one row."""
     shown = text(render.status(status(lane(3, target=TopicPartition("old.orders", 3)))))

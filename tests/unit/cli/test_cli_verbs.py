@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,17 @@ class Engine:
         self.asked: list[tuple[Any, ...]] = []
         self.findings: tuple[Finding, ...] = ()
         self.fails: BaseException | None = None
+        self.status = STATUS
         self.code = 0
 
-    def create(self, source: ClusterContext, target: ClusterContext, spec: LinkSpec, execute: bool) -> ProbeReport:
+    def create(
+        self,
+        source: ClusterContext,
+        target: ClusterContext,
+        spec: LinkSpec,
+        execute: bool,
+        adopt: tuple[Any, ...] = (),
+    ) -> ProbeReport:
         self._ask("create", source.name, target.name, spec, execute)
         facts = ClusterFacts("old", "A", "3.9.1", 1)
         return ProbeReport(spec, facts, facts, (), self.findings, created=execute and not self.findings)
@@ -46,7 +55,7 @@ class Engine:
 
     def show(self, target: ClusterContext, link_id: str) -> LinkStatus:
         self._ask("show", target.name, link_id)
-        return STATUS
+        return self.status
 
     def set_wanted(self, target: ClusterContext, link_id: str, **changes: Any) -> None:
         self._ask("set", target.name, link_id, changes)
@@ -253,6 +262,7 @@ def test_a_running_link_is_changed(run: Run, engine: Engine) -> None:
     assert run("link", "pause", "old-new")[0] == 0
     assert run("link", "resume", "old-new")[0] == 0
     assert engine.asked == [
+        ("show", "new", "old-new"),
         ("set", "new", "old-new", {"filter": PluginSpec("regex", {"include": ["a"]}), "rate_limit": None}),
         ("set", "new", "old-new", {"rate_limit": 1_000_000}),
         ("pause", "new", "old-new"),
@@ -260,7 +270,24 @@ def test_a_running_link_is_changed(run: Run, engine: Engine) -> None:
     ]
     assert run("link", "set", "old-new")[0] == 2
     assert run("link", "set", "old-new", "--include", "[")[0] == 2
-    assert len(engine.asked) == 4
+    assert [asked[0] for asked in engine.asked[5:]] == ["show"]
+
+
+def test_of_a_filter_only_the_list_that_is_given_is_replaced(run: Run, engine: Engine) -> None:
+    """To leave one topic more out takes in no others; what a plug-in selects cannot be kept, and is refused."""
+    kept = {"include": ["a.*"], "exclude": ["ab"]}
+
+    def changed(before: PluginSpec, *flags: str) -> Any:
+        wanted = WantedState(replace(SPEC, filter=before))
+        engine.status = LinkStatus(LinkRecord(wanted, ("A",), 0), (), None, 0)
+        code = run("link", "set", "old-new", *flags)[0]
+        return engine.asked[-1][3]["filter"].options if code == 0 else code
+
+    assert changed(PluginSpec("regex", kept), "--exclude", "ac") == {"include": ["a.*"], "exclude": ["ac"]}
+    assert changed(PluginSpec("regex", kept), "--include", "b") == {"include": ["b"], "exclude": ["ab"]}
+    assert changed(PluginSpec("theirs", {"x": 1}), "--include", "b") == {"include": ["b"]}
+    assert changed(PluginSpec("theirs", {"x": 1}), "--exclude", "b") == 2
+    assert engine.asked[-1][0] == "show"
 
 
 def test_a_deletion_is_only_shown_without_execute(run: Run, engine: Engine) -> None:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
-from anabranch.lanes.claims import Claim, ClaimState, Mode
+from anabranch.lanes.claims import Claim, ClaimState
 from anabranch.lanes.holes import Jump, Stretch
 from anabranch.model.configs import ConfigRules
 from anabranch.model.decisions import LaneDecision, LanePlace
+from anabranch.model.groups import Commit, GroupKind
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
-from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, MirroredTopic, ModePolicy, WantedState
+from anabranch.model.link import ClusterRef, GroupRules, LinkRecord, LinkSpec, MirroredTopic, ModePolicy, WantedState
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import Finding, LinkPlan, Severity
 from anabranch.model.start import LaneStart, StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
+from anabranch.positions.follow import Following
+from anabranch.positions.freshness import FollowedSince, SyncRound
+from anabranch.positions.mark import Mark, MarkedPartition, Verdict
+from anabranch.positions.undo import UndoRecord
 
 ORDERS = TopicId(UUID("0f8fad5b-d9cb-469f-a165-70867728950e"))
 MIRROR = TopicId(UUID("7c9e6679-7425-40de-944b-e07fc1f90ae7"))
@@ -46,7 +51,7 @@ TOPIC = MirroredTopic("old-new", "orders", ORDERS, "old.orders", MIRROR, {"reten
 CLAIM = Claim(
     lane=str(LANE),
     producer_id=4001,
-    mode=Mode.MAPPED,
+    mode=LaneMode.MAPPED,
     owner="worker-1/4711/1760000000000",
     transactional_id=None,
     claimed_at_ms=1_760_000_000_123,
@@ -86,6 +91,7 @@ PLAN = LinkPlan(
     lanes=6,
     findings=(Finding(Severity.WARNING, "topic bills: 2 partitions on the target, 4 on the source", "add 2"),),
 )
+ENDING = replace(PLAN, findings=(), ends=True)
 JUMP = Jump(str(LANE), 4001, 958, 2, (Stretch(1003, 40), Stretch(1050, 1), Stretch(1052, 9)))
 RUNS = (Run(42, 0, 900), Run(1000, 901, 57), Run(1057, 960, 1))
 ASSIGNMENT = LaneAssignment(
@@ -105,4 +111,30 @@ DECISION = LaneDecision(
     skip=(1000, 1200),
     decided_at_ms=1_760_000_002_000,
     why="the source lost records that were copied: offsets 940 to 999",
+)
+
+FOLLOWING = replace(
+    LINK,
+    wanted=replace(
+        LINK.wanted, spec=replace(LINK.wanted.spec, groups=GroupRules(("shop.*",), ("shop-test",), 1_000, True))
+    ),
+)
+PLACE = TopicPartition("old.orders", 3)
+MARK = Mark(
+    "old-new",
+    "shop/é",
+    GroupKind.CONSUMER,
+    (MarkedPartition(TopicPartition("orders", 3), Commit(12, "noted"), 20, Verdict.BEFORE),),
+    1_700_000_000_000,
+)
+ROUND = SyncRound("old-new", "run-1", 1_700_000_000_500, None, 40, 1_000, 0, {Following.WAITING: 2}, "away")
+SINCE = FollowedSince("old-new", "shop/é", Following.HELD, 1_700_000_000_000, "it would go back")
+UNDO = UndoRecord(
+    "20261121-100000-cafe",
+    "shop/é",
+    True,
+    {PLACE: None, TopicPartition("old.orders", 4): Commit(3, "before", 7)},
+    {PLACE: Commit(7, "noted"), TopicPartition("old.orders", 4): Commit(8)},
+    1_700_000_000_000,
+    "groups sync old-new",
 )

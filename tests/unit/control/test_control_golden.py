@@ -10,7 +10,7 @@ from typing import Any
 import control_samples as samples
 import pytest
 
-from anabranch.control import assignments, claims, jumps, links, progress, runs
+from anabranch.control import assignments, claims, jumps, links, positions, progress, runs
 from anabranch.lanes.claims import KillKey
 
 pytestmark = pytest.mark.unit
@@ -19,6 +19,41 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "control"
 
 Case = tuple[str, bytes, bytes, Callable[[bytes, bytes], Any], Any]
 CASES: list[Case] = [
+    (
+        "link-v2",
+        links.link_key("old-new"),
+        links.encode_link(samples.FOLLOWING),
+        links.decode_link,
+        samples.FOLLOWING,
+    ),
+    (
+        "mark-v1",
+        positions.encode_key(positions.MarkKey("old-new", samples.MARK.group)),
+        positions.encode_mark(samples.MARK),
+        positions.decode_mark,
+        samples.MARK,
+    ),
+    (
+        "round-v1",
+        positions.encode_key(positions.RoundKey("old-new")),
+        positions.encode_round(samples.ROUND),
+        positions.decode_round,
+        samples.ROUND,
+    ),
+    (
+        "since-v1",
+        positions.encode_key(positions.SyncKey("old-new", samples.SINCE.group)),
+        positions.encode_since(samples.SINCE),
+        positions.decode_since,
+        samples.SINCE,
+    ),
+    (
+        "undo-v1",
+        positions.encode_key(positions.UndoKey(samples.UNDO.id, samples.UNDO.group)),
+        positions.encode_undo(samples.UNDO),
+        positions.decode_undo,
+        samples.UNDO,
+    ),
     ("link-v1", links.link_key("old-new"), links.encode_link(samples.LINK), links.decode_link, samples.LINK),
     (
         "topic-v1",
@@ -58,6 +93,13 @@ CASES: list[Case] = [
         samples.AGREED,
     ),
     ("plan-v1", progress.plan_key("old-new"), progress.encode_plan(samples.PLAN), progress.decode_plan, samples.PLAN),
+    (
+        "plan-ends-v1",
+        progress.plan_key("old-new"),
+        progress.encode_plan(samples.ENDING),
+        progress.decode_plan,
+        samples.ENDING,
+    ),
     ("runs-v1", runs.run_key(samples.LANE, 2), runs.encode(samples.RUNS), runs.decode, samples.RUNS),
     (
         "assignment-v1",

@@ -117,7 +117,7 @@ def test_a_target_that_cannot_be_read_is_down_and_tells_nothing_about_lanes() ->
 def test_metrics_are_served_on_loopback_and_a_taken_port_is_refused_by_name() -> None:
     """The server answers while the block runs; a second one on its port says what to do."""
     with served(lambda: [STATUS], 0) as chosen:
-        with urllib.request.urlopen(f"http://127.0.0.1:{chosen}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{chosen}/metrics", timeout=120) as answer:
             found = parse(answer.read().decode())
         with pytest.raises(PortTakenError) as refused, served(list, chosen):
             pass

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.lanes import Claim, ClaimKey, ClaimLog, ClaimState, Ending, LaneStopped, Mode, Stop, TenureEnded, refusal
+from anabranch.lanes import Claim, ClaimKey, ClaimLog, ClaimState, Ending, LaneStopped, Stop, TenureEnded, refusal
 from anabranch.lanes.claims import DAY_MS
+from anabranch.model.lane import LaneMode
 
 pytestmark = pytest.mark.unit
 
@@ -22,7 +24,7 @@ def claim(
     producer_id: int,
     *,
     owner: str = "a",
-    mode: Mode = Mode.MAPPED,
+    mode: LaneMode = LaneMode.MAPPED,
     state: ClaimState = ClaimState.CLAIMED,
     at: int = NOW,
     start: int = 0,
@@ -46,7 +48,7 @@ def test_everything_unreleased_before_mine_is_killed() -> None:
 def test_an_old_mapped_claim_is_left_out_but_never_an_identity_claim() -> None:
     """A tenure renews its claim, so age tells; an identity claim stands for all of its owners for ever."""
     old = NOW - E - DAY_MS
-    journal = log(claim(1, at=old), claim(2, at=old, mode=Mode.IDENTITY), claim(3, at=old + 1), claim(4))
+    journal = log(claim(1, at=old), claim(2, at=old, mode=LaneMode.IDENTITY), claim(3, at=old + 1), claim(4))
     assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [2, 3]
 
 
@@ -58,16 +60,35 @@ def test_a_later_claim_by_somebody_else_is_a_successor() -> None:
     assert found is not None and found.producer_id == 3
 
 
+def test_held_counts_what_the_workers_of_one_run_have_not_given_back() -> None:
+    """The newest claim of each lane of the link counts, and nobody else's lanes and runs, nor shared ids."""
+
+    def of(lane: str, producer_id: int, owner: str, state: ClaimState = ClaimState.CLAIMED) -> Claim:
+        return replace(claim(producer_id, owner=owner, state=state), lane=lane)
+
+    journal = log(
+        of("l/t/0/0", 1, "run/a"),
+        of("l/t/1/0", 2, "run/a"),
+        of("l/t/1/0", 2, "run/a", ClaimState.RELEASED),
+        of("l/t/2/0", 3, "run/a"),
+        of("l/t/2/0", 4, "other/a"),
+        of("l/t/3/0", 5, "run2/a"),
+        of("l2/t/0/0", 6, "run/a"),
+        replace(of("l/t/4/0", 7, "run/a"), mode=LaneMode.IDENTITY),
+    )
+    assert (journal.held("l", "run"), journal.held("l", "other"), journal.held("l", "none")) == (1, 1, 0)
+
+
 def test_one_mapped_claim_makes_the_lane_mapped_for_good() -> None:
     """Even released, there is no way back to identity."""
-    journal = log(claim(1, mode=Mode.IDENTITY), claim(2, state=ClaimState.RELEASED))
-    assert journal.mode("t-0") is Mode.MAPPED
+    journal = log(claim(1, mode=LaneMode.IDENTITY), claim(2, state=ClaimState.RELEASED))
+    assert journal.mode("t-0") is LaneMode.MAPPED
     assert journal.mode("other") is None
 
 
 def test_the_first_identity_claim_names_the_shared_producer_id() -> None:
     """Whoever claimed later uses the first one's."""
-    fixed = log(claim(7, mode=Mode.IDENTITY), claim(8, mode=Mode.IDENTITY)).fixed("t-0")
+    fixed = log(claim(7, mode=LaneMode.IDENTITY), claim(8, mode=LaneMode.IDENTITY)).fixed("t-0")
     assert fixed is not None and fixed.producer_id == 7
 
 

@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from anabranch.lanes import Claim, ClaimState, JumpLog, LogEnd, Mode, Pause, ReadEnd, Tenure, TenureEnded
+from anabranch.lanes import Claim, ClaimState, JumpLog, LogEnd, Pause, ReadEnd, Tenure, TenureEnded
 from anabranch.lanes.effects import AppendJumps, EmptyTransaction, Filler, StartFiller
 from anabranch.lanes.endings import Ending
 from anabranch.lanes.fill import FILL_BURST, Budget, Hole, fill, jumps_over
 from anabranch.lanes.holes import Jump, Stretch
+from anabranch.model.lane import LaneMode
 
 pytestmark = pytest.mark.unit
 
-CLAIM = Claim("t-0", 9, Mode.IDENTITY, "me", None, 0, ClaimState.CLAIMED, 0, 0)
-TENURE = Tenure("t-0", Mode.IDENTITY, CLAIM, 1, 4, 1 << 30, 50, 50, 50, 50, None, frozenset(), "young")
+CLAIM = Claim("t-0", 9, LaneMode.IDENTITY, "me", None, 0, ClaimState.CLAIMED, 0, 0)
+TENURE = Tenure("t-0", LaneMode.IDENTITY, CLAIM, 1, 4, 1 << 30, 50, 50, 50, 50, None, frozenset(), "young")
 
 
 @dataclass

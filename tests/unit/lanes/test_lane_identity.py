@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from test_lane_takeover import NOW, Target, bid, data
 
-from anabranch.lanes import LaneStopped, Mode, ProducerEntry, Stop, TailBatch, Tenure, takeover
+from anabranch.lanes import LaneStopped, ProducerEntry, Stop, TailBatch, Tenure, takeover
 from anabranch.lanes.claims import Claim, ClaimState
 from anabranch.lanes.holes import Jump, Stretch
+from anabranch.model.lane import LaneMode
 
 pytestmark = pytest.mark.unit
 
@@ -18,7 +19,7 @@ FILLER = 900
 
 def fixed(start: int, floor: int = 0) -> Claim:
     """The first identity claim."""
-    return Claim("t-0", 9, Mode.IDENTITY, "other", None, NOW, ClaimState.CLAIMED, start, floor)
+    return Claim("t-0", 9, LaneMode.IDENTITY, "other", None, NOW, ClaimState.CLAIMED, start, floor)
 
 
 def marker(at: int, producer_id: int = FILLER) -> TailBatch:
@@ -33,7 +34,7 @@ def jump(sequence: int, to: int) -> Jump:
 
 def take(target: Target, **changes: Any) -> Tenure:
     """Take the lane over, wanting identity."""
-    tenure: Tenure = target.run(takeover(bid(**{"mode": Mode.IDENTITY, **changes})))
+    tenure: Tenure = target.run(takeover(bid(**{"mode": LaneMode.IDENTITY, **changes})))
     return tenure
 
 
@@ -41,9 +42,9 @@ def take(target: Target, **changes: Any) -> Tenure:
 def test_an_empty_target_is_padded_up_to_the_start_and_goes_on_after_a_crash(log: list[TailBatch], at: int) -> None:
     """Padding has its offset as its sequence, whoever writes it, whatever is wanted by then."""
     entries = {9: ProducerEntry(0, at - 1)} if at else {}
-    for mode in Mode:
+    for mode in LaneMode:
         tenure = take(Target(log, [fixed(50)], entries=entries), mode=mode)
-        assert (tenure.mode, tenure.position, tenure.sequence, tenure.is_padded) == (Mode.IDENTITY, at, at, False)
+        assert (tenure.mode, tenure.position, tenure.sequence, tenure.is_padded) == (LaneMode.IDENTITY, at, at, False)
 
 
 def test_padding_that_cannot_go_on_stops_the_lane() -> None:
@@ -57,7 +58,7 @@ def test_a_padded_lane_without_a_record_is_at_its_start_in_either_mode() -> None
     """Padding that was deleted is no record that was lost; its age does not matter."""
     for log in ([], [data(0, 50, 9, 0, 5)]):
         entries = {9: ProducerEntry(0, 49)} if not log else {}
-        for mode in Mode:
+        for mode in LaneMode:
             target = Target(list(log), [fixed(50)], start=0 if log else 50, entries=entries)
             tenure = take(target, mode=mode)
             assert (tenure.mode, tenure.position) == (mode, 50)
@@ -65,7 +66,7 @@ def test_a_padded_lane_without_a_record_is_at_its_start_in_either_mode() -> None
 
 def test_a_target_with_records_short_of_the_start_is_never_padded() -> None:
     """They are not the lane's to delete."""
-    assert take(Target([data(0, 20, 77, 0)]), start=50).mode is Mode.MAPPED
+    assert take(Target([data(0, 20, 77, 0)]), start=50).mode is LaneMode.MAPPED
 
 
 HELD = [data(0, 10, 9, 0)]
@@ -77,7 +78,7 @@ def test_a_hole_that_is_partly_filled_goes_on_where_the_log_ends(filled: int) ->
     """The jump that was written first says where the next record belongs."""
     log = HELD + [marker(10 + n) for n in range(filled)]
     tenure = take(Target(log, [fixed(0)], jumps=[jump(0, 0), jump(10, 13)], entries=ENTRY), start=0)
-    assert tenure.mode is Mode.IDENTITY
+    assert tenure.mode is LaneMode.IDENTITY
     assert (tenure.position, tenure.sequence, tenure.ahead, tenure.tail_end) == (10 + filled, 10, 13, 10)
 
 
@@ -87,7 +88,7 @@ def test_a_marker_too_many_makes_the_lane_mapped_at_the_exact_record(jumps: list
     log = HELD + [marker(10 + n) for n in range(markers)]
     target = Target(log, [fixed(0)], jumps=jumps, entries=ENTRY)
     tenure = take(target, start=0)
-    assert tenure.mode is Mode.MAPPED and "another writer" in tenure.why
+    assert tenure.mode is LaneMode.MAPPED and "a marker too many" in tenure.why
     assert tenure.position == 10
 
 
@@ -96,10 +97,10 @@ def test_behind_a_hole_the_sequence_counts_records_and_the_jump_tells_their_plac
     log = [*HELD, *(marker(10 + n) for n in range(3)), data(13, 4, 9, 10)]
     jumps = [jump(0, 0), jump(10, 13)]
     tenure = take(Target(log, [fixed(0)], jumps=jumps, entries={9: ProducerEntry(0, 13)}), start=0)
-    assert (tenure.mode, tenure.position, tenure.sequence, tenure.ahead) == (Mode.IDENTITY, 17, 14, -1)
+    assert (tenure.mode, tenure.position, tenure.sequence, tenure.ahead) == (LaneMode.IDENTITY, 17, 14, -1)
     log = [*HELD, *(marker(10 + n) for n in range(4)), data(14, 4, 9, 10)]
     tenure = take(Target(log, [fixed(0)], jumps=jumps, entries={9: ProducerEntry(0, 13)}), start=0)
-    assert tenure.mode is Mode.MAPPED and "shifted" in tenure.why and tenure.position == 17
+    assert tenure.mode is LaneMode.MAPPED and "shifted" in tenure.why and tenure.position == 17
 
 
 def test_jumps_past_a_truncation_are_void_until_the_lane_comes_there_again() -> None:
@@ -107,4 +108,4 @@ def test_jumps_past_a_truncation_are_void_until_the_lane_comes_there_again() -> 
     log = [*HELD, marker(10)]
     jumps = [jump(0, 0), jump(10, 13), jump(15, 20)]
     tenure = take(Target(log, [fixed(0)], jumps=jumps, entries=ENTRY), start=0)
-    assert (tenure.mode, tenure.position, tenure.ahead) == (Mode.IDENTITY, 11, 13)
+    assert (tenure.mode, tenure.position, tenure.ahead) == (LaneMode.IDENTITY, 11, 13)

@@ -14,7 +14,6 @@ from anabranch.lanes import (
     Ending,
     Jump,
     LaneStopped,
-    Mode,
     Pipeline,
     Stop,
     Stretch,
@@ -26,6 +25,7 @@ from anabranch.lanes import (
 )
 from anabranch.lanes.endings import LaneMisuseError
 from anabranch.lanes.guard import MARGIN_MS
+from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import Run
 
 pytestmark = pytest.mark.unit
@@ -34,8 +34,8 @@ NOW = 1_700_000_000_000
 E = 86_400_000
 TENURE = Tenure(
     lane="t-0",
-    mode=Mode.MAPPED,
-    claim=Claim("t-0", 9, Mode.MAPPED, "me", None, NOW, ClaimState.CLAIMED, 0, 0),
+    mode=LaneMode.MAPPED,
+    claim=Claim("t-0", 9, LaneMode.MAPPED, "me", None, NOW, ClaimState.CLAIMED, 0, 0),
     claim_offset=3,
     leader_epoch=1,
     expiration_ms=E,

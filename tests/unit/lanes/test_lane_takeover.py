@@ -26,7 +26,6 @@ from anabranch.lanes import (
     KillKey,
     LaneStopped,
     LogEnd,
-    Mode,
     Pause,
     Pipeline,
     ProducerEntry,
@@ -41,6 +40,7 @@ from anabranch.lanes import (
     release,
     takeover,
 )
+from anabranch.model.lane import LaneMode
 
 pytestmark = pytest.mark.unit
 
@@ -119,6 +119,8 @@ class Target:
                     self.log.append(marker(self.end, producer_id))
                 return self.kill_code
             case ReadTail(below):
+                if below - 1 > self.end:
+                    raise TenureEnded("t-0", Ending.UNSETTLED, 1)
                 return next((b for b in reversed(self.log) if b.base_offset < below), None)
             case DescribeProducer(producer_id):
                 return self.entries.get(producer_id)
@@ -135,7 +137,7 @@ def bid(**changes: Any) -> Bid:
     wish: dict[str, Any] = {
         "lane": "t-0",
         "owner": "me",
-        "mode": Mode.MAPPED,
+        "mode": LaneMode.MAPPED,
         "start": 50,
         "leader_epoch": 4,
         "expiration_ms": E,
@@ -144,7 +146,9 @@ def bid(**changes: Any) -> Bid:
     return Bid(**{**wish, **changes})
 
 
-def claim(producer_id: int, mode: Mode = Mode.MAPPED, state: ClaimState = ClaimState.CLAIMED, floor: int = 0) -> Claim:
+def claim(
+    producer_id: int, mode: LaneMode = LaneMode.MAPPED, state: ClaimState = ClaimState.CLAIMED, floor: int = 0
+) -> Claim:
     """An earlier owner's claim."""
     return Claim("t-0", producer_id, mode, "other", None, NOW, state, 50, floor)
 
@@ -211,6 +215,14 @@ def test_an_acknowledged_kill_that_is_not_in_the_log_ends_the_takeover() -> None
     with pytest.raises(TenureEnded) as ended:
         Target([data(0, 3, 1, 50)], [claim(1)], forget_markers=True).run(takeover(bid()))
     assert ended.value.reason is Ending.KILL_MISSING
+
+
+@pytest.mark.parametrize("noted", [2, 3, 4, 400])
+def test_a_noted_kill_that_the_log_has_lost_is_made_again(noted: int) -> None:
+    """An unclean election took its marker: the owner is shut out anew, also where the log ends before it."""
+    target = Target([data(0, 3, 1, 50)], [claim(1)], kills={1: noted})
+    assert target.run(takeover(bid())).position == 53
+    assert [effect.producer_id for effect in target.asked if isinstance(effect, Kill)] == [1]
 
 
 def test_the_tail_is_read_only_when_all_of_it_is_replicated() -> None:
@@ -302,15 +314,15 @@ def test_a_tenure_with_batches_in_doubt_is_not_released() -> None:
 
 def identity(target: Target, **changes: Any) -> Tenure:
     """Take the lane over as identity."""
-    tenure: Tenure = target.run(takeover(bid(mode=Mode.IDENTITY, **changes)))
+    tenure: Tenure = target.run(takeover(bid(mode=LaneMode.IDENTITY, **changes)))
     return tenure
 
 
 def test_an_identity_lane_goes_on_at_the_end_of_the_log() -> None:
     """The shared producer id, no kill, no claim of one's own."""
-    target = Target([data(50, 3, 9, 50)], [claim(9, Mode.IDENTITY, floor=50)], entries={9: ProducerEntry(0, 52)})
+    target = Target([data(50, 3, 9, 50)], [claim(9, LaneMode.IDENTITY, floor=50)], entries={9: ProducerEntry(0, 52)})
     tenure = identity(target)
-    assert (tenure.mode, tenure.producer_id, tenure.position) == (Mode.IDENTITY, 9, 53)
+    assert (tenure.mode, tenure.producer_id, tenure.position) == (LaneMode.IDENTITY, 9, 53)
     assert len(target.journal) == 1
 
 
@@ -335,18 +347,29 @@ def test_an_identity_lane_in_doubt_becomes_mapped_and_says_why(
 ) -> None:
     """A fresh producer id is claimed and the shared one shut out."""
     entries = {} if entry is None else {9: entry}
-    target = Target([last], [claim(9, Mode.IDENTITY, floor=50)], start=50, entries=entries)
+    target = Target([last], [claim(9, LaneMode.IDENTITY, floor=50)], start=50, entries=entries)
     tenure = identity(target)
-    assert tenure.mode is Mode.MAPPED and why in tenure.why
+    assert tenure.mode is LaneMode.MAPPED and why in tenure.why
     assert [e.producer_id for e in target.asked if isinstance(e, Kill)] == [9]
+
+
+def test_why_a_lane_becomes_mapped_is_told_though_its_takeover_breaks() -> None:
+    """The mapped claim is in the journal by then, and the log may no longer show the next owner what was wrong."""
+    target = Target([data(50, 3, 8, 50)], [claim(9, LaneMode.IDENTITY, floor=50)], start=50, kill_code=6)
+    with pytest.raises(TenureEnded) as ended:
+        identity(target)
+    assert "another writer" in ended.value.mapped_because
+    with pytest.raises(TenureEnded) as again:
+        identity(target)
+    assert again.value.mapped_because == ""
 
 
 def test_a_shifted_identity_lane_becomes_mapped_and_goes_on_exactly() -> None:
     """Somebody else's record lies between: offsets differ from here on, and nothing is lost."""
     log = [data(50, 1, 9, 50), data(51, 1, 77, 0), data(52, 2, 9, 51)]
-    target = Target(log, [claim(9, Mode.IDENTITY, floor=50)], start=50, entries={9: ProducerEntry(0, 52)})
+    target = Target(log, [claim(9, LaneMode.IDENTITY, floor=50)], start=50, entries={9: ProducerEntry(0, 52)})
     tenure = identity(target)
-    assert tenure.mode is Mode.MAPPED and "shifted" in tenure.why and tenure.position == 53
+    assert tenure.mode is LaneMode.MAPPED and "shifted" in tenure.why and tenure.position == 53
 
 
 def test_a_lane_that_does_not_begin_at_its_start_is_stopped() -> None:
@@ -358,8 +381,8 @@ def test_a_lane_that_does_not_begin_at_its_start_is_stopped() -> None:
 
 def test_a_lane_once_mapped_stays_mapped() -> None:
     """Whatever is asked for."""
-    target = Target([data(50, 3, 9, 50)], [claim(9, Mode.IDENTITY, floor=50), claim(10, state=ClaimState.RELEASED)])
-    assert identity(target).mode is Mode.MAPPED
+    target = Target([data(50, 3, 9, 50)], [claim(9, LaneMode.IDENTITY, floor=50), claim(10, state=ClaimState.RELEASED)])
+    assert identity(target).mode is LaneMode.MAPPED
 
 
 def test_a_target_that_already_held_records_is_mapped() -> None:

@@ -110,7 +110,7 @@ def test_each_lane_gets_its_own_start() -> None:
     assert given_offsets.for_lane(orders) == LaneStart(StartKind.OFFSETS, 42)
     assert given_offsets.for_lane(TopicPartition("orders", 0)) == LaneStart()
     assert StartPosition.parse("5").for_lane(orders) == LaneStart(StartKind.TIMESTAMP, 5)
-    assert str(given_offsets) == "given offsets of 1 partitions"
+    assert str(given_offsets) == "given offsets of 1 partition"
     assert str(StartPosition.parse("1356998400000")) == "2013-01-01T00:00:00.000+00:00"
 
 

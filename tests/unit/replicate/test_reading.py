@@ -27,7 +27,6 @@ from anabranch.records.record import Record, TimestampType
 from anabranch.replicate.reading import Reading, _encoded, read
 
 pytestmark = pytest.mark.unit
-LIMIT = 1 << 20
 ABORT, COMMIT, OTHER = 0, 1, 5
 CREATE, APPEND = TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME
 MARKER_KEY = Struct(">hh")
@@ -250,7 +249,6 @@ def test_every_log_is_read_as_a_read_committed_consumer_does(steps: list[Step], 
             gone |= {batch.base} if data.draw(st.booleans(), label="marker gone") else set()
     stored = log.stored(gone, data.draw(st.booleans(), label="empty batches stay"))
     first = position = data.draw(st.integers(0, log.stable), label="position")
-    limit = data.draw(st.sampled_from([LIMIT, 150]), label="limit")
 
     found: list[Record] = []
     dropped = 0
@@ -261,7 +259,7 @@ def test_every_log_is_read_as_a_read_committed_consumer_does(steps: list[Step], 
         size = data.draw(st.integers(len(waiting[0][1]), sum(len(batch) for _, batch in waiting)), label="size")
         answer = memoryview(bytearray(b"".join(batch for _, batch in waiting)[:size]))
         aborted = log.aborted(position, log.stable, gone)
-        reading = read(answer, position, data.draw(st.permutations(aborted), label="aborted"), limit=limit)
+        reading = read(answer, position, data.draw(st.permutations(aborted), label="aborted"))
         assert reading.fault is None
         assert reading.position > position
         position = reading.position
@@ -270,7 +268,7 @@ def test_every_log_is_read_as_a_read_committed_consumer_does(steps: list[Step], 
         for one in reading.batches:
             assert one.through <= position
             largest = max(len(batch) for _, batch in stored)
-            assert not one.owned or one.header.size <= max(limit, largest) or one.header.count == 1
+            assert not one.owned or one.header.size <= largest or one.header.count == 1
 
     assert found == [record for record in log.visible(gone) if record.offset >= first]
     assert position - first == len(found) + dropped
@@ -286,14 +284,14 @@ def plain(base: int, count: int = 3, **more: int) -> bytes:
 
 def reading_of(*batches: bytes, position: int = 0, aborted: tuple[tuple[int, int], ...] = ()) -> Reading:
     """What one answer reads as."""
-    return read(memoryview(bytearray(b"".join(batches))), position, aborted, limit=LIMIT)
+    return read(memoryview(bytearray(b"".join(batches))), position, aborted)
 
 
 def test_a_dense_committed_batch_is_passed_on_where_it_lies() -> None:
     """No copy and no look at its records: the view is the answer's, even of a transactional batch."""
     batches = plain(0), plain(3, attributes=TRANSACTIONAL, producer=9), marker(6, 9, COMMIT)
     answer = memoryview(bytearray(b"".join(batches)))
-    reading = read(answer, 0, (), limit=LIMIT)
+    reading = read(answer, 0, ())
     assert [(one.view is answer, one.at, one.owned) for one in reading.batches] == [
         (True, 0, False),
         (True, len(batches[0]), False),
@@ -407,15 +405,13 @@ def grown() -> tuple[bytes, list[Record]]:
 def test_what_grew_past_its_size_is_split_in_order() -> None:
     """Pieces fit, and only the last one reaches through the batch, with the holes at its end."""
     batch, records = grown()
-    reading = read(memoryview(bytearray(batch)), 0, (), limit=0)
+    reading = read(memoryview(bytearray(batch)), 0, ())
     assert seen(reading) == records
     assert [(one.header.base_offset, one.header.count, one.through) for one in reading.batches] == [
         (0, 50, 99),
         (100, 50, 301),
     ]
     assert (reading.position, reading.compacted) == (301, 201)
-    (whole,) = read(memoryview(bytearray(batch)), 0, (), limit=LIMIT).batches
-    assert (whole.header.count, whole.through, whole.header.size > len(batch)) == (100, 301, True)
 
 
 def test_a_record_that_fits_nowhere_is_sent_alone() -> None:

@@ -1,5 +1,7 @@
 """Spreading lanes over tasks."""
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,3 +63,19 @@ def test_no_slots_are_refused() -> None:
     """There is nobody to copy."""
     with pytest.raises(ValueError, match="0 slots"):
         balance({1: 1.0}, 0)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=40), st.integers(1, 8), st.randoms())
+def test_lanes_that_only_follow_stay_where_they_are(rates: list[float], slots: int, chance: Random) -> None:
+    """What arrives just then moves no lane that is spread evenly by number."""
+    before = {key: key % slots for key in range(len(rates))}
+    weights = {key: 1.0 + rate * chance.random() for key, rate in enumerate(rates)}
+    lists = balance(weights, slots, before)
+    assert all(before[key] == slot for slot, keys in enumerate(lists) for key in keys)
+
+
+def test_lanes_spread_when_there_are_more_slots() -> None:
+    """Lanes that follow do not stay together because they were."""
+    lists = balance(dict.fromkeys(range(8), 1.0), 4, dict.fromkeys(range(8), 0))
+    assert max(len(keys) for keys in lists) <= 4
+    assert all(lists)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import port, render_decisions
+from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
 from anabranch.cli.output import Format, FormatOption, emit
 
@@ -30,5 +31,5 @@ def abort_transaction(
     emit(plan, render_decisions.abort_plan(plan), output)
     if not execute:
         named = "" if producer_id is None else f" --producer-id {producer_id}"
-        again = f"anabranch link abort-transaction {link} {where}{named} --execute"
+        again = f"anabranch link abort-transaction {link} {where}{named}{repeated(target_name)} --execute"
         typer.echo(f"nothing was done; do it with: {again}", err=True)

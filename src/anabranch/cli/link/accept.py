@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from anabranch.cli import port, render_decisions
+from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
 from anabranch.cli.output import Format, FormatOption, console, emit
 
@@ -31,7 +32,10 @@ def accept(
     if not execute:
         emit(plan, render_decisions.accept_plan(plan), output)
         place = f" {where}" if where else ""
-        typer.echo(f"nothing was done; do it with: anabranch link accept {link}{place} --execute", err=True)
+        typer.echo(
+            f"nothing was done; do it with: anabranch link accept {link}{place}{repeated(target_name)} --execute",
+            err=True,
+        )
         return
     if output is Format.TABLE:
         console().print(render_decisions.accept_plan(plan))

@@ -10,11 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from anabranch.cli import port, render
+from anabranch.cli.hints import typed_target
+from anabranch.cli.link.follow import SyncGroupsOption, SyncIntervalOption, followed
 from anabranch.cli.options import TargetOption, contexts
 from anabranch.cli.output import Format, FormatOption, emit
-from anabranch.config import link_file
+from anabranch.config import link_file, maps_file
+from anabranch.config.contexts import Contexts
 from anabranch.config.yaml_file import check
-from anabranch.errors import InvalidFieldError, RefusedError
+from anabranch.errors import ConfigError, InvalidFieldError, RefusedError
 from anabranch.model.reports import ProbeReport, Severity
 
 
@@ -47,10 +50,22 @@ def create(
         str | None, typer.Option(help="identity, prefix, or a template such as '{source}-{topic}'.")
     ] = None,
     replication_factor: Annotated[int | None, typer.Option(help="Of target topics; default the brokers'.")] = None,
-    start: Annotated[str | None, typer.Option(help="earliest, latest, or a time such as 2013-01-01T00:00:00Z.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="earliest, latest, a time, group:NAME, TOPIC-PARTITION:OFFSET[,...], or @FILE."),
+    ] = None,
     mode: Annotated[str | None, typer.Option(help="auto or mapped.")] = None,
     rate_limit: Annotated[str | None, typer.Option(help="Bytes a second over all lanes, such as 50MB/s.")] = None,
     lease_seconds: Annotated[int | None, typer.Option(help="How long workers keep their lanes.")] = None,
+    sync_groups: SyncGroupsOption = None,
+    sync_interval: SyncIntervalOption = None,
+    checkpoints: Annotated[
+        bool, typer.Option("--checkpoints", help="Publish what is followed as MirrorMaker 2 does, too.")
+    ] = False,
+    adopt: Annotated[
+        Path | None,
+        typer.Option(help="Maps of `offsets rebuild`: go on where another tool's copies end.", show_default=False),
+    ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only probe; store nothing.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -66,6 +81,7 @@ def create(
         "mode": mode,
         "rate_limit": rate_limit,
         "lease_seconds": lease_seconds,
+        "groups": followed(sync_groups, sync_interval, checkpoints),
     }
     given: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
     if file is not None:
@@ -73,15 +89,28 @@ def create(
             first = next(iter(given), "target")
             raise InvalidFieldError("link create", f"--{first}", "a link file is given too", f"write {first} in {file}")
         spec = link_file.load(file)
+        typed_target.set(_other_than_default(known, spec.target.context))
     else:
         if source is None:
             raise InvalidFieldError("link create", "--source", "missing", "name a context, or a link file with -f")
+        typed_target.set(target)
         given["target"] = known.target_context(target, os.environ).name
         spec = link_file.spec_of(check(link_file.LinkShape, given, "link create"), "link create")
-    report = port.links().create(known.get(spec.source.context), known.get(spec.target.context), spec, execute=not plan)
+    adopted = () if adopt is None else maps_file.load(adopt)
+    report = port.links().create(
+        known.get(spec.source.context), known.get(spec.target.context), spec, execute=not plan, adopt=adopted
+    )
     emit(report, render.probe(report), output)
     if not report.ok:
         raise LinkRefusedError(spec.id, _errors(report))
+
+
+def _other_than_default(known: Contexts, name: str) -> str | None:
+    """A link file's target, where commands would not go there without naming it."""
+    try:
+        return None if known.target_context(None, os.environ).name == name else name
+    except ConfigError:
+        return name
 
 
 def _naming(text: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from anabranch.cli import port, render
+from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption, target
 from anabranch.cli.output import Format, FormatOption, console, emit
 
@@ -25,7 +26,9 @@ def delete(
     plan = engine.delete(cluster, link, execute=False)
     if not execute:
         emit(plan, render.delete_plan(plan), output)
-        typer.echo(f"nothing was done; do it with: anabranch link delete {link} --execute", err=True)
+        typer.echo(
+            f"nothing was done; do it with: anabranch link delete {link}{repeated(target_name)} --execute", err=True
+        )
         return
     if output is Format.TABLE:
         console().print(render.delete_plan(plan))

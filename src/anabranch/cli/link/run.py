@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import port
+from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
 
 
@@ -23,5 +24,5 @@ def run(
     source = contexts(ctx).get(spec.source.context)
     code = port.launcher().run_link(cluster, source, link, master, lease_seconds or spec.lease_seconds)
     if code == 0:
-        typer.echo(f"stopped cleanly; go on with: anabranch link run {link}", err=True)
+        typer.echo(f"stopped cleanly; go on with: anabranch link run {link}{repeated(target_name)}", err=True)
     raise typer.Exit(code)

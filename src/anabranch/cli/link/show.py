@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.console import Group
 
-from anabranch.cli import port, render
+from anabranch.cli import port, render, render_groups
 from anabranch.cli.options import LinkArgument, TargetOption, target
-from anabranch.cli.output import Format, FormatOption, console, emit
+from anabranch.cli.output import Format, FormatOption, console, emit, plain
 from anabranch.cli.watch import watch
 from anabranch.errors import InvalidFieldError
 
@@ -31,7 +32,12 @@ def show(
     engine = port.links()
     if not live:
         status = engine.show(cluster, link)
-        emit(status, render.status(status), output)
+        if status.spec.groups is None:
+            emit(status, render.status(status), output)
+            return
+        fresh = port.groups().freshness(cluster, link)
+        table = Group(render.status(status), render_groups.fresh(fresh, status.read_at_ms))
+        emit({**plain(status), "followed": fresh}, table, output)
     elif output is not Format.TABLE:
         fix = f"anabranch link show {link} -o {output}"
         raise InvalidFieldError("link show", "--watch", f"it is not written as {output}", fix)

@@ -15,12 +15,12 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
+from typing import TypeVar
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes with pyspark
-from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError, ProtocolError
@@ -29,13 +29,19 @@ from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
 from anabranch.model.reports import LinkPlan
 from anabranch.replicate.control import now_ms
+from anabranch.replicate.journal import Journal
 from anabranch.replicate.planner import Plan, Planner
+from anabranch.spark.following import FollowingThread
 from anabranch.spark.replicate import COPIED, start
 from anabranch.spark.session import session
+from anabranch.spark.steady import SteadyQuery
 
 SURVEY_S = 2.0
 STOP_S = 15.0
+TELL_S = 1.0
+GIVE_BACK_S = 8.0
 PATIENCE_S = 300.0
+T = TypeVar("T")
 
 
 class Survey:
@@ -46,6 +52,7 @@ class Survey:
         self._source: Cluster = open_cluster(job.source)
         self._target: Cluster = open_cluster(job.target)
         self._planner = Planner(job.link, self._source, self._target)
+        self._journal = Journal(self._target)
         self._seen: frozenset[str] | None = None
         self._loop = asyncio.new_event_loop()
 
@@ -57,16 +64,23 @@ class Survey:
         plan = await self._planner.plan()
         lanes = frozenset(str(lane.lane) for lane in plan.lanes)
         if self._seen is not None and lanes != self._seen:
-            await self._tell(plan)
+            await self._tell(plan, now_ms())
         self._seen = lanes
 
     def finish(self) -> None:
-        """Tell the workers to end their leases now."""
-        self._loop.run_until_complete(self._tell(None))
+        """Tell the workers to end now, and not to begin with leases that are just being planned."""
+        self._loop.run_until_complete(self._tell(None, now_ms() + round(STOP_S * 1000)))
 
-    async def _tell(self, plan: Plan | None) -> None:
-        lanes, findings = (len(plan.lanes), plan.findings) if plan else (0, ())
-        await self._planner.progress.plan(LinkPlan(self._job.link, self._job.run, now_ms(), now_ms(), lanes, findings))
+    def held(self) -> int:
+        """How many lanes the workers of this run have not given back."""
+        return self._loop.run_until_complete(self._journal.read()).held(self._job.link, self._job.run)
+
+    async def _tell(self, plan: Plan | None, batch: int) -> None:
+        before = self._planner.progress.plans.get(self._job.link)
+        # A link that ends keeps the number of its lanes, so that those which never began are not taken for done.
+        lanes, findings = (len(plan.lanes), plan.findings) if plan else (before.lanes if before else 0, ())
+        told = LinkPlan(self._job.link, self._job.run, batch, now_ms(), lanes, findings, ends=plan is None)
+        await self._planner.progress.plan(told)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -112,48 +126,59 @@ def _run(
     signal.signal(signal.SIGTERM, ask)  # after Spark, which installs a handler of its own
     signal.signal(signal.SIGINT, ask)
     with tempfile.TemporaryDirectory(prefix="anabranch-") as scratch:
-        query = start(spark, job, checkpoint or scratch, slots)
+        query = SteadyQuery(lambda: start(spark, job, checkpoint or scratch, slots))
+        following = FollowingThread(job)
+        following.start()
         try:
-            reported = -1
             looked = time.monotonic()
-            while query.isActive and not asked:
+            while not asked and query.goes_on():
                 time.sleep(0.2)
-                reported = _report(query, reported)
+                _report(query)
                 if time.monotonic() - looked > SURVEY_S:
                     looked = time.monotonic()
                     _patiently(survey.look)
-            failure = query.exception()
+            failure = query.failure()
             if failure is not None:
                 print(json.dumps({"error": str(failure)[:2000], "hint": ""}), file=sys.stderr, flush=True)
                 return 5
             if asked:
-                _patiently(survey.finish)
-                deadline = time.monotonic() + STOP_S
-                before = _newest(query)
-                while query.isActive and _newest(query) == before and time.monotonic() < deadline:
-                    time.sleep(0.05)
-                _report(query, reported)
+                _finish(query, survey)
         finally:
+            following.stop()
             query.stop()
             spark.stop()
     return 0
 
 
-def _report(query: StreamingQuery, after: int) -> int:
-    """Print the micro-batches that ended after one; returns the last that was printed."""
-    for progress in query.recentProgress:
-        if progress["batchId"] > after:
-            after = int(progress["batchId"])
-            copied = progress.get("observedMetrics", {}).get(COPIED)
-            figures = {} if copied is None else copied.asDict()
-            print(json.dumps({"batch": after, "duration_ms": progress["batchDuration"], **figures}), flush=True)
-    return after
+def _finish(query: SteadyQuery, survey: Survey) -> None:
+    """Have the workers end, and wait until a micro-batch has ended; told again, since another may just have begun.
+
+    Those that end meanwhile are printed: Spark remembers the last twenty, and leases that end at once are short.
+    A micro-batch may also end by itself before its workers have heard, which then copy on between two leases: so their
+    lanes are waited for, too, but not for long, since a lane whose last batch is in doubt is never given back.
+    """
+    deadline = time.monotonic() + STOP_S
+    before, told, ended = query.newest, -TELL_S, 0.0
+    while query.is_active and time.monotonic() < deadline:
+        if time.monotonic() - told >= TELL_S:
+            _patiently(survey.finish)
+            told = time.monotonic()
+        _report(query)
+        if query.newest != before:
+            ended = ended or time.monotonic()
+            if time.monotonic() - ended > GIVE_BACK_S or _patiently(survey.held) == 0:
+                break
+        time.sleep(0.05)
+    _report(query)
 
 
-def _newest(query: StreamingQuery) -> int:
-    """The last micro-batch that ended; Spark keeps a few reports only, so that their number stops growing."""
-    progress = query.lastProgress
-    return -1 if progress is None else int(progress["batchId"])
+def _report(query: SteadyQuery) -> None:
+    """Print the micro-batches that have ended since the last call."""
+    for progress in query.ended():
+        copied = progress.get("observedMetrics", {}).get(COPIED)
+        figures = {} if copied is None else copied.asDict()
+        batch = {"batch": progress["batchId"], "duration_ms": progress["batchDuration"]}
+        print(json.dumps(batch | figures), flush=True)
 
 
 def _wait_for(survey: Survey) -> None:
@@ -174,14 +199,14 @@ def _wait_for(survey: Survey) -> None:
             return
 
 
-def _patiently(call: object) -> None:
+def _patiently(call: Callable[[], T]) -> T | None:
     """A survey that fails for a passing reason is done again the next time."""
-    assert callable(call)
     try:
-        call()
+        return call()
     except AnabranchError as error:
         if not passing(error):
             raise
+        return None
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from anabranch.engine import links
 from anabranch.engine.transactions import abort_transaction
 from anabranch.errors import AnabranchError
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.testing import brokers
+from anabranch.testing.faults.ledger import Ledger
 from anabranch.testing.faults.load import Load
 from anabranch.testing.faults.proof import Proof, prove
 from anabranch.testing.faults.schedule import LOCAL_KINDS, FaultKind, schedule
@@ -22,9 +24,9 @@ from anabranch.testing.faults.standalone import StandaloneSpark
 from anabranch.testing.faults.striker import Striker
 from anabranch.testing.faults.topics import CLEANER_SETTINGS, SOURCE_SETTINGS, LoadTopic, TopicKind, create_topics
 
-CATCH_UP_S = 180.0
+CATCH_UP_S = 600.0
 QUIET_S = 3.0
-_READ_S = 10.0
+QUIET_LOOKS = 5
 TOPICS = (LoadTopic("history", 3, old=True), LoadTopic("live", 2, old=False))
 #: Logs of every kind.
 EVERY_KIND = (
@@ -120,7 +122,25 @@ class Verdict:
         return [*told, *(f"  EXIT: {one}" for one in self.exits), *(f"  WRONG: {one}" for one in self.wrong)]
 
 
-def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in: Path | None = None) -> Verdict:
+class Beside(Protocol):
+    """What goes on beside an episode's load and strikes; ``finish`` is called once the link has caught up."""
+
+    def start(self) -> None:
+        """Begin: the link copies, strikes begin to fall."""
+
+    def finish(self, ledger: Ledger) -> list[str]:
+        """Come to an end, while the link still runs, and say what was wrong."""
+
+    def halt(self) -> None:
+        """Give up: the episode failed, or is over."""
+
+
+def run_episode(
+    spec: EpisodeSpec,
+    tell: Callable[[str], None] = print,
+    keep_in: Path | None = None,
+    beside: Callable[[Stand], Beside] | None = None,
+) -> Verdict:
     """Run one episode and leave nothing running; ``keep_in`` keeps the link's logs there.
 
     Raises what the sandbox raises where the clusters do not start.
@@ -155,8 +175,14 @@ def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in:
         striker = Striker(stand, spec.topics, tell)
         stand.keep()
         _await_progress(stand, spec.topics)
+        others = beside(stand) if beside is not None else None
+        if others is not None:
+            stack.callback(others.halt)
+            others.start()
         striker.carry_out(schedule(spec.seed, spec.seconds, spec.kinds, spec.gap, spec.long_share))
         wrong = list(striker.failures)
+        if spec.standalone:
+            _await_twin(root)
         if spec.stop_under_load:
             tell("all faults are undone; the link ends and begins again")
             _await_progress(stand, spec.topics)
@@ -171,6 +197,8 @@ def run_episode(spec: EpisodeSpec, tell: Callable[[str], None] = print, keep_in:
         caught_up = _caught_up(stand, spec.topics, ended, spec.catch_up_s)
         if caught_up is None:
             wrong.append(f"the link did not catch up within {spec.catch_up_s:.0f} s: {_states(stand)}")
+        if others is not None:
+            wrong += others.finish(load.ledger)
         stand.stop_runs()
         wrong += stand.notes.wrong
         wrong += _growth(target, spec.topics)
@@ -203,7 +231,7 @@ def _target_settings(spec: EpisodeSpec) -> dict[str, str]:
     return settings
 
 
-def _await_progress(stand: Stand, topics: Sequence[LoadTopic], seconds: float = 240.0) -> None:
+def _await_progress(stand: Stand, topics: Sequence[LoadTopic], seconds: float = 480.0) -> None:
     """Wait until a run copies: strikes before that would only hit Spark's start."""
     deadline = time.monotonic() + seconds
     before = sum(watermarks(stand.target, topics).values())
@@ -214,7 +242,14 @@ def _await_progress(stand: Stand, topics: Sequence[LoadTopic], seconds: float = 
         time.sleep(0.2)
 
 
-def end_transactions(stand: Stand, topics: Sequence[LoadTopic], seconds: float = 120.0) -> tuple[int, list[str]]:
+def _await_twin(root: Path, seconds: float = 480.0) -> None:
+    """Wait for a speculative twin, which any task gets that runs for long enough beside an executor with room."""
+    deadline = time.monotonic() + seconds
+    while not _twins(root) and time.monotonic() < deadline:
+        time.sleep(1.0)
+
+
+def end_transactions(stand: Stand, topics: Sequence[LoadTopic], seconds: float = 240.0) -> tuple[int, list[str]]:
     """Wait until no transaction is open at the source: how many had to be ended by hand, and which could not.
 
     Timeouts end those of the load.  A request that a stopped broker carries out after its transaction was ended opens
@@ -239,41 +274,38 @@ def end_transactions(stand: Stand, topics: Sequence[LoadTopic], seconds: float =
 
 
 def _growth(target: Cluster, topics: Sequence[LoadTopic]) -> list[str]:
-    """What was appended to the target within some seconds in which nothing may be."""
-    before = watermarks(target, topics)
-    time.sleep(QUIET_S)
-    after = watermarks(target, topics)
-    return [] if before == after else [f"the target grew after the link's end: {before} to {after}"]
+    """What is appended to the target by something that goes on after the link's end.
+
+    Not what the link had sent before: a broker that is slow takes it from its connections, and hears of its followers,
+    later than the processes are gone.
+    """
+    before = after = watermarks(target, topics)
+    for _ in range(QUIET_LOOKS):
+        before = after
+        time.sleep(QUIET_S)
+        after = watermarks(target, topics)
+        if before == after:
+            return []
+    return [f"the target grew after the link's end: {before} to {after}"]
 
 
 def watermarks(cluster: Cluster, topics: Sequence[LoadTopic], *, committed: bool = False) -> dict[tuple[str, int], int]:
-    """The high watermarks (``committed``: the last stable offsets) of the loaded partitions that exist."""
-    from confluent_kafka import Consumer, KafkaException, TopicPartition
+    """The high watermarks (``committed``: the last stable offsets) of those of the loaded topics that exist.
 
+    A broker that is late is waited for: what is left out would look as if it had grown, or need not be waited for.
+    """
+    config = cluster.client_config()
+    there = brokers.existing(config, [topic.name for topic in topics])
+    places = [(name, partition) for name, count in there.items() for partition in range(count)]
     isolation = "read_committed" if committed else "read_uncommitted"
-    consumer = Consumer({**cluster.client_config(), "group.id": "anabranch-counts", "isolation.level": isolation})
-    found = {}
-    try:
-        for topic in topics:
-            for partition in range(topic.partitions):
-                try:
-                    _, high = consumer.get_watermark_offsets(TopicPartition(topic.name, partition), timeout=_READ_S)
-                except KafkaException:
-                    continue
-                found[(topic.name, partition)] = high
-    finally:
-        consumer.close()
-    return found
+    return brokers.log_ends({**config, "isolation.level": isolation}, places)
 
 
 def _caught_up(stand: Stand, topics: Sequence[LoadTopic], since: float, seconds: float) -> float | None:
     """Seconds from ``since`` until every lane stood at its source's end; None if that took too long."""
     wanted = watermarks(stand.source, topics)
     while time.monotonic() - since < seconds:
-        positions = {
-            (lane.source.topic, lane.source.partition): lane.position
-            for lane in links.show(stand.target_context, LINK).lanes
-        }
+        positions = {(lane.source.topic, lane.source.partition): lane.position for lane in stand.lanes()}
         if all(positions.get(key, 0) >= end for key, end in wanted.items()):
             return time.monotonic() - since
         time.sleep(0.3)
@@ -284,7 +316,7 @@ def _states(stand: Stand) -> str:
     return "; ".join(
         f"{lane.source} at {lane.position} of {lane.high_watermark}, {lane.state} by {lane.owner}: "
         f"{lane.stop_reason or lane.mode_reason}"
-        for lane in links.show(stand.target_context, LINK).lanes
+        for lane in stand.lanes()
     )
 
 

@@ -26,7 +26,7 @@ SINGLE_RATE = 60.0
 TRANSACTORS = 3
 KEYS = 40
 _TICK_S = 0.02
-_FLUSH_S = 120.0
+_FLUSH_S = 300.0
 
 Record = dict[str, Any]
 Maker = Callable[[random.Random, LoadTopic, int], Record]

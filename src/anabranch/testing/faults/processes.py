@@ -132,7 +132,7 @@ class LinkRun:
             self.process.kill()
             self.process.wait()
 
-    def stop(self, seconds: float = 60.0) -> bool:
+    def stop(self, seconds: float) -> bool:
         """SIGTERM and wait; returns whether it ended by itself."""
         if self.alive:
             self.process.terminate()

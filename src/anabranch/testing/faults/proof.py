@@ -14,6 +14,7 @@ from anabranch.replicate.control import Progress, Runs
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.rebuild import LaneLog, rebuild, whole_log
 from anabranch.sandbox import Cluster
+from anabranch.testing import brokers
 from anabranch.testing.faults.cleaned import compare_cleaned
 from anabranch.testing.faults.ledger import Ledger
 from anabranch.testing.faults.topics import LoadTopic, TopicKind
@@ -60,7 +61,7 @@ def prove(
     compacted topics ``ledger`` tells what the cleaner took before or after it was copied.
     """
     proof = Proof()
-    filed, proof.jumps = asyncio.run(_filed(target_context, link))
+    filed, proof.jumps = brokers.patiently(lambda: asyncio.run(_filed(target_context, link)))
     for topic in topics:
         for partition in range(topic.partitions):
             place = f"{topic.name}-{partition}"

@@ -6,7 +6,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,13 +14,16 @@ import psutil
 
 from anabranch.config.context_file import read_context
 from anabranch.engine import launcher, links
+from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.sandbox import Cluster
+from anabranch.testing import brokers
 from anabranch.testing.faults.processes import LinkRun
 from anabranch.testing.faults.standalone import StandaloneSpark
 
 LINK = "struck"
-GONE_S = 15.0
+GONE_S = 180.0
+_ENDS_S = 300.0
 
 
 @dataclass(slots=True)
@@ -64,9 +67,14 @@ class Stand:
     def create_link(self) -> None:
         """Store the link on the target; raises ``RuntimeError`` where its probe forbids it."""
         spec = LinkSpec(LINK, ClusterRef("source", ""), ClusterRef("target", ""), lease_seconds=self._lease_seconds)
-        report = links.create(self.source_context, self.target_context, spec, execute=True)
+        self.target.wait_ready()  # the control topics get no more replicas than there are brokers now
+        report = brokers.patiently(lambda: links.create(self.source_context, self.target_context, spec, execute=True))
         if not report.ok:
             raise RuntimeError(f"the link was refused: {report.findings}")
+
+    def lanes(self) -> Sequence[LaneProgress]:
+        """What the lanes have filed, asked again while a broker is away: one that stood still may be for a moment."""
+        return brokers.patiently(lambda: links.show(self.target_context, LINK)).lanes
 
     # -- runs ------------------------------------------------------------------------------------------
 
@@ -182,8 +190,8 @@ class Stand:
                 self.notes.exits.append(f"{run.log.name}, a second run, ended with {run.process.returncode}: {text}")
             elif chance.random() < 0.5:
                 run.kill_driver(by_jvm=chance.random() < 0.5)
-            elif not run.stop():
-                self.notes.wrong.append(f"{run.log.name} did not end within a minute of SIGTERM")
+            elif not run.stop(_ENDS_S):
+                self.notes.wrong.append(f"{run.log.name} did not end within {_ENDS_S:.0f} s of SIGTERM")
             self._finished(run)
 
     def stop_runs(self) -> None:
@@ -193,8 +201,10 @@ class Stand:
             self._thread.join()
         with self._lock:
             for run in list(self._runs):
-                if not run.stop():
-                    self.notes.wrong.append(f"{run.log.name} did not end within a minute of SIGTERM")
+                if not run.alive:  # by itself, and too lately to be started again
+                    self.notes.exits.append(f"{run.log.name} ended by itself with {run.process.returncode}")
+                elif not run.stop(_ENDS_S):
+                    self.notes.wrong.append(f"{run.log.name} did not end within {_ENDS_S:.0f} s of SIGTERM")
                 elif run.process.returncode not in (0, -signal.SIGTERM):  # the latter while Spark was starting
                     self.notes.wrong.append(f"{run.log.name} ended with {run.process.returncode} after SIGTERM")
                 self._finished(run)

@@ -15,10 +15,11 @@ from typing import Self
 import psutil
 import pyspark
 
+from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import LeashedProcess
 from anabranch.testing.faults.processes import MARK, PACKAGE_ROOT, is_worker, marked, send
 
-_READY_S = 60.0
+_READY_S = 180.0
 # A speculative twin is never put on its original's host, and Spark tells hosts apart by their names.
 _HOSTS = ("127.0.0.1", "localhost")
 
@@ -29,8 +30,8 @@ class StandaloneSpark:
     def __init__(self, root: Path, environment: dict[str, str] | None = None) -> None:
         self.mark = uuid.uuid4().hex
         self._root = root
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        (self._lease,) = lease_ports(1)
+        port = self._lease.port
         self.url = f"spark://127.0.0.1:{port}"
         self._program = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
         paths = [(environment or {}).get("PYTHONPATH", ""), PACKAGE_ROOT]
@@ -90,6 +91,7 @@ class StandaloneSpark:
             daemon.kill()
         for process in marked(self.mark):
             send(process, signal.SIGKILL)
+        self._lease.release()
 
 
 def _await_port(port: int, daemon: LeashedProcess) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from anabranch.testing import brokers
+
 if TYPE_CHECKING:
     from anabranch.sandbox import Cluster
 
@@ -75,10 +77,7 @@ class LoadTopic:
 
 
 def create_topics(cluster: Cluster, topics: Sequence[LoadTopic]) -> None:
-    """Make the topics that are written to; raises what the client raises."""
-    from confluent_kafka.admin import AdminClient, NewTopic
+    """Make the topics that are written to, and wait until they can be; raises what the client raises."""
+    from confluent_kafka.admin import NewTopic
 
-    admin = AdminClient(cluster.client_config())
-    wanted = [NewTopic(topic.name, topic.partitions, config=topic.configs) for topic in topics]
-    for future in admin.create_topics(wanted).values():
-        future.result(30)
+    brokers.create_topics(cluster, [NewTopic(topic.name, topic.partitions, config=topic.configs) for topic in topics])

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 
 from anabranch.errors import ClusterError
 from anabranch.sandbox import Cluster
+from anabranch.testing import brokers
 from anabranch.testing.faults.leaders import Leaders, Place, Replicas
 
-_PATIENCE_S = 40.0
+_PATIENCE_S = 300.0
 _LOOK_S = 0.3
 
 
@@ -24,7 +25,8 @@ def elect_uncleanly(
     other partitions of the cluster keep a majority of their replicas but for the moment in between.
     """
     first, second = chance.sample([broker.node_id for broker in cluster.brokers], 2)
-    leaders.let_one_do(topics)
+    brokers.patiently(lambda: leaders.let_one_do(topics))
+    inner = {"bootstrap.servers": cluster.internal_bootstrap}
     places: list[Place] = []
 
     def led_by_first(state: dict[Place, Replicas]) -> bool:
@@ -45,12 +47,12 @@ def elect_uncleanly(
         alone = _until(leaders, topics, lambda state: all(now.in_sync == {first} for now in state.values()))
         if not alone:
             return ""
-        places = sorted(leaders.look(topics))
-        before = acknowledged = _ends(cluster, places)
+        places = sorted(brokers.patiently(lambda: leaders.look(topics)))
+        before = acknowledged = brokers.log_ends(inner, places)
         deadline = time.monotonic() + _PATIENCE_S
         while acknowledged == before and time.monotonic() < deadline:
             time.sleep(max(hold, _LOOK_S))  # so that there is something to take back
-            acknowledged = _ends(cluster, places)
+            acknowledged = brokers.log_ends(inner, places)
         ahead.kill()
     finally:
         behind.resume()
@@ -63,7 +65,7 @@ def elect_uncleanly(
 
     try:
         elected = _until(leaders, topics, led_by_second)
-        kept = _ends(cluster, places) if elected else {}
+        kept = brokers.log_ends(inner, places) if elected else {}
     finally:
         ahead.start()
         cluster.wait_ready()
@@ -81,13 +83,3 @@ def _until(leaders: Leaders, topics: Sequence[str], holds: Callable[[dict[Place,
                 return True
         time.sleep(_LOOK_S)
     return False
-
-
-def _ends(cluster: Cluster, places: Sequence[Place]) -> dict[Place, int]:
-    from confluent_kafka import Consumer, TopicPartition
-
-    consumer = Consumer({"bootstrap.servers": cluster.internal_bootstrap, "group.id": "unclean", "log_level": 0})
-    try:
-        return {place: consumer.get_watermark_offsets(TopicPartition(*place), timeout=20)[1] for place in places}
-    finally:
-        consumer.close()

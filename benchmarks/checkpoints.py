@@ -1,0 +1,133 @@
+"""What moving a checkpoint costs: ``python -m benchmarks.checkpoints``.
+
+A query's checkpoint with 1 GB of state in 400 files, 200 batches and 1,000 partitions is planned, rewritten in place
+and taken back, and copied to a new place on the same file system. State is neither read nor copied, so that its size
+does not matter; it is sparse files here, of which a reader would still read a gigabyte. Prints the times and writes the
+section ``checkpoints`` of ``build/bench.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from anabranch.checkpoints.plan import Wish
+from anabranch.checkpoints.recognise import open_checkpoint
+from anabranch.engine.checkpoints.copying import to_place
+from anabranch.engine.checkpoints.naive import Log
+from anabranch.engine.checkpoints.planning import Drawn, drawn
+from anabranch.engine.checkpoints.rewriting import in_place
+from anabranch.engine.checkpoints.routes import MappedLane, MapRoute, Target
+from anabranch.engine.checkpoints.undoing import undo
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.storage.files import StoredFiles, open_files
+
+LIMIT_S = 1.0
+OUTPUT = Path("build/bench.json")
+ROUNDS = 5
+BATCHES = 200
+STATE_FILES = 400
+TOPIC = "orders"
+OFFSET = 1_000_000
+SHIFT = 7
+
+
+def main() -> int:
+    """Run it; 1 where planning and rewriting in place take longer than a second."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--partitions", type=int, default=1000)
+    parser.add_argument("--state-bytes", type=int, default=1_000_000_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="anabranch-bench-") as scratch:
+        figures = _run(Path(scratch), options.partitions, options.state_bytes)
+    print(json.dumps(figures, indent=2))
+    OUTPUT.parent.mkdir(exist_ok=True)
+    found = json.loads(OUTPUT.read_text()) if OUTPUT.exists() else {}
+    OUTPUT.write_text(json.dumps({**found, "checkpoints": figures}, indent=2) + "\n")
+    return int(figures["in_place_s"] > LIMIT_S)
+
+
+def _run(scratch: Path, partitions: int, state_bytes: int) -> dict[str, float]:
+    place = scratch / "cp"
+    _write(place, partitions, state_bytes)
+    files, route = open_files(str(place)), _route(partitions)
+    times: dict[str, list[float]] = {name: [] for name in ("plan_s", "in_place_s", "undo_s", "to_place_s")}
+    for number in range(ROUNDS):
+        times["plan_s"].append(_timed(lambda: _plan(files, route)))
+        times["in_place_s"].append(_timed(lambda: in_place(_plan(files, route))))
+        times["undo_s"].append(_timed(lambda: undo(files, execute=True)))
+        to = open_files(str(scratch / f"copy-{number}"))
+        times["to_place_s"].append(_timed(partial(_copy, files, route, to)))
+    figures: dict[str, float] = {"partitions": partitions, "state_bytes": state_bytes, "batches": BATCHES}
+    return figures | {name: round(statistics.median(found), 3) for name, found in times.items()}
+
+
+def _plan(files: StoredFiles, route: MapRoute) -> Drawn:
+    found = drawn(files, open_checkpoint(files), Wish(), "the benchmark", route)
+    if found.planned.refusals:
+        sys.exit(str(found.planned.refusals[0]))
+    return found
+
+
+def _copy(files: StoredFiles, route: MapRoute, to: StoredFiles) -> None:
+    to_place(_plan(files, route), to)
+
+
+def _timed(act: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    act()
+    return time.perf_counter() - begun
+
+
+def _route(partitions: int) -> MapRoute:
+    lanes = {}
+    logs = {}
+    runs = RunMap.of([Run(0, SHIFT, 2 * OFFSET)], 0, SHIFT)
+    for number in range(partitions):
+        source, target = TopicPartition(TOPIC, number), TopicPartition(TOPIC, number)
+        lanes[source] = MappedLane("the benchmark", source, target, runs)
+        logs[target] = Log(0, 2 * OFFSET + SHIFT, 2 * OFFSET + SHIFT)
+    return MapRoute("the benchmark", {TOPIC: TOPIC}, lanes, Target(logs, {TOPIC: frozenset(range(partitions))}))
+
+
+def _write(place: Path, partitions: int, state_bytes: int) -> None:
+    """A checkpoint as Spark 4.1 writes it, with state of which only the sizes are true."""
+    for name in ("offsets", "commits", "sources/0"):
+        (place / name).mkdir(parents=True)
+    (place / "metadata").write_text('{"id":"9c622e09-a5ca-440c-aa7c-9397f25e9a38"}')
+    for batch in range(BATCHES):
+        at = OFFSET - BATCHES + batch
+        (place / "offsets" / str(batch)).write_text("v1\n" + _second(batch) + "\n" + _line(partitions, at))
+        (place / "commits" / str(batch)).write_text('v1\n{"nextBatchWatermarkMs":0}')
+    (place / "sources" / "0" / "0").write_bytes(b"\0v1\n" + _line(partitions, 0).encode())
+    for number in range(STATE_FILES):
+        path = place / "state" / "0" / str(number) / f"{BATCHES}.delta"
+        path.parent.mkdir(parents=True)
+        with path.open("wb") as stream:
+            os.truncate(stream.fileno(), state_bytes // STATE_FILES)
+    old = time.time() - 3600
+    for path in place.rglob("*"):
+        os.utime(path, (old, old))
+
+
+def _second(batch: int) -> str:
+    conf = {"spark.sql.shuffle.partitions": str(STATE_FILES)}
+    value = {"batchWatermarkMs": 0, "batchTimestampMs": 1_795_224_587_031 + batch, "conf": conf}
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _line(partitions: int, offset: int) -> str:
+    return json.dumps({TOPIC: {str(at): offset for at in range(partitions)}}, separators=(",", ":"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

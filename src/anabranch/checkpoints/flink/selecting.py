@@ -1,0 +1,74 @@
+"""Which sources a wish means: by uid, by operator id, by name, or by a topic that they read (``topic:NAME``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from anabranch.checkpoints.flink.metadata import Operator
+from anabranch.checkpoints.flink.source import Kind, Source
+from anabranch.checkpoints.flink.uid import operator_id
+from anabranch.checkpoints.plan import Wish
+from anabranch.checkpoints.route import Refusal, Why
+
+_TOPIC = "topic:"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is moved, what is taken out, and what is wrong with the wish."""
+
+    moved: tuple[Source, ...]
+    dropped: tuple[Source, ...]
+    refusals: tuple[Refusal, ...]
+
+
+def select(sources: tuple[Source, ...], wish: Wish) -> Selection:
+    """Resolve a wish. A word that means no source, or more than one by its name or topic, is refused."""
+    refusals: list[Refusal] = []
+    dropped = _all(sources, wish.drop, refusals)
+    if wish.sources is None:
+        moved = tuple(source for source in sources if source not in dropped)
+    else:
+        moved = _all(sources, wish.sources, refusals)
+    both = [source.label for source in moved if source in dropped]
+    if both:
+        refusals.append(
+            Refusal(Why.AMBIGUOUS, f"{', '.join(both)} is to be moved and to be dropped", "say one of them")
+        )
+    if not sources:
+        refusals.append(Refusal(Why.UNKNOWN, "no source that reads Kafka was found", "give a checkpoint of such a job"))
+    if wish.split or wish.merge:
+        what = "a Flink source is not split or merged in its state"
+        refusals.append(Refusal(Why.UNSUPPORTED, what, "move it whole, or use a DynamicKafkaSource"))
+    clusters = {name for source in moved if source.kind is Kind.DYNAMIC for name in source.enumerators}
+    for name in sorted(set(wish.renamed_clusters) - clusters):
+        what = f"no dynamic source that is moved has a cluster {name}"
+        refusals.append(Refusal(Why.UNKNOWN, what, f"there are: {', '.join(sorted(clusters)) or 'none'}"))
+    return Selection(moved, dropped, tuple(refusals))
+
+
+def matches(operator: Operator, word: str) -> bool:
+    """Whether a word is the operator's uid, id or name."""
+    return word in (operator.uid, operator.name) or word.lower() == operator.hex or operator_id(word) == operator.id
+
+
+def _all(sources: tuple[Source, ...], words: Iterable[str], refusals: list[Refusal]) -> tuple[Source, ...]:
+    found: set[str] = set()
+    for word in sorted(words):
+        named = [source for source in sources if _means(source, word)]
+        if not named:
+            known = ", ".join(f"{source.label} ({source.id})" for source in sources)
+            refusals.append(Refusal(Why.UNKNOWN, f"no Kafka source is {word}", f"there are: {known or 'none'}"))
+        elif len(named) > 1:
+            ids = ", ".join(source.id for source in named)
+            refusals.append(Refusal(Why.AMBIGUOUS, f"{word} means {len(named)} sources", f"give their ids: {ids}"))
+        else:
+            found.add(named[0].id)
+    return tuple(source for source in sources if source.id in found)
+
+
+def _means(source: Source, word: str) -> bool:
+    if word.startswith(_TOPIC) and word.removeprefix(_TOPIC) in source.topics:
+        return True
+    return matches(source.operator, word)

@@ -1,0 +1,151 @@
+"""What the workflow answers, as values: programs read the same fields that people see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from anabranch.checkpoints.job import Format, Page
+from anabranch.checkpoints.plan import Change
+from anabranch.checkpoints.position import Position
+from anabranch.checkpoints.route import Refusal
+from anabranch.model.topics import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far a partition's position is behind its log; None where the log cannot be looked at, for ``why``."""
+
+    source: str
+    partition: TopicPartition
+    start: int | None
+    end: int | None
+    records: int | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A checkpoint as it stands; ``lags`` are against ``cluster``, where one was named.
+
+    ``unfinished`` is the id of a rewrite that broke off, ``backups`` those that can be undone, the newest last.
+    ``copied`` tells of a rewrite that made this place from another one.
+    """
+
+    place: str
+    page: Page
+    newest_write_ms: int
+    read_at_ms: int
+    cluster: str | None = None
+    lags: tuple[Lag, ...] = ()
+    unfinished: str | None = None
+    backups: tuple[str, ...] = ()
+    copied: tuple[str, ...] = ()
+
+
+class Effect(StrEnum):
+    """What becomes of a file."""
+
+    CHANGE = "change"
+    ADD = "add"
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One file of a plan; sizes in bytes, None where there is none."""
+
+    path: str
+    effect: Effect
+    old_bytes: int | None
+    new_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a rewrite would do; ``hash`` is of all that it rests on.
+
+    ``repeated`` and ``skipped`` are what a naive move would do in all, ``uncounted`` the positions where nobody can
+    count, because the old offset is not even in the target's log.
+    """
+
+    place: str
+    format: Format
+    number: int
+    route: str
+    hash: str
+    changes: tuple[Change, ...]
+    refusals: tuple[Refusal, ...]
+    notes: tuple[str, ...]
+    files: tuple[FileChange, ...]
+    untouched: tuple[str, ...]
+    repeated: int
+    skipped: int
+    uncounted: int
+    newest_write_ms: int
+    read_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A plan that was carried out; ``undo`` is the backup's id, None where another place was written.
+
+    ``executed`` is False where it was only shown, or nothing was to be changed.
+    """
+
+    plan: Planned
+    place: str
+    executed: bool
+    undo: str | None = None
+    took_ms: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """One position of the result. ``old`` is where it stood before, None where nothing told that.
+
+    ``problem`` is why it is not where it must be, empty where it is.
+    """
+
+    new: Position
+    old: Position | None
+    start: int | None
+    end: int | None
+    problem: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The result, read again on its own; sound where no position has a problem and ``problems`` is empty.
+
+    ``was`` is what it was compared with; ``changed`` are the files that differ from it.
+    """
+
+    place: str
+    format: Format
+    number: int
+    was: str | None
+    proofs: tuple[Proof, ...]
+    problems: tuple[str, ...]
+    changed: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sound(self) -> bool:
+        """Whether all of it is as it must be."""
+        return not self.problems and not any(one.problem for one in self.proofs)
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What undoing means, and whether it was done."""
+
+    place: str
+    id: str
+    at_ms: int
+    finished: bool
+    files: tuple[FileChange, ...]
+    refusals: tuple[Refusal, ...]
+    executed: bool

@@ -1,0 +1,66 @@
+"""Checkpoints of Spark Structured Streaming, 3.0 to 4.3: read and rewritten without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from anabranch.checkpoints.job import Format, Page
+from anabranch.checkpoints.plan import Rewrite, Wish
+from anabranch.checkpoints.ports import Files
+from anabranch.checkpoints.position import Position
+from anabranch.checkpoints.route import Route
+from anabranch.checkpoints.spark.contents import Contents, read_contents
+from anabranch.checkpoints.spark.errors import DStreamsCheckpointError, PipelineFlowError
+from anabranch.checkpoints.spark.layout import look
+from anabranch.checkpoints.spark.moving import rewrite
+from anabranch.checkpoints.spark.page import page_of
+from anabranch.checkpoints.spark.restart import required_positions
+from anabranch.checkpoints.spark.state import newest_write_ms
+from anabranch.checkpoints.spark.timeline import longest_interval_ms, timeline
+
+__all__ = ["DStreamsCheckpointError", "PipelineFlowError", "SparkCheckpoint", "open_checkpoint"]
+
+
+@dataclass(frozen=True, slots=True)
+class SparkCheckpoint:
+    """One query's checkpoint, read whole but for its state (see ``job.Checkpoint``)."""
+
+    contents: Contents
+    files: Files = field(repr=False)
+
+    @property
+    def format(self) -> Format:
+        return Format.SPARK
+
+    @property
+    def number(self) -> int:
+        return self.contents.number
+
+    @property
+    def uncommitted(self) -> int | None:
+        return self.contents.uncommitted
+
+    def positions(self) -> tuple[Position, ...]:
+        return required_positions(self.contents)
+
+    def page(self) -> Page:
+        return page_of(self.files, self.contents)
+
+    def rewrite(self, wish: Wish, route: Route) -> Rewrite:
+        return rewrite(self.contents, wish, route)
+
+    def newest_write_ms(self) -> int:
+        return newest_write_ms(self.files, self.contents.layout)
+
+    def interval_ms(self) -> int | None:
+        return longest_interval_ms(timeline(self.files, self.contents.layout))
+
+
+def open_checkpoint(files: Files) -> SparkCheckpoint | None:
+    """Read a checkpoint; None where the directory is none of Spark's.
+
+    Raises DamagedCheckpointError, UnknownVersionError, MissingFileError, FileTooLargeError for one that cannot be
+    read, DStreamsCheckpointError and PipelineFlowError for what is not one query of Structured Streaming.
+    """
+    layout = look(files)
+    return None if layout is None else SparkCheckpoint(read_contents(files, layout), files)

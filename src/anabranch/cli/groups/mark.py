@@ -1,0 +1,41 @@
+"""``anabranch groups mark``: note where groups stand when copying begins, and what the link would lose of them."""
+
+from __future__ import annotations
+
+import typer
+
+from anabranch.cli import port, render_groups
+from anabranch.cli.groups.options import (
+    ExcludeOption,
+    GroupsArgument,
+    GroupsRefusedError,
+    TopicsOption,
+    clusters,
+    selection,
+)
+from anabranch.cli.options import LinkArgument, TargetOption
+from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.positions.mark import Verdict
+
+
+def mark(
+    ctx: typer.Context,
+    link: LinkArgument,
+    groups: GroupsArgument = None,
+    exclude: ExcludeOption = None,
+    topics: TopicsOption = None,
+    target_name: TargetOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Store what groups have committed on the source, and name those that lie before the link's begin."""
+    engine = port.groups()
+    report = engine.mark_groups(*clusters(ctx, link, target_name), link, selection(groups, exclude, topics))
+    emit(report, render_groups.marks(report), output)
+    unknown = sum(part.verdict is Verdict.UNKNOWN for one in report.marks for part in one.partitions)
+    if unknown:
+        positions = "1 position" if unknown == 1 else f"{unknown} positions"
+        typer.echo(f"note: {positions} cannot be judged yet: mark again when the link has begun to copy", err=True)
+    if not report.ok:
+        number = sum(one.verdict is Verdict.BEFORE for one in report.marks)
+        fix = "make a link that begins earlier, or let the groups read on the source up to where it begins"
+        raise GroupsRefusedError("would lose records that the link does not copy", number, fix)

@@ -1,0 +1,71 @@
+"""Options that the verbs about groups share, the clusters that they lead to, and the error that ends a refusal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from anabranch.cli import port
+from anabranch.cli.hints import quoted, repeated
+from anabranch.cli.options import contexts, target
+from anabranch.errors import RefusedError
+from anabranch.model.cluster import ClusterContext
+from anabranch.positions.select import Selection
+
+GroupsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="GROUP",
+        help="Regular expressions that match whole names; default all that have committed something in the link.",
+        show_default=False,
+    ),
+]
+ExcludeOption = Annotated[list[str] | None, typer.Option(help="Groups to leave out; wins over GROUP. Repeatable.")]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option("--target", "-t", help="Context of the cluster that the group is on.", show_default=False),
+]
+TopicsOption = Annotated[
+    list[str] | None, typer.Option(help="Source topics that count; commits of others are left out. Repeatable.")
+]
+
+
+@dataclass(eq=False)
+class GroupsRefusedError(RefusedError):
+    """Some groups were not moved, or would not be; the table says why of each."""
+
+    what: str
+    number: int
+    next: str = ""
+
+    @property
+    def message(self) -> str:
+        groups = "1 group" if self.number == 1 else f"{self.number} groups"
+        return f"{groups} {self.what}"
+
+    @property
+    def hint(self) -> str:
+        return self.next
+
+
+def clusters(ctx: typer.Context, link: str, target_name: str | None) -> tuple[ClusterContext, ClusterContext]:
+    """(source, target) of a link; raises ``ConfigError``, ``UnknownLinkError``."""
+    there = target(ctx, target_name)
+    return contexts(ctx).get(port.links().show(there, link).spec.source.context), there
+
+
+def selection(groups: list[str] | None, exclude: list[str] | None, topics: list[str] | None) -> Selection:
+    """What was typed, checked; raises ``InvalidFieldError``."""
+    return Selection(tuple(groups or ()), tuple(exclude or ()), tuple(topics or ()))
+
+
+def arguments(
+    groups: list[str] | None, exclude: list[str] | None, topics: list[str] | None, target_name: str | None
+) -> str:
+    """The selection and the target as they were typed, to be repeated in a hint."""
+    words = [quoted(one) for one in groups or ()]
+    words += [f"--exclude {quoted(one)}" for one in exclude or ()]
+    words += [f"--topics {quoted(one)}" for one in topics or ()]
+    return "".join(f" {word}" for word in words) + repeated(target_name)

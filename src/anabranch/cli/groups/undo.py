@@ -1,0 +1,32 @@
+"""``anabranch groups undo``: give groups back what they had committed before they were moved."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anabranch.cli import port, render_groups
+from anabranch.cli.groups.options import ClusterOption, GroupsRefusedError
+from anabranch.cli.hints import repeated
+from anabranch.cli.options import target
+from anabranch.cli.output import Format, FormatOption, emit
+
+
+def undo(
+    ctx: typer.Context,
+    id_: Annotated[str, typer.Argument(metavar="ID", help="As sync and create printed it.", show_default=False)],
+    target_name: ClusterOption = None,
+    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Restore exactly the former commits, and delete those that were not there; a group that moved since is left."""
+    found = port.groups().undo_move(target(ctx, target_name), id_, execute)
+    emit(found, render_groups.undo(found), output)
+    refused = sum(bool(group.refusals) for group in found.groups)
+    if not execute and refused < len(found.groups):
+        typer.echo(
+            f"nothing was done; do it with: anabranch groups undo {id_}{repeated(target_name)} --execute", err=True
+        )
+    if refused:
+        raise GroupsRefusedError("cannot be given back what was there before", refused)

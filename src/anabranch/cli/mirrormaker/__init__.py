@@ -1,0 +1,12 @@
+"""``anabranch mm2``: working beside MirrorMaker 2."""
+
+from __future__ import annotations
+
+import typer
+
+from anabranch.cli.mirrormaker.publish import publish
+from anabranch.cli.mirrormaker.report import report
+
+app = typer.Typer(help="Judge MirrorMaker 2's answers, and give exact ones to its clients.", no_args_is_help=True)
+app.command("report")(report)
+app.command("publish")(publish)

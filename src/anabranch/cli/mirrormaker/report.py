@@ -1,0 +1,38 @@
+"""``anabranch mm2 report``: how far off a running MirrorMaker 2 is, group by group."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anabranch.cli.mirrormaker import options, tables
+from anabranch.cli.mirrormaker.options import SeparatorOption, SourceAliasOption
+from anabranch.cli.options import TargetOption, contexts, target
+from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.mirrormaker.names import SEPARATOR
+
+
+def report(
+    ctx: typer.Context,
+    source_name: Annotated[
+        str, typer.Option("--source", "-s", help="Context of the cluster that MirrorMaker copies.", show_default=False)
+    ],
+    target_name: TargetOption = None,
+    source_alias: SourceAliasOption = None,
+    target_alias: Annotated[
+        str | None,
+        typer.Option("--target-alias", help="The target's alias in MirrorMaker's properties.", show_default=False),
+    ] = None,
+    separator: SeparatorOption = SEPARATOR,
+    link: Annotated[
+        str | None, typer.Option("--link", help="Show this link's exact positions beside them.", show_default=False)
+    ] = None,
+    look: Annotated[int, typer.Option("--look", min=0, help="Look up so many positions in the logs' records.")] = 500,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Compare MirrorMaker 2's answer for each group and partition with the exact one; nothing is changed."""
+    there = target(ctx, target_name)
+    here = contexts(ctx).get(source_name)
+    found = options.mirrors().report(here, there, source_alias, target_alias, separator=separator, link=link, look=look)
+    emit(found, tables.report(found), output)

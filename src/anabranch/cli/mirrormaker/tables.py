@@ -1,0 +1,66 @@
+"""Answers about MirrorMaker 2 as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from anabranch.cli import render
+from anabranch.cli.words import count, duration
+from anabranch.mirrormaker.names import checkpoints_topic
+from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
+
+if TYPE_CHECKING:
+    from anabranch.engine.mirrormaker import Published
+
+
+def report(found: MirrorReport) -> RenderableType:
+    """The worst first, and in one line what it all comes to."""
+    right = ("COMMITTED", "SEEN", "ANSWER", "NEXT", "EXACT", "READ AGAIN")
+    columns = ["GROUP", "PARTITION", "COMMITTED", "SEEN", "ANSWER", "NEXT", "EXACT", "READ AGAIN", "BY"]
+    with_link = any(row.ours is not None for row in found.rows)
+    grid = render.grid(*columns, *(["LINK"] if with_link else []), "NOTE", right=right)
+    for row in sorted(found.rows, key=_worst):
+        ours = [f"{row.ours[0]}: {row.ours[1]}" if row.ours else ""] if with_link else []
+        numbers = (row.committed, row.upstream, row.downstream, row.stored, row.exact)
+        by = row.evidence.value if row.evidence is not Evidence.NONE else ""
+        texts = ["-" if number is None else str(number) for number in numbers]
+        grid.add_row(row.group, str(row.source), *texts, _again(row), by, *ours, row.note)
+    beat = "no heartbeat" if found.heartbeat_ms is None else f"heartbeat {duration(found.heartbeat_ms / 1000)} ago"
+    answered = len(found.rows) - found.unanswered
+    text = Text(f"{found.source_alias}->{found.target_alias}: {count(found.syncs)} offset syncs, {beat}", style="bold")
+    total = Text(
+        f"{answered} of {len(found.rows)} positions have an answer, {found.exact} exact; "
+        f"moved now, the groups read at most {count(found.most_read_again)} records again"
+    )
+    return Group(text, grid, total, *(Text(note, style="yellow") for note in found.notes))
+
+
+def _worst(row: Judged) -> tuple[bool, int, str, str]:
+    return row.is_answered, -(row.most or 0), row.group, str(row.source)
+
+
+def _again(row: Judged) -> str:
+    if row.least is None or row.most is None:
+        return "-"
+    if row.least == row.most:
+        return count(row.most) if row.most >= 0 else f"skips {count(-row.most)}"
+    return f"at most {count(row.most)}"
+
+
+def published(found: Published, separator: str) -> RenderableType:
+    """What is written, then what is not and why."""
+    grid = render.grid("GROUP", "PARTITION", "UPSTREAM", "DOWNSTREAM", right=("UPSTREAM", "DOWNSTREAM"))
+    for one in found.checkpoints:
+        grid.add_row(one.group, str(one.partition), str(one.upstream), str(one.downstream))
+    parts: list[RenderableType] = [grid]
+    parts += [Text(f"no answer for {one.group}, {one.source}: {one.reason}", style="yellow") for one in found.left_out]
+    parts += [Text(note, style="yellow") for note in found.notes]
+    verb = "written to" if found.written else "for"
+    topic = checkpoints_topic(found.source_alias, separator)
+    number = len(found.checkpoints)
+    what = "1 checkpoint" if number == 1 else f"{number} checkpoints"
+    parts.append(Text(f"{what} {verb} {topic}", style="bold"))
+    return Group(*parts)

@@ -1,0 +1,172 @@
+"""``anabranch offsets rebuild``: the maps of topics that another tool copied, from the records alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import typer
+from rich.console import Console, RenderableType
+
+from anabranch.cli import port
+from anabranch.cli.options import TargetOption, contexts, target
+from anabranch.cli.render import grid
+from anabranch.cli.words import count
+from anabranch.config import maps_file
+from anabranch.config.rebuildspec import Part
+from anabranch.errors import InvalidFieldError, RefusedError
+from anabranch.model.naming import load as load_naming
+from anabranch.model.plugins import PluginSpec
+
+
+@dataclass(eq=False)
+class RebuildFailedError(RefusedError):
+    """The job ended without maps."""
+
+    code: int
+    said: str
+
+    @property
+    def message(self) -> str:
+        return f"no maps were made, the job ended with {self.code}: {self.said}"
+
+
+@dataclass(eq=False)
+class UnclearMapsError(RefusedError):
+    """The maps are written, and have stretches without exact positions."""
+
+    file: str
+    stretches: int
+    lanes: int
+
+    exit_code: ClassVar[int] = 6
+
+    @property
+    def message(self) -> str:
+        return f"{self.file} is written; {self.stretches} stretches of {self.lanes} partitions in it are unclear"
+
+    @property
+    def hint(self) -> str:
+        return "positions there are refused, all others are exact; each stretch says why in the file"
+
+
+def rebuild(
+    ctx: typer.Context,
+    topics: Annotated[list[str], typer.Option("--topic", metavar="NAME[=COPY]", help="A source topic, and its copy.")],
+    out: Annotated[Path, typer.Option("--out", help="The maps file, replaced at once.", show_default=False)],
+    source_name: Annotated[str, typer.Option("--source", help="Context of the source.", show_default=False)],
+    target_name: TargetOption = None,
+    naming: Annotated[
+        str, typer.Option(help="What copies are called: prefix (SOURCE.TOPIC), identity, or a template.")
+    ] = "prefix",
+    link: Annotated[
+        str | None, typer.Option("--link", help="Id of the link that will adopt the maps. Default: SOURCE-TARGET.")
+    ] = None,
+    ignore: Annotated[
+        list[Part] | None, typer.Option(help="Part of records that the other tool changed, repeatable.")
+    ] = None,
+    only_spec: Annotated[
+        Path | None, typer.Option("--spec", help="Only write the job's specification there.", show_default=False)
+    ] = None,
+    verify_to: Annotated[
+        Path | None,
+        typer.Option("--verify-spec", help="Describe a comparison through the maps there, too.", show_default=False),
+    ] = None,
+    master: Annotated[str, typer.Option(help="Spark master.")] = "local[*]",
+    conf: Annotated[list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting.")] = None,
+) -> None:
+    """Align two topics by their records, and write which offset is which; what is unclear is said, never guessed."""
+    settings = dict(_setting(text) for text in conf or ())
+    source, there = contexts(ctx).get(source_name), target(ctx, target_name)
+    spec = port.rebuilding().plan(
+        source, there, link or f"{source.name}-{there.name}", _names(topics, naming, source.name), ignore or ()
+    )
+    if only_spec is not None:
+        _write(only_spec, spec.to_json())
+        typer.echo(f"the job is described in {only_spec}", err=True)
+        return
+    with tempfile.TemporaryDirectory(prefix="anabranch-") as work:
+        job = port.rebuilding().run(spec, out, master, settings, Path(work))
+        try:
+            for line in job.stdout or ():
+                typer.echo(_step(line), err=True)
+        finally:
+            if job.poll() is None:
+                job.terminate()
+            code = job.wait()
+        if code:
+            raise RebuildFailedError(code, _last_words(Path(work) / "rebuild.log"))
+    maps = maps_file.load(out)
+    Console().print(_table(maps))
+    if verify_to is not None:
+        _write(verify_to, port.rebuilding().comparison(source, there, spec.link, maps).to_json())
+        typer.echo(f"a comparison is described in {verify_to}", err=True)
+    unclear = [len(one.unclear) for one in maps if one.unclear]
+    if unclear:
+        raise UnclearMapsError(str(out), sum(unclear), len(unclear))
+
+
+def _write(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
+
+
+def _names(topics: Sequence[str], naming: str, source: str) -> dict[str, str]:
+    kind, options = ("template", {"template": naming}) if "{" in naming else (naming, {})
+    policy = load_naming(PluginSpec(kind, options), source)
+    found = {}
+    for text in topics:
+        name, equals, copy = text.partition("=")
+        found[name] = copy if equals else policy.renamed(name)
+    return found
+
+
+def _table(maps: Sequence[maps_file.StoredMap]) -> RenderableType:
+    table = grid(
+        "SOURCE", "TARGET", "RUNS", "RECORDS", "SOURCE OFFSETS", "TARGET OFFSETS", "UNCLEAR",
+        right=("RUNS", "RECORDS", "UNCLEAR"),
+    )  # fmt: skip
+    for one in maps:
+        runs = one.runs
+        table.add_row(
+            str(one.source),
+            str(one.target),
+            count(len(runs)),
+            count(runs.records),
+            f"{runs.source_start} to {runs.source_end}",
+            f"{runs.target_start} to {runs.target_end}",
+            count(len(one.unclear)),
+        )
+    return table
+
+
+def _step(line: str) -> str:
+    try:
+        fields = json.loads(line)
+        step, seconds = fields.pop("step"), fields.pop("seconds")
+    except (ValueError, KeyError, AttributeError):
+        return line.rstrip()
+    rest = ", ".join(f"{name} {count(number)}" for name, number in fields.items())
+    return f"{seconds:7.1f} s  {step}" + (f": {rest}" if rest else "")
+
+
+def _last_words(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    for line in reversed(lines):
+        try:
+            return str(json.loads(line)["error"])
+        except (ValueError, KeyError, TypeError):
+            continue
+    return "\n".join(lines[-5:])
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InvalidFieldError("offsets rebuild", "--conf", f"{text!r} is not KEY=VALUE")
+    return key, value

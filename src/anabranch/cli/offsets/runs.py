@@ -1,0 +1,27 @@
+"""``anabranch offsets runs``: the maps themselves."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anabranch.cli import port, render_offsets
+from anabranch.cli.options import LinkArgument, TargetOption, target
+from anabranch.cli.output import Format, FormatOption, emit
+
+
+def runs(
+    ctx: typer.Context,
+    link: LinkArgument,
+    where: Annotated[
+        str | None,
+        typer.Argument(metavar="TOPIC[-PARTITION]", help="A source topic or partition.", show_default=False),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Newest runs of each lane that a table shows.")] = 20,
+    target_name: TargetOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Show which source offsets lie where on the target: a line a lane, or the runs of one topic or partition."""
+    found = port.offsets().runs(target(ctx, target_name), link, where)
+    emit(found, render_offsets.lanes(found) if where is None else render_offsets.runs(found, limit), output)

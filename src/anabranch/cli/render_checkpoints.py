@@ -1,0 +1,281 @@
+"""Checkpoints as tables: pure functions from values to what Rich prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from anabranch.checkpoints.job import OperatorPage, Page
+from anabranch.checkpoints.plan import Change
+from anabranch.checkpoints.position import Marker, Role
+from anabranch.checkpoints.reports import (
+    FileChange,
+    Inspection,
+    Lag,
+    Planned,
+    Proof,
+    Rewritten,
+    Undone,
+    Verified,
+)
+from anabranch.checkpoints.route import Refusal
+from anabranch.cli.render import grid
+from anabranch.cli.words import count, duration, moment, size
+
+_TIMELINE = 8
+
+#: Positions from which a naive move would read; the others bound or remember what was read.
+_STARTS = frozenset({Role.NEXT, Role.BATCH_START, Role.ASSIGNED})
+
+
+def page(found: Inspection) -> RenderableType:
+    """The readable page of a checkpoint."""
+    shown = found.page
+    parts: list[RenderableType] = [_head(found), _versions(shown), Text(), _sources(found)]
+    if shown.operators:
+        parts += [Text(), _operators(shown.operators)]
+    if shown.timeline:
+        parts += [Text(), _timeline(shown)]
+    for sink in shown.sinks:
+        parts.append(Text(f"sink: {sink}"))
+    if found.unfinished is not None:
+        parts.append(Text(f"rewrite {found.unfinished} has begun here and did not end: undo it", style="bold red"))
+    if found.backups:
+        parts.append(Text(f"rewritten in place, can be undone: {', '.join(found.backups)}", style="dim"))
+    parts += [Text(f"made by rewrite {one}", style="dim") for one in found.copied]
+    parts += [Text(note, style="dim" if shown.uncommitted is None else "yellow") for note in shown.notes]
+    return Group(*parts)
+
+
+def plan(found: Planned) -> RenderableType:
+    """Every change, every file, every reason, and the hash."""
+    title = Text.assemble((found.place, "bold"), f"  {found.format.value} {found.number}, by {found.route}")
+    parts: list[RenderableType] = [title]
+    if found.changes:
+        parts += [_changes(found.changes), Text(_naive(found))]
+    if found.files:
+        parts += [Text(), _files(found.files)]
+    if found.untouched:
+        parts.append(Text(f"left as they are: {', '.join(found.untouched)}", style="dim"))
+    parts += [Text(note, style="dim") for note in found.notes]
+    parts += [Text(), *_reasons(found.refusals)] if found.refusals else []
+    if not found.refusals and not found.files:
+        parts.append(Text("nothing is to be changed", style="green"))
+    parts.append(Text(f"plan {found.hash}", style="bold"))
+    return Group(*parts)
+
+
+def done(found: Rewritten, whole: bool) -> RenderableType:
+    """What was done; with ``whole`` what the plan was, too."""
+    parts: list[RenderableType] = [plan(found.plan)] if whole else list(_reasons(found.plan.refusals))
+    parts += [Text(note) for note in found.notes]
+    if found.executed:
+        took = duration(found.took_ms / 1000)
+        parts.append(Text(f"{found.place} is written, in {took}", style="green"))
+        if found.undo is not None:
+            parts.append(Text(f"backup {found.undo}; take it back with: anabranch checkpoint undo {found.place}"))
+    elif not found.plan.refusals and not whole:
+        parts.append(Text("nothing was to be changed", style="green"))
+    return Group(*parts)
+
+
+def proof(found: Verified) -> RenderableType:
+    """One line a position, and the verdict of each source."""
+    against = "nothing" if found.was is None else found.was
+    title = Text.assemble((found.place, "bold"), f"  {found.format.value} {found.number}, held against {against}")
+    table = grid("SOURCE", "WAS", "AT", "IS", "AT", "LOG", "", right=("AT",))
+    for one in found.proofs:
+        old = one.old
+        table.add_row(
+            one.new.source,
+            "-" if old is None else str(old.partition),
+            "-" if old is None else _offset(old.offset),
+            str(one.new.partition),
+            _offset(one.new.offset),
+            "-" if one.start is None or one.end is None else f"{count(one.start)} to {count(one.end)}",
+            Text(one.problem, style="bold red") if one.problem else Text(one.note or "as the map says", style="green"),
+        )
+    parts: list[RenderableType] = [title, table]
+    parts += [Text(line, style="bold red") for line in found.problems]
+    if found.changed:
+        parts.append(Text(f"files that differ: {', '.join(found.changed)}", style="dim"))
+    parts += [Text(note, style="yellow") for note in found.notes]
+    parts += list(_verdicts(found.proofs))
+    return Group(*parts)
+
+
+def undo(found: Undone) -> RenderableType:
+    """What taking a rewrite back means."""
+    state = "was carried out" if found.finished else "broke off"
+    parts: list[RenderableType] = [Text(f"rewrite {found.id} of {moment(found.at_ms)} UTC {state}")]
+    if found.files:
+        parts.append(_files(found.files))
+    parts += _reasons(found.refusals)
+    if found.executed:
+        parts.append(Text(f"{found.place} is as it was before", style="green"))
+    return Group(*parts)
+
+
+def _head(found: Inspection) -> RenderableType:
+    shown = found.page
+    age = duration((found.read_at_ms - shown.written_at_ms) / 1000)
+    table = grid("", "")
+    table.show_header = False
+    table.add_row("checkpoint", Text(found.place, style="bold"))
+    table.add_row("engine", f"{shown.format.value}, {shown.engine}")
+    table.add_row("job", shown.job or "-")
+    table.add_row("number", str(shown.number))
+    table.add_row("written", f"{moment(shown.written_at_ms)} UTC, {age} ago")
+    if shown.watermark_ms is not None:
+        table.add_row("watermark", f"{moment(shown.watermark_ms)} UTC" if shown.watermark_ms else "none yet")
+    if found.cluster is not None:
+        known = [one.records for one in found.lags if one.records is not None]
+        unknown = len(found.lags) - len(known)
+        more = f"; not known for {unknown} of {len(found.lags)} positions" if unknown else ""
+        table.add_row("lag", f"{count(sum(known))} records of {found.cluster}{more}")
+    return table
+
+
+def _versions(shown: Page) -> RenderableType:
+    if not shown.versions:
+        return Text()
+    return Text(", ".join(f"{name} {version}" for name, version in shown.versions.items()), style="dim")
+
+
+def _sources(found: Inspection) -> RenderableType:
+    lags = {(one.source, one.partition): one for one in found.lags}
+    columns = ["SOURCE", "KIND", "TOPIC", "PARTITION", "OFFSET", "FOR"]
+    columns += ["LOG", "LAG", ""] if found.cluster is not None else []
+    table = grid(*columns, right=("PARTITION", "OFFSET", "LAG"))
+    for source in found.page.sources:
+        name = source.source if not source.name or source.name == source.source else f"{source.source} {source.name}"
+        if not source.positions:
+            table.add_row(name, source.kind)
+        for one in sorted(source.positions, key=lambda one: (one.role.value, one.partition)):
+            row = [
+                name,
+                source.kind,
+                one.partition.topic,
+                str(one.partition.partition),
+                _offset(one.offset),
+                one.role.value,
+            ]
+            table.add_row(*row, *(_lag(lags.get((one.source, one.partition))) if found.cluster is not None else ()))
+    return table
+
+
+def _lag(lag: Lag | None) -> tuple[str, str, str]:
+    if lag is None:
+        return ("", "", "")
+    log = "-" if lag.start is None or lag.end is None else f"{count(lag.start)} to {count(lag.end)}"
+    return (log, "-" if lag.records is None else count(lag.records), lag.why)
+
+
+def _operators(operators: Iterable[OperatorPage]) -> RenderableType:
+    table = grid("OPERATOR", "NAME", "KIND", "PARTITIONS", "STATE", right=("PARTITIONS", "STATE"))
+    for one in operators:
+        state = "?" if one.state_bytes is None else size(one.state_bytes)
+        table.add_row(one.operator, one.name or "-", one.kind, str(one.partitions), state)
+    return table
+
+
+def _timeline(shown: Page) -> RenderableType:
+    table = grid("BATCH" if shown.format.value == "spark" else "CHECKPOINT", "AT (UTC)", "", "WATERMARK")
+    for one in shown.timeline[-_TIMELINE:]:
+        watermark = "" if not one.watermark_ms else moment(one.watermark_ms)
+        at = "?" if one.at_ms is None else moment(one.at_ms)
+        state = Text("committed", style="green") if one.committed else Text("not committed", style="yellow")
+        table.add_row(str(one.number), at, state, watermark)
+    return table
+
+
+def _changes(changes: Iterable[Change]) -> RenderableType:
+    table = grid("SOURCE", "FROM", "AT", "TO", "AT", "FOR", "NAIVE MOVE", "PLACE", "NOTE", right=("AT",))
+    for one in changes:
+        moved = one.moved
+        table.add_row(
+            one.old.source,
+            str(one.old.partition),
+            _offset(one.old.offset),
+            Text("stays", style="dim") if moved is None else str(moved.partition),
+            "" if moved is None else _offset(moved.offset),
+            one.old.role.value,
+            _effect(one),
+            one.old.place,
+            "" if moved is None else moved.note,
+        )
+    return table
+
+
+def _effect(change: Change) -> Text:
+    moved = change.moved
+    if moved is None or change.old.role not in _STARTS:
+        return Text("")
+    if moved.repeated is None or moved.skipped is None:
+        return Text(moved.naive or "?", style="yellow")
+    if moved.skipped:
+        return Text(f"skips {count(moved.skipped)}", style="bold red")
+    if moved.repeated:
+        return Text(f"repeats {count(moved.repeated)}", style="yellow")
+    return Text("same", style="dim")
+
+
+def _naive(found: Planned) -> str:
+    more = f"; {found.uncounted} positions cannot be counted" if found.uncounted else ""
+    if not found.repeated and not found.skipped:
+        return f"the old offsets on the new cluster would repeat and skip nothing{more}"
+    return (
+        f"the old offsets on the new cluster would repeat {count(found.repeated)} records and skip "
+        f"{count(found.skipped)}{more}"
+    )
+
+
+def _files(files: Iterable[FileChange]) -> RenderableType:
+    table = grid("FILE", "", "BYTES NOW", "BYTES THEN", right=("BYTES NOW", "BYTES THEN"))
+    for one in files:
+        table.add_row(
+            one.path,
+            one.effect.value,
+            "-" if one.old_bytes is None else count(one.old_bytes),
+            "-" if one.new_bytes is None else count(one.new_bytes),
+        )
+    return table
+
+
+def _reasons(refusals: Iterable[Refusal]) -> list[RenderableType]:
+    """Every reason with its next step, in one order."""
+    found: list[RenderableType] = []
+    for one in refusals:
+        place = f" ({one.place})" if one.place else ""
+        found.append(Text(f"{one.why.value}: {one.what}{place}", style="bold red"))
+        if one.fix:
+            found.append(Text(f"  {one.fix}"))
+    return found
+
+
+def _verdicts(proofs: Iterable[Proof]) -> Iterable[Text]:
+    by_source: dict[str, list[Proof]] = {}
+    for one in proofs:
+        by_source.setdefault(one.new.source, []).append(one)
+    for source, mine in by_source.items():
+        wrong = sum(bool(one.problem) for one in mine)
+        told = all(one.old is not None for one in mine)
+        if wrong:
+            yield Text(
+                f"source {source}: {wrong} of {len(mine)} positions are not where they must be", style="bold red"
+            )
+        else:
+            yield Text(
+                f"source {source}: all {len(mine)} positions are where the map says, inside of the target's log"
+                if told
+                else f"source {source}: all {len(mine)} positions are inside of the target's log",
+                style="green",
+            )
+
+
+def _offset(offset: int | Marker | None) -> str:
+    if offset is None:
+        return "-"
+    return count(offset) if isinstance(offset, int) else offset.value

@@ -1,0 +1,98 @@
+"""Offsets as tables: translated positions, and the runs of lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from anabranch.cli.render import grid
+from anabranch.cli.words import count, moment
+from anabranch.model.positions import Answered, AnswerKind, LaneRuns, Pair, Translation
+
+_STYLE: Mapping[AnswerKind, str] = {
+    AnswerKind.EXACT: "green",
+    AnswerKind.BEFORE: "yellow",
+    AnswerKind.AFTER: "yellow",
+    AnswerKind.UNMAPPED: "yellow",
+    AnswerKind.UNKNOWN: "bold red",
+}
+
+
+def translation(found: Translation) -> RenderableType:
+    """One line an answer, with the nearest offsets where it is refused."""
+    table = grid("PARTITION", "OFFSET", "ANSWER", "TO", "OFFSET THERE", "WHY", right=("OFFSET", "OFFSET THERE"))
+    for one in found.answers:
+        table.add_row(
+            str(one.partition),
+            str(one.offset),
+            Text(one.kind.value, style=_STYLE[one.kind]),
+            "-" if one.to is None else str(one.to),
+            "-" if one.answer is None else str(one.answer),
+            _why(one),
+        )
+    return table
+
+
+def lanes(found: Sequence[LaneRuns]) -> RenderableType:
+    """One line a lane."""
+    if not found:
+        return Text("no lane has begun")
+    table = grid(
+        "SOURCE", "TARGET", "MODE", "RUNS", "RECORDS", "SOURCE OFFSETS", "TARGET OFFSETS", "FILED",
+        right=("RUNS", "RECORDS"),
+    )  # fmt: skip
+    for one in found:
+        table.add_row(
+            str(one.source),
+            str(one.target),
+            one.mode.value,
+            count(len(one.runs)),
+            count(one.records),
+            f"{one.source_start} to {one.source_end}",
+            f"{one.target_start} to {one.target_end}",
+            moment(one.updated_at_ms),
+        )
+    return table
+
+
+def runs(found: Sequence[LaneRuns], limit: int) -> RenderableType:
+    """The newest runs of each lane, with the offsets that were passed before each."""
+    if not found:
+        return Text("no lane has begun")
+    parts: list[RenderableType] = []
+    for lane in found:
+        head = Text(f"{lane.source} to {lane.target}", style="bold")
+        head.append(
+            f"  {lane.mode.value}, {count(len(lane.runs))} runs, {count(lane.records)} records, "
+            f"source {lane.source_start} to {lane.source_end}, target {lane.target_start} to {lane.target_end}",
+            style="not bold",
+        )
+        table = grid(
+            "SOURCE", "TARGET", "RECORDS", "HOLE BEFORE", "FOREIGN BEFORE",
+            right=("SOURCE", "TARGET", "RECORDS", "HOLE BEFORE", "FOREIGN BEFORE"),
+        )  # fmt: skip
+        first = max(0, len(lane.runs) - limit)
+        source, target = lane.source_start, lane.target_start
+        if first:
+            before = lane.runs[first - 1]
+            source, target = before.source + before.length, before.target + before.length
+            head.append(f"\n  {count(first)} older runs are left out; -o json has them all", style="dim")
+        for run in lane.runs[first:]:
+            table.add_row(
+                str(run.source), str(run.target), count(run.length), count(run.source - source),
+                count(run.target - target),
+            )  # fmt: skip
+            source, target = run.source + run.length, run.target + run.length
+        parts += [head, table]
+    return Group(*parts)
+
+
+def _why(one: Answered) -> str:
+    near = [
+        f"{name} {pair.asked} is {pair.answer} there"
+        for name, pair in (("below:", one.below), ("above:", one.above))
+        if isinstance(pair, Pair)
+    ]
+    return "; ".join([one.why, *near] if one.why else near)

@@ -1,0 +1,99 @@
+"""A comparison as tables and a bar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from anabranch.cli import words
+from anabranch.cli.render import grid
+from anabranch.control.verified import RunState, VerifyStatus
+
+_STYLES = {"equal": "green", "different": "bold red", "unknown": "yellow"}
+_MOST_SAMPLES = 20
+
+
+def status(found: VerifyStatus, samples: int = _MOST_SAMPLES) -> RenderableType:
+    """The run, and its report where it has one."""
+    parts: list[RenderableType] = [Text(line(found))]
+    if found.run.state is not RunState.DONE:
+        parts.append(bar(found))
+    if found.own_report is not None:
+        parts.append(report(found.own_report, samples))
+    return Group(*parts)
+
+
+def bar(found: VerifyStatus) -> RenderableType:
+    """How much of the pinned offsets has been read."""
+    run = found.run
+    return ProgressBar(total=max(run.offsets, 1), completed=run.done, width=60)
+
+
+def line(found: VerifyStatus) -> str:
+    """The run in a sentence."""
+    run = found.run
+    seconds = max(run.updated_at_ms - run.started_at_ms, 1) / 1000
+    share = run.done / run.offsets if run.offsets else float(run.state is RunState.DONE)
+    state = run.state.value
+    if run.state is RunState.RUNNING:
+        if not found.running:
+            state = "silent"
+        elif run.offsets and run.done >= run.offsets:
+            state = "naming what differs" if run.differing else "running"
+    told = (
+        f"{run.link} {run.run}: {state}, {share:.1%}, {words.count(run.records)} records read "
+        f"({words.count(run.records / seconds)}/s), {words.size(run.bytes)}, chunks that differ: {run.differing}"
+    )
+    return f"{told}; {run.why}" if run.why else told
+
+
+def report(made: Mapping[str, Any], samples: int) -> RenderableType:
+    """The verdict, the lanes, the first samples."""
+    verdict = made["verdict"]
+    lanes = grid("SOURCE", "OFFSETS", "TARGET", "OFFSETS", "RECORDS", "VERDICT", "DIFFERENCES", "GONE")
+    for lane in made["lanes"]:
+        source, target = lane["source"], lane["target"]
+        lanes.add_row(
+            f"{source['topic']}-{source['partition']}",
+            f"{source['since']}..{source['verified_to']}",
+            f"{target['topic']}-{target['partition']}",
+            f"{target['since']}..{target['verified_to']}",
+            words.count(source["records"]),
+            Text(lane["verdict"], style=_STYLES[lane["verdict"]]),
+            _numbers(lane["counts"], gone=False),
+            _numbers(lane["counts"], gone=True),
+        )
+    parts: list[RenderableType] = [Text(verdict, style=_STYLES[verdict]), lanes]
+    parts += [Text(f"not compared: {one['lane']}: {one['reason']}") for one in made["not_compared"]]
+    if made["samples"]:
+        parts.append(_samples(made["samples"], samples))
+    return Group(*parts)
+
+
+def _numbers(counts: Mapping[str, int], *, gone: bool) -> str:
+    found = (
+        f"{number} {word.removeprefix('gone_').replace('_', ' ')}"
+        for word, number in counts.items()
+        if number and word.startswith("gone_") is gone
+    )
+    return ", ".join(found)
+
+
+def _samples(found: list[Mapping[str, Any]], most: int) -> Table:
+    table = grid("WHAT", "LANE", "SOURCE OFFSET", "TARGET OFFSET", "CONTENTS")
+    for one in found[:most]:
+        fields = f" ({', '.join(one['fields'])})" if one["fields"] else ""
+        contents = "; ".join(f"{side}: {text}" for side, text in (one["contents"] or {}).items())
+        table.add_row(
+            one["kind"] + fields,
+            one["lane"],
+            "" if one["source_offset"] is None else str(one["source_offset"]),
+            "" if one["target_offset"] is None else str(one["target_offset"]),
+            contents,
+        )
+    return table

@@ -1,0 +1,44 @@
+"""``anabranch verify show``: where a comparison stands, or what it said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from anabranch.cli import port
+from anabranch.cli.options import LinkArgument, TargetOption, target
+from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.verify import render
+from anabranch.cli.verify.guard import COULD_NOT_TELL, no_false_verdict
+from anabranch.cli.verify.watch import follow
+from anabranch.verify.page import page as make_page
+from anabranch.verify.report import Verdict
+
+
+def show(
+    ctx: typer.Context,
+    link: LinkArgument,
+    target_name: TargetOption = None,
+    live: Annotated[bool, typer.Option("--watch", "-w", help="Follow it to its end; Ctrl-C detaches.")] = False,
+    report: Annotated[Path | None, typer.Option(help="Write the report there (JSON).", show_default=False)] = None,
+    page: Annotated[Path | None, typer.Option(help="Write the report there (HTML).", show_default=False)] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Show the last comparison of a link and exit with its verdict; one that runs has none: 2."""
+    with no_false_verdict():
+        cluster = target(ctx, target_name)
+        engine = port.verify()
+        found = engine.show(cluster, link)
+        if live and found.running:
+            found = follow(lambda: engine.show(cluster, link), None, Console(stderr=True)) or found
+        made = found.own_report
+        if made is not None and report is not None:
+            report.write_text(json.dumps(made, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        if made is not None and page is not None:
+            page.write_text(make_page(made), encoding="utf-8")
+        emit({"run": found.run, "lanes": found.lanes, "report": made}, render.status(found), output)
+        raise typer.Exit(COULD_NOT_TELL if made is None else Verdict(made["verdict"]).exit_code)

@@ -1,0 +1,122 @@
+"""``anabranch verify start`` and ``resume``: pin, launch the job, follow it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import platformdirs
+import typer
+from rich.console import Console
+
+from anabranch.cli import port
+from anabranch.cli.hints import repeated
+from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
+from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.verify import render
+from anabranch.cli.verify.guard import COULD_NOT_TELL, no_false_verdict
+from anabranch.cli.verify.watch import follow, tail
+from anabranch.config.units import parse_rate
+from anabranch.config.verifyspec import Levels, Reader, VerifyOptions
+from anabranch.control.verified import RunState
+from anabranch.errors import InvalidFieldError
+from anabranch.verify.report import Verdict
+
+_Master = Annotated[str, typer.Option(help="Spark master.")]
+_Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark setting KEY=VALUE; repeatable.")]
+_Directory = Annotated[Path | None, typer.Option(help="For specification, log, report and page.", show_default=False)]
+_Detach = Annotated[bool, typer.Option("--detach", "-d", help="Do not follow it.")]
+
+
+def start(
+    ctx: typer.Context,
+    link: LinkArgument,
+    target_name: TargetOption = None,
+    reader: Annotated[Reader, typer.Option(help="Read records, or stored batches first.")] = Reader.RECORDS,
+    levels: Annotated[Levels, typer.Option(help="Isolation levels at which the target is read.")] = Levels.BOTH,
+    rate_limit: Annotated[
+        str | None, typer.Option(help="Bytes a second, both sides together.", show_default=False)
+    ] = None,
+    samples: Annotated[int, typer.Option(min=0, max=1000, help="Records of each kind and lane to name.")] = 20,
+    show_values: Annotated[bool, typer.Option("--show-values", help="Show contents of samples.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Compare from the start again.")] = False,
+    only_spec: Annotated[
+        Path | None, typer.Option("--spec", help="Only write the job's specification there.", show_default=False)
+    ] = None,
+    master: _Master = "local[*]",
+    conf: _Conf = None,
+    directory: _Directory = None,
+    detach: _Detach = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Compare what is new since the last time; Ctrl-C detaches, and the comparison goes on."""
+    rate = None if rate_limit is None else parse_rate(rate_limit)
+    options = VerifyOptions(reader, levels, rate, samples, show_values, fresh)
+    _launch(ctx, link, target_name, options, False, only_spec, master, conf, directory, detach, output)
+
+
+def resume(
+    ctx: typer.Context,
+    link: LinkArgument,
+    target_name: TargetOption = None,
+    only_spec: Annotated[
+        Path | None, typer.Option("--spec", help="Only write the job's specification there.", show_default=False)
+    ] = None,
+    master: _Master = "local[*]",
+    conf: _Conf = None,
+    directory: _Directory = None,
+    detach: _Detach = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Go on with a comparison that was stopped or died, up to the same pins."""
+    _launch(ctx, link, target_name, VerifyOptions(), True, only_spec, master, conf, directory, detach, output)
+
+
+def _launch(
+    ctx: typer.Context,
+    link: str,
+    target_name: str | None,
+    options: VerifyOptions,
+    resumed: bool,
+    only_spec: Path | None,
+    master: str,
+    conf: list[str] | None,
+    directory: Path | None,
+    detach: bool,
+    output: Format,
+) -> None:
+    with no_false_verdict():
+        settings = dict(_setting(text) for text in conf or ())
+        cluster = target(ctx, target_name)
+        known = port.links().show(cluster, link).spec
+        engine = port.verify()
+        spec = engine.plan(contexts(ctx).get(known.source.context), cluster, link, options, resumed)
+        if only_spec is not None:
+            with os.fdopen(os.open(only_spec, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                file.write(spec.to_json())
+            typer.echo(f"{spec.run} is described in {only_spec}", err=True)
+            return
+        place = directory or platformdirs.user_state_path("anabranch") / "verify" / link
+        process = engine.launch(spec, master, place, settings)
+        typer.echo(f"{spec.run}: process {process.pid}; log, report and page are in {place}", err=True)
+        if detach:
+            return
+        found = follow(lambda: engine.show(cluster, link), spec.run, Console(stderr=True), process)
+        if found is None or found.own_report is None:
+            code = process.poll()
+            if code is None:
+                return
+            typer.echo(tail(place / f"{spec.run}.log"), err=True)
+            raise typer.Exit(code if code >= COULD_NOT_TELL else COULD_NOT_TELL)
+        emit(found.own_report, render.status(found), output)
+        if found.run.state is RunState.STOPPED:
+            typer.echo(f"stopped; go on with: anabranch verify resume {link}{repeated(target_name)}", err=True)
+        raise typer.Exit(Verdict(found.own_report["verdict"]).exit_code)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InvalidFieldError("verify", "--conf", f"{text!r} is not KEY=VALUE")
+    return key, value

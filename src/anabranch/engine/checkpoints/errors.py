@@ -1,0 +1,194 @@
+"""Why a verb about checkpoints ends without having done it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.errors import ProtocolError, RefusedError
+
+
+@dataclass(eq=False)
+class CheckpointMovedError(RefusedError):
+    """What a plan rests on is no longer so; nothing was written."""
+
+    place: str
+    planned: str
+    now: str
+    what: str = ""
+
+    @property
+    def message(self) -> str:
+        if self.what:
+            return f"{self.place} moved since plan {self.planned}: {self.what}"
+        return f"{self.place} moved since plan {self.planned}: it would be plan {self.now} now"
+
+    @property
+    def hint(self) -> str:
+        return "nothing was written; see that the job is stopped, then look again: `anabranch checkpoint plan`"
+
+
+@dataclass(eq=False)
+class UnfinishedRewriteError(RefusedError):
+    """A rewrite has begun here and broke off, so that the checkpoint is neither the old one nor the new one."""
+
+    place: str
+    id: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.place}: rewrite {self.id} has begun here and did not end"
+
+    @property
+    def hint(self) -> str:
+        return f"take it back: anabranch checkpoint undo {self.place} --execute"
+
+
+@dataclass(eq=False)
+class UnfinishedCopyError(RefusedError):
+    """A copy to this place broke off."""
+
+    place: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.place}: a copy to this place has begun and did not end"
+
+    @property
+    def hint(self) -> str:
+        return "run the same `anabranch checkpoint rewrite ... --to` again: it goes on where it stopped"
+
+
+@dataclass(eq=False)
+class StillRunningError(RefusedError):
+    """Two listings of a checkpoint of a job that is said to be stopped differ."""
+
+    place: str
+    changed: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.place}: the job still writes: {self.changed} changed while it was looked at"
+
+    @property
+    def hint(self) -> str:
+        return "nothing was written; stop the job for good, then plan again"
+
+
+@dataclass(eq=False)
+class WrittenSinceError(RefusedError):
+    """A result of which the job has gone on: where it stands by now proves nothing of the rewrite."""
+
+    place: str
+    number: int
+    since: str
+    names: str
+    fix: str
+
+    @property
+    def message(self) -> str:
+        return (
+            f"{self.place}: the job has written since {self.since}: {self.names}; it is at number {self.number} now, "
+            "and no longer where it was"
+        )
+
+    @property
+    def hint(self) -> str:
+        return self.fix
+
+
+@dataclass(eq=False)
+class MayRunError(RefusedError):
+    """A query that may still run is not started a second time: two on one checkpoint ruin it."""
+
+    place: str
+    why: str
+    fix: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.place}: {self.why}; the command was not started"
+
+    @property
+    def hint(self) -> str:
+        return self.fix
+
+
+@dataclass(eq=False)
+class PlaceTakenError(RefusedError):
+    """The new place has something in it, or is a part of the old one."""
+
+    place: str
+    why: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.place}: {self.why}"
+
+    @property
+    def hint(self) -> str:
+        return "nothing was written; give --to a place where nothing is"
+
+
+@dataclass(eq=False)
+class NothingToUndoError(RefusedError):
+    """No rewrite in place has left a backup here."""
+
+    place: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.place}: nothing to undo: there is no backup of a rewrite in place"
+
+    @property
+    def hint(self) -> str:
+        return "a rewrite with --to never changes the original: delete its new place to be rid of it"
+
+
+@dataclass(eq=False)
+class DamagedBackupError(ProtocolError):
+    """A backup that does not hold what its manifest says; nothing was written."""
+
+    place: str
+    name: str
+    what: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.place}: {self.name}: {self.what}"
+
+    @property
+    def hint(self) -> str:
+        return "nothing was written; take the checkpoint from a backup of your own, or an older one of the job"
+
+
+@dataclass(eq=False)
+class WrittenOtherwiseError(ProtocolError):
+    """A file that was written reads back otherwise."""
+
+    place: str
+    name: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.place}: {self.name} reads back otherwise than it was written"
+
+    @property
+    def hint(self) -> str:
+        return "somebody else writes there; take it back: `anabranch checkpoint undo`"
+
+
+@dataclass(eq=False)
+class NotFinishedError(RefusedError):
+    """The operator's command has not brought the batch to its end."""
+
+    place: str
+    batch: int
+    why: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.place}: batch {self.batch} is still not committed: {self.why}"
+
+    @property
+    def hint(self) -> str:
+        return "nothing was written; the command must run the query once on the old cluster, as trigger(once=True) does"

@@ -1,0 +1,57 @@
+"""What only changing the servers would do: how many records the old offset would repeat or skip on the new cluster."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from anabranch.offsets.runs import RunMap
+
+
+class Log(NamedTuple):
+    """A target partition: its first offset, its last stable offset, and its high watermark."""
+
+    start: int
+    end: int
+    high: int
+
+
+class Naive(NamedTuple):
+    """Records that would be read again, and that would never be read; None where the job would not even start."""
+
+    repeated: int | None
+    skipped: int | None
+    text: str = ""
+
+
+def naive(old: int, new: int, log: Log, runs: RunMap | None = None) -> Naive:
+    """A reader that is at ``old`` where it should be at ``new``.
+
+    Counted by the map's records where there is a map, so that markers and other writers' records do not count; past
+    its end, and without one, by offsets.
+    """
+    if not log.start <= old <= log.high:
+        side = "before" if old < log.start else "past"
+        return Naive(
+            None,
+            None,
+            f"offset {old} is {side} the target's log, {log.start} to {log.high}: the job would fail, or go where its "
+            "reset says",
+        )
+    if old <= new:
+        return Naive(copied(runs, old, new), 0)
+    return Naive(0, copied(runs, new, old))
+
+
+def copied(runs: RunMap | None, start: int, end: int) -> int:
+    """How many records a map has in target offsets ``[start, end)``, with each offset past the map's end as one."""
+    if start >= end:
+        return 0
+    if runs is None:
+        return end - start
+    found = max(0, end - max(start, runs.target_end))
+    for at in range(max(0, runs.find_target(start)), len(runs)):
+        run = runs[at]
+        if run.target >= end:
+            break
+        found += max(0, min(run.target_end, end) - max(run.target, start))
+    return found

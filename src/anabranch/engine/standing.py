@@ -1,0 +1,49 @@
+"""How the links of a target stand, as its control topics have it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from anabranch.control import topics as control_topics
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.settling import SETTLE_S
+from anabranch.model.reports import LinkStatus
+from anabranch.replicate.control import Links, Progress, now_ms
+
+_NO_LEADER = 5
+
+
+async def has_control_topics(cluster: Cluster) -> bool:
+    """Whether they all exist; those that were made just now are waited for."""
+    deadline = time.monotonic() + SETTLE_S
+    while True:
+        answer = await cluster.metadata(list(control_topics.ALL))
+        errors = {answer.topics[name].error for name in control_topics.ALL}
+        if _NO_LEADER not in errors or time.monotonic() > deadline:
+            return errors == {0}
+        await asyncio.sleep(0.05)
+
+
+async def statuses(cluster: Cluster) -> list[LinkStatus]:
+    """Every link of the cluster by id, with its lanes, its plan and when this was read."""
+    if not await has_control_topics(cluster):
+        return []
+    links, progress = Links(cluster), Progress(cluster)
+    await links.sync()
+    await progress.sync()
+    read_at = now_ms()
+    return [
+        LinkStatus(
+            record,
+            tuple(
+                sorted(
+                    links.standing(name, (lane for key, lane in progress.lanes.items() if key.link == name)),
+                    key=lambda one: one.source,
+                )
+            ),
+            progress.plans.get(name),
+            read_at,
+        )
+        for name, record in sorted(links.links.items())
+    ]

@@ -1,0 +1,96 @@
+"""Translated positions as they are told: one flat answer for each partition and offset that was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from anabranch.model.lane import LaneKey, LaneMode, LaneState
+from anabranch.model.topics import TopicPartition
+
+
+class AnswerKind(StrEnum):
+    """``exact`` is an answer; all others are refusals, each with its reason.
+
+    ``before`` anything that was copied; ``after`` all that was copied by now; ``unmapped``: a record that has no
+    counterpart; ``unknown``: no lane copies the partition, or its map is in doubt.
+    """
+
+    EXACT = "exact"
+    BEFORE = "before"
+    AFTER = "after"
+    UNMAPPED = "unmapped"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An offset of the asked side, and what stands for it on the other."""
+
+    asked: int
+    answer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What is known of one offset.
+
+    ``to`` is the partition on the other side, None where no lane leads there; ``answer`` the offset there, None unless
+    the kind is exact.  ``why`` is the reason of a refusal, and of an exact answer for an offset that holds no copied
+    record itself.  ``below`` and ``above`` are the nearest offsets with an answer, where a refusal has them.
+    """
+
+    partition: TopicPartition
+    offset: int
+    kind: AnswerKind
+    to: TopicPartition | None = None
+    answer: int | None = None
+    why: str = ""
+    below: Pair | None = None
+    above: Pair | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """Answers of one link, in the order of the questions; ``cluster`` is the context of the side that is told."""
+
+    link: str
+    cluster: str
+    answers: tuple[Answered, ...]
+
+    @property
+    def refused(self) -> int:
+        """How many are not exact."""
+        return sum(one.kind is not AnswerKind.EXACT for one in self.answers)
+
+    @property
+    def offsets(self) -> dict[TopicPartition, int]:
+        """The exact answers by partition."""
+        return {one.to: one.answer for one in self.answers if one.to is not None and one.answer is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """``length`` records in a row on both sides."""
+
+    source: int
+    target: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRuns:
+    """One lane's map: where it begins and up to where it accounts for everything, on both sides, and its runs."""
+
+    lane: LaneKey
+    source: TopicPartition
+    target: TopicPartition
+    mode: LaneMode
+    state: LaneState
+    updated_at_ms: int
+    source_start: int
+    target_start: int
+    source_end: int
+    target_end: int
+    records: int
+    runs: tuple[StoredRun, ...]

@@ -1,0 +1,77 @@
+"""Why a group is not moved: a kind that programs read, a sentence with names and numbers, and the next step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from anabranch.model.groups import Group, GroupKind
+
+
+class Why(StrEnum):
+    """The kinds of reasons; ``groups plan`` names every one that holds."""
+
+    KIND = "kind"
+    ACTIVE = "active"
+    MOVING = "moving"
+    NO_COMMITS = "no commits"
+    NOT_IN_LINK = "not in link"
+    UNTOLD = "untold"
+    NOT_COPIED = "not copied"
+    BEFORE_START = "before start"
+    EXPIRED = "expired"
+    BACKWARDS = "backwards"
+    METADATA = "metadata"
+    EXISTS = "exists"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One reason."""
+
+    why: Why
+    what: str
+    fix: str = ""
+
+
+_ADVICE = {
+    GroupKind.SHARE: (
+        "a share group keeps a state for each record, which no offset tells",
+        "drain it on the source, then `kafka-share-groups --reset-offsets` on the target where its records begin",
+    ),
+    GroupKind.STREAMS: (
+        "a Streams application's position is its offsets and its changelogs together",
+        "copy its internal topics through the link too, stop it, and start it on the target with the same "
+        "application.id; or reset it there by `kafka-streams-application-reset`",
+    ),
+    GroupKind.CONNECT: (
+        "Connect workers keep offsets and configurations in topics of their own",
+        "stop the connector, read `GET /connectors/NAME/offsets`, and set the translated ones on the other Connect "
+        "cluster by `PATCH`; `anabranch offsets translate` translates them",
+    ),
+    GroupKind.SCHEMAS: (
+        "a schema registry reads all of _schemas anew at each start",
+        "copy _schemas through the link with equal offsets, and start the registry on the target",
+    ),
+}
+
+
+def kind_refusal(group: Group, cluster: str) -> Refusal | None:
+    """Why a group of this kind is not moved, with advice; None for kinds whose commits are all of their position."""
+    if group.kind.is_movable:
+        return None
+    what, fix = _ADVICE[group.kind]
+    return Refusal(Why.KIND, f"{group.name} is a {group.kind.value} group on the {cluster}: {what}", fix)
+
+
+def active_refusal(group: Group | None) -> Refusal | None:
+    """Why a group that is read in on the target is not moved; None where nobody reads."""
+    if group is None or not (group.state.is_active or group.members):
+        return None
+    number = "1 member" if len(group.members) == 1 else f"{len(group.members)} members"
+    return Refusal(
+        Why.ACTIVE,
+        f"{group.name} is {group.state.value} on the target, with {number}: only they may commit",
+        "stop the consumers that read on the target",
+    )

@@ -1,0 +1,116 @@
+"""Join a row of small plain batches straight from the bytes of an answer: what ``split`` and ``join`` do, in one walk.
+
+Batches of one record reach a copier by the million, and an object for each of them costs more than its bytes.  Here
+a batch is a few numbers that are gone with the next one.  Only the plainest batches are taken; the first other one
+ends the row, be it compressed, transactional, corrupt or of the next leader epoch: whoever reads on from there judges
+it.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import NamedTuple
+
+from google_crc32c import value as crc32c
+
+from anabranch.records.encode import seal
+from anabranch.records.errors import CorruptBatchError
+from anabranch.records.header import CRC_START, HEADER_SIZE, LOG_OVERHEAD, Codec, read_header
+from anabranch.records.join import HEADS, NUMBERS, STAMPS, respell
+
+_HEADER = Struct(">qi5sI2siqq14xi")
+assert _HEADER.size == HEADER_SIZE
+_MAGIC = b"\x02"
+_PLAIN = bytes(2)  # no codec, the producer's clock, neither transaction nor horizon
+_RECORDS = HEADER_SIZE - CRC_START
+_LEAST = HEADER_SIZE - LOG_OVERHEAD
+
+
+class Row(NamedTuple):
+    """One dense batch, as ``join`` makes it, and where it is from.
+
+    It holds the records of ``batches`` batches, the last of which ended at position ``end`` of the buffer and before
+    source offset ``following``.  ``stretches`` are (first source offset, records), rising, as few as there can be.
+    """
+
+    joined: bytearray
+    batches: int
+    end: int
+    following: int
+    stretches: list[tuple[int, int]]
+    leader_epoch: int
+
+
+def join_row(
+    buffer: bytes, offset: int, *, most_bytes: int, most_records: int, across_holes: bool = True
+) -> Row | None:
+    """Join the first batches of ``buffer``, as many as are small and plain; None where the first one is not.
+
+    Small: at most ``most_bytes`` and ``most_records`` each.  Plain: uncompressed, dense, CreateTime, outside of
+    transactions, all of one leader epoch, at ``offset`` or behind it and behind the batch before, with a right CRC and
+    records that fill it.  Without ``across_holes`` a row also ends where a source offset is missing behind it.
+
+    Invariant: a batch's CRC is checked before anything of it is used; of a batch that is not taken nothing is.
+    """
+    unpack = _HEADER.unpack_from
+    at, end = 0, len(buffer)
+    last = end - HEADER_SIZE
+    parts: list[bytes] = []
+    stretches: list[tuple[int, int]] = []
+    kind_of_row, stamp, stamped = b"", b"", None
+    first = following = offset
+    origin = latest = place = began = batches = 0
+    while at <= last:
+        base, length, kind, crc, attributes, delta, time, newest, count = unpack(buffer, at)
+        stop = at + LOG_OVERHEAD + length
+        if attributes != _PLAIN or delta != count - 1 or not 0 < count <= most_records:
+            break
+        if length < _LEAST or stop > end or stop - at > most_bytes:
+            break
+        if kind != kind_of_row:  # leader epoch and format
+            if batches or kind[4:] != _MAGIC:
+                break
+            origin, latest, first = time, newest, base
+        if base != following and (base < following or (batches and not across_holes)):
+            break
+        cover = buffer[at + CRC_START : stop]
+        if crc32c(cover) != crc:
+            break
+        if time != stamped:
+            try:
+                stamp, stamped = STAMPS[time - origin], time
+            except OverflowError:
+                break
+        head = HEADS[stop - at - HEADER_SIZE]
+        if count == 1 and cover.startswith(head, _RECORDS):
+            # One record as every producer writes a batch of one: nothing in it must be read.
+            rest, number = cover[_RECORDS + len(head) :], NUMBERS[place]
+            parts += (NUMBERS[len(stamp) + len(number) + len(rest)], stamp, number, rest)
+        else:
+            spelled: list[bytes] = []
+            try:
+                respell(cover, _RECORDS, read_header(buffer, at), origin, place, spelled)
+            except (CorruptBatchError, OverflowError):
+                break
+            parts += spelled
+        if base != following and batches:
+            stretches.append((first, place - began))
+            first, began = base, place
+        kind_of_row = kind
+        if newest > latest:  # noqa: PLR1730 - a call of max() is a tenth of the whole turn
+            latest = newest
+        place += count
+        batches += 1
+        following = base + count
+        at = stop
+    if not batches:
+        return None
+    stretches.append((first, place - began))
+    joined = seal(
+        b"".join(parts),
+        count=place,
+        last_offset_delta=place - 1,
+        timestamps=(origin, latest),
+        attributes=Codec.NONE,
+    )
+    return Row(bytearray(joined), batches, at, following, stretches, int.from_bytes(kind_of_row[:4], signed=True))

@@ -1,0 +1,55 @@
+"""The thread of a link's driver that keeps consumer groups in step, so that copying is never held up by them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+
+from anabranch.config.jobspec import LinkJob
+from anabranch.engine.maps import read_maps
+from anabranch.engine.mirrormaker.writing import publish
+from anabranch.errors import AnabranchError
+from anabranch.kafka.errors import passing
+from anabranch.kafka.security import open_cluster
+from anabranch.replicate.groupsync import GroupSync
+
+_AGAIN_S = 2.0
+_REFUSED_S = 30.0
+_JOIN_S = 10.0
+
+
+class FollowingThread(threading.Thread):
+    """Runs rounds until ``stop``; an error ends no link: it is filed, said once, and the round is tried again."""
+
+    def __init__(self, job: LinkJob) -> None:
+        super().__init__(name=f"groups of {job.link}", daemon=True)
+        self._job = job
+        self._over = threading.Event()
+
+    def stop(self) -> None:
+        """End after the round that runs now, and wait for that for ten seconds."""
+        self._over.set()
+        if self.is_alive():
+            self.join(_JOIN_S)
+
+    def run(self) -> None:
+        """The thread's life."""
+        asyncio.run(self._rounds())
+
+    async def _rounds(self) -> None:
+        said = ""
+        async with open_cluster(self._job.source) as source, open_cluster(self._job.target) as target:
+            groups = GroupSync(source, target, self._job.link, self._job.run, read_maps, publish)
+            while not self._over.is_set():
+                try:
+                    pause, problem = await groups.once(), ""
+                except AnabranchError as error:
+                    pause, problem = (_AGAIN_S if passing(error) else _REFUSED_S), error.message
+                if problem and problem != said:
+                    print(json.dumps({"groups": problem}), file=sys.stderr, flush=True)
+                said = problem
+                while pause > 0 and not self._over.is_set():
+                    await asyncio.sleep(min(pause, 0.2))
+                    pause -= 0.2

@@ -1,0 +1,85 @@
+"""Make maps once: ``spark-submit rebuild.py SPEC.json`` or ``python -m anabranch.spark.jobs.rebuild SPEC.json``.
+
+Arguments: the file with a RebuildSpec, ``--out FILE`` for the maps, then ``--master`` and ``--conf KEY=VALUE`` (Spark
+settings, repeatable) where wanted.  With ``--master`` Spark's Kafka source is brought from Maven unless a
+``spark.jars`` setting brings it; with ``spark-submit`` give it ``--packages``.
+
+Each step is a line of JSON on standard output, the last one with figures.  Exits with 0 where the maps are written,
+whether or not all of them are clear, or with the code of the error that ended it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import traceback
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from anabranch.config import maps_file
+from anabranch.config.rebuildspec import RebuildSpec
+from anabranch.errors import AnabranchError
+from anabranch.spark.rebuild.run import Rebuilding
+from anabranch.spark.session import session
+from anabranch.spark.verify.session import SETTINGS, connector
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job."""
+    parser = argparse.ArgumentParser(prog="anabranch-rebuild-job", description=__doc__)
+    parser.add_argument("spec", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--master")
+    parser.add_argument("--conf", action="append", default=[], type=_setting, metavar="KEY=VALUE")
+    options = parser.parse_args(argv)
+    try:
+        return _run(RebuildSpec.from_json(options.spec.read_text()), options.out, options.master, dict(options.conf))
+    except AnabranchError as error:
+        code, why, hint = error.exit_code, error.message, error.hint
+    except Exception as error:
+        traceback.print_exc()
+        code, why, hint = 1, f"{type(error).__name__}: {str(error)[:1000]}", ""
+    print(json.dumps({"error": why, "hint": hint}), file=sys.stderr, flush=True)
+    return code
+
+
+def _run(spec: RebuildSpec, out: Path, master: str | None, settings: dict[str, str]) -> int:
+    began = time.monotonic()
+
+    def tell(step: str, **figures: Any) -> None:
+        print(json.dumps({"step": step, "seconds": round(time.monotonic() - began, 1), **figures}), flush=True)
+
+    wanted = {**SETTINGS, **settings}
+    if master is not None and not any(name.startswith("spark.jars") for name in wanted):
+        wanted |= connector()
+    spark = session(f"anabranch rebuild {spec.link}", master, wanted)
+    try:
+        spark.sparkContext.setJobDescription(f"rebuild {spec.link}")
+        rebuilding = Rebuilding(spark, spec, tell)
+        maps = rebuilding.maps()
+    finally:
+        spark.stop()
+    made_at_ms = time.time_ns() // 1_000_000
+    maps_file.save_rebuilt(out, spec.link, spec.source.name, spec.target.name, maps, made_at_ms)
+    tell(
+        "done",
+        **asdict(rebuilding.figures),
+        records=sum(one.runs.records for one in maps),
+        runs=sum(len(one.runs) for one in maps),
+        unclear=sum(len(one.unclear) for one in maps),
+    )
+    return 0
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The maps of topics that another tool copied, made from contents on Spark; ``anabranch.offsets.align`` decides."""

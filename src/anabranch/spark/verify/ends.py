@@ -1,0 +1,46 @@
+"""Where the compared logs begin and end at a moment; looked at by a client of our own, in the driver."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from anabranch.kafka.ends import ends
+from anabranch.kafka.security import open_cluster
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.topics import TopicPartition
+from anabranch.verify.pins import Pin
+
+Log = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """(first offset, end) of each partition; the source's end is its last stable offset, as consumers see it.
+
+    ``stable`` are the target's last stable offsets.
+    """
+
+    source: dict[TopicPartition, Log]
+    target: dict[TopicPartition, Log]
+    stable: dict[TopicPartition, int]
+
+    def of(self, is_source: bool, partition: TopicPartition) -> Log:
+        """Those of one partition."""
+        return (self.source if is_source else self.target)[partition]
+
+
+def look(source: ClusterContext, target: ClusterContext, pins: Sequence[Pin]) -> Ends:
+    """Ask both clusters; raises ClusterError."""
+
+    async def ask() -> Ends:
+        async with open_cluster(source) as here, open_cluster(target) as there:
+            ours, theirs, stable = await asyncio.gather(
+                ends(here, [pin.source for pin in pins], stable=True),
+                ends(there, [pin.target for pin in pins]),
+                ends(there, [pin.target for pin in pins], stable=True),
+            )
+            return Ends(ours, theirs, {partition: end for partition, (_, end) in stable.items()})
+
+    return asyncio.run(ask())

@@ -1,0 +1,123 @@
+"""The words of a result: what can be wrong with a record, where, and how often.
+
+A difference (each is counted exactly):
+
+    missing     the source has it, the target has it nowhere
+    repeated    the target has one copy more than the source
+    reordered   the target has it, but before or behind records that it should follow or precede
+    altered     the target has another record in its place, with some fields as they were
+    extra       the target has it, the source never did: someone else's
+    hidden      the target has it, but a consumer sees it at one isolation level only
+    displaced   the target has it, in order, but not at the offset that the map says: the map is wrong
+    unnamed     it differs, in a lane where more differ than can be named
+
+Not a difference, counted as *gone*: what retention or compaction took from one side since it was copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+
+
+class Kind(IntEnum):
+    """What is the matter with a record; the numbers are those in arrays and stored values."""
+
+    MISSING = 1
+    REPEATED = 2
+    REORDERED = 3
+    ALTERED = 4
+    EXTRA = 5
+    HIDDEN = 6
+    DISPLACED = 7
+    UNNAMED = 8
+    GONE_SOURCE_RETENTION = 11
+    GONE_TARGET_RETENTION = 12
+    GONE_SOURCE_COMPACTION = 13
+    GONE_TARGET_COMPACTION = 14
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether the clusters do not hold the same because of it."""
+        return self < Kind.GONE_SOURCE_RETENTION
+
+    @property
+    def word(self) -> str:
+        """As it is written in reports."""
+        return self.name.lower()
+
+
+class Field(IntFlag):
+    """The parts of a record that a copy must keep."""
+
+    KEY = 1
+    VALUE = 2
+    HEADERS = 4
+    TIMESTAMP = 8
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The names of the parts, as they are written in reports."""
+        return tuple((one.name or "").lower() for one in Field if one in self)
+
+
+NOWHERE = -1
+NO_FIELDS = Field(0)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """One record: its lane, source and target offset (-1 where it has none), and which fields are altered.
+
+    For ``repeated`` the source offset is that of the record which is there twice; for ``reordered`` and ``displaced``
+    the target offset is where it is, not where it should be.
+    """
+
+    lane: str
+    kind: Kind
+    source: int
+    target: int
+    fields: Field = NO_FIELDS
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many records of each kind; kinds without any are absent."""
+
+    by_kind: Mapping[Kind, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, kinds: Iterable[int]) -> Counts:
+        """Count kinds."""
+        found: dict[Kind, int] = {}
+        for kind in kinds:
+            found[Kind(kind)] = found.get(Kind(kind), 0) + 1
+        return cls(found)
+
+    def plus(self, other: Counts) -> Counts:
+        """Both together."""
+        return Counts(
+            {
+                kind: self.by_kind.get(kind, 0) + other.by_kind.get(kind, 0)
+                for kind in Kind
+                if kind in self.by_kind or kind in other.by_kind
+            }
+        )
+
+    def __getitem__(self, kind: Kind) -> int:
+        return self.by_kind.get(kind, 0)
+
+    @property
+    def differences(self) -> int:
+        """All records that are not as they should be."""
+        return sum(count for kind, count in self.by_kind.items() if kind.is_difference)
+
+    @property
+    def gone(self) -> int:
+        """All records that one side may have lost."""
+        return sum(count for kind, count in self.by_kind.items() if not kind.is_difference)
+
+    def words(self) -> dict[str, int]:
+        """All kinds by their words, those without any too."""
+        return {kind.word: self[kind] for kind in Kind}

@@ -1,0 +1,165 @@
+"""The result of a comparison as plain JSON values; ``schemas/verify-report.schema.json`` is its shape.
+
+The verdict is *equal* only where every lane of the link was compared and nothing differs; *different* as soon as one
+record does; else *unknown*: something could not be compared, and the lane says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from anabranch.verify.findings import NOWHERE, Counts, Finding
+from anabranch.verify.pins import Pin
+from anabranch.verify.sums import NOTHING, Sum
+
+VERSION = 1
+
+
+class Verdict(StrEnum):
+    """What a comparison says."""
+
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+
+    @property
+    def exit_code(self) -> int:
+        """As ``cmp`` and ``diff`` have it: 0 equal, 1 different, 2 could not tell."""
+        return (Verdict.EQUAL, Verdict.DIFFERENT, Verdict.UNKNOWN).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneResult:
+    """One lane: its pin, up to where it was verified, what was read of each side, what was found.
+
+    ``since`` are the source and target offsets from which on this comparison read; ``uncommitted`` is None where the
+    target was read at one isolation level; ``open_chunks`` are differing chunks that are not named yet.
+    """
+
+    pin: Pin
+    since: tuple[int, int]
+    done: tuple[int, int]
+    source: Sum = NOTHING
+    target: Sum = NOTHING
+    uncommitted: Sum | None = None
+    counts: Counts = field(default_factory=Counts)
+    samples: Sequence[Finding] = ()
+    open_chunks: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of the pin was compared."""
+        return self.done == (self.pin.source_to, self.pin.target_to) or self.pin.empty
+
+    @property
+    def verdict(self) -> Verdict:
+        """What can be said of the lane."""
+        if self.counts.differences:
+            return Verdict.DIFFERENT
+        return Verdict.EQUAL if self.complete and not self.open_chunks else Verdict.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """When and how: times in milliseconds, what was read (both sides together), names and versions."""
+
+    link: str
+    run: str
+    started_at_ms: int
+    finished_at_ms: int
+    source: tuple[str, str]
+    target: tuple[str, str]
+    reader: str
+    levels: str
+    records_read: int
+    bytes_read: int
+    versions: Mapping[str, str]
+
+
+def verdict(lanes: Iterable[LaneResult], doubts: Mapping[str, str]) -> Verdict:
+    """The verdict on all lanes."""
+    all_of_them = {lane.verdict for lane in lanes}
+    if Verdict.DIFFERENT in all_of_them:
+        return Verdict.DIFFERENT
+    return Verdict.UNKNOWN if doubts or Verdict.UNKNOWN in all_of_them else Verdict.EQUAL
+
+
+def report(
+    how: Circumstances,
+    lanes: Sequence[LaneResult],
+    doubts: Mapping[str, str],
+    contents: Mapping[Finding, Mapping[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """The JSON object; ``contents`` are both sides of samples, masked or not."""
+    total = Counts()
+    for lane in lanes:
+        total = total.plus(lane.counts)
+    seconds = max(how.finished_at_ms - how.started_at_ms, 1) / 1000
+    return {
+        "v": VERSION,
+        "verdict": verdict(lanes, doubts).value,
+        "link": how.link,
+        "run": how.run,
+        "started_at_ms": how.started_at_ms,
+        "finished_at_ms": how.finished_at_ms,
+        "source": {"context": how.source[0], "cluster_id": how.source[1]},
+        "target": {"context": how.target[0], "cluster_id": how.target[1]},
+        "reader": how.reader,
+        "levels": how.levels,
+        "records_read": how.records_read,
+        "bytes_read": how.bytes_read,
+        "records_per_s": round(how.records_read / seconds, 1),
+        "versions": dict(how.versions),
+        "counts": total.words(),
+        "lanes": [_lane(lane) for lane in lanes],
+        "not_compared": [{"lane": lane, "reason": reason} for lane, reason in sorted(doubts.items())],
+        "samples": [_sample(one, (contents or {}).get(one)) for lane in lanes for one in lane.samples],
+    }
+
+
+def _lane(lane: LaneResult) -> dict[str, Any]:
+    pin = lane.pin
+    return {
+        "lane": pin.lane,
+        "verdict": lane.verdict.value,
+        "source": {
+            "topic": pin.source.topic,
+            "partition": pin.source.partition,
+            "from": pin.source_from,
+            "since": lane.since[0],
+            "verified_to": lane.done[0],
+            "to": pin.source_to,
+            "compacts": pin.source_compacts,
+            "records": lane.source.records,
+            "digest": lane.source.digest,
+        },
+        "target": {
+            "topic": pin.target.topic,
+            "partition": pin.target.partition,
+            "from": pin.target_from,
+            "since": lane.since[1],
+            "verified_to": lane.done[1],
+            "to": pin.target_to,
+            "compacts": pin.target_compacts,
+            "records": lane.target.records,
+            "digest": lane.target.digest,
+            "uncommitted_digest": None if lane.uncommitted is None else lane.uncommitted.digest,
+        },
+        "bytes": lane.source.bytes,
+        "chunks_not_named": lane.open_chunks,
+        "counts": lane.counts.words(),
+    }
+
+
+def _sample(one: Finding, contents: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {
+        "lane": one.lane,
+        "kind": one.kind.word,
+        "source_offset": None if one.source == NOWHERE else one.source,
+        "target_offset": None if one.target == NOWHERE else one.target,
+        "fields": list(one.fields.words),
+        "contents": None if contents is None else dict(contents),
+    }

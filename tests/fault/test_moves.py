@@ -1,0 +1,41 @@
+"""Groups that are moved at random moments, under load and kills, read every record once; one record off is seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.model.groups import Commit
+from anabranch.positions import plan
+from anabranch.positions.refusals import Refusal
+from anabranch.positions.world import Route
+from anabranch.testing.moves.trials import run_moves
+
+pytestmark = [pytest.mark.fault, pytest.mark.timeout(1800)]
+
+
+def test_moved_groups_read_every_record_once() -> None:
+    """Both protocols and the Java console consumer, over mapped and identity lanes of logs of every kind."""
+    moves = run_moves(20130401, 12, print, seconds=30.0)
+    print(*moves.lines(), sep="\n")
+    assert moves.wrong == []
+    assert moves.moved == moves.trials == 12
+    assert moves.before > 0
+    assert moves.after > 0
+    assert moves.wrong_records == 0
+    assert moves.again > 0
+
+
+def test_a_move_that_is_one_record_off_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: every position is one record too old, as MirrorMaker 2's may be, and that record is read again."""
+    exact = plan.answer
+
+    def one_too_old(route: Route, commit: Commit, link: str) -> int | Refusal:
+        found = exact(route, commit, link)
+        return found if isinstance(found, Refusal) else max(0, found - 1)
+
+    monkeypatch.setattr(plan, "answer", one_too_old)
+    moves = run_moves(20130402, 4, print, seconds=8.0)
+    print(*moves.lines(), sep="\n")
+    assert moves.moved == 4
+    assert moves.wrong_records > 0
+    assert all("and again on the target" in one for one in moves.wrong)

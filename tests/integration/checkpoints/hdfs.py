@@ -1,0 +1,49 @@
+"""HDFS on loopback, reached by its WebHDFS."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from anabranch.sandbox.jars import class_path, java_program
+from anabranch.sandbox.ports import lease_ports
+from anabranch.sandbox.process import LeashedProcess
+from anabranch.storage.files import open_files
+
+RUNTIME = "hdfs-3.4.1"
+_MAIN = Path(__file__).parents[2] / "java" / "Hdfs.java"
+_START_S = 240.0
+
+
+@contextmanager
+def running_hdfs(directory: Path) -> Iterator[str]:
+    """A file system of its own until the end; the URI of its root, without a slash."""
+    for name in ("hdfs", "datanode"):  # pages of the web interface, which the servers look for
+        (directory / "classes" / "webapps" / name).mkdir(parents=True)
+    names, web = lease_ports(2)
+    with names, web:
+        options = ["-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true"]
+        options += ["--add-opens", "java.base/java.lang=ALL-UNNAMED", "-cp"]
+        options += [f"{class_path(RUNTIME)}:{directory / 'classes'}"]
+        command = [java_program(), *options, str(_MAIN), str(directory / "root"), str(names.port), str(web.port)]
+        log = directory / "hdfs.log"
+        server = LeashedProcess.spawn("HDFS", command, log)
+        try:
+            _await(server, log)
+            place = f"webhdfs://someone@127.0.0.1:{web.port}"
+            open_files(f"{place}/first").put("file", b"written")
+            yield place
+        finally:
+            server.kill()
+
+
+def _await(server: LeashedProcess, log: Path) -> None:
+    deadline = time.monotonic() + _START_S
+    while "ready" not in log.read_text(errors="replace").splitlines():
+        if not server.alive:
+            raise server.failure("ended at its start")
+        if time.monotonic() > deadline:
+            raise server.failure("was not ready")
+        time.sleep(0.1)

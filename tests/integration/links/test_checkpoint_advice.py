@@ -1,0 +1,206 @@
+"""Advice on real clusters: what it counts is what is there, and what it tells to do can be done."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import TopicPartition as Place
+from tests.integration.links.groups import commit, reader, store
+from tests.integration.links.lab import PATIENCE_S, Link, link
+from tests.integration.links.topics import create, fresh, numbered, produce
+
+from anabranch.checkpoints.advice import Advice, Kind, Standing, Way
+from anabranch.checkpoints.plan import Wish
+from anabranch.checkpoints.route import Refusal
+from anabranch.engine import subscriptions
+from anabranch.engine.checkpoints.advising import advise
+from anabranch.engine.checkpoints.asked import Asked, ByLinks, ByStart, LinkAt
+from anabranch.engine.checkpoints.told import Told
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import StartKind, StartPosition
+from anabranch.model.topics import TopicPartition
+from anabranch.sandbox import Cluster, ClusterSpec
+
+pytestmark = pytest.mark.integration
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "flink" / "2.2.0"
+SAVEPOINTS = GOLDEN / "names"
+
+
+def by(made: Link) -> Asked:
+    """Positions are translated by a link."""
+
+    def context(name: str) -> ClusterContext:
+        assert name == made.source.name
+        return made.source
+
+    return Asked(ByLinks((LinkAt(made.id, made.target),), context))
+
+
+def told(made: Link, **more: object) -> Told:
+    """The flags of the link's route, and more."""
+    return Told(("--link", made.id, "--target", made.target.name), **more)  # type: ignore[arg-type]
+
+
+def way(advice: Advice, kind: Kind) -> Way:
+    """One of the ways."""
+    return next(one for one in advice.ways if one.kind is kind)
+
+
+def a_query(place: Path, topic: str, offsets: list[int]) -> str:
+    """A Spark checkpoint with one committed batch, as far as advice looks at it."""
+    for name in ("offsets", "commits", "sources/0"):
+        (place / name).mkdir(parents=True)
+    (place / "metadata").write_text('{"id":"9c622e09-a5ca-440c-aa7c-9397f25e9a38"}')
+    line = json.dumps({topic: {str(at): offset for at, offset in enumerate(offsets)}}, separators=(",", ":"))
+    begun = json.dumps({topic: dict.fromkeys(map(str, range(len(offsets))), 0)}, separators=(",", ":"))
+    (place / "offsets" / "0").write_text(
+        'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1795224587031,"conf":{"spark.sql.shuffle.partitions":"1"}}\n'
+        + line
+    )
+    (place / "commits" / "0").write_text('v1\n{"nextBatchWatermarkMs":0}')
+    (place / "sources" / "0" / "0").write_bytes(b"\0v1\n" + begun.encode())
+    return str(place)
+
+
+def test_a_flink_job_on_a_mapped_link_is_advised_in_numbers(old: Cluster, new: Cluster) -> None:
+    """Shift, lag and commits are counted on the clusters; a group begun as told stands exactly where the job is."""
+    expected = json.loads((SAVEPOINTS / "expected.json").read_text())
+    stands = {
+        TopicPartition(at.rpartition(":")[0], int(at.rpartition(":")[2])): offset
+        for at, offset in expected["sources"]["orders-source"]["next"].items()
+    }
+    topics = sorted({at.topic for at in stands})
+    for topic in topics:
+        create(old, topic, 2)
+    for at in stands:
+        produce(old, at.topic, numbered(100, partition=at.partition))
+    commit(old, "flights", {(at.topic, at.partition): (offset - 1, "") for at, offset in stands.items()})
+    start = StartPosition(StartKind.OFFSETS, offsets=dict.fromkeys(stands, 2))
+    with link(old, new, topics, start=start, mode=ModePolicy.MAPPED) as made, made.running():
+        for at in stands:
+            made.await_position(at.topic, 100, partition=at.partition)
+        path = str(SAVEPOINTS / expected["path"])
+        asked = told(made, group="flights", sql=False, measure_s=0.0)
+        advice, exact = advise(path, asked, Wish(), by(made))
+        assert advice.best is not None
+        assert advice.best.kind is Kind.REWRITE, advice.best
+        assert (advice.naive.repeated, advice.naive.lost) == (0, 2 * len(stands))
+        assert any(f"{400 - sum(stands.values())} records" in text for text in advice.seen), advice.seen
+        fresh_uid = way(advice, Kind.NEW_UID)
+        assert fresh_uid.possible, fresh_uid.conditions
+        assert f"{len(stands)} records would be read again and 0 never" in fresh_uid.notes[0]
+        assert not way(advice, Kind.IDENTITY).possible
+        assert not way(advice, Kind.PRODUCERS_FIRST).possible
+
+        assert not isinstance(exact, Refusal)
+        assert exact == {at: offset - 2 for at, offset in stands.items()}
+        given = StartPosition(StartKind.OFFSETS, offsets=dict(exact))
+        assert subscriptions.create(made.target, "flights", topics, given, execute=True).ok
+        again, _ = advise(path, asked, Wish(), by(made))
+        assert "0 records would be read again and 0 never" in way(again, Kind.NEW_UID).notes[0]
+
+
+def test_a_spark_query_on_identity_lanes_needs_no_rewrite(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+    """Equal offsets are seen as such; what is not copied yet is told as what passes."""
+    topic = create(old, fresh("advised"), 2)
+    produce(old, topic, numbered(50))
+    produce(old, topic, numbered(50, partition=1))
+    path = a_query(tmp_path / "cp", topic, [40, 50])
+    with link(old, new, topic) as made:
+        with made.running():
+            made.await_position(topic, 50)
+            made.await_position(topic, 50, partition=1)
+            advice, exact = advise(path, told(made, measure_s=0.0), Wish(), by(made))
+        assert advice.best is not None
+        assert advice.best.kind is Kind.IDENTITY
+        assert advice.naive.exact
+        assert exact == {TopicPartition(topic, 0): 40, TopicPartition(topic, 1): 50}
+        produce(old, topic, numbered(20))
+        later = a_query(tmp_path / "later", topic, [65, 50])
+        behind, exact = advise(later, told(made, measure_s=0.0), Wish(), by(made))
+        assert isinstance(exact, Refusal)
+        rewritten = way(behind, Kind.REWRITE)
+        assert rewritten.possible
+        assert rewritten.count(Standing.LATER) == 1
+
+
+def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(old: Cluster, new: Cluster) -> None:
+    """Both targets are looked at; the positions of each are written and begun there, and one rewrite moves both."""
+    place = GOLDEN / "retained"
+    expected = json.loads((place / "expected.json").read_text())
+    path = str(place / expected["path"])
+    create(old, "orders", 4)
+    create(old, "payments", 2)
+    for topic, partitions in (("orders", 4), ("payments", 2)):
+        for partition in range(partitions):
+            produce(old, topic, numbered(60, partition=partition))
+    begin = dict.fromkeys((TopicPartition("payments", 0), TopicPartition("payments", 1)), 2)
+    start = StartPosition(StartKind.OFFSETS, offsets=begin)
+    with (
+        Cluster.start(ClusterSpec("far")) as far,
+        link(old, new, "orders", mode=ModePolicy.MAPPED) as near,
+        link(old, far, "payments", start=start, mode=ModePolicy.MAPPED) as other,
+        near.running(),
+        other.running(),
+    ):
+        for partition in range(4):
+            near.await_position("orders", 60, partition=partition)
+        for partition in range(2):
+            other.await_position("payments", 60, partition=partition)
+        asked = Asked(ByLinks((LinkAt(near.id, near.target), LinkAt(other.id, other.target)), lambda _: near.source))
+        flags = ("--link", f"{near.id}@new", "--link", f"{other.id}@far")
+        advice, exact = advise(path, Told(flags, measure_s=0.0), Wish(), asked)
+        assert advice.best is not None and advice.best.kind is Kind.REWRITE, advice.best
+        assert (advice.naive.repeated, advice.naive.lost) == (0, 4), "payments begin two records later there"
+        assert not isinstance(exact, Refusal)
+        assert exact[TopicPartition("orders", 0)] == 40 and exact[TopicPartition("payments", 0)] == 10
+        steps = [step.command for step in way(advice, Kind.DROP_SOURCE).steps]
+        assert any(f"--link {near.id}@new --stay payments --out positions-new.json" in one for one in steps), steps
+        assert any("--topic payments --start @positions-far.json --target far" in one for one in steps), steps
+        again = way(advice, Kind.RENAMED_TOPIC)
+        assert not again.possible
+        assert again.effect.repeated == sum(exact.values()), "both logs were looked at where they are"
+
+
+def test_draining_is_timed_by_the_commits_of_two_looks(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+    """A group that reads while it is looked at tells how long the rest will take; empty topics let producers lead."""
+    topic = create(old, fresh("drained"))
+    create(new, topic)
+    produce(old, topic, numbered(5000), batch=500)
+    path = a_query(tmp_path / "cp", topic, [100])
+    group = fresh("drainer")
+    over = threading.Event()
+
+    def read() -> None:
+        consumer, offset = reader(old, group), 100
+        while not over.wait(0.1):
+            offset += 1
+            store(consumer, [Place(topic, 0, offset)])
+        consumer.close()
+
+    with link(old, new, fresh("nothing"), create=False) as made:
+        commit(old, group, {(topic, 0): (100, "")})
+        thread = threading.Thread(target=read)
+        thread.start()
+        try:
+            asked = Told(("--start", "earliest", "--target", "new"), group=group, measure_s=3.0, downtime_s=1e9)
+            way_ = ByStart(StartPosition(StartKind.EARLIEST), made.target)
+            deadline = time.monotonic() + PATIENCE_S
+            while True:
+                advice, _ = advise(path, asked, Wish(), Asked(way_), made.source)
+                first = way(advice, Kind.PRODUCERS_FIRST)
+                if first.waits_s is not None:
+                    break
+                assert time.monotonic() < deadline, "nothing was ever committed between two looks"
+        finally:
+            over.set()
+            thread.join()
+    assert first.possible
+    assert first.waits_s > 0
+    assert first.effect.exact

@@ -1,0 +1,331 @@
+"""The verbs about checkpoints, from flags to the engine's port and back to text and exit codes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from anabranch.checkpoints.job import BatchPage, Format, OperatorPage, Page, SourcePage
+from anabranch.checkpoints.plan import Change, Split, Transactions, Uncommitted, Wish
+from anabranch.checkpoints.position import Marker, Position, Role
+from anabranch.checkpoints.reports import (
+    Effect,
+    FileChange,
+    Inspection,
+    Lag,
+    Planned,
+    Proof,
+    Rewritten,
+    Undone,
+    Verified,
+)
+from anabranch.checkpoints.route import Moved, Refusal, Why
+from anabranch.cli import main as cli
+from anabranch.cli import port
+from anabranch.engine.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, ByStart, How
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.start import StartKind
+from anabranch.model.topics import TopicPartition
+
+pytestmark = pytest.mark.unit
+
+ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("eu.orders", 0)
+OLD = Position("0", ORDERS, 1200, Role.NEXT, "offsets/4")
+NEW = replace(OLD, partition=COPY, offset=7)
+FILE = FileChange("offsets/4", Effect.CHANGE, 400, 403)
+PLAN = Planned(
+    "/data/cp",
+    Format.SPARK,
+    4,
+    "link eu",
+    "0123456789abcdef",
+    (
+        Change(OLD, Moved(COPY, 7, 0, 1193)),
+        Change(replace(OLD, offset=Marker.EARLIEST), None),
+        Change(replace(OLD, offset=3), Moved(COPY, 9, None, None, "offset 3 is before the target's log")),
+    ),
+    (),
+    ("give the job the new servers",),
+    (FILE,),
+    ("1",),
+    0,
+    1193,
+    1,
+    0,
+    99_000,
+)
+REASON = Refusal(Why.UNCOMMITTED, "batch 4 has begun", "finish it on the old cluster", "offsets/4")
+REFUSED = replace(PLAN, refusals=(REASON,), files=())
+PAGE = Page(
+    Format.SPARK,
+    "Spark 4.0 or newer",
+    {"offsets": "v1"},
+    "9c62",
+    4,
+    90_000,
+    80_000,
+    (BatchPage(4, 90_000, True, 80_000),),
+    (SourcePage("0", "orders", "kafka", (OLD,)), SourcePage("1", "rate", "rate", ())),
+    (OperatorPage("0", "agg", "rocksdb", 2, None),),
+    None,
+    ("Delta knows a batch by its number",),
+    ("a note",),
+)
+
+
+class Engine:
+    """The port, filled with values; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+        self.plan_, self.done = PLAN, Rewritten(PLAN, "/data/cp", True, "20261121-100000-cafe", 420)
+        self.proofs: tuple[Proof, ...] = (Proof(NEW, OLD, 0, 100),)
+        self.problems: tuple[str, ...] = ()
+        self.refusals: tuple[Refusal, ...] = ()
+
+    def inspect(self, place: str, cluster: ClusterContext | None = None) -> Inspection:
+        self.asked.append(("inspect", place, cluster))
+        lags = () if cluster is None else (Lag("0", ORDERS, 0, 1500, 300), Lag("9", COPY, None, None, None, "gone"))
+        name = None if cluster is None else cluster.name
+        return Inspection(place, PAGE, 90_000, 99_000, name, lags, None, ("20261121-100000-cafe",))
+
+    def plan(self, place: str, wish: Wish, asked: Asked) -> Planned:
+        self.asked.append(("plan", place, wish, asked))
+        return self.plan_
+
+    def rewrite(self, place: str, wish: Wish, asked: Asked, how: How) -> Rewritten:
+        self.asked.append(("rewrite", place, wish, asked, how))
+        return self.done
+
+    def verify(self, place: str, wish: Wish, asked: Asked, was: str | None = None) -> Verified:
+        self.asked.append(("verify", place, wish, asked, was))
+        return Verified(place, Format.SPARK, 4, was, self.proofs, self.problems, ("offsets/4",))
+
+    def undo(self, place: str, execute: bool) -> Undone:
+        self.asked.append(("undo", place, execute))
+        return Undone(
+            place, "20261121-100000-cafe", 90_000, True, (FILE,), self.refusals, execute and not self.refusals
+        )
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """The engine that the verbs find."""
+    found = Engine()
+    monkeypatch.setattr(port, "checkpoints", lambda: found)
+    return found
+
+
+@pytest.fixture
+def run(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """The console script in this process: (exit code, standard output, standard error)."""
+    contexts = {"old": {"bootstrap": ["127.0.0.1:1"]}, "new": {"bootstrap": ["127.0.0.1:2"]}}
+    (tmp_path / "contexts.yaml").write_text(yaml.safe_dump({"target": "new", "contexts": contexts}))
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.delenv("ANABRANCH_TARGET", raising=False)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["anabranch", "--contexts", str(tmp_path / "contexts.yaml"), *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        code = ended.value.code
+        captured = capsys.readouterr()
+        return (code if isinstance(code, int) else 0), captured.out, captured.err
+
+    return call
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_the_page_shows_what_there_is_and_the_lag_where_a_cluster_is_named(run: Run, engine: Engine) -> None:
+    """Sources of other kinds too; in JSON the fields of the values."""
+    code, out, _ = run("checkpoint", "inspect", "/data/cp")
+    assert code == 0
+    for text in ("Spark 4.0 or newer", "orders", "1,200", "rate", "rocksdb", "committed", "Delta", "can be undone"):
+        assert text in out
+    assert "LAG" not in out
+    code, out, _ = run("checkpoint", "inspect", "/data/cp", "--cluster", "old")
+    assert code == 0 and "300 records of old; not known for 1 of 2 positions" in out and "0 to 1,500" in out
+    code, out, _ = run("checkpoint", "inspect", "/data/cp", "--cluster", "old", "-o", "json")
+    value = json.loads(out)
+    assert value["page"]["sources"][0]["positions"][0]["partition"] == "orders-0"
+    assert value["lags"][0]["records"] == 300
+    assert run("checkpoint", "inspect", "/data/cp", "--cluster", "odl")[0] == 2
+
+
+def test_a_plan_shows_changes_files_and_hash_and_names_the_command(run: Run) -> None:
+    """The hint is the very command, with all that was typed."""
+    code, out, err = run("checkpoint", "plan", "/data/my cp", "--link", "eu", "--stay", "clicks", "--source", "0")
+    assert code == 0
+    for text in ("skips 1,193", "stays", "before the target's log", "offsets/4", "1 positions cannot be counted"):
+        assert text in out, text
+    assert "plan 0123456789abcdef" in out
+    command = shlex.split(err.partition("do it with: ")[2])
+    words = "--link eu --stay clicks --source 0 --execute --plan 0123456789abcdef"
+    assert command == ["anabranch", "checkpoint", "rewrite", "/data/my cp", *words.split()]
+
+
+def test_a_refused_plan_prints_every_reason_and_ends_with_3(run: Run, engine: Engine) -> None:
+    """In a table and in JSON."""
+    engine.plan_ = REFUSED
+    code, out, err = run("checkpoint", "plan", "/data/cp", "--link", "eu")
+    assert code == 3
+    assert "uncommitted batch: batch 4 has begun (offsets/4)" in out and "finish it on the old cluster" in out
+    assert "it would not be rewritten: 1 reason" in err
+    code, out, _ = run("checkpoint", "plan", "/data/cp", "--link", "eu", "-o", "json")
+    assert code == 3 and json.loads(out)["refusals"][0]["why"] == "uncommitted batch"
+    code, _, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute")
+    assert code == 3 and "it was not rewritten" in err
+    assert [one[0] for one in engine.asked] == ["plan"] * 3
+
+
+def test_a_rewrite_does_what_it_showed_and_names_the_proof(run: Run, engine: Engine) -> None:
+    """Without --plan it plans, shows, and carries out just that hash."""
+    more = ("--to", "/data/new", "--stopped", "--execute")
+    code, out, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu@old", *more)
+    assert code == 0
+    assert [one[0] for one in engine.asked] == ["plan", "rewrite"]
+    how = engine.asked[1][4]
+    assert how == How("/data/new", "0123456789abcdef", True, None, 600.0)
+    assert "written, in 0.4 s" in out
+    assert "prove it with: anabranch checkpoint verify /data/new --link eu@old --was /data/cp" in err.replace("'", "")
+    code, out, _ = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute", "-o", "json")
+    assert code == 0 and json.loads(out)["undo"] == "20261121-100000-cafe"
+
+
+def test_without_execute_nothing_is_done(run: Run, engine: Engine) -> None:
+    """The finish command is not run either, and is repeated in the hint."""
+    code, _, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--finish-command", "run it")
+    assert code == 0
+    assert [one[0] for one in engine.asked] == ["plan"]
+    assert "--finish-command 'run it' --execute" in err
+
+
+def test_a_proof_ends_with_3_where_a_position_is_wrong(run: Run, engine: Engine) -> None:
+    """And with 0 where all is as it must be, with a verdict for each source."""
+    code, out, _ = run("checkpoint", "verify", "/data/cp", "--link", "eu")
+    assert code == 0 and "source 0: all 1 positions are where the map says" in out
+    engine.proofs = (Proof(NEW, OLD, 0, 100, "1200 leads to 8"),)
+    engine.problems = ("commits/9 is not as it was",)
+    code, out, err = run("checkpoint", "verify", "/data/cp", "--link", "eu", "--was", "/data/old")
+    assert code == 3
+    assert "1200 leads to 8" in out and "commits/9 is not as it was" in out and "2 problems" in err
+    assert engine.asked[-1][4] == "/data/old"
+
+
+def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
+    """What the engine wrote since is a refusal, ended with 3."""
+    code, _, err = run("checkpoint", "undo", "/data/cp")
+    assert code == 0 and "anabranch checkpoint undo /data/cp --execute" in err
+    code, out, _ = run("checkpoint", "undo", "/data/cp", "--execute")
+    assert code == 0 and "as it was before" in out
+    engine.refusals = (Refusal(Why.RUNNING, "the engine has written since: offsets/5"),)
+    code, out, _ = run("checkpoint", "undo", "/data/cp", "--execute")
+    assert code == 3 and "offsets/5" in out and "as it was before" not in out
+
+
+def test_every_route_and_wish_reaches_the_engine(run: Run, engine: Engine, tmp_path: Path) -> None:
+    """Links with their own targets, files with theirs, start positions, and each wish."""
+    run("checkpoint", "plan", "/cp", "--link", "a", "--link", "b@old", "--target", "new")
+    asked = engine.asked[-1][3]
+    assert isinstance(asked, Asked) and isinstance(asked.way, ByLinks)
+    assert [(one.link, one.target.name) for one in asked.way.links] == [("a", "new"), ("b", "old")]
+
+    maps = {"version": 1, "link": "a", "source": "gone", "target": "old", "lanes": []}
+    (tmp_path / "m.json").write_text(json.dumps(maps))
+    run("checkpoint", "plan", "/cp", "--maps", str(tmp_path / "m.json"))
+    asked = engine.asked[-1][3]
+    assert isinstance(asked, Asked) and isinstance(asked.way, ByMaps)
+    assert asked.way.target.name == "old" and asked.way.source is None
+
+    (tmp_path / "o.json").write_text(json.dumps({"version": 1, "cluster": "new", "offsets": {"eu.orders": {"0": 7}}}))
+    run("checkpoint", "plan", "/cp", "--offsets", str(tmp_path / "o.json"), "--rename", "orders=eu.orders")
+    asked = engine.asked[-1][3]
+    assert isinstance(asked, Asked) and isinstance(asked.way, ByOffsets)
+    assert asked.way.offsets == {COPY: 7} and asked.rename == {"orders": "eu.orders"}
+
+    wishes = ("--split", "0=orders|clicks,views", "--split", "in=old:orders|new:clicks", "--merge", "1,2")
+    more = (
+        "--drop-source",
+        "x",
+        "--uncommitted",
+        "translate",
+        "--transactions",
+        "keep",
+        "--dynamic-cluster",
+        "a=b@kafka:9092,k2:9092",
+    )
+    run("checkpoint", "plan", "/cp", "--start", "latest", *wishes, *more)
+    wish, asked = engine.asked[-1][2:4]
+    assert isinstance(asked, Asked) and isinstance(asked.way, ByStart) and asked.way.start.kind is StartKind.LATEST
+    assert wish == Wish(
+        None,
+        (
+            Split("0", (frozenset({"orders"}), frozenset({"clicks", "views"}))),
+            Split("in", (frozenset({"orders"}), frozenset({"clicks"})), ("old", "new")),
+        ),
+        (("1", "2"),),
+        frozenset({"x"}),
+        Uncommitted.TRANSLATE,
+        Transactions.KEEP,
+        {"a": ("b", "kafka:9092,k2:9092")},
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ((), "route"),
+        (("--link", "a", "--start", "latest"), "--link and --start"),
+        (("--link", "a", "--rename", "a=b"), "--rename"),
+        (("--link", "@new"), "--link"),
+        (("--link", "a@"), "--link"),
+        (("--link", "a@odl"), "odl"),
+        (("--start", "yesterday"), "start"),
+        (("--start", "latest", "--rename", "a"), "--rename"),
+        (("--start", "latest", "--rename", "a=b", "--rename", "a=c"), "given twice"),
+        (("--link", "a", "--split", "0=orders"), "--split"),
+        (("--link", "a", "--split", "0=orders|"), "--split"),
+        (("--link", "a", "--split", "0=orders|orders"), "topic twice"),
+        (("--link", "a", "--split", "0=x:orders|clicks"), "name all parts or none"),
+        (("--link", "a", "--split", "0=x:orders|x:clicks"), "name all parts or none"),
+        (("--link", "a", "--merge", "0"), "--merge"),
+        (("--link", "a", "--merge", "0,0"), "--merge"),
+        (("--link", "a", "--dynamic-cluster", "a=b"), "--dynamic-cluster"),
+        (("--maps", "/no/such/file"), "/no/such/file"),
+        (("--offsets", "/no/such/file"), "/no/such/file"),
+        (("--link", "a", "--uncommitted", "drop"), "--uncommitted"),
+    ],
+)
+def test_bad_input_names_the_flag_and_does_nothing(
+    run: Run, engine: Engine, arguments: tuple[str, ...], field: str
+) -> None:
+    """Exit code 2, and the engine is not asked."""
+    code, _, err = run("checkpoint", "plan", "/cp", *arguments)
+    assert code == 2
+    assert field in " ".join(err.replace("│", " ").split())
+    assert not engine.asked
+
+
+def test_offsets_of_another_cluster_are_refused(run: Run, tmp_path: Path) -> None:
+    """A file that says whose offsets it has is believed."""
+    (tmp_path / "o.json").write_text(json.dumps({"version": 1, "cluster": "old", "offsets": {"orders": {"0": 7}}}))
+    code, _, err = run("checkpoint", "plan", "/cp", "--offsets", str(tmp_path / "o.json"), "--target", "new")
+    assert code == 2 and "its offsets are of old, and the target is new" in err
+
+
+@pytest.mark.parametrize("more", [("--plan", "x"), ("--execute", "--plan", "x", "--finish-command", "y")])
+def test_a_hash_goes_with_execute_and_without_a_finish_command(run: Run, engine: Engine, more: tuple[str, ...]) -> None:
+    """Else nobody could know it."""
+    assert run("checkpoint", "rewrite", "/cp", "--link", "a", *more)[0] == 2
+    assert not engine.asked

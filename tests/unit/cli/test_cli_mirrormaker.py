@@ -1,0 +1,133 @@
+"""``anabranch mm2``, from flags to the engine and back to text."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from anabranch.cli import port
+from anabranch.cli.main import app
+from anabranch.cli.mirrormaker import options, tables
+from anabranch.engine.maps import LinkMaps
+from anabranch.engine.mirrormaker import LeftOut, Published, checkpoints, publish_link
+from anabranch.errors import InvalidFieldError
+from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
+from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.groups import Commit
+from anabranch.model.link import ClusterRef, LinkSpec
+from anabranch.model.topics import TopicPartition
+
+pytestmark = pytest.mark.unit
+
+AT, COPY = TopicPartition("flights", 0), TopicPartition("old.flights", 0)
+ROWS = (
+    Judged("calm", AT, COPY, 100, 100, 90, 90, 90, Evidence.CONTENT, 0, 0),
+    Judged("late", AT, COPY, 5000, 4000, 300, 310, 4990, Evidence.MAP, 4690, 4690, (COPY, 4990)),
+    Judged("odd", AT, COPY, 700, 700, 650, 650, None, Evidence.NONE, 0, 60),
+    Judged("ahead", AT, COPY, 10, 10, 12, 12, 10, Evidence.CONTENT, -2, -2),
+    Judged("unseen", AT, COPY, 7, note="no checkpoint"),
+)
+REPORT = MirrorReport("old", "new", 1234, 1500, ROWS, ("bounds only for some",))
+PUBLISHED = Published("old", (Checkpoint("late", COPY, 5000, 4990),), (LeftOut("new", AT, "not copied yet"),), False)
+
+
+class Mirrors:
+    """The engine's side, filled with values; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def report(self, source: ClusterContext, target: ClusterContext, *aliases: Any, **more: Any) -> MirrorReport:
+        self.asked.append((source.name, target.name, *aliases, more))
+        return REPORT
+
+
+def text_of(renderable: Any) -> str:
+    """What a wide pipe is given."""
+    console = Console(width=200, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(renderable)
+    return captured.get()
+
+
+def test_a_report_begins_with_what_has_no_answer_and_then_the_worst() -> None:
+    """Who reads the first lines knows the risk; a bound, an exact number and a skip are told apart."""
+    lines = text_of(tables.report(REPORT)).splitlines()
+    assert lines[0].rstrip() == "old->new: 1,234 offset syncs, heartbeat 1.5 s ago"
+    assert [line.split()[0] for line in lines[2:7]] == ["unseen", "late", "odd", "calm", "ahead"]
+    assert "4,690" in lines[3] and "map" in lines[3] and "old.flights-0: 4990" in lines[3]
+    assert "at most 60" in lines[4]
+    assert "skips 2" in lines[6]
+    assert "4 of 5 positions have an answer, 1 exact" in lines[7] and "at most 4,750 records again" in lines[7]
+    assert "bounds only for some" in lines[8]
+
+
+def test_what_has_no_exact_answer_is_said_with_its_reason() -> None:
+    """A checkpoint that is not written is not passed over in silence."""
+    text = text_of(tables.published(PUBLISHED, "."))
+    assert "no answer for new, flights-0: not copied yet" in text
+    assert "1 checkpoint for old.checkpoints.internal" in text
+
+
+def test_the_command_that_publishes_is_the_one_that_was_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alias, separator and target come back in it."""
+    engine = SimpleNamespace(publish_link=lambda *_, **__: PUBLISHED)
+    shown = SimpleNamespace(spec=LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B")))
+    monkeypatch.setattr(options, "mirrors", lambda: engine)
+    monkeypatch.setattr(port, "links", lambda: SimpleNamespace(show=lambda *_: shown))
+    file = tmp_path / "contexts.yaml"
+    clusters = "".join(f"  {name}:\n    bootstrap: ['127.0.0.1:1']\n" for name in ("old", "new"))
+    file.write_text(f"version: 1\ncontexts:\n{clusters}")
+    flags = ["--target", "new", "--source-alias", "o", "--separator", "__"]
+    done = CliRunner().invoke(app, ["--contexts", str(file), "mm2", "publish", "old-new", *flags])
+    assert done.exit_code == 0, (done.output, done.exception)
+    command = "anabranch mm2 publish old-new --source-alias o --separator __ --target new --execute"
+    assert f"do it with: {command}\n" in done.output
+
+
+@pytest.mark.parametrize(
+    ("alias", "separator", "field"), [("a b", ".", "--source-alias"), ("old", "/", "--separator"), ("x" * 250, ".", "")]
+)
+def test_an_alias_that_no_topic_can_be_named_by_is_refused_before_anything_is_asked(
+    alias: str, separator: str, field: str
+) -> None:
+    """Also where it is only shown: the preview would end in a refusal of the broker."""
+    nowhere = ClusterContext("nowhere", ("127.0.0.1:1",))
+    with pytest.raises(InvalidFieldError) as caught:
+        publish_link(nowhere, nowhere, "old-new", execute=False, source_alias=alias, separator=separator)
+    assert field in caught.value.message
+    assert "is not a legal topic name" in caught.value.message
+
+
+def test_checkpoints_are_in_the_order_of_groups_and_partitions() -> None:
+    """2 comes before 10."""
+    spec = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"))
+    maps = LinkMaps(spec, {"flights": "old.flights"}, {})
+    places = [TopicPartition("flights", number) for number in (10, 2, 0)]
+    found = checkpoints(maps, {group: dict.fromkeys(places, Commit(1)) for group in ("late", "calm")})
+    order = [(one.group, one.source.partition) for one in found if isinstance(one, LeftOut)]
+    assert order == [(group, number) for group in ("calm", "late") for number in (0, 2, 10)]
+
+
+def test_report_passes_its_options_on_and_writes_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Field names are the model's; the engine is given both contexts and all that was said."""
+    engine = Mirrors()
+    monkeypatch.setattr(options, "mirrors", lambda: engine)
+    file = tmp_path / "contexts.yaml"
+    clusters = "".join(f"  {name}:\n    bootstrap: ['127.0.0.1:1']\n" for name in ("old", "new"))
+    file.write_text(f"version: 1\ncontexts:\n{clusters}")
+    flags = ["--source", "old", "--target", "new", "--source-alias", "o", "--link", "old-new", "--look", "3"]
+    done = CliRunner().invoke(app, ["--contexts", str(file), "mm2", "report", *flags, "-o", "json"])
+    assert done.exit_code == 0, (done.output, done.exception)
+    told = json.loads(done.stdout)
+    assert told["rows"][1]["ours"] == ["old.flights-0", 4990]
+    assert told["rows"][0]["evidence"] == "content"
+    assert engine.asked == [("old", "new", "o", None, {"separator": ".", "link": "old-new", "look": 3})]

@@ -1,0 +1,108 @@
+"""``anabranch offsets rebuild``: what is asked of the engine, and what is made of the job's end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from typer.testing import CliRunner
+
+from anabranch.cli import port
+from anabranch.cli.main import app
+from anabranch.config import maps_file
+from anabranch.config.maps_file import StoredMap
+from anabranch.config.rebuildspec import LaneLogs, Part, RebuildSpec
+from anabranch.engine import rebuilding
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneKey
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.align.gaps import Unclear, Why
+from anabranch.offsets.align.lane import Bounds
+from anabranch.offsets.runs import Run, RunMap
+
+pytestmark = pytest.mark.unit
+
+ID = TopicId(UUID(int=7))
+LANE = LaneKey("old-new", ID, 0)
+HERE, THERE = TopicPartition("orders", 0), TopicPartition("old.orders", 0)
+CLEAR = StoredMap(LANE, HERE, THERE, RunMap.of([Run(0, 0, 5)]), ID)
+UNCLEAR = StoredMap(LANE, HERE, THERE, CLEAR.runs.append(Run(9, 8, 4)), ID, (Unclear(5, 9, 5, 8, Why.SEVERAL),))
+
+
+class Engine:
+    """The engine, with a job that writes given maps, or fails."""
+
+    def __init__(self, made: StoredMap | None) -> None:
+        self.made = made
+        self.asked: list[Any] = []
+
+    def plan(
+        self, source: ClusterContext, target: ClusterContext, link: str, topics: Mapping[str, str], ignore: Any
+    ) -> RebuildSpec:
+        self.asked.append((source.name, target.name, link, dict(topics), list(ignore)))
+        logs = LaneLogs(LANE, HERE, THERE, ID, Bounds(0, 13, 0, 12))
+        return RebuildSpec(link, source, target, (logs,), frozenset(ignore))
+
+    def run(
+        self, spec: RebuildSpec, out: Path, master: str, settings: Mapping[str, str], work: Path
+    ) -> subprocess.Popen[str]:
+        self.asked.append((RebuildSpec.from_json(spec.to_json()) == spec, master, dict(settings)))
+        if self.made is None:
+            (work / "rebuild.log").write_text('noise\n{"error": "no broker answers", "hint": ""}\n')
+            return subprocess.Popen([sys.executable, "-c", "raise SystemExit(4)"], stdout=subprocess.PIPE, text=True)
+        maps_file.save_rebuilt(out, spec.link, "old", "new", [self.made], 5)
+        step = json.dumps({"step": "done", "seconds": 1.5, "runs": 1234})
+        return subprocess.Popen([sys.executable, "-c", f"print({step!r})"], stdout=subprocess.PIPE, text=True)
+
+    comparison = staticmethod(rebuilding.comparison)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, engine: Engine, *words: str) -> tuple[int, str]:
+    """Exit code and all that was printed."""
+    monkeypatch.setattr(port, "rebuilding", lambda: engine)
+    contexts = tmp_path / "contexts.yaml"
+    contexts.write_text("contexts:\n  old:\n    bootstrap: [a:9092]\n  new:\n    bootstrap: [b:9092]\n")
+    command = ["--contexts", str(contexts), "offsets", "rebuild", "--source", "old", "--target", "new"]
+    made = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "maps.json"), *words])
+    code = made.exit_code if not isinstance(made.exception, Exception) else getattr(made.exception, "exit_code", 1)
+    return code, made.output + str(made.exception or "")
+
+
+def test_copies_are_called_as_mirror_maker_calls_them_unless_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A name by policy, one that is given, and what does not count; the job's steps are shown."""
+    engine = Engine(CLEAR)
+    words = ["--topic", "orders", "--topic", "bills=copy-of-bills", "--ignore", "headers", "--conf", "a=b"]
+    code, said = run(monkeypatch, tmp_path, engine, *words)
+    assert code == 0, said
+    topics = {"orders": "old.orders", "bills": "copy-of-bills"}
+    assert engine.asked == [("old", "new", "old-new", topics, [Part.HEADERS]), (True, "local[*]", {"a": "b"})]
+    assert "1.5 s  done: runs 1,234" in said
+    assert maps_file.load(tmp_path / "maps.json") == (CLEAR,)
+
+
+def test_unclear_stretches_are_an_exit_code_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The file is there, and a comparison of what follows the stretch is described."""
+    words = ["--topic", "orders", "--verify-spec", str(tmp_path / "verify.json")]
+    code, said = run(monkeypatch, tmp_path, Engine(UNCLEAR), *words)
+    assert code == 6, said
+    assert maps_file.load(tmp_path / "maps.json") == (UNCLEAR,)
+    described = rebuilding.VerifySpec.from_json((tmp_path / "verify.json").read_text())
+    (one,) = described.pins
+    assert (one.source_from, one.source_to, one.target_from, one.target_to) == (9, 13, 8, 12)
+    assert described.doubts == {"orders-0": "unclear up to source offset 9; only what follows is compared"}
+
+
+def test_a_job_that_fails_leaves_no_file_and_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What the job said last is what the person reads."""
+    code, said = run(monkeypatch, tmp_path, Engine(None), "--topic", "orders")
+    assert code != 0
+    assert "no broker answers" in said
+    assert not (tmp_path / "maps.json").exists()

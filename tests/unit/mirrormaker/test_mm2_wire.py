@@ -1,0 +1,88 @@
+"""The bytes of MirrorMaker 2's records, and the names of its topics."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.mirrormaker import names
+from anabranch.mirrormaker.store import OffsetSync
+from anabranch.mirrormaker.wire import (
+    Checkpoint,
+    Heartbeat,
+    MirrorRecordError,
+    decode_checkpoint,
+    decode_heartbeat,
+    decode_sync,
+    encode_checkpoint,
+    encode_heartbeat,
+    encode_sync,
+)
+from anabranch.model.topics import TopicPartition
+
+pytestmark = pytest.mark.unit
+
+OFFSETS = st.integers(-(2**63), 2**63 - 1)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
+PARTITIONS = st.builds(TopicPartition, TEXT, st.integers(0, 2**31 - 1))
+CHECKPOINT = Checkpoint("readers", TopicPartition("old.flights", 3), 1000, 7, "noted")
+
+
+def test_the_bytes_are_those_that_mirror_maker_writes() -> None:
+    """Written out once by hand from Kafka's schemas; the integration tests hold them against the real thing."""
+    assert encode_sync(TopicPartition("t", 1), OffsetSync(2, 3)) == (
+        b"\0\1t" + b"\0\0\0\1",
+        b"\0\0\0\0\0\0\0\2" + b"\0\0\0\0\0\0\0\3",
+    )
+    assert encode_checkpoint(Checkpoint("g", TopicPartition("t", 1), 2, 3, "m")) == (
+        b"\0\1g" + b"\0\1t" + b"\0\0\0\1",
+        b"\0\0" + b"\0\0\0\0\0\0\0\2" + b"\0\0\0\0\0\0\0\3" + b"\0\1m",
+    )
+    assert encode_heartbeat(Heartbeat("a", "b", 5)) == (b"\0\1a\0\1b", b"\0\0" + b"\0\0\0\0\0\0\0\5")
+
+
+@given(TEXT, PARTITIONS, OFFSETS, OFFSETS, TEXT)
+def test_what_is_written_is_read_again(
+    group: str, partition: TopicPartition, up: int, down: int, metadata: str
+) -> None:
+    """Every record survives, whatever its texts and numbers are."""
+    checkpoint = Checkpoint(group, partition, up, down, metadata)
+    assert decode_checkpoint(*encode_checkpoint(checkpoint)) == checkpoint
+    assert decode_sync(*encode_sync(partition, OffsetSync(up, down))) == (partition, OffsetSync(up, down))
+    heartbeat = Heartbeat(group, metadata, up)
+    assert decode_heartbeat(*encode_heartbeat(heartbeat)) == heartbeat
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60))
+def test_other_bytes_are_a_typed_error_or_a_record(key: bytes, value: bytes) -> None:
+    """Nothing else comes out of a topic that somebody else writes to."""
+    for decode in (decode_sync, decode_checkpoint, decode_heartbeat):
+        with contextlib.suppress(MirrorRecordError):
+            assert decode(key, value) is not None
+
+
+def test_a_later_version_is_read_as_far_as_it_is_known() -> None:
+    """Kafka's own reader takes fields that a later version appends, and so do we."""
+    key, value = encode_checkpoint(CHECKPOINT)
+    assert decode_checkpoint(key, b"\0\1" + value[2:] + b"more") == CHECKPOINT
+
+
+def test_a_string_too_long_for_its_length_is_refused() -> None:
+    """Two bytes of length hold 32,767."""
+    with pytest.raises(ValueError, match="32768 bytes"):
+        encode_checkpoint(Checkpoint("g", TopicPartition("t", 0), 0, 0, "x" * 32768))
+
+
+def test_names_follow_the_separator_and_are_read_back() -> None:
+    """KIP-690: a separator that was set counts for internal topics too."""
+    assert names.offset_syncs_topic("new") == "mm2-offset-syncs.new.internal"
+    assert names.checkpoints_topic("old") == "old.checkpoints.internal"
+    assert names.checkpoints_topic("old", "_") == "old_checkpoints_internal"
+    assert names.heartbeats_copy("old") == "old.heartbeats"
+    assert names.source_of_checkpoints("eu.west.checkpoints.internal") == "eu.west"
+    assert names.source_of_checkpoints("checkpoints") is None
+    assert names.alias_of_offset_syncs("mm2-offset-syncs_new_internal", "_") == "new"
+    assert names.alias_of_offset_syncs("flights") is None

@@ -1,0 +1,131 @@
+"""What a plan says of one group: the exact answer, or every reason why there is none."""
+
+from __future__ import annotations
+
+import pytest
+from positions_samples import TO_A, A, B, group, route, world
+
+from anabranch.model.groups import Commit, GroupKind, GroupState, Member
+from anabranch.positions.mark import Verdict, mark
+from anabranch.positions.plan import Step, plan
+from anabranch.positions.refusals import Why
+from anabranch.positions.world import Untold
+
+pytestmark = pytest.mark.unit
+
+
+def whys(found: object) -> list[Why]:
+    """The kinds of reasons of the only group."""
+    return [refusal.why for refusal in found.groups[0].reasons]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("committed", "answer"), [(10, 0), (19, 9), (20, 10), (24, 10), (25, 10), (29, 14), (30, 15), (32, 15)]
+)
+def test_an_answer_shows_exactly_what_was_not_read(committed: int, answer: int) -> None:
+    """In a run, in a hole, and at the map's end; no lag is negative; metadata is kept, the leader epoch is not."""
+    found = plan(world(group({A: Commit(committed, "noted", 50)})), ["g"])
+    (move,) = found.groups[0].moves
+    assert found.groups[0].step is Step.MOVE
+    assert found.groups[0].writes == {TO_A: Commit(answer, "noted", -1)}
+    assert move.lag == 15 - answer
+    assert found.groups[0].former == {TO_A: None}
+
+
+def test_positions_outside_of_the_map_are_refused() -> None:
+    """Not copied yet, before the link's start, and expired on the target alone; and each has a next step."""
+    for committed, fields, why in (
+        (33, {}, Why.NOT_COPIED),
+        (9, {}, Why.BEFORE_START),
+        (12, {"target_start": 5}, Why.EXPIRED),
+        (29, {"end": 13}, Why.NOT_COPIED),
+    ):
+        found = plan(world(group({A: Commit(committed)}), routes={A: route(**fields)}), ["g"])
+        assert whys(found) == [why]
+        assert found.groups[0].step is Step.REFUSED
+        assert found.groups[0].reasons[0].fix
+        assert not found.groups[0].writes
+
+
+def test_what_both_logs_have_lost_is_no_reason() -> None:
+    """A reader then goes on at the first record that is left, and not at a position that no log has."""
+    found = plan(world(group({A: Commit(4)}), routes={A: route(source_start=10)}), ["g"])
+    assert found.groups[0].writes == {TO_A: Commit(0)}
+    found = plan(world(group({A: Commit(12)}), routes={A: route(source_start=16, target_start=6)}), ["g"])
+    assert found.groups[0].writes == {TO_A: Commit(6)}
+
+
+def test_every_reason_is_named_at_once() -> None:
+    """A group that is read in on both sides, moves, would go backwards, and has partitions elsewhere."""
+    here = group({A: Commit(12, "x" * 9), B: Commit(1)}, state=GroupState.STABLE)
+    there = group({TO_A: Commit(9)}, state=GroupState.STABLE)
+    later = {"g": {A: Commit(13, "x" * 9), B: Commit(1)}}
+    found = plan(world(here, there, later=later, pending={"g": (B,)}, metadata_limit=8), ["g"])
+    assert set(whys(found)) == {Why.ACTIVE, Why.MOVING, Why.BACKWARDS, Why.METADATA, Why.NOT_IN_LINK}
+    assert whys(found).count(Why.MOVING) == 3
+
+
+def test_metadata_is_measured_as_brokers_do() -> None:
+    """In UTF-16 units: two for a letter outside of the basic plane."""
+    assert whys(plan(world(group({A: Commit(12, "é" * 8)}), metadata_limit=8), ["g"])) == []
+    assert whys(plan(world(group({A: Commit(12, "𝄞" * 5)}), metadata_limit=8), ["g"])) == [Why.METADATA]
+
+
+@pytest.mark.parametrize("kind", [GroupKind.SHARE, GroupKind.STREAMS, GroupKind.CONNECT, GroupKind.SCHEMAS])
+def test_kinds_whose_position_is_more_than_commits_get_advice(kind: GroupKind) -> None:
+    """They are never moved, though their commits could be translated."""
+    found = plan(world(group({A: Commit(12)}, kind=kind)), ["g"])
+    assert whys(found) == [Why.KIND]
+    assert found.groups[0].reasons[0].fix
+
+
+def test_members_make_a_group_active_whatever_its_state() -> None:
+    """A group whose members are known is read in, even where its state is told as empty."""
+    here = group({A: Commit(12)})
+    there = group({})
+    there = type(there)(there.name, there.kind, there.state, (Member("m", "c", "h"),), {})
+    assert whys(plan(world(here, there), ["g"])) == [Why.ACTIVE]
+
+
+def test_a_doubtful_map_and_an_empty_group_are_refused() -> None:
+    """The reason of the map is handed on; a group without commits is for groups create."""
+    doubt = Untold("runs contradict the log", "ask again")
+    found = plan(world(group({A: Commit(12)}), routes={A: doubt}), ["g"])
+    assert whys(found) == [Why.UNTOLD]
+    assert "runs contradict the log" in found.groups[0].reasons[0].what
+    assert whys(plan(world(group({})), ["g"])) == [Why.NO_COMMITS]
+
+
+def test_a_plans_hash_is_of_what_it_rests_on() -> None:
+    """Commits, states and answers change it; the end of the target's log, which moves under producers, does not.
+
+    Of a refused group it only counts that it is refused: one that is read in does not hold up the others.
+    """
+    here = group({A: Commit(12)})
+    first = plan(world(here), ["g"]).fingerprint
+    assert plan(world(here, routes={A: route(end=99)}), ["g"]).fingerprint == first
+    others = [
+        world(group({A: Commit(13)})),
+        world(group({A: Commit(12, "noted")})),
+        world(here, group({TO_A: Commit(1)})),
+        world(here, group({}, state=GroupState.STABLE)),
+    ]
+    assert len({first, *(plan(other, ["g"]).fingerprint for other in others)}) == 5
+    moving = [world(group({A: Commit(at)}), later={"g": {A: Commit(at + 1)}}) for at in (12, 13)]
+    assert len({first, *(plan(one, ["g"]).fingerprint for one in moving)}) == 2
+
+
+def test_topics_that_do_not_count_are_left_out_and_counted() -> None:
+    """A group of which only a part is moved says so."""
+    found = plan(world(group({A: Commit(12), B: Commit(3)})), ["g"], frozenset({"none"}))
+    assert found.left_out == {"g": 2}
+    assert whys(found) == [Why.NO_COMMITS]
+
+
+def test_marks_tell_what_would_be_lost() -> None:
+    """Before the lane's begin, in it, gone on both sides, and where no lane has begun."""
+    for committed, source_start, verdict in ((4, 0, Verdict.BEFORE), (12, 0, Verdict.COVERED), (4, 10, Verdict.GONE)):
+        made = mark("old-new", group({A: Commit(committed)}), {A: route(source_start=source_start)}, 7)
+        assert made.verdict is verdict
+    made = mark("old-new", group({A: Commit(4), B: Commit(1)}), {A: Untold("", "")}, 7)
+    assert [one.verdict for one in made.partitions] == [Verdict.UNKNOWN, Verdict.NOT_IN_LINK]

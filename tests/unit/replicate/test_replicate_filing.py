@@ -1,0 +1,111 @@
+"""Which lanes' progress is filed, and when."""
+
+import asyncio
+import uuid
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.replicate.control import ControlLostError
+from anabranch.replicate.filing import ROUNDS, Filing
+from anabranch.replicate.gate import Gate
+from anabranch.replicate.lane import Lane, Phase
+
+pytestmark = pytest.mark.unit
+
+TOPIC = TopicId(uuid.UUID(int=9))
+
+
+class Stored:
+    """The control topics and the colleagues of a filing, in memory."""
+
+    def __init__(self) -> None:
+        self.lanes: dict[LaneKey, LaneProgress] = {}
+        self.rounds: list[set[int]] = []
+        self.stolen: set[LaneKey] = set()
+        self.fails = False
+
+    async def file(self, reports: Iterable[LaneProgress]) -> None:
+        """Store, or fail."""
+        if self.fails:
+            raise ControlLostError
+        self.rounds.append({one.lane.partition for one in reports})
+        self.lanes |= {one.lane: one for one in reports}
+
+    def overwritten(self, owner: str) -> set[LaneKey]:
+        """What a test says that others filed."""
+        assert owner == "me"
+        stolen, self.stolen = self.stolen, set()
+        return stolen
+
+    def is_anothers(self, lane: Lane) -> bool:
+        """None is."""
+        return lane.phase is None
+
+    async def forget(self, *_: object) -> None:
+        """Nothing."""
+
+
+def made(count: int) -> tuple[Filing, list[Lane], Stored]:
+    """A filing of some running lanes."""
+    lanes = []
+    for part in range(count):
+        place = TopicPartition("t", part)
+        lane = Lane(LaneAssignment(LaneKey("l", TOPIC, part), place, place, TOPIC, LaneStart(), ModePolicy.AUTO))
+        lane.phase = Phase.RUNNING
+        lanes.append(lane)
+    stored, gate = Stored(), Gate(lambda: 0.0)  # a machine that stands still must not shut it
+    gate.renew(0.0)
+    part_of: Any = cast(Any, stored)
+    return Filing("me", lanes, part_of, part_of, part_of, part_of, gate), lanes, stored
+
+
+def test_lanes_that_stand_still_are_filed_in_turn_and_each_within_its_rounds() -> None:
+    """At first all, then a share each second: every lane again within the rounds, whatever their number."""
+    for count in (1, 5, 12, 30):
+        filing, _, stored = made(count)
+        for _ in range(ROUNDS + 1):
+            asyncio.run(filing.file())
+        assert stored.rounds[0] == set(range(count))
+        assert all(len(one) == -(-count // ROUNDS) for one in stored.rounds[1:])
+        assert set.union(*stored.rounds[1:]) == set(range(count))
+
+
+def test_what_changed_is_filed_at_once() -> None:
+    """Records, ends and reasons are news; nothing else is filed beside them but the share."""
+    filing, lanes, stored = made(36)
+    asyncio.run(filing.file())
+    lanes[30].tally.records += 1
+    lanes[31].source.stable = 5
+    lanes[32].held_by = "someone"
+    asyncio.run(filing.file())
+    assert stored.rounds[1] == {3, 4, 5, 30, 31, 32}
+    assert stored.lanes[lanes[32].assignment.lane].stop_reason == "someone"
+
+
+def test_what_could_not_be_filed_is_filed_again() -> None:
+    """A batch that was not acknowledged may not be there."""
+    filing, lanes, stored = made(24)
+    stored.fails = True
+    asyncio.run(filing.file())
+    stored.fails = False
+    asyncio.run(filing.file())
+    assert stored.rounds == [set(range(len(lanes)))]
+
+
+def test_what_somebody_else_has_filed_is_filed_again() -> None:
+    """The record says who has the lane."""
+    filing, lanes, stored = made(24)
+    asyncio.run(filing.file())
+    key = lanes[20].assignment.lane
+    stored.lanes[key] = replace(stored.lanes[key], owner="other")
+    stored.stolen = {key}
+    asyncio.run(filing.file())
+    assert 20 in stored.rounds[1]
+    assert stored.lanes[key].owner == "me"

@@ -1,0 +1,229 @@
+"""Each planted fault gets its name at its exact offset, and nothing else does."""
+
+from __future__ import annotations
+
+import pytest
+from faulty import Logs, Record, altered, identity, kinds, mapped, shifted
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.verify.classify import longest_rise
+from anabranch.verify.findings import Field, Kind
+
+pytestmark = pytest.mark.unit
+
+NONE = Field(0)
+FIELDS = st.integers(1, 15).map(Field)
+RUNS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 12)), min_size=1, max_size=8)
+
+
+@given(RUNS, st.integers(0, 5), st.integers(0, 5))
+def test_nothing_is_found_where_nothing_is_wrong(runs: list[tuple[int, int, int]], source: int, target: int) -> None:
+    """Logs that are as their map says have no strays and no findings."""
+    assert mapped(runs, (source, target)).named() == []
+
+
+@given(RUNS, st.data())
+def test_a_record_that_the_target_lacks_at_its_place_is_missing(
+    runs: list[tuple[int, int, int]], data: st.DataObject
+) -> None:
+    """One record is taken out of the target: it is missing, at its source offset."""
+    logs = mapped(runs)
+    offset = data.draw(st.sampled_from(sorted(logs.source)))
+    del logs.target[_place(logs, offset)]
+    assert logs.named() == [(Kind.MISSING, offset, -1, NONE)]
+
+
+@given(RUNS, FIELDS, st.data())
+def test_an_altered_record_is_named_with_its_fields(
+    runs: list[tuple[int, int, int]], fields: Field, data: st.DataObject
+) -> None:
+    """A record with some fields changed is altered, at both of its offsets, and exactly those fields are named."""
+    logs = mapped(runs)
+    offset = data.draw(st.sampled_from(sorted(logs.source)))
+    place = _place(logs, offset)
+    logs.target[place] = altered(logs.target[place], fields)
+    assert logs.named() == [(Kind.ALTERED, offset, place, fields)]
+
+
+@given(RUNS, st.data())
+def test_two_records_that_changed_places_are_reordered(runs: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    """Exchanged records, neighbours or far apart, are both reordered, where they are."""
+    logs = mapped([*runs, (0, 0, 2)])
+    a, b = sorted(data.draw(st.lists(st.sampled_from(sorted(logs.source)), min_size=2, max_size=2, unique=True)))
+    at, by = _place(logs, a), _place(logs, b)
+    logs.target[at], logs.target[by] = logs.target[by], logs.target[at]
+    assert logs.named() == [(Kind.REORDERED, a, by, NONE), (Kind.REORDERED, b, at, NONE)]
+
+
+@given(RUNS, st.data())
+def test_a_foreign_copy_of_a_record_is_a_repeat(runs: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    """A target offset that no run holds and whose record is another's copy repeats that one."""
+    logs = mapped([*runs, (0, 1, 1)])
+    offset = data.draw(st.sampled_from(sorted(logs.source)))
+    foreign = _foreign(logs)
+    where = data.draw(st.sampled_from(foreign))
+    logs.target[where] = logs.source[offset]
+    assert logs.named() == [(Kind.REPEATED, offset, where, NONE)]
+
+
+@given(RUNS, st.data())
+def test_a_record_that_the_source_never_had_is_extra(runs: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    """A foreign record is extra, at its target offset."""
+    logs = mapped([*runs, (0, 1, 1)])
+    where = data.draw(st.sampled_from(_foreign(logs)))
+    logs.target[where] = Record(10_000)
+    assert logs.named() == [(Kind.EXTRA, -1, where, NONE)]
+
+
+@given(RUNS, st.data())
+def test_a_record_in_a_hole_of_the_map_is_missing(runs: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    """A source record that no run holds was not copied: it is missing, whatever the map believes."""
+    logs = mapped([*runs, (1, 0, 1)])
+    holes = [o for o in range(logs.runs.source_start, logs.runs.source_end) if o not in logs.source]
+    offset = data.draw(st.sampled_from(holes))
+    logs.source[offset] = Record(10_000)
+    assert logs.named() == [(Kind.MISSING, offset, -1, NONE)]
+
+
+@given(st.integers(2, 60), st.data())
+def test_a_record_left_out_before_others_displaces_them(count: int, data: st.DataObject) -> None:
+    """Where the map does not know that a record is missing, all behind it are displaced, and only it is missing."""
+    logs = identity(count, first=3)
+    gap = data.draw(st.integers(3, count + 2))
+    found = shifted(logs, [record for offset, record in logs.source.items() if offset != gap]).named()
+    assert found == [
+        (Kind.MISSING, gap, -1, NONE),
+        *((Kind.DISPLACED, offset, offset - 1, NONE) for offset in range(gap + 1, count + 3)),
+    ]
+
+
+@given(st.integers(2, 60), st.data())
+def test_a_record_written_twice_before_others_displaces_them(count: int, data: st.DataObject) -> None:
+    """Where the map does not know of a repeat, all behind it are displaced, the last to beyond the pin."""
+    logs = identity(count)
+    twice = data.draw(st.integers(0, count - 1))
+    records = list(logs.source.values())
+    found = shifted(logs, [*records[: twice + 1], *records[twice:]]).named()
+    assert found == [
+        (Kind.REPEATED, twice, twice + 1, NONE),
+        *((Kind.DISPLACED, offset, offset + 1, NONE) for offset in range(twice + 1, count)),
+    ]
+
+
+@given(st.integers(4, 60), FIELDS, st.data())
+def test_an_altered_record_among_displaced_ones_is_named(count: int, fields: Field, data: st.DataObject) -> None:
+    """One record is left out and one behind it altered: the second is found though its place is another."""
+    logs = identity(count)
+    gap = data.draw(st.integers(0, count - 3))
+    changed = data.draw(st.integers(gap + 2, count - 1))
+    target = [
+        altered(record, fields) if offset == changed else record
+        for offset, record in logs.source.items()
+        if offset != gap
+    ]
+    found = shifted(logs, target).named()
+    assert [one for one in found if one[0] is not Kind.DISPLACED] == [
+        (Kind.MISSING, gap, -1, NONE),
+        (Kind.ALTERED, changed, changed - 1, fields),
+    ]
+    assert kinds(found)[Kind.DISPLACED] == count - 2 - gap
+
+
+@given(st.integers(1, 40), st.integers(1, 40))
+def test_a_tail_that_was_cut_off_is_missing(kept: int, lost: int) -> None:
+    """The target ends too early: exactly its tail is missing."""
+    logs = identity(kept + lost)
+    for offset in range(kept, kept + lost):
+        del logs.target[offset]
+    assert logs.named() == [(Kind.MISSING, offset, -1, NONE) for offset in range(kept, kept + lost)]
+
+
+@given(st.integers(5, 60), st.data())
+def test_a_record_that_was_carried_far_is_the_only_one_reordered(count: int, data: st.DataObject) -> None:
+    """One record moves three or more places on; those that it passed move up, and stay in order."""
+    logs = identity(count)
+    start = data.draw(st.integers(0, count - 4))
+    end = data.draw(st.integers(start + 3, count - 1))
+    records = list(logs.source.values())
+    moved = records.pop(start)
+    records.insert(end, moved)
+    found = shifted(logs, records).named()
+    assert [one for one in found if one[0] is Kind.REORDERED] == [(Kind.REORDERED, start, end, NONE)]
+    assert kinds(found) == {Kind.REORDERED: 1, Kind.DISPLACED: end - start}
+
+
+def test_a_record_overwritten_by_its_neighbour_is_missing_and_the_other_repeated() -> None:
+    """The contents decide: what stands in a record's place but is another's copy is a repeat, not an alteration."""
+    logs = identity(8)
+    logs.target[5] = logs.source[4]
+    assert logs.named() == [(Kind.MISSING, 5, -1, NONE), (Kind.REPEATED, 4, 5, NONE)]
+
+
+def test_what_retention_took_is_gone_and_not_missing() -> None:
+    """Below the first offset of today nothing is missing, on either side."""
+    logs = identity(20)
+    for offset in range(5):
+        del logs.target[offset]
+    for offset in range(5, 9):
+        del logs.source[offset]
+    logs.target_start, logs.source_start = 5, 9
+    assert kinds(logs.named()) == {Kind.GONE_TARGET_RETENTION: 5, Kind.GONE_SOURCE_RETENTION: 4}
+
+
+def test_what_the_cleaner_may_have_taken_is_gone() -> None:
+    """Excused absences are no differences; one that is not excused is."""
+    logs = identity(10)
+    del logs.target[3], logs.target[4], logs.source[6]
+    logs.excused_source, logs.excused_target = frozenset({3}), frozenset({6})
+    assert logs.named() == [
+        (Kind.MISSING, 4, -1, NONE),
+        (Kind.GONE_SOURCE_COMPACTION, 6, 6, NONE),
+        (Kind.GONE_TARGET_COMPACTION, 3, 3, NONE),
+    ]
+
+
+def test_a_move_past_untouched_records_is_a_reordering() -> None:
+    """The map knows both the hole and the foreign offset; the record still lies behind others."""
+    source = {n: Record(n) for n in range(10)}
+    runs = RunMap.of([Run(0, 0, 2), Run(3, 2, 5), Run(8, 8, 2)])
+    target = {n: Record(n) for n in (0, 1)} | {n - 1: Record(n) for n in range(3, 8)} | {7: Record(2)}
+    target |= {8: Record(8), 9: Record(9)}
+    assert Logs(source, target, runs).named() == [(Kind.REORDERED, 2, 7, NONE)]
+
+
+@settings(max_examples=300)
+@given(st.lists(st.integers(0, 6), max_size=25), st.lists(st.integers(0, 6), max_size=25))
+def test_every_stray_has_exactly_one_name(ours: list[int], theirs: list[int]) -> None:
+    """Whatever the contents, constant ones too: each source stray is named once, and each target stray."""
+    logs = identity(max(len(ours), len(theirs)))
+    logs.source = {at: Record(number) for at, number in enumerate(ours)}
+    logs.target = {at: Record(number) for at, number in enumerate(theirs)}
+    source, target = logs.strays()
+    found = logs.named()
+    named_source = sorted(one[1] for one in found if one[0] not in {Kind.REPEATED, Kind.EXTRA})
+    named_target = sorted(one[2] for one in found if one[0] is not Kind.MISSING)
+    assert named_source == source.offsets.tolist()
+    assert named_target == target.offsets.tolist()
+    assert (found == []) == (ours == theirs)
+
+
+@given(st.lists(st.integers(0, 30), max_size=30))
+def test_the_longest_rise_is_one_and_is_longest(numbers: list[int]) -> None:
+    """It rises strictly, and no longer one exists (checked by the quadratic method)."""
+    picked = [numbers[at] for at in longest_rise(numbers)]
+    assert picked == sorted(set(picked))
+    best: list[int] = []
+    for at, number in enumerate(numbers):
+        best.append(1 + max((best[before] for before in range(at) if numbers[before] < number), default=0))
+    assert len(picked) == max(best, default=0)
+
+
+def _place(logs: Logs, offset: int) -> int:
+    run = logs.runs[logs.runs.find_source(offset)]
+    return run.target + offset - run.source
+
+
+def _foreign(logs: Logs) -> list[int]:
+    return [at for at in range(logs.runs.target_start, logs.runs.target_end) if at not in logs.target]

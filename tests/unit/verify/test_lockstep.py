@@ -1,0 +1,108 @@
+"""Stored batches are matched exactly where they are equal, and everything else is compared as records."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.verify.lockstep import Stored, match
+from anabranch.verify.pins import LogEnds, Pin, pieces, pin
+
+pytestmark = pytest.mark.unit
+
+WHERE = TopicPartition("t", 0)
+FAR = 1 << 40
+SIZES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(1, 6)), min_size=1, max_size=20)
+
+
+def batch(first: int, count: int, contents: object = None, **changes: object) -> Stored:
+    """A plain batch whose bytes are told by what it contains."""
+    digest = hashlib.sha256(repr(first if contents is None else contents).encode()).digest()[:16]
+    return Stored(first, first + count - 1, True, 3, (5, 9), 100 * count, digest)._replace(**changes)  # type: ignore[arg-type]
+
+
+def mirror(sizes: list[tuple[int, int, int]]) -> tuple[Pin, list[Stored], list[Stored]]:
+    """Batches behind (source hole, target hole), the same on both sides."""
+    runs, source, target = RunMap(0, 0), [], []
+    for number, (hole, gap, count) in enumerate(sizes):
+        run = Run(runs.source_end + hole, runs.target_end + gap, count)
+        runs = runs.append(run)
+        source.append(batch(run.source, count, number))
+        target.append(batch(run.target, count, number))
+    return pin("lane", WHERE, WHERE, runs, LogEnds(0, FAR), LogEnds(0, FAR)), source, target
+
+
+@given(SIZES)
+def test_equal_batches_need_no_second_look(sizes: list[tuple[int, int, int]]) -> None:
+    """Everything is matched, and counted."""
+    whole, source, target = mirror(sizes)
+    matched = match(whole, whole, source, target)
+    assert matched.rest == []
+    assert sum(one.records for one in matched.sums.values()) == whole.runs.records
+
+
+@given(SIZES, st.data())
+def test_an_unequal_batch_is_compared_as_records(sizes: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    """Another digest, time, codec or size, a transaction, or none at all: its offsets are in the rest."""
+    whole, source, target = mirror(sizes)
+    at = data.draw(st.integers(0, len(source) - 1))
+    changes = data.draw(
+        st.sampled_from(
+            [{"digest": b"x"}, {"times": (5, 10)}, {"kind": 4}, {"size": 1}, {"plain": False}, {"last": FAR}, None]
+        )
+    )
+    if changes is None:
+        del target[at]
+    elif "last" in changes:
+        target[at] = target[at]._replace(last=target[at].last + 1)
+    else:
+        target[at] = target[at]._replace(**changes)
+    matched = match(whole, whole, source, target)
+    assert any(first <= source[at].first and source[at].last < last for first, last in matched.rest)
+    assert covered(matched.sums, matched.rest, source)
+
+
+@given(SIZES, st.integers(0, 60), st.data())
+def test_a_foreign_batch_is_compared_as_records(
+    sizes: list[tuple[int, int, int]], count: int, data: st.DataObject
+) -> None:
+    """A batch that only the target has lies in the target range of the rest."""
+    whole, source, target = mirror([*sizes, (0, 3, 1)])
+    taken = {offset for one in target for offset in range(one.first, one.last + 1)}
+    free = [at for at in range(whole.target_from, whole.target_to) if at not in taken]
+    where = data.draw(st.sampled_from(free))
+    matched = match(whole, whole, source, [*target, batch(where, 1, "foreign")])
+    parts = [whole.part(*one) for one in matched.rest]
+    assert any(part.target_from <= where < part.target_to for part in parts), (matched.rest, where, count)
+
+
+@given(st.lists(st.integers(1, 40_000), min_size=2, max_size=12), st.data())
+def test_a_batch_over_the_edge_of_parts_is_looked_at_once(sizes: list[int], data: st.DataObject) -> None:
+    """Parts cut where chunks end: each record is matched or left over exactly once, changed or not."""
+    whole, source, target = mirror([(0, 0, size) for size in sizes])
+    at = data.draw(st.integers(0, len(target) - 1))
+    if data.draw(st.booleans()):
+        target[at] = target[at]._replace(digest=b"other")
+    records, rest = 0, []
+    for number, part in enumerate(pieces(whole, 1)):
+        ours = [one for one in source if part.source_from <= one.first < part.source_to]
+        theirs = [one for one in target if part.target_from <= one.first < part.target_to]
+        assert number or ours
+        matched = match(whole, part, ours, theirs)
+        records += sum(one.records for one in matched.sums.values())
+        rest += matched.rest
+    assert records + sum(last - first for first, last in rest) == sum(sizes)
+
+
+def covered(sums: object, rest: list[tuple[int, int]], source: list[Stored]) -> bool:
+    """Whether every source record is matched or left over."""
+    matched = sum(one.records for one in sums.values())  # type: ignore[attr-defined]
+    left = sum(
+        1 for one in source for offset in range(one.first, one.last + 1) if any(a <= offset < b for a, b in rest)
+    )
+    return matched + left == sum(one.last - one.first + 1 for one in source)

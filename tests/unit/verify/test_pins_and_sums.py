@@ -1,0 +1,152 @@
+"""Pieces tile their pin on both sides, and sums do not depend on how a chunk was read."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from faulty import mapped
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.translate import to_source
+from anabranch.verify.pins import CHUNK, LogEnds, Pin, chunk_of, chunks_pin, gather, holds, pieces, pin
+from anabranch.verify.sums import Sum, differing, fold
+from anabranch.verify.work import Work
+
+pytestmark = pytest.mark.unit
+
+WHERE = TopicPartition("t", 0)
+FAR = 1 << 40
+RUNS = st.lists(
+    st.tuples(st.integers(0, 2 * CHUNK), st.integers(0, 100), st.integers(1, CHUNK)), min_size=1, max_size=8
+)
+
+
+def wide(runs: list[tuple[int, int, int]]) -> Pin:
+    """A pin of all of a map."""
+    made = RunMap(3, 5)
+    for hole, gap, length in runs:
+        made = made.append(Run(made.source_end + hole, made.target_end + gap, length))
+    return pin("lane", WHERE, WHERE, made, LogEnds(0, FAR), LogEnds(0, FAR))
+
+
+@given(RUNS, st.integers(1, 3 * CHUNK))
+def test_pieces_tile_both_sides(runs: list[tuple[int, int, int]], size: int) -> None:
+    """Each piece begins where the one before it ends, in source and target; only the last ends inside of a chunk."""
+    whole = wide(runs)
+    cut = list(pieces(whole, size))
+    assert (cut[0].source_from, cut[0].target_from) == (whole.source_from, whole.target_from)
+    assert (cut[-1].source_to, cut[-1].target_to) == (whole.source_to, whole.target_to)
+    for before, after in pairwise(cut):
+        assert (before.source_to, before.target_to) == (after.source_from, after.target_from)
+        assert before.source_to % CHUNK == 0
+
+
+@given(RUNS, st.data())
+def test_a_target_offset_lies_in_the_chunk_of_its_position(
+    runs: list[tuple[int, int, int]], data: st.DataObject
+) -> None:
+    """Copied or foreign, a target offset lies in the target range of the chunk that its position is in."""
+    whole = wide(runs)
+    offset = data.draw(st.integers(whole.target_from, whole.target_to - 1))
+    position = to_source(whole.runs, offset).offset  # type: ignore[union-attr]
+    chunk = chunk_of(min(position, whole.source_to - 1))
+    part = chunks_pin(whole, chunk, chunk)
+    assert part.target_from <= offset < part.target_to
+
+
+def test_what_a_log_has_lost_before_is_not_compared() -> None:
+    """A source or a target that begins later pins both sides later."""
+    runs = RunMap.of([Run(0, 10, 100), Run(120, 130, 50)])
+    late = pin("lane", WHERE, WHERE, runs, LogEnds(40, FAR), LogEnds(0, FAR))
+    assert (late.source_from, late.target_from) == (40, 50)
+    late = pin("lane", WHERE, WHERE, runs, LogEnds(0, FAR), LogEnds(115, FAR))
+    assert (late.source_from, late.target_from) == (120, 115)
+    late = pin("lane", WHERE, WHERE, runs, LogEnds(0, FAR), LogEnds(500, FAR))
+    assert late.empty
+
+
+def test_a_second_run_begins_where_the_first_ended() -> None:
+    """A record in a hole right behind the first run's end is still looked at by the second."""
+    runs = RunMap.of([Run(0, 0, 100), Run(120, 130, 50)])
+    later = pin("lane", WHERE, WHERE, runs, LogEnds(0, FAR), LogEnds(0, FAR), since=(100, 100))
+    assert (later.source_from, later.target_from) == (100, 100)
+
+
+@given(st.lists(st.integers(0, 60), unique=True).map(sorted), st.integers(1, 5))
+def test_gathered_ranges_hold_every_chunk(chunks: list[int], most: int) -> None:
+    """No chunk is left out, and there are no more ranges than asked for."""
+    ranges = gather(chunks, most)
+    assert len(ranges) <= most
+    assert all(holds(ranges, chunk) for chunk in chunks)
+    assert sum(last - first + 1 for first, last in ranges) >= len(chunks)
+
+
+RECORDS = st.lists(
+    st.tuples(st.integers(0, 4 * CHUNK), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=40
+)
+
+
+@given(RECORDS, st.randoms(), st.integers(0, 40))
+def test_sums_do_not_depend_on_order_or_cut(records: list[tuple[int, int, int]], random: object, cut: int) -> None:
+    """Shuffled and read in two parts, the sums are those of one read in order."""
+    shuffled = list(records)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    parts = [summed(shuffled[:cut]), summed(shuffled[cut:])]
+    joined = {chunk: parts[0].get(chunk, Sum()).plus(parts[1].get(chunk, Sum())) for chunk in {*parts[0], *parts[1]}}
+    assert joined == summed(sorted(records))
+    assert differing(joined, summed(records)) == []
+
+
+@given(RECORDS.filter(bool), st.data())
+def test_any_change_is_seen_in_its_chunk(records: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    """Another digest, another offset, a record less or twice: the sums of just that chunk differ."""
+    at = data.draw(st.integers(0, len(records) - 1))
+    offset, first, second = records[at]
+    for changed in ([(offset, first ^ 1, second)], [(offset, first, second ^ (1 << 63))], [], [records[at]] * 2):
+        other = [*records[:at], *changed, *records[at + 1 :]]
+        assert differing(summed(records), summed(other)) == [chunk_of(offset)]
+    moved = [*records[:at], (offset ^ 1, first, second), *records[at + 1 :]]
+    assert differing(summed(records), summed(moved)) == [chunk_of(offset)]
+
+
+def summed(records: list[tuple[int, int, int]]) -> dict[int, Sum]:
+    """Sums by chunk."""
+    columns = np.array(records, dtype=np.uint64).reshape(-1, 3)
+    sizes = np.ones(len(records), dtype=np.int64)
+    sums = fold(columns[:, 0].astype(np.int64), columns[:, 1], columns[:, 2], sizes)
+    return {
+        int(chunk): Sum(int(records), int(size), int(first), int(second), int(total))
+        for chunk, records, size, first, second, total in zip(
+            sums.chunks, sums.records, sums.bytes, sums.firsts, sums.seconds, sums.totals, strict=True
+        )
+    }
+
+
+@given(st.lists(st.integers(1, 5 * CHUNK), min_size=1, max_size=6), st.data())
+def test_rounds_of_any_size_read_every_lane_once_and_in_order(lengths: list[int], data: st.DataObject) -> None:
+    """However the size changes between rounds; a round is not much more than its size, or a chunk."""
+    lanes = [wide([(0, 0, length)]) for length in lengths]
+    work = Work(lanes, {}, {}, data.draw(st.integers(1, 8 * CHUNK)))
+    at = [lane.source_from for lane in lanes]
+    for parts in work.rounds():
+        assert len({part.lane for part in parts}) == len(parts)
+        assert sum(part.pin.offsets for part in parts) <= max(CHUNK, work.size) + CHUNK * len(parts)
+        assert len(parts) <= max(1, work.size // CHUNK)
+        for part in parts:
+            assert part.pin.source_from == at[part.lane]
+            at[part.lane] = part.pin.source_to
+        work.finish(parts, [{}, {}])
+        work.size = data.draw(st.integers(1, 8 * CHUNK))
+    assert at == [lane.source_to for lane in lanes]
+    assert work.done == work.offsets == sum(lengths)
+
+
+def test_synthetic_logs_have_as_many_records_as_their_map() -> None:
+    """The builder of the other tests makes what it says."""
+    logs = mapped([(1, 2, 3), (0, 1, 4)])
+    assert len(logs.source) == len(logs.target) == logs.runs.records == 7

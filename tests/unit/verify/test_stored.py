@@ -1,0 +1,169 @@
+"""What a comparison stores and is told, pinned."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from anabranch.config.jobspec import JobSpecError
+from anabranch.config.verifyspec import Levels, Reader, VerifySpec
+from anabranch.control import verified
+from anabranch.control.verified import About, LaneVerified, RunState, VerifyRun, VerifyStatus
+from anabranch.errors import ProtocolError
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.verify.findings import Counts, Field, Finding, Kind
+from anabranch.verify.page import page
+from anabranch.verify.pins import LogEnds, Pin, pin
+from anabranch.verify.report import Circumstances, LaneResult, Verdict, report
+from anabranch.verify.sums import Sum
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+GOLDEN = ROOT / "tests" / "golden" / "verify"
+LANE = "old-new/D4-tW9nLRp-hZXCGdyiVDg/3/0"
+WHERE = TopicPartition("orders", 3)
+PIN: Pin = pin(
+    LANE,
+    WHERE,
+    WHERE,
+    RunMap.of([Run(0, 0, 90), Run(95, 90, 5)]),
+    LogEnds(0, 100),
+    LogEnds(0, 95),
+    compacts=(True, False),
+)
+SPEC = VerifySpec(
+    "old-new",
+    "verify-1",
+    ClusterContext("old", ("old:9092",)),
+    ClusterContext("new", ("new:9092",)),
+    (PIN,),
+    reader=Reader.BATCHES,
+    levels=Levels.COMMITTED,
+    rate_limit=1_000_000,
+    since={LANE: (90, 90)},
+    again={LANE: ((0, 0),)},
+    doubts={"orders-4": "runs are filed up to target offset 9, and the log ends at 5"},
+)
+VERIFIED = LaneVerified(LANE, "verify-1", (0, 100), (0, 95), ((0, 0), (4, 7)), 1_760_000_000_000)
+RUN = VerifyRun(
+    link="old-new",
+    run="verify-1",
+    state=RunState.STOPPED,
+    started_at_ms=1_760_000_000_000,
+    updated_at_ms=1_760_000_009_000,
+    offsets=1000,
+    done=500,
+    records=900,
+    bytes=123_456,
+    differing=1,
+    options={"reader": "records", "levels": "both", "rate_limit": None, "samples": 20, "values": False},
+    pins={LANE: (100, 95)},
+)
+CASES = {
+    "lane-v1": (verified.lane_key(LANE), verified.encode_lane(VERIFIED)),
+    "run-v1": (verified.link_key("old-new", About.RUN), verified.encode_run(RUN)),
+    "stop-v1": (verified.link_key("old-new", About.STOP), verified.encode_stop("verify-1")),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bytes_are_those_of_the_golden_file(name: str) -> None:
+    """Keys and values are written byte for byte as they always were, and each field is in the reference."""
+    key, value = CASES[name]
+    assert (GOLDEN / f"{name}.key").read_bytes() == key
+    assert (GOLDEN / f"{name}.value").read_bytes() == value
+    text = (ROOT / "docs" / "reference" / "control-topics.md").read_text(encoding="utf-8")
+    assert all(f"`{field}`" in text for field in json.loads(value))
+
+
+def test_golden_bytes_read_as_what_was_meant() -> None:
+    """What was stored once is read as the same value for ever."""
+    read = {name: ((GOLDEN / f"{name}.key").read_bytes(), (GOLDEN / f"{name}.value").read_bytes()) for name in CASES}
+    assert verified.decode_lane(*read["lane-v1"]) == VERIFIED
+    assert verified.decode_run(*read["run-v1"]) == RUN
+    assert verified.decode_stop(read["stop-v1"][1]) == "verify-1"
+    assert verified.parse_key(read["lane-v1"][0]) == (LANE, None)
+
+
+def test_an_unknown_record_about_a_link_is_refused() -> None:
+    """A key that a newer version may write is not passed over."""
+    with pytest.raises(ProtocolError, match="tells nothing"):
+        verified.parse_key(b"old-new/whatever")
+
+
+def test_a_specification_survives_its_text() -> None:
+    """The job is told exactly what was planned."""
+    assert VerifySpec.from_json(SPEC.to_json()) == SPEC
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"v": 2, "job": "verify"}', '{"v": 1, "job": "link"}'])
+def test_another_text_is_no_specification(text: str) -> None:
+    """Whatever is not one is refused by one error."""
+    with pytest.raises(JobSpecError):
+        VerifySpec.from_json(text)
+
+
+def lane(counts: dict[Kind, int], done: tuple[int, int] = (100, 95), open_chunks: int = 0) -> LaneResult:
+    """A lane with these findings."""
+    samples = [Finding(LANE, kind, 7, 7, Field.VALUE if kind is Kind.ALTERED else Field(0)) for kind in counts]
+    some = Sum(95, 1000, 1, 2, 3)
+    return LaneResult(PIN, (0, 0), done, some, some, some, Counts(counts), samples, open_chunks)
+
+
+HOW = Circumstances(
+    "old-new", "verify-1", 1, 2001, ("old", "A"), ("new", "B"), "records", "both", 190, 2000, {"anabranch": "0"}
+)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "doubts", "verdict"),
+    [
+        ([lane({})], {}, Verdict.EQUAL),
+        ([lane({Kind.GONE_TARGET_RETENTION: 3})], {}, Verdict.EQUAL),
+        ([lane({Kind.MISSING: 1}), lane({})], {"x": "why"}, Verdict.DIFFERENT),
+        ([lane({})], {"x": "why"}, Verdict.UNKNOWN),
+        ([lane({}, done=(50, 50))], {}, Verdict.UNKNOWN),
+        ([lane({}, open_chunks=1)], {}, Verdict.UNKNOWN),
+    ],
+)
+def test_the_verdict_is_never_better_than_what_was_compared(
+    lanes: list[LaneResult], doubts: dict[str, str], verdict: Verdict
+) -> None:
+    """Equal only where all was compared and nothing differs; the report fits its schema and its page names it."""
+    made = report(HOW, lanes, doubts)
+    jsonschema.validate(made, json.loads((ROOT / "schemas" / "verify-report.schema.json").read_text()))
+    assert made["verdict"] == verdict
+    assert f"class='verdict {verdict}'" in page(made)
+    assert [Verdict.EQUAL, Verdict.DIFFERENT, Verdict.UNKNOWN][verdict.exit_code] is verdict
+
+
+def test_the_page_shows_foreign_text_as_text() -> None:
+    """A value that looks like HTML stays what it is."""
+    finding = Finding(LANE, Kind.EXTRA, -1, 7)
+    made = report(
+        HOW, [LaneResult(PIN, (0, 0), (100, 95), samples=(finding,))], {}, {finding: {"target": "<script>alert(1)"}}
+    )
+    assert "<script" not in page(made) and "&lt;script&gt;alert(1)" in page(made)
+
+
+def test_a_report_that_is_too_large_is_kept_with_fewer_samples() -> None:
+    """What is stored on the target stays below the limit of a control record; counts stay whole."""
+    findings = tuple(Finding(LANE, Kind.MISSING, at, -1) for at in range(20_000))
+    result = LaneResult(PIN, (0, 0), (100, 95), counts=Counts({Kind.MISSING: 20_000}), samples=findings)
+    stored = verified.encode_report(report(HOW, [result], {}))
+    assert len(stored) <= verified.MOST_REPORT_BYTES
+    assert verified.decode_report(stored)["counts"]["missing"] == 20_000
+
+
+def test_a_run_that_files_nothing_is_not_running() -> None:
+    """After some minutes of silence another comparison may be started."""
+    running = VerifyRun(**{**{f: getattr(RUN, f) for f in RUN.__slots__}, "state": RunState.RUNNING})
+    assert VerifyStatus(running, (), None, running.updated_at_ms + 1000).running
+    assert not VerifyStatus(running, (), None, running.updated_at_ms + verified.SILENT_MS).running
+    assert not VerifyStatus(RUN, (), None, RUN.updated_at_ms).running
