@@ -38,4 +38,5 @@ def test_a_move_that_is_one_record_off_is_noticed(monkeypatch: pytest.MonkeyPatc
     print(*moves.lines(), sep="\n")
     assert moves.moved == 4
     assert moves.wrong_records > 0
-    assert all("and again on the target" in one for one in moves.wrong)
+    # Of a compacted topic the source's cleaner may have taken that record before it was read: then it comes too late.
+    assert all("and again on the target" in one or "was read on the target behind" in one for one in moves.wrong)

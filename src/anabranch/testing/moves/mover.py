@@ -201,13 +201,12 @@ class Movers:
         reader = GroupReader(self._target.client_config(), trial.group, trial.topic.name, chance.choice(_PROTOCOLS))
         try:
             self._quiet.wait()
-            ends = {place: digest for place, digest in self._ends.items() if place[0] == trial.topic.name}
             before = self._before[trial.group]
-            # A partition whose last record was read on the source has nothing left.
+            # A partition whose last record was read on the source has nothing left but its end.
             left = {
-                place: digest
-                for place, digest in ends.items()
-                if not any(entry.digest == digest for entry in before.get(place, ())[-2000:])
+                place: None if any(entry.digest == digest for entry in before.get(place, ())[-2000:]) else digest
+                for place, digest in self._ends.items()
+                if place[0] == trial.topic.name
             }
             deadline = time.monotonic() + SETTLE_S / 2
             ended = False

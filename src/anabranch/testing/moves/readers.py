@@ -40,6 +40,7 @@ class GroupReader:
             "group.protocol": protocol,
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
+            "enable.partition.eof": True,
             "isolation.level": "read_committed",
             "reconnect.backoff.max.ms": 500,
             "log_level": 0,
@@ -52,6 +53,7 @@ class GroupReader:
         self._commit_all = True
         self._wanted: int | None = None
         self._readings = Readings()
+        self._at_end: set[Place] = set()
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -71,11 +73,16 @@ class GroupReader:
         """How often a partition began again at the group's own last commit."""
         return self._readings.rewinds
 
-    def has_reached(self, ends: Mapping[Place, bytes]) -> bool:
-        """Whether the record with each of these digests, the last of its partition, was read."""
-        return all(
-            (entries := self.reads.get(place)) and any(entry.digest == digest for entry in entries[-2000:])
+    def has_reached(self, ends: Mapping[Place, bytes | None]) -> bool:
+        """Whether it stands at the end of each of these partitions, with the record of this digest, if any, read.
+
+        To stand at the end is not enough where a log may still grow; to have read the last record is not enough where
+        that was before, on another cluster: what a wrong position has read again would then not be waited for.
+        """
+        return self._at_end.issuperset(ends) and all(
+            any(entry.digest == digest for entry in self.reads.get(place, ())[-2000:])
             for place, digest in ends.items()
+            if digest is not None
         )
 
     def leave(self, *, committing: bool) -> None:
@@ -104,8 +111,12 @@ class GroupReader:
             while not self._leave.is_set():
                 self._readings.begin()
                 for message in consumer.consume(500, 0.2):
+                    place = message.topic(), message.partition()
                     if message.error() is None:
-                        self._readings.add((message.topic(), message.partition()), entry_of(message))
+                        self._at_end.discard(place)
+                        self._readings.add(place, entry_of(message))
+                    elif message.error().code() == _AT_END:
+                        self._at_end.add(place)
                     elif not message.error().retriable() and message.error().code() not in _PASSING:
                         raise KafkaException(message.error())
                 if time.monotonic() - committed > 0.7:
@@ -118,6 +129,7 @@ class GroupReader:
 
     def _given(self, _: Any, partitions: list[Any]) -> None:
         for one in partitions:
+            self._at_end.discard((one.topic, one.partition))
             self._readings.give((one.topic, one.partition))
 
     def _commit(self, consumer: Any, attempts: int) -> None:
@@ -143,6 +155,8 @@ class GroupReader:
                     raise
                 time.sleep(0.5)
 
+
+_AT_END = -191
 
 _PASSING = {-195, -187, -185, -192, 3}
 """Transport, all brokers down, timed out, message timed out, and a topic that is not known yet."""
