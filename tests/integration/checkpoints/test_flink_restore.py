@@ -152,7 +152,7 @@ def test_half_a_rewrite_reads_everything_again(lab: Lab, tmp_path: Path, number:
     """New offsets in the readers' state alone, which is all that Flink's own library can write, are not enough."""
     flink, (begun, savepoint) = lab.flinks[number], lab.begun[number]
     place = moves.readers_only(savepoint, lab.copies, tmp_path / "half")
-    told = moves.wrong(flink, "half", moves.sources(lab.target, lab.copies.names), place)
+    told = moves.wrong(flink, "half", moves.sources(lab.target, lab.copies.names), place, anew=True)
     assert len(told.records) > ALL, "all of the log, what was there before it too"
     assert (Output.of(begun) + told).duplicates >= len(begun.records)
 
@@ -163,7 +163,7 @@ def test_a_naive_move_reads_records_again(lab: Lab, number: str) -> None:
     flink, (begun, savepoint) = lab.flinks[number], lab.begun[number]
     servers = moves.wrong(flink, "other servers", moves.sources(lab.target), savepoint)
     assert (Output.of(begun) + servers).duplicates >= 6 * copying.JUNK // 2
-    names = moves.wrong(flink, "other names", moves.sources(lab.target, lab.copies.names), savepoint)
+    names = moves.wrong(flink, "other names", moves.sources(lab.target, lab.copies.names), savepoint, anew=True)
     assert (Output.of(begun) + names).duplicates >= len(begun.records)
 
 
