@@ -48,8 +48,14 @@ def test_a_killed_producers_transaction_is_named_and_ended_when_told(old: Cluste
             abort_transaction(made.source, made.target, made.id, f"{topic}:0", None, execute=True)
         with killed_in_a_transaction(old, topic, f"{topic}-writer", ["a", "b", "c"]):
             transaction(old, topic, [b"behind it"])
+            # Asked while the one behind it was open too, the source has told of both, and is asked again.
+            only = "begins at offset 10: nothing after it may be copied before it ends"
             status = made.await_(
-                lambda status: status.lanes[0].state is LaneState.WAITING and status.lanes[0].high_watermark == 15
+                lambda status: (
+                    status.lanes[0].state is LaneState.WAITING
+                    and status.lanes[0].high_watermark == 15
+                    and only in str(status.lanes[0].stop_reason)
+                )
             )
             lane = status.lanes[0]
             assert (lane.position, lane.stable, lane.lag_records) == (10, 10, 0)
@@ -58,7 +64,6 @@ def test_a_killed_producers_transaction_is_named_and_ended_when_told(old: Cluste
             assert found.known is not None
             assert (found.open.start_offset, found.known.transactional_id) == (10, f"{topic}-writer")
             assert f"open transaction of producer id {found.open.producer_id} since " in str(lane.stop_reason)
-            assert "begins at offset 10: nothing after it may be copied before it ends" in str(lane.stop_reason)
             assert (plan.abort, plan.stable, plan.high_watermark) == (None, 10, 15)
             with pytest.raises(TransactionNotHangingError) as refused:
                 abort_transaction(made.source, made.target, made.id, f"{topic}:0", None, execute=True)
