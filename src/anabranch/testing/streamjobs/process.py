@@ -148,8 +148,12 @@ def follow(spec: JobSpec, until_cut: Callable[[JobProcess], None]) -> None:
 
 
 def together(*queries: QuerySpec) -> Callable[[], bool]:
-    """That every query has committed a batch, so that all have something to lose."""
-    return lambda: all(batches(query.checkpoint).committed >= 0 for query in queries)
+    """That every query has committed two batches, so that all have something to lose.
+
+    The first batch ends before the first marker of the input: up to there offsets are the same on both clusters, and a
+    query that is moved naively does nothing wrong.
+    """
+    return lambda: all(batches(query.checkpoint).committed >= 1 for query in queries)
 
 
 def _is_java(process: psutil.Process) -> bool:
