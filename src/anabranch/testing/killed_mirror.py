@@ -93,7 +93,7 @@ def copy(
         with MirrorMaker.start(never if forgets and number == 0 else spec, directory) as mirror:
             reached = sum(ends(new, target).values())
             until = max(int(share * wanted), reached + 1)
-            _wait(mirror, lambda until=until: sum(ends(new, target).values()) >= until)  # type: ignore[misc]
+            _wait(mirror, lambda until=until: _are_at(ends(new, target), until))  # type: ignore[misc]
             mirror.kill()
     lasts = _lasts(old, topic)
 
@@ -137,6 +137,11 @@ def numbers(cluster: Cluster, topic: str, partition: int, start: int = 0) -> Ite
                     yield message.offset(), number_of(message.value())
     finally:
         consumer.close()
+
+
+def _are_at(found: dict[int, int], until: int) -> bool:
+    """Whether so many records are there, some in each partition: one that nobody has begun would not be repeated."""
+    return sum(found.values()) >= until and all(found.values())
 
 
 def _lasts(cluster: Cluster, topic: str) -> dict[int, int | None]:

@@ -154,7 +154,7 @@ def test_a_stopped_comparison_goes_on_to_the_same_report(old: Cluster, new: Clus
         with made.running():
             made.await_position(topic, 141_000)
         # The rate makes rounds of one chunk, the first of which lasts until the wish is stored.
-        place = ["--directory", str(tmp_path), "--master", "local[2]", "--rate-limit", "100kB/s", "--detach"]
+        place = ["--directory", str(tmp_path), "--master", "local[2]", "--rate-limit", "60kB/s", "--detach"]
         settings = [part for key, value in connector_settings().items() for part in ("--conf", f"{key}={value}")]
         verbs("start", *settings, *place)
         until(lambda: verbs.state() is not None)
