@@ -154,9 +154,10 @@ def test_a_groups_commits_are_translated_and_files_read_back(old: Cluster, new: 
     interleave(old, topic, 4)
     produce(old, other, numbered(3))
     group = fresh("reading")
-    with link(old, new, topic, mode=ModePolicy.MAPPED) as made, made.running():
-        end = ends(old, topic)[1]
-        lane = map_of(made, topic, end)
+    with link(old, new, topic, mode=ModePolicy.MAPPED) as made:
+        with made.running():
+            end = ends(old, topic)[1]
+            lane = map_of(made, topic, end)
         for offset in (0, *range(1, end, 5), end):
             commit(old, group, {(topic, 0): offset})
             assert reader_of(made, topic, group) == first_from(old, topic, offset)
