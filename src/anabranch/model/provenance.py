@@ -1,8 +1,10 @@
 """Where records come from: what keeps two opposite links from looping, and refuses a ring of three.
 
 Two links in opposite directions are fine: a topic that a link fills is known by its topic id
-(``MirroredTopic``) and the opposite link leaves it out.  Over three clusters nobody sees all of the topics,
-so a link whose target's records would come back to it through another cluster is refused as a whole.
+(``MirroredTopic``) and the opposite link leaves it out.  A topic is there before that is stored, and two topics of
+one name may have been made by people: what an opposite link would fill by its filter and its names is left out, too.
+Over three clusters nobody sees all of the topics, so a link whose target's records would come back to it through
+another cluster is refused as a whole.
 """
 
 from __future__ import annotations
@@ -10,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from anabranch.errors import RefusedError
+from anabranch.errors import AnabranchError, RefusedError
+from anabranch.model.filters import load as load_filter
+from anabranch.model.filters import select
 from anabranch.model.link import LinkRecord, MirroredTopic
+from anabranch.model.naming import load as load_naming
 from anabranch.model.topics import TopicId
 
 
@@ -60,3 +65,26 @@ def mirrored_by_opposite(
     """Ids of the source's topics that a link from ``target`` fills: copying them back would loop."""
     opposite = {r.wanted.spec.id for r in into_source if r.wanted.spec.source.cluster_id == target}
     return frozenset(t.target_id for t in topics if t.link in opposite)
+
+
+def claimed_by_opposite(
+    target: str, into_source: Iterable[LinkRecord], own_topics: Iterable[str]
+) -> dict[str, tuple[str, str]]:
+    """Names of the source's topics that links from ``target`` fill or would fill: of which link, from which topic.
+
+    ``own_topics`` are those of the target that nothing fills from the source.  The race: the opposite link makes its
+    topic first and stores whose it is then.  Whoever reads the source's topics before the target's sees the original
+    of each topic that was made so.
+    """
+    names = list(own_topics)
+    claimed: dict[str, tuple[str, str]] = {}
+    for record in into_source:
+        spec = record.wanted.spec
+        if spec.source.cluster_id != target:
+            continue
+        try:
+            naming, selected = load_naming(spec.naming, spec.source.context), select(load_filter(spec.filter), names)
+        except AnabranchError:
+            continue  # a plugin that is not installed here: what that link has stored is all that can be known
+        claimed |= {naming.renamed(name): (spec.id, name) for name in selected}
+    return claimed

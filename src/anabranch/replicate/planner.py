@@ -25,7 +25,7 @@ from anabranch.model.filters import select
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, ModePolicy
 from anabranch.model.naming import load as load_naming
-from anabranch.model.provenance import check_ring, mirrored_by_opposite, origins
+from anabranch.model.provenance import check_ring, claimed_by_opposite, mirrored_by_opposite, origins
 from anabranch.model.reports import Finding, Severity
 from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition, check_name
@@ -108,9 +108,10 @@ class Planner:
         looping = await self._check_provenance(record, source)
         if self._upstream is None:
             findings += await blind_to_loops(self._source)
-        pairs = self._pairs(spec, source, looping, findings)
-        explicit = await admin.topic_configs(self._source, [pair.source.name for pair in pairs])
         known = {topic.target: topic for topic in self._links.topics_of(spec.id)}
+        pairs = self._pairs(spec, source, looping, findings)
+        pairs = self._unclaimed(spec, pairs, known, target, findings)
+        explicit = await admin.topic_configs(self._source, [pair.source.name for pair in pairs])
         present = [pair.target for pair in pairs if _exists(target, pair.target)]
         configured = await admin.topic_configs(self._target, present)
         lanes: list[LaneAssignment] = []
@@ -231,6 +232,39 @@ class Planner:
             taken[target] = name
             pairs.append(_Pair(topic, target))
         return pairs
+
+    def _unclaimed(
+        self,
+        spec: LinkSpec,
+        pairs: list[_Pair],
+        known: Mapping[str, MirroredTopic],
+        target: Metadata,
+        findings: list[Finding],
+    ) -> list[_Pair]:
+        """The pairs but for those that the opposite link would fill the other way round, which we do not fill yet.
+
+        ``target`` was read after the source's topics.
+        """
+        if self._upstream is None:
+            return pairs
+        copies = mirrored_by_opposite(spec.source.cluster_id, self._links.links.values(), self._links.mirrored.values())
+        own = [t.name for t in target.topics.values() if not t.internal and TopicId(t.id) not in copies]
+        claimed = claimed_by_opposite(spec.target.cluster_id, self._upstream.links.values(), own)
+        left = []
+        for pair in pairs:
+            name = pair.source.name
+            if name in claimed and pair.target not in known:
+                link, original = claimed[name]
+                findings.append(
+                    Finding(
+                        Severity.WARNING,
+                        f"topic {name} is left out: link {link} would fill it from the target's own topic {original}",
+                        f"say which way it is copied: anabranch link set {link} --exclude {original}",
+                    )
+                )
+            else:
+                left.append(pair)
+        return left
 
     # -- what the target must have ---------------------------------------------------------------------
 

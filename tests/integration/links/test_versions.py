@@ -13,6 +13,7 @@ from tests.integration.links.topics import OLD_MS, create, delete_records, fresh
 from anabranch.engine import links as engine
 from anabranch.model.lane import LaneMode, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, WantedState
+from anabranch.model.plugins import PluginSpec
 from anabranch.model.provenance import RingError
 from anabranch.replicate.control import Links
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
@@ -111,24 +112,56 @@ def test_two_links_in_opposite_directions_do_not_loop(others: dict[str, Cluster]
     mine, theirs = create(here, name + "-mine"), create(there, name + "-theirs")
     produce(here, mine, numbered(10))
     produce(there, theirs, numbered(20))
-    with link(here, there, name + "-.*") as forth, link(there, here, name + "-.*") as back:
-        # Each makes its topic while the other does not plan: a topic is there a moment before it is known whose it is.
-        for made, own, end in ((forth, mine, 10), (back, theirs, 20)):
-            with made.running():
-                made.await_position(own, end)
-        with forth.running(lease_seconds=1.5), back.running(lease_seconds=1.5):
-            for made, other in ((forth, theirs), (back, mine)):
-                made.await_finding(f"topic {other} is left out: the opposite link fills it")
-                made.await_(lambda status: status.plan is not None and len(status.plan.findings) == 1)
-            produce(here, mine, numbered(5, first=10))
-            forth.await_position(mine, 15)
-            assert (newest_offset(here, mine), newest_offset(there, mine)) == (15, 15)
-            assert (newest_offset(here, theirs), newest_offset(there, theirs)) == (20, 20)
-            assert {lane.source.topic for lane in forth.status().lanes} == {mine}
-            assert {lane.source.topic for lane in back.status().lanes} == {theirs}
-            for made in (forth, back):
-                engine.pause(made.target, made.id)
-                made.await_(lambda status: all(lane.state is LaneState.PAUSED for lane in status.lanes))
+    with (
+        link(here, there, name + "-.*") as forth,
+        link(there, here, name + "-.*") as back,
+        forth.running(lease_seconds=1.5),
+        back.running(lease_seconds=1.5),
+    ):
+        forth.await_position(mine, 10)
+        back.await_position(theirs, 20)
+        for made, other in ((forth, theirs), (back, mine)):
+            made.await_finding(f"topic {other} is left out: the opposite link fills it")
+            made.await_(lambda status: status.plan is not None and len(status.plan.findings) == 1)
+        produce(here, mine, numbered(5, first=10))
+        forth.await_position(mine, 15)
+        assert (newest_offset(here, mine), newest_offset(there, mine)) == (15, 15)
+        assert (newest_offset(here, theirs), newest_offset(there, theirs)) == (20, 20)
+        assert {lane.source.topic for lane in forth.status().lanes} == {mine}
+        assert {lane.source.topic for lane in back.status().lanes} == {theirs}
+        for made in (forth, back):
+            engine.pause(made.target, made.id)
+            made.await_(lambda status: all(lane.state is LaneState.PAUSED for lane in status.lanes))
+
+
+def test_a_topic_that_both_ways_would_fill_is_copied_as_a_person_says(others: dict[str, Cluster]) -> None:
+    """Two topics of one name, of which nothing says whose records they have to hold.
+
+    The opposite link may have made one of them just now, and store that it fills it only then: copying it back would
+    bring each record into its own log once more.
+    """
+    here, there = others["3.9.1"], others["4.0.0"]
+    name = fresh("same")
+    for cluster in (here, there):
+        create(cluster, name)
+    produce(here, name, numbered(10))
+    with (
+        link(here, there, name + ".*") as forth,
+        link(there, here, name + ".*") as back,
+        back.running(lease_seconds=1.5),
+    ):
+        back.await_finding(f"topic {name} is left out: link {forth.id} would fill it from the target's own topic")
+        with forth.running(lease_seconds=1.5):
+            forth.await_finding(f"link {back.id} would fill it", f"anabranch link set {back.id} --exclude {name}")
+            assert (newest_offset(here, name), newest_offset(there, name)) == (10, 0)
+            only = PluginSpec("regex", {"include": [name + ".*"], "exclude": [name]})
+            engine.set_wanted(back.target, back.id, filter=only)
+            forth.await_position(name, 10)
+            engine.set_wanted(back.target, back.id, filter=PluginSpec("regex", {"include": [name + ".*"]}))
+            back.await_finding(f"topic {name} is left out: the opposite link fills it")
+            produce(here, name, numbered(5, first=10))
+            forth.await_position(name, 15)
+            assert (newest_offset(here, name), newest_offset(there, name)) == (15, 15)
 
 
 def test_a_ring_of_three_clusters_is_refused_with_its_path(others: dict[str, Cluster], new: Cluster) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -21,6 +22,7 @@ from anabranch.model.configs import (
 )
 from anabranch.model.lane import LaneKey
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, MirroredTopic, WantedState
+from anabranch.model.plugins import PluginSpec
 from anabranch.model.provenance import RingError
 from anabranch.model.reports import ApiSupport
 from anabranch.model.start import LaneStart, StartKind, StartPosition
@@ -207,6 +209,19 @@ def test_opposite_links_are_no_ring_and_do_not_loop() -> None:
     other = MirroredTopic("c-b", "bills", TopicId(UUID(int=3)), "bills", TopicId(UUID(int=4)))
     links = [forth, stored("C", "B")]
     assert provenance.mirrored_by_opposite("A", links, [mirror, other]) == {TopicId(UUID(int=2))}
+
+
+def test_what_an_opposite_link_would_fill_is_told_before_it_is_stored() -> None:
+    """By its filter and its names, from the topics of the target that are no copies themselves."""
+    forth = stored("A", "B")
+    renamed = replace(forth.wanted.spec, id="a-b-2", naming=PluginSpec("prefix", {}))
+    links = [replace(forth, wanted=WantedState(renamed)), stored("C", "B")]
+    claimed = provenance.claimed_by_opposite("A", links, ["orders", "__consumer_offsets", "heartbeats"])
+    alias = renamed.source.context
+    assert claimed == {f"{alias}.orders": ("a-b-2", "orders")}
+    assert provenance.claimed_by_opposite("D", links, ["orders"]) == {}
+    strange = replace(forth.wanted.spec, naming=PluginSpec("of-theirs", {}))
+    assert provenance.claimed_by_opposite("A", [replace(forth, wanted=WantedState(strange))], ["orders"]) == {}
 
 
 def test_a_ring_of_three_is_refused_with_its_path() -> None:
