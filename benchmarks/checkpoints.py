@@ -30,9 +30,10 @@ from anabranch.engine.checkpoints.undoing import undo
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.storage.files import StoredFiles, open_files
+from benchmarks import report
+from benchmarks.run import OUTPUT
 
 LIMIT_S = 1.0
-OUTPUT = Path("build/bench.json")
 ROUNDS = 5
 BATCHES = 200
 STATE_FILES = 400
@@ -50,9 +51,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="anabranch-bench-") as scratch:
         figures = _run(Path(scratch), options.partitions, options.state_bytes)
     print(json.dumps(figures, indent=2))
-    OUTPUT.parent.mkdir(exist_ok=True)
-    found = json.loads(OUTPUT.read_text()) if OUTPUT.exists() else {}
-    OUTPUT.write_text(json.dumps({**found, "checkpoints": figures}, indent=2) + "\n")
+    report.write("checkpoints", figures, OUTPUT)
     return int(figures["in_place_s"] > LIMIT_S)
 
 

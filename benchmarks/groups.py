@@ -32,12 +32,13 @@ from anabranch.model.topics import TopicPartition
 from anabranch.positions.plan import Step
 from anabranch.positions.select import Selection
 from anabranch.sandbox import Cluster
+from benchmarks import report
 from benchmarks.clusters import clusters
+from benchmarks.run import OUTPUT
 
 TOPIC = "orders"
 RECORDS = 1000
 LIMIT_S = 30.0
-OUTPUT = Path("build/bench.json")
 START_S = 120.0
 
 
@@ -50,9 +51,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="anabranch-bench-") as scratch:
         figures = _run(Path(scratch), options.groups, options.partitions)
     print(json.dumps(figures, indent=2))
-    OUTPUT.parent.mkdir(exist_ok=True)
-    found = json.loads(OUTPUT.read_text()) if OUTPUT.exists() else {}
-    OUTPUT.write_text(json.dumps({**found, "groups": figures}, indent=2) + "\n")
+    report.write("groups", figures, OUTPUT)
     return int(max(figures["plan_s"], figures["plan_again_s"]) > LIMIT_S)
 
 

@@ -84,7 +84,6 @@ def main(argv: list[str] | None = None) -> int:
         )
         row = {"copied": copied, "again": copied - options.records, **figures, "right": right}
         print(row, flush=True)
-        options.output.parent.mkdir(parents=True, exist_ok=True)
         report.write("rebuild", [row], options.output)
     return 0 if right else 1
 

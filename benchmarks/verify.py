@@ -40,10 +40,10 @@ from anabranch.testing.verify_lab import spark_session, spec_of
 from anabranch.verify.pins import LogEnds, Pin, pin
 from benchmarks import report
 from benchmarks.clusters import KAFKA, clusters
+from benchmarks.run import OUTPUT
 
 TOPIC = "compared"
 BEGIN_MS = 1_760_000_000_000
-OUTPUT = Path("build/bench.json")
 SLOTS = 2
 _FAR = 1 << 62
 
@@ -229,7 +229,6 @@ def main(argv: list[str] | None = None) -> int:
                     )
         finally:
             spark.stop()
-    options.output.parent.mkdir(parents=True, exist_ok=True)
     report.write("verify", [asdict(row) for row in rows], options.output)
     return 0 if all(row.equal for row in rows) else 1
 

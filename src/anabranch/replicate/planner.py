@@ -243,28 +243,24 @@ class Planner:
     ) -> list[_Pair]:
         """The pairs but for those that the opposite link would fill the other way round, which we do not fill yet.
 
-        ``target`` was read after the source's topics.
+        ``target`` was read after the source's topics.  What is filled already costs nothing here.
         """
-        if self._upstream is None:
+        strange = {pair.source.name for pair in pairs if pair.target not in known}
+        if self._upstream is None or not strange:
             return pairs
         copies = mirrored_by_opposite(spec.source.cluster_id, self._links.links.values(), self._links.mirrored.values())
         own = [t.name for t in target.topics.values() if not t.internal and TopicId(t.id) not in copies]
         claimed = claimed_by_opposite(spec.target.cluster_id, self._upstream.links.values(), own)
-        left = []
-        for pair in pairs:
-            name = pair.source.name
-            if name in claimed and pair.target not in known:
-                link, original = claimed[name]
-                findings.append(
-                    Finding(
-                        Severity.WARNING,
-                        f"topic {name} is left out: link {link} would fill it from the target's own topic {original}",
-                        f"say which way it is copied: anabranch link set {link} --exclude {original}",
-                    )
+        left_out = {name: claim for name, claim in claimed.items() if name in strange}
+        for name, (link, original) in left_out.items():
+            findings.append(
+                Finding(
+                    Severity.WARNING,
+                    f"topic {name} is left out: link {link} would fill it from the target's own topic {original}",
+                    f"say which way it is copied: anabranch link set {link} --exclude {original}",
                 )
-            else:
-                left.append(pair)
-        return left
+            )
+        return [pair for pair in pairs if pair.source.name not in left_out]
 
     # -- what the target must have ---------------------------------------------------------------------
 

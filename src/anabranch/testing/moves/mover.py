@@ -15,7 +15,7 @@ from anabranch.testing.faults.ledger import Ledger, Place
 from anabranch.testing.faults.topics import LoadTopic
 from anabranch.testing.logcompare import Entry, read_log
 from anabranch.testing.moves.judge import Judgement, judge
-from anabranch.testing.moves.readers import GroupReader, read_by_console
+from anabranch.testing.moves.readers import GroupReader, ends_with, read_by_console
 from anabranch.testing.moves.readings import Reads
 
 SETTLE_S = 480.0
@@ -204,7 +204,7 @@ class Movers:
             before = self._before[trial.group]
             # A partition whose last record was read on the source has nothing left but its end.
             left = {
-                place: None if any(entry.digest == digest for entry in before.get(place, ())[-2000:]) else digest
+                place: None if ends_with(before.get(place, ()), digest) else digest
                 for place, digest in self._ends.items()
                 if place[0] == trial.topic.name
             }

@@ -9,13 +9,13 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.testing.faults.ledger import Place
-from anabranch.testing.logcompare import entry_of
+from anabranch.testing.logcompare import Entry, entry_of
 from anabranch.testing.moves.readings import Readings, Reads
 
 RUNTIME = "kafka-4.3.1"
@@ -51,7 +51,6 @@ class GroupReader:
         self._topic = topic
         self._leave = threading.Event()
         self._commit_all = True
-        self._wanted: int | None = None
         self._readings = Readings()
         self._at_end: set[Place] = set()
         self.failure: Exception | None = None
@@ -80,9 +79,7 @@ class GroupReader:
         that was before, on another cluster: what a wrong position has read again would then not be waited for.
         """
         return self._at_end.issuperset(ends) and all(
-            any(entry.digest == digest for entry in self.reads.get(place, ())[-2000:])
-            for place, digest in ends.items()
-            if digest is not None
+            digest is None or ends_with(self.reads.get(place, ()), digest) for place, digest in ends.items()
         )
 
     def leave(self, *, committing: bool) -> None:
@@ -154,6 +151,11 @@ class GroupReader:
                         return  # what counts is what the broker holds
                     raise
                 time.sleep(0.5)
+
+
+def ends_with(entries: Sequence[Entry], digest: bytes) -> bool:
+    """Whether a record of this digest is among the last of those that were read."""
+    return any(entry.digest == digest for entry in entries[-2000:])
 
 
 _AT_END = -191
