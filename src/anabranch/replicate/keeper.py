@@ -21,8 +21,7 @@ from anabranch.kafka.headers import header_at
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.lanes.claims import ClaimState
-from anabranch.lanes.effects import Kill, LogEnd, ReadEnd, Steps
-from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
 from anabranch.lanes.guard import Weak, guard
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.takeover import release, takeover
@@ -35,6 +34,7 @@ from anabranch.replicate.agreement import epoch_before, surviving, truncated
 from anabranch.replicate.control import Progress, Runs, now_ms
 from anabranch.replicate.epochs import UNKNOWN
 from anabranch.replicate.gate import Gate
+from anabranch.replicate.histories import shut_out_histories
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.lane import Lane, Phase
 from anabranch.replicate.rebuild import LaneLog, LogRange, rebuild
@@ -187,7 +187,9 @@ class Keeper:
         others = await self._refresh_runs(lane)
         kept = await self._surviving(lane)
         target = await self._open(lane, start)
-        await target.drive(self._shut_out_histories(lane))
+        await target.drive(
+            shut_out_histories(lane.assignment, lane.position, self._journal.claims, self._progress.lanes)
+        )
         expiration = await self._expiration(target)
         mode, why = await self._mode(lane, start, expiration)
         bid = Bid(
@@ -256,27 +258,6 @@ class Keeper:
         else:
             epoch = await epoch_before(self._source, lane.assignment.source, position)
         lane.trail.note(epoch, position - 1, position)
-
-    def _shut_out_histories(self, lane: Lane) -> Steps[None]:
-        """Before a lane's first claim, shut out who wrote its target partition in a history that was given up.
-
-        Those are lanes of an earlier generation, or of a source topic that was made again since: a request of
-        theirs that is still under way must not be appended among the new records.
-        """
-        if self._journal.claims.claims(lane.key):
-            return
-        end: LogEnd = yield ReadEnd()
-        if end.end == 0:
-            return  # a new topic: a marker would cost it its first offset, and with that identity
-        target = lane.assignment.target
-        for key, filed in self._progress.lanes.items():
-            if key.link != lane.assignment.lane.link or key == lane.assignment.lane or filed.target != target:
-                continue
-            for placed in self._journal.claims.claims(str(key)):
-                if placed.claim.state is ClaimState.CLAIMED:
-                    code: int = yield Kill(placed.claim.producer_id, placed.claim.transactional_id)
-                    if code:
-                        raise refusal(lane.key, code, lane.position, f"shutting out {placed.claim.producer_id}")
 
     async def _refresh_runs(self, lane: Lane, others: bool = False) -> bool:
         """Take the runs that another owner has filed since, if one had the lane; jumps that those cover may be

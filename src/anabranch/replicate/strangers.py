@@ -31,7 +31,7 @@ class Strangers:
         """Look once a second until cancelled; a lane without a gap costs a comparison."""
         while True:
             await asyncio.sleep(LOOK_S)
-            for lane in lanes:
+            for lane in tuple(lanes):  # lanes come and go while one is looked at
                 if lane.gap is not None and not lane.stranger:
                     await self._look(lane, lane.gap)
 

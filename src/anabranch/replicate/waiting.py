@@ -43,7 +43,7 @@ class Waits:
         """Look once a second until cancelled."""
         while True:
             await asyncio.sleep(LOOK_S)
-            for lane in lanes:
+            for lane in tuple(lanes):  # lanes come and go while one is looked at
                 if is_held(lane):
                     await self._look(lane, time.monotonic())
                 elif self._watched.pop(lane.key, None) is not None:
