@@ -131,7 +131,8 @@ class Sender:
         chosen: list[Lane] = []
         size = 0
         for lane in list(self._lanes.values()):
-            if not lane.may_send:
+            # One whose tenure was ended elsewhere may have been won again over another connection since.
+            if lane.connection is not self.connection or not lane.may_send:
                 continue
             assert lane.pipeline is not None
             if lane.hole is not None:
