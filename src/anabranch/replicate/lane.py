@@ -186,6 +186,7 @@ class Lane:
         self.pipeline = None
         self.tenure = None
         self.connection = None
+        self.checking = False  # what is asked or filled for this tenure still, nobody need wait for
         self.ended = ended
         self.drop_queue()
         self.phase = Phase.TAKING

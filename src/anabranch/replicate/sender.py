@@ -289,16 +289,16 @@ class Sender:
                 one.lane.stop_at(Stop.DIVERGED, runs[0].source, error.message, error.hint)
 
     def _start_check(self, lane: Lane, pipeline: Pipeline) -> None:
+        assert lane.tenure is not None
         lane.checking = True
-        task = asyncio.create_task(self._check_epoch(lane, pipeline))
+        # The tenure may end before the task begins.
+        task = asyncio.create_task(self._check_epoch(lane, pipeline, lane.tenure.leader_epoch))
         self._checks.add(task)
         task.add_done_callback(self._checks.discard)
 
-    async def _check_epoch(self, lane: Lane, pipeline: Pipeline) -> None:
+    async def _check_epoch(self, lane: Lane, pipeline: Pipeline, leader_epoch: int) -> None:
         """After idling: a leader that lost and won its partition meanwhile leaves the connection whole (R1)."""
         target = lane.assignment.target
-        assert lane.tenure is not None
-        leader_epoch = lane.tenure.leader_epoch
         try:
             answer = await list_offset(self.connection, target.topic, target.partition, LATEST, epoch=leader_epoch)
         except ConnectionLostError:

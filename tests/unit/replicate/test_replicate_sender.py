@@ -53,6 +53,10 @@ class Wire:
         self.sent += 1
         return asyncio.get_running_loop().create_future()
 
+    async def call(self, *_: object, **__: object) -> Any:
+        """No answer either."""
+        return await asyncio.get_running_loop().create_future()
+
 
 def won(lane: Lane, wire: Wire, producer_id: int) -> Sender:
     """The lane's next tenure over a connection, and the sender of that connection with the lane in it."""
@@ -98,3 +102,22 @@ def test_a_lane_is_sent_over_the_connection_of_its_tenure_alone() -> None:
         return old.sent, new.sent
 
     assert asyncio.run(play()) == (0, 1)
+
+
+def test_a_check_whose_tenure_ends_before_it_begins_leaves_nothing_behind() -> None:
+    """Its task runs a moment later than it was made; who lets the lane go then must not wait for it."""
+
+    async def play() -> tuple[BaseException | None, bool, Phase]:
+        lane = made()
+        sender = won(lane, Wire("1"), 1)
+        pipeline = lane.pipeline
+        assert pipeline is not None
+        sender._start_check(lane, pipeline)
+        (task,) = sender._checks
+        lane.end_tenure(pipeline, TenureEnded(lane.key, Ending.SUPERSEDED))
+        await asyncio.sleep(0)
+        failure = task.exception() if task.done() else None
+        task.cancel()
+        return failure, lane.checking, lane.phase
+
+    assert asyncio.run(play()) == (None, False, Phase.TAKING)
