@@ -220,8 +220,9 @@ class Fetcher:
                 for lane in ready:
                     lane.stop_at(Stop.SOURCE_NOT_ALLOWED, lane.fetch_at, error.message, error.hint)
             except ClusterError:
-                for lane in mine:
-                    lane.source.leader = -1
+                for lane in self._lanes.values():  # those too that were placed here since this turn began
+                    if lane.source.leader == node:
+                        lane.source.leader = -1
                 return
 
     def _in_memory(self) -> int:
