@@ -375,9 +375,11 @@ class Fetcher:
 
     async def _out_of_range(self, connection: Connection, lane: Lane) -> None:
         """The position is outside the source's log: say which records are lost, never skip them."""
-        source = lane.assignment.source
+        source, at = lane.assignment.source, lane.fetch_at
         start = await list_offset(connection, source.topic, source.partition, -2, epoch=lane.source.epoch)
         end = await list_offset(connection, source.topic, source.partition, -1, epoch=lane.source.epoch)
+        if lane.phase is not Phase.RUNNING or lane.fetch_at != at:
+            return  # the next tenure may begin elsewhere, and asks from there
         if start.code or end.code:
             lane.source.leader = -1
         elif lane.fetch_at < start.offset:
