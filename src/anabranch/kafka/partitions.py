@@ -24,6 +24,7 @@ from kafka.protocol.producer import (
 
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
+from anabranch.kafka.errors import ConnectionLostError
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 KILL_EPOCH = 32767
@@ -239,11 +240,18 @@ def _code_of_added(answer: Any) -> int:
 async def _ask_coordinator(
     cluster: Cluster, transactional_id: str, request: Any, cap: int, code_of: Callable[[Any], int]
 ) -> Any:
-    """The answer of the transaction coordinator, asked again while it says that it did nothing yet."""
+    """The answer of the transaction coordinator, asked again while it says that it did nothing yet.
+
+    Raises ConnectionLostError, with an unknown outcome, without asking again.
+    """
     deadline = time.monotonic() + _COORDINATOR_PATIENCE_S
     while True:
         node = await cluster.coordinator(transactional_id, 1)
-        answer = await cluster.call(request, node, cap=cap)
+        try:
+            answer = await cluster.call(request, node, cap=cap)
+        except ConnectionLostError:
+            cluster.forget_coordinator(transactional_id, 1)  # a broker that is gone never says that it moved
+            raise
         code = code_of(answer)
         if code in _COORDINATOR_MOVED:
             cluster.forget_coordinator(transactional_id, 1)
