@@ -6,6 +6,7 @@ once a second costs two requests a topic.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from anabranch.model.reports import LinkPlan
 from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import Run
 from anabranch.replicate.heard import Heard
+from anabranch.replicate.runs import RunBook
 
 _CHUNK = 500
 _CHUNK_BYTES = 512 << 10  # a batch of a control topic must stay below the default max.message.bytes
@@ -192,19 +194,31 @@ class Runs:
 
     def __init__(self, cluster: Cluster) -> None:
         self._log = KeyedLog(cluster, topics.RUNS)
+        self._reading = asyncio.Lock()
         self.segments: dict[LaneKey, dict[int, tuple[Run, ...]]] = defaultdict(dict)
+        self._news: dict[LaneKey, set[int]] = defaultdict(set)
 
-    async def sync(self) -> set[tuple[LaneKey, int]]:
-        """Read what changed; returns which segments of which lanes that is."""
-        changed: set[tuple[LaneKey, int]] = set()
-        for entry in await self._log.read():
-            lane, number = run_codec.parse_key(entry.key)
-            changed.add((lane, number))
-            if entry.value is None:
-                self.segments[lane].pop(number, None)
-            else:
-                self.segments[lane][number] = tuple(run_codec.decode(entry.key, entry.value))
-        return changed
+    async def sync(self) -> None:
+        """Read what changed; takeovers do so at any time, so ``news`` keeps it for whoever asks for it."""
+        async with self._reading:  # of two readings at once the one that began first may end last, with older segments
+            for entry in await self._log.read():
+                lane, number = run_codec.parse_key(entry.key)
+                self._news[lane].add(number)
+                if entry.value is None:
+                    self.segments[lane].pop(number, None)
+                else:
+                    self.segments[lane][number] = tuple(run_codec.decode(entry.key, entry.value))
+
+    def book(self, lane: LaneKey) -> RunBook:
+        """The book of a lane as it is filed; what was read of it until now is no news.  Raises RunOrderError."""
+        self._news.pop(lane, None)
+        book = RunBook.of_segments(self.segments.get(lane, {}))
+        book.filed()
+        return book
+
+    def news(self, lane: LaneKey) -> set[int]:
+        """Which segments of a lane were read since the last call, or since its book was made."""
+        return self._news.pop(lane, set())
 
     async def file(self, segments: Mapping[tuple[LaneKey, int], tuple[Run, ...]]) -> None:
         """Store changed segments; an empty one is forgotten.  Raises ControlLostError."""

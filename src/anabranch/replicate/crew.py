@@ -34,7 +34,6 @@ from anabranch.replicate.jumper import Jumper
 from anabranch.replicate.keeper import Keeper
 from anabranch.replicate.lane import Lane, Phase, Tally
 from anabranch.replicate.lease import Figures, Lease, fingerprint
-from anabranch.replicate.runs import RunBook
 from anabranch.replicate.sender import Sender
 from anabranch.replicate.strangers import Strangers
 from anabranch.replicate.waiting import Waits
@@ -366,8 +365,7 @@ class Crew:
             lane.acknowledged_epoch = kept.acknowledged_epoch
             lane.trail, lane.stranger = kept.trail, kept.stranger
         else:
-            lane.book = RunBook.of_segments(self._runs.segments.get(assignment.lane, {}))
-            lane.book.filed()
+            lane.book = self._runs.book(assignment.lane)
             if filed is not None:
                 lane.tally = Tally(filed.records, filed.bytes)
                 lane.mode, lane.mode_reason = filed.mode, filed.mode_reason

@@ -124,14 +124,16 @@ class Filing:
     async def _check_filed(self) -> set[str]:
         """File again what somebody else has overwritten, and return those lanes: a request of an earlier owner may be
         carried out late, and once jumps are forgotten the filed runs are what tells."""
-        changed = await self._runs.sync()
-        running = {lane.assignment.lane: lane for lane in self._lanes if lane.phase is Phase.RUNNING}
+        await self._runs.sync()
         overwritten: set[str] = set()
-        for key, number in changed:
-            lane = running.get(key)
-            if lane is not None and not lane.book.is_as_filed(number, self._runs.segments[key].get(number, ())):
-                lane.book.refile(number)
-                overwritten.add(lane.key)
+        for lane in self._lanes:
+            if lane.phase is not Phase.RUNNING:
+                continue  # what is news of it stays so until it runs
+            key = lane.assignment.lane
+            for number in self._runs.news(key):
+                if not lane.book.is_as_filed(number, self._runs.segments[key].get(number, ())):
+                    lane.book.refile(number)
+                    overwritten.add(lane.key)
         return overwritten
 
     def _is_anothers(self, lane: Lane) -> bool:

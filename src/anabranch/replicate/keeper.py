@@ -38,7 +38,6 @@ from anabranch.replicate.histories import shut_out_histories
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.lane import Lane, Phase
 from anabranch.replicate.rebuild import LaneLog, LogRange, rebuild
-from anabranch.replicate.runs import RunBook
 from anabranch.replicate.target import TargetPartition
 
 AT_ONCE = 16
@@ -266,8 +265,7 @@ class Keeper:
         others = others or (bool(claims) and claims[-1].claim.owner != self._owner)
         if others:
             await self._runs.sync()
-            lane.book = RunBook.of_segments(self._runs.segments.get(lane.assignment.lane, {}))
-            lane.book.filed()
+            lane.book = self._runs.book(lane.assignment.lane)
         return others
 
     async def _open(self, lane: Lane, start: int, purpose: str = PURPOSE) -> TargetPartition:

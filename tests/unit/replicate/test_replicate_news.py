@@ -1,0 +1,105 @@
+"""What is read of filed runs while many read them: nothing older for newer, and no news lost."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any, cast
+
+import pytest
+
+from anabranch.control import runs as run_codec
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Transport
+from anabranch.kafka.log import Entry
+from anabranch.model.lane import LaneAssignment, LaneKey
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.runs import Run
+from anabranch.replicate.control import Runs
+from anabranch.replicate.filing import Filing
+from anabranch.replicate.gate import Gate
+from anabranch.replicate.lane import Lane, Phase
+
+pytestmark = pytest.mark.unit
+
+TOPIC = TopicId(uuid.UUID(int=9))
+KEY = LaneKey("l", TOPIC, 0)
+OLDER, NEWER = (Run(0, 0, 3),), (Run(0, 0, 3), Run(5, 3, 4))
+
+
+class Log:
+    """A control topic that looks for its end at once and answers when it may."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.position = 0
+        self.held: list[asyncio.Event] = []
+
+    def add(self, number: int, runs: tuple[Run, ...]) -> None:
+        """Somebody files a segment of the lane."""
+        self.entries.append(Entry(len(self.entries), run_codec.run_key(KEY, number), run_codec.encode(runs)))
+
+    async def read(self) -> list[Entry]:
+        """What is there as of now, after waiting for as long as the test wants."""
+        at, end = self.position, len(self.entries)
+        if self.held:
+            await self.held.pop(0).wait()
+        self.position = end
+        return self.entries[at:end]
+
+
+def made() -> tuple[Runs, Log]:
+    """Runs over such a topic."""
+    runs, log = Runs(Cluster(Transport("c", "User:ANONYMOUS"), [])), Log()
+    runs._log = cast(Any, log)
+    return runs, log
+
+
+def test_a_reading_that_ends_late_puts_nothing_older_over_what_is_newer() -> None:
+    """Takeovers of many lanes read at once, each whenever it comes to it."""
+
+    async def play() -> dict[int, tuple[Run, ...]]:
+        runs, log = made()
+        slow = asyncio.Event()
+        log.held.append(slow)
+        log.add(0, OLDER)
+        first = asyncio.create_task(runs.sync())
+        await asyncio.sleep(0)
+        log.add(0, NEWER)
+        second = asyncio.create_task(runs.sync())
+        await asyncio.sleep(0.01)
+        slow.set()
+        await asyncio.gather(first, second)
+        return runs.segments[KEY]
+
+    assert asyncio.run(play()) == {0: NEWER}
+
+
+def test_what_an_earlier_owner_overwrote_is_noticed_whoever_read_it() -> None:
+    """The takeover of another lane may read it, or it may come while this lane is just taken over anew: jumps are
+    forgotten only behind runs that are there."""
+
+    async def play() -> list[set[str]]:
+        runs, log = made()
+        log.add(0, NEWER)
+        await runs.sync()
+        lane = Lane(
+            LaneAssignment(KEY, TopicPartition("t", 0), TopicPartition("t", 0), TOPIC, LaneStart(), ModePolicy.AUTO)
+        )
+        lane.book = runs.book(KEY)
+        lane.phase = Phase.RUNNING
+        none = cast(Any, None)
+        filing = Filing("me", [lane], runs, none, none, none, Gate())
+        found = [await filing._check_filed()]
+        log.add(0, OLDER)
+        await runs.sync()  # a colleague, for a lane of its own
+        lane.phase = Phase.TAKING
+        found.append(await filing._check_filed())
+        lane.phase = Phase.RUNNING
+        found.append(await filing._check_filed())
+        assert lane.book.unfiled() == [(0, NEWER)]
+        return found
+
+    assert asyncio.run(play()) == [set(), set(), {str(KEY)}]
