@@ -77,7 +77,7 @@ class StandaloneSpark:
     def gone_after(self, processes: list[psutil.Process], seconds: float) -> float | None:
         """Seconds until all of these are gone; None if some stay."""
         began = time.monotonic()
-        while any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes):
+        while any(map(_lives, processes)):
             if time.monotonic() - began > seconds:
                 return None
             time.sleep(0.05)
@@ -92,6 +92,14 @@ class StandaloneSpark:
         for process in marked(self.mark):
             send(process, signal.SIGKILL)
         self._lease.release()
+
+
+def _lives(process: psutil.Process) -> bool:
+    """Whether a process runs; it may end between two questions about it."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _await_port(port: int, daemon: LeashedProcess) -> None:
