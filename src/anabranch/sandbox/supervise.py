@@ -48,8 +48,10 @@ def _watch(parent: int, ready: threading.Event) -> None:
 def _hold(home: Home, spec: ClusterSpec, me: ProcessIdentity | None, ready: threading.Event) -> None:
     home.write(starting(spec, me))
     with Cluster.start(spec, home.directory(spec.name) / "cluster") as cluster:
-        home.write(running(cluster, me))
+        state = running(cluster, me)
+        # First: whoever started this ends as soon as it has read the state, and must not be missed then.
         ready.set()
+        home.write(state)
         while True:
             # Not signal.pause(), which would sleep on if the signal came just before it.
             time.sleep(_WATCH_SECONDS)
