@@ -76,11 +76,11 @@ class Filing:
             if reports:
                 await self._progress.file(reports)
             await self._jumper.forget(mine, self._check_filed)
-        except AnabranchError as error:
+        except BaseException as error:  # a lane that is let go may be cancelled in here, and has filed for all of them
             for book, number in filing:
                 book.refile(number)
             self._marks = {}
-            if not passing(error):
+            if not isinstance(error, AnabranchError) or not passing(error):
                 raise
 
     def _news(self, lanes: Sequence[Lane]) -> list[LaneProgress]:

@@ -12,6 +12,7 @@ from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.runs import Run
 from anabranch.replicate.control import ControlLostError
 from anabranch.replicate.filing import ROUNDS, Filing
 from anabranch.replicate.gate import Gate
@@ -30,9 +31,12 @@ class Stored:
         self.rounds: list[set[int]] = []
         self.stolen: set[LaneKey] = set()
         self.fails = False
+        self.hangs = False
 
     async def file(self, reports: Iterable[LaneProgress]) -> None:
-        """Store, or fail."""
+        """Store, fail, or never answer."""
+        if self.hangs:
+            await asyncio.get_running_loop().create_future()
         if self.fails:
             raise ControlLostError
         self.rounds.append({one.lane.partition for one in reports})
@@ -97,6 +101,24 @@ def test_what_could_not_be_filed_is_filed_again() -> None:
     stored.fails = False
     asyncio.run(filing.file())
     assert stored.rounds == [set(range(len(lanes)))]
+
+
+def test_what_was_being_filed_when_it_was_cancelled_is_filed_again() -> None:
+    """Whoever was cancelled was filing for every lane: runs that are taken for filed would never be."""
+
+    async def play() -> list[list[int]]:
+        filing, lanes, stored = made(2)
+        for lane in lanes:
+            lane.book.append(Run(0, 0, 5))
+        stored.hangs = True
+        task = asyncio.create_task(filing.file())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert task.cancelled()
+        return [[number for number, _ in lane.book.unfiled()] for lane in lanes]
+
+    assert asyncio.run(play()) == [[0], [0]]
 
 
 def test_what_somebody_else_has_filed_is_filed_again() -> None:
