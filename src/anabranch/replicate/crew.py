@@ -113,7 +113,7 @@ class Crew:
                 await asyncio.sleep(TICK_S)
         if not self._tasks:
             self._start()
-        mine = fingerprint(lane.assignment for lane in self._lanes if lane.key not in self._leaving)
+        mine = fingerprint(self._staying())
         self._is_home = lease.homes.get(self.owner) == mine
         if not self._is_home:
             self._assign(self._leased)
@@ -260,9 +260,7 @@ class Crew:
 
     def _assign(self, wanted: frozenset[LaneAssignment]) -> None:
         """Have these lanes and no others: let the others go, and add what is new; nothing may be arriving."""
-        staying = {
-            lane.assignment for lane in self._lanes if lane.phase is not Phase.OVER and lane.key not in self._leaving
-        }
+        staying = self._staying()
         for lane in list(self._lanes):
             if lane.assignment not in wanted or lane.phase is Phase.OVER:
                 self._let_go(lane)
@@ -270,6 +268,12 @@ class Crew:
         self._admit_free(coming)
         if coming:
             self._arriving = asyncio.create_task(self._await(coming), name="arriving")
+
+    def _staying(self) -> set[LaneAssignment]:
+        """The lanes that this worker has and does not let go; one that a filter left out may be wanted again."""
+        return {
+            lane.assignment for lane in self._lanes if lane.phase is not Phase.OVER and lane.key not in self._leaving
+        }
 
     async def _forgo(self) -> None:
         """Ask for nothing any more."""
