@@ -153,11 +153,13 @@ class Crew:
 
     async def end(self, drain: float) -> None:
         """Let what is in flight be answered, file, release; then nothing runs any more until the next lease."""
+        self._is_home = False  # else what is asked for while lanes are let go would have others asked for
         await self._forgo()
         if self._leaving:
             await asyncio.wait(self._leaving.values(), timeout=drain)
-        every = [*self._leaving.values(), *self._tasks, *(task for _, task in self._senders.values())]
-        await _cancelled(every)
+        await _cancelled([*self._leaving.values(), *self._tasks])
+        # After them: a lane that is won in the moment in which they are cancelled may have brought a sender with it.
+        await _cancelled([task for _, task in self._senders.values()])
         self._tasks = []
         self._leaving.clear()
         deadline = time.monotonic() + drain

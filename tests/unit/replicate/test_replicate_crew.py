@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from typing import Any, cast
 
 import pytest
 
@@ -43,6 +44,9 @@ class Alone(Crew):
     def _assign(self, wanted: frozenset[LaneAssignment]) -> None:
         self.assigned.append(wanted)
 
+    def wake(self) -> None:
+        """What a fetcher and a keeper have."""
+
 
 @pytest.mark.parametrize(("phase", "is_home"), [(Phase.RUNNING, True), (Phase.OVER, False)])
 def test_a_lane_that_a_filter_left_out_and_took_in_again_is_begun_again(
@@ -63,3 +67,49 @@ def test_a_lane_that_a_filter_left_out_and_took_in_again_is_begun_again(
         return crew.assigned
 
     assert asyncio.run(play()) == ([] if is_home else [frozenset([assigned()])])
+
+
+class Wire:
+    """A connection with nothing in flight."""
+
+    def __init__(self) -> None:
+        self.node, self.closed, self.in_flight = "1", None, 0
+        self.on_close: list[Any] = []
+
+    def offers(self, _api_key: int) -> int:
+        """Versions with names."""
+        return 9
+
+
+def test_nothing_runs_after_the_end_of_a_lane_that_was_won_as_it_came() -> None:
+    """The takeover ends well in the very moment in which it is cancelled, and the lane gets a sender."""
+
+    async def play() -> set[str]:
+        crew, lane = Alone(), Lane(assigned())
+        lane.connection = cast(Any, Wire())
+        crew._fetcher = crew._keeper = cast(Any, crew)  # who is woken there
+
+        async def keeper() -> None:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                crew._taken(lane)
+
+        crew._tasks = [asyncio.create_task(keeper())]
+        await asyncio.sleep(0)
+        await crew.end(1.0)
+        return {task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()}
+
+    assert asyncio.run(play()) == set()
+
+
+def test_a_worker_that_ends_asks_for_no_lanes() -> None:
+    """What another one asks of it while it lets lanes go is no reason to do as its lease says."""
+
+    async def play() -> bool:
+        crew = Alone()
+        crew._is_home = True
+        await crew.end(0.1)
+        return crew._is_home
+
+    assert not asyncio.run(play())
