@@ -245,6 +245,14 @@ def compile_into(directory: Path, version: Version, jars: str) -> Path:
 
 
 def newest_checkpoint(directory: Path) -> Path:
-    """The retained checkpoint of the highest number that is complete."""
-    found = [path.parent for path in directory.rglob("chk-*/_metadata")]
-    return max(found, key=lambda path: int(path.name.removeprefix("chk-")))
+    """The retained checkpoint of the highest number that is complete.
+
+    Flink takes older ones away, and the one that the job's end broke off, while they are looked for: then anew.
+    """
+    while True:
+        try:
+            found = [path.parent for path in directory.rglob("chk-*/_metadata")]
+        except FileNotFoundError:
+            time.sleep(0.1)
+        else:
+            return max(found, key=lambda path: int(path.name.removeprefix("chk-")))
