@@ -35,7 +35,13 @@ T = TypeVar("T")
 
 
 def create_topics(cluster: Cluster, topics: Sequence[Any]) -> None:
-    """Make these (confluent-kafka's ``NewTopic``) and return when they can be used; raises what the client raises.
+    """Make these (confluent-kafka's ``NewTopic``) and return when they can be used; raises what the client raises."""
+    make_topics({"bootstrap.servers": cluster.internal_bootstrap}, topics)
+    await_topics(cluster, {topic.topic: topic.num_partitions for topic in topics})
+
+
+def make_topics(config: Mapping[str, Any], topics: Sequence[Any]) -> None:
+    """Have the controller make these topics; raises what the client raises.
 
     A broker that has stood still for longer than its session counts as away for a moment: then there are too few for
     the replicas.
@@ -43,7 +49,7 @@ def create_topics(cluster: Cluster, topics: Sequence[Any]) -> None:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
-    admin = AdminClient({"bootstrap.servers": cluster.internal_bootstrap})
+    admin = AdminClient(dict(config))
     left = {topic.topic: topic for topic in topics}
     deadline, asked = time.monotonic() + PATIENCE_S, False
     while left:
@@ -60,7 +66,6 @@ def create_topics(cluster: Cluster, topics: Sequence[Any]) -> None:
         asked = True
         if left:
             time.sleep(1.0)
-    await_topics(cluster, {topic.topic: topic.num_partitions for topic in topics})
 
 
 def await_topics(cluster: Cluster, partitions: Mapping[str, int]) -> None:

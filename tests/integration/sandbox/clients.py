@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import NewTopic
 
-from anabranch.testing.brokers import PATIENCE_S, watermarks
+from anabranch.testing.brokers import PATIENCE_S, make_topics, watermarks
 
 QUIET = logging.getLogger("tests.sandbox.clients")
 QUIET.addHandler(logging.NullHandler())
@@ -18,9 +18,8 @@ QUIET.propagate = False
 
 
 def create(config: dict[str, Any], topic: str, partitions: int = 1) -> None:
-    """Create a topic with the cluster's own replication."""
-    admin = AdminClient(config, logger=QUIET)
-    admin.create_topics([NewTopic(topic, partitions)])[topic].result(PATIENCE_S)
+    """Create a topic with the cluster's own replication; raises the refusal."""
+    make_topics({**config, "logger": QUIET}, [NewTopic(topic, partitions)])
 
 
 def produce(config: dict[str, Any], topic: str, values: Iterable[bytes]) -> None:
