@@ -42,7 +42,7 @@ def copy(
     deadline = time.monotonic() + seconds
     try:
         while not failures and time.monotonic() < deadline:
-            lanes = links.show(target, spec.id).lanes
+            lanes = brokers.patiently(lambda: links.show(target, spec.id)).lanes
             at = {lane.source: lane.position for lane in lanes}
             if all(at.get(partition, -1) >= end for partition, end in ends.items()):
                 return {lane.source: lane.mode for lane in lanes}
