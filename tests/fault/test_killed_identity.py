@@ -16,7 +16,7 @@ from tests.integration.links.topics import create, fresh, newest_offset, numbere
 from anabranch.engine import launcher
 from anabranch.model.lane import LaneMode
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import await_markers
+from anabranch.testing.brokers import STEADY, await_markers
 from anabranch.testing.faults.stand import LINK, Stand
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(1800)]
@@ -47,7 +47,7 @@ def test_workers_killed_while_they_pad_and_fill_leave_equal_offsets(tmp_path: Pa
     Where all was padded before it was looked at, another log that begins far above zero is to be padded next.
     """
     chance = random.Random(4)
-    source, target = start_clusters((ClusterSpec("source"), ClusterSpec("target")))
+    source, target = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("source", "target")])
     with source, target:
         fars, holey = [_begin_far(source)], create(source, "holey")
         stand = Stand(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})

@@ -19,7 +19,7 @@ from anabranch.engine import launcher, links
 from anabranch.errors import ClusterError
 from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import await_markers
+from anabranch.testing.brokers import STEADY, await_markers
 from anabranch.testing.faults.leaders import Leaders
 from anabranch.testing.faults.stand import LINK, Stand
 from anabranch.testing.logcompare import Entry, compare, read_log
@@ -68,7 +68,7 @@ def test_holes_are_filled_exactly_while_leaders_and_coordinators_move(tmp_path: 
     A coordinator whose marker was appended, but not acknowledged before the leader moved, writes it again: that lane
     has an offset too many, says so and is mapped from there on.
     """
-    source, target = start_clusters((ClusterSpec("source"), ClusterSpec("target", brokers=3)))
+    source, target = start_clusters((ClusterSpec("source", overrides=STEADY), ClusterSpec("target", brokers=3)))
     with source, target:
         for topic in TOPICS:
             create(source, topic)

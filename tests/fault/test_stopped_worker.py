@@ -13,6 +13,7 @@ import pytest
 
 from anabranch.engine import launcher
 from anabranch.sandbox import ClusterSpec, start_clusters
+from anabranch.testing.brokers import STEADY
 from anabranch.testing.faults.episode import watermarks
 from anabranch.testing.faults.load import Load
 from anabranch.testing.faults.proof import prove
@@ -33,7 +34,9 @@ def _until(what: Callable[[], bool], seconds: float = 480.0) -> None:
 
 def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: Path) -> None:
     """Stopped while it copies, continued when its successor is done: the log and the filed runs stay as they are."""
-    source, target = start_clusters((ClusterSpec("source"), ClusterSpec("target", overrides=FORGETFUL)))
+    source, target = start_clusters(
+        (ClusterSpec("source", overrides=STEADY), ClusterSpec("target", overrides={**STEADY, **FORGETFUL}))
+    )
     with source, target:
         stand = Stand(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
         create_topics(source, TOPICS)

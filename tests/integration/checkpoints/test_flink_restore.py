@@ -20,6 +20,7 @@ from anabranch.checkpoints.flink.keyed import NO_CHANNELS
 from anabranch.checkpoints.plan import Transactions, Wish
 from anabranch.checkpoints.route import Why
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.testing.brokers import STEADY
 
 # kafka-python reads its message schemas so.
 pytestmark = [
@@ -70,7 +71,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Both clusters and both versions of Flink, with what every test here begins from."""
     scratch = tmp_path_factory.mktemp("flink")
     with ThreadPoolExecutor(2) as pool:
-        starting = pool.submit(start_clusters, [ClusterSpec("old"), ClusterSpec("new")])
+        starting = pool.submit(start_clusters, [ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
         logs = [scratch / f"{number}.log" for number in (OLD, NEW)]
         flinks = dict(zip((OLD, NEW), map(Flink, (VERSIONS[OLD], VERSIONS[NEW]), logs), strict=True))
         source, target = starting.result()

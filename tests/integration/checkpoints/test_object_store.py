@@ -29,6 +29,7 @@ from anabranch.engine.checkpoints.undoing import undo
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles, open_files
+from anabranch.testing.brokers import STEADY
 
 pytestmark = pytest.mark.integration
 
@@ -54,7 +55,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 @pytest.fixture(scope="module")
 def new() -> Iterator[Cluster]:
     """The target, with what the checkpoints' topics became there."""
-    (cluster,) = start_clusters([ClusterSpec("new")])
+    (cluster,) = start_clusters([ClusterSpec("new", overrides=STEADY)])
     with cluster:
         create(cluster, "flights", 3)
         create(cluster, "eu.orders", 4)

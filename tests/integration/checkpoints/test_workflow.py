@@ -28,7 +28,7 @@ from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.storage.files import open_files
-from anabranch.testing.brokers import PATIENCE_S
+from anabranch.testing.brokers import PATIENCE_S, STEADY
 
 pytestmark = pytest.mark.integration
 
@@ -40,7 +40,7 @@ SHIFT = 2
 @pytest.fixture(scope="module")
 def pair() -> Iterator[tuple[Cluster, Cluster]]:
     """An old and a new cluster."""
-    old, new = start_clusters([ClusterSpec("old"), ClusterSpec("new")])
+    old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
     with old, new:
         yield old, new
 

@@ -25,6 +25,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.testing.brokers import STEADY
 
 pytestmark = pytest.mark.integration
 
@@ -143,7 +144,7 @@ def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(old: Clu
     begin = dict.fromkeys((TopicPartition("payments", 0), TopicPartition("payments", 1)), 2)
     start = StartPosition(StartKind.OFFSETS, offsets=begin)
     with (
-        Cluster.start(ClusterSpec("far")) as far,
+        Cluster.start(ClusterSpec("far", overrides=STEADY)) as far,
         link(old, new, "orders", mode=ModePolicy.MAPPED) as near,
         link(old, far, "payments", start=start, mode=ModePolicy.MAPPED) as other,
         near.running(),

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.testing.brokers import STEADY
 
 
 @pytest.fixture(scope="package")
 def proxied() -> Iterator[Cluster]:
     """One plain broker behind a proxy."""
-    with Cluster.start(ClusterSpec("proxied", proxied=True)) as cluster:
+    with Cluster.start(ClusterSpec("proxied", proxied=True, overrides=STEADY)) as cluster:
         yield cluster
 
 

@@ -16,6 +16,7 @@ from anabranch.config.context_file import read_context
 from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.testing.brokers import STEADY
 from anabranch.testing.streamjobs.copying import copy, ends_of
 from anabranch.testing.streamjobs.flights_log import PARTITIONS, Topics, days, write
 from anabranch.testing.streamjobs.moving import CommandLine
@@ -93,7 +94,7 @@ def stage(
     """Fresh clusters with an input drawn from the seed, copied by a real link under another name."""
     chance = random.Random(f"streamjobs/{seed}")
     root = Path(tempfile.mkdtemp(prefix="anabranch-streamjobs-"))
-    old, new = start_clusters([ClusterSpec("old"), ClusterSpec("new")])
+    old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
     try:
         with old, new:
             made = Stage(root, old, new)
