@@ -54,6 +54,7 @@ class _Retry:
     failures: int = 0
     at: float = 0.0
     won_at: int = -1
+    untold: bool = False
 
     def later(self, longest: float) -> None:
         self.failures += 1
@@ -182,8 +183,8 @@ class Keeper:
         return 2.0 if standing < PILE else 30.0
 
     async def _take_over(self, lane: Lane) -> None:
-        start = await self._start_of(lane)
-        others = await self._refresh_runs(lane)
+        start, retry = await self._start_of(lane), self._retries[lane.key]
+        others = await self._refresh_runs(lane, retry.untold)
         kept = await self._surviving(lane)
         target = await self._open(lane, start)
         await target.drive(
@@ -219,7 +220,10 @@ class Keeper:
         if others:
             # They may have filed runs, and forgotten jumps behind them, until this takeover shut them out.
             await self._refresh_runs(lane, others)
+        # Where this attempt failed after its claim, the next one finds its own last: what another filed may be missing.
+        retry.untold = True
         await self._complete_runs(lane, tenure)
+        retry.untold = False
         if kept is not None and kept < tenure.position:
             lane.position = tenure.position
             raise truncated(lane.key, kept, tenure.position)

@@ -1,0 +1,93 @@
+"""What a takeover that failed leaves for the next one."""
+
+import asyncio
+import uuid
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Transport
+from anabranch.lanes.claims import Claim, ClaimState
+from anabranch.lanes.tenure import Tenure
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.replicate.control import Progress, Runs
+from anabranch.replicate.gate import Gate
+from anabranch.replicate.journal import Journal, Jumps
+from anabranch.replicate.keeper import Keeper
+from anabranch.replicate.lane import Lane, Phase
+from anabranch.replicate.rebuild import UntoldBatchError
+
+pytestmark = pytest.mark.unit
+
+TOPIC, PLACE = TopicId(uuid.UUID(int=9)), TopicPartition("t", 0)
+
+
+class Target:
+    """A target partition on which every takeover is won."""
+
+    leader_epoch = 1
+
+    def __init__(self, lane: Lane) -> None:
+        self.connection = self
+        self.closed = None
+        claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
+        self.tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 1, 0, 0, 0, 0, None, frozenset(), "")
+
+    async def drive(self, steps: Generator[Any, Any, Any]) -> Tenure:
+        """The end of a takeover."""
+        steps.close()
+        return self.tenure
+
+
+class Taking(Keeper):
+    """A keeper whose lanes' runs can be told only once the filed ones were read again."""
+
+    def __init__(self) -> None:
+        cluster = Cluster(Transport("c", "User:ANONYMOUS"), [])
+        parts = (Journal(cluster), Jumps(cluster), Progress(cluster), Runs(cluster))
+        super().__init__("me", cluster, cluster, *parts, lambda _: None, Gate())
+        self.refreshed = False
+
+    async def _start_of(self, lane: Lane) -> int:
+        return 0
+
+    async def _refresh_runs(self, lane: Lane, others: bool = False) -> bool:
+        self.refreshed = self.refreshed or others
+        return others
+
+    async def _open(self, lane: Lane, start: int, purpose: str = "") -> Any:
+        return Target(lane)
+
+    async def _expiration(self, target: Any) -> int:
+        return 1
+
+    async def _mode(self, lane: Lane, start: int, expiration: int) -> tuple[LaneMode, str]:
+        return LaneMode.MAPPED, ""
+
+    async def _complete_runs(self, lane: Lane, tenure: Tenure) -> None:
+        if not self.refreshed:
+            raise UntoldBatchError(lane.key, 5)
+
+
+def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt() -> None:
+    """An earlier owner filed them, and forgot the jumps behind them, when an attempt had read what was filed: the next
+    one finds a claim of its own as the last and would not look."""
+
+    async def play() -> list[Phase]:
+        keeper = Taking()
+        lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+        found = []
+        for _ in range(2):
+            keeper._start([lane])
+            await asyncio.gather(*keeper._tasks.values())
+            keeper._retries[lane.key].at = 0.0
+            found.append(lane.phase)
+            keeper._tasks.clear()
+        return found
+
+    assert asyncio.run(play()) == [Phase.TAKING, Phase.RUNNING]
