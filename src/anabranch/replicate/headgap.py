@@ -55,7 +55,7 @@ async def why_not(target: Cluster, assignment: LaneAssignment, start: int) -> st
     policy = configs["cleanup.policy"].value if configs and "cleanup.policy" in configs else None
     if policy != "delete":
         return f"the lane starts at source offset {start}: padding needs cleanup.policy=delete, {topic} has {policy}"
-    part = meta.partitions[partition]
+    _, part = await target.partition(topic, partition)  # the broker that was asked first may not know of it yet
     connection = await target.connection(part.leader)
     last = await list_offset(connection, topic, partition, -1, epoch=part.leader_epoch)
     target.check(last.code, "Describe", f"partition {topic}-{partition}")
