@@ -9,6 +9,7 @@ compared without decompressing anything.
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 import time
 from collections import defaultdict, deque
@@ -177,17 +178,25 @@ def disk_batches(directory: Path) -> list[DiskBatch]:
     """The batches in a partition's segment files, in order; a torn one at the very end is left out.
 
     A cleaner may put another file in a segment's place, or take it away, while it is looked for: then all is read anew.
+    Raises ``TimeoutError`` when it does so for two minutes.
     """
+    deadline = time.monotonic() + brokers.PATIENCE_S
     while True:
         try:
             return _batches(directory)
         except FileNotFoundError:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the files of {directory} do not stay as they are") from None
             time.sleep(0.1)
 
 
 def _batches(directory: Path) -> list[DiskBatch]:
     found: list[DiskBatch] = []
-    for segment in sorted(directory.glob("*.log")):
+    names = sorted(os.listdir(directory)) if directory.is_dir() else []
+    # The cleaned file waits under this name until those that it stands for have lost theirs: some are missing now.
+    if swapped := [name for name in names if name.endswith(".swap")]:
+        raise FileNotFoundError(swapped[0])
+    for segment in (directory / name for name in names if name.endswith(".log")):
         data = segment.read_bytes()
         at = 0
         while at + _BATCH.size <= len(data):
