@@ -29,7 +29,8 @@ class Starting(Cluster):
         super().__init__(Transport("starting", "User:ANONYMOUS"), [])
 
     async def metadata(self, topics: Iterable[str] | None, operations: bool = False) -> Metadata:
-        return Metadata("id", 1, {}, {one: TopicMeta(one, uuid.UUID(int=0), False, 3, {}, None) for one in topics or ()})
+        nothing = {one: TopicMeta(one, uuid.UUID(int=0), False, 3, {}, None) for one in topics or ()}
+        return Metadata("id", 1, {}, nothing)
 
 
 def test_a_broker_that_does_not_know_the_topic_yet_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
