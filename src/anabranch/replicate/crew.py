@@ -11,6 +11,7 @@ the gate is fresh is required of every write, in a lease and between two.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -23,6 +24,7 @@ from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.filters import load as load_filter
 from anabranch.model.lane import LaneAssignment, LaneMode
 from anabranch.model.link import ModePolicy, WantedState
+from anabranch.offsets.errors import RunOrderError
 from anabranch.replicate.control import Links, Progress, Runs
 from anabranch.replicate.counts import Counts
 from anabranch.replicate.fetcher import Fetcher
@@ -371,7 +373,10 @@ class Crew:
             lane.acknowledged_epoch = kept.acknowledged_epoch
             lane.trail, lane.stranger = kept.trail, kept.stranger
         else:
-            lane.book = self._runs.book(assignment.lane)
+            # Segments that contradict each other (an older one was stored late, after a truncation): the takeover meets
+            # them again, and says so of this lane alone.
+            with contextlib.suppress(RunOrderError):
+                lane.book = self._runs.book(assignment.lane)
             if filed is not None:
                 lane.tally = Tally(filed.records, filed.bytes)
                 lane.mode, lane.mode_reason = filed.mode, filed.mode_reason

@@ -12,6 +12,7 @@ from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.runs import Run
 from anabranch.replicate.crew import Crew
 from anabranch.replicate.lane import Lane, Phase
 from anabranch.replicate.lease import Lease, fingerprint
@@ -113,3 +114,14 @@ def test_a_worker_that_ends_asks_for_no_lanes() -> None:
         return crew._is_home
 
     assert not asyncio.run(play())
+
+
+def test_filed_runs_that_contradict_each_other_end_no_run() -> None:
+    """An older segment that was stored late after a truncation holds up its lane, and the others are copied."""
+
+    async def play() -> Lane:
+        crew = Alone()
+        crew._runs.segments[assigned().lane] = {0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)}
+        return crew._lane(assigned())
+
+    assert asyncio.run(play()).book.last is None
