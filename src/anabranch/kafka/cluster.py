@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, ClusterError
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, UnreachableError, check
 from anabranch.kafka.frames import FramePool
@@ -65,6 +65,37 @@ class _Known:
     cluster_id: str = ""
 
 
+class _Opening:
+    """Connects for one caller after the other; who asked before an attempt that failed began takes it for its own.
+
+    A broker that does not answer costs each attempt ten seconds, and many may wait for it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._failed_from = 0.0
+        self._failure: ClusterError | None = None
+
+    async def connection(
+        self, find: Callable[[], Connection | None], connect: Callable[[], Awaitable[Connection]]
+    ) -> Connection:
+        """What ``find`` finds once it is this caller's turn, else what ``connect`` opens; raises what that raises."""
+        asked = time.monotonic()
+        async with self._lock:
+            if (found := find()) is not None:
+                return found
+            if self._failure is not None and self._failed_from > asked:
+                raise self._failure
+            began = time.monotonic()
+            try:
+                opened = await connect()
+            except ClusterError as error:
+                self._failed_from, self._failure = began, error
+                raise
+            self._failure = None
+            return opened
+
+
 class Cluster:
     """Connections to one cluster; use as an async context manager, within one event loop."""
 
@@ -75,8 +106,8 @@ class Cluster:
         self._bootstrap = tuple(bootstrap)
         self._known = _Known()
         self._connections: dict[tuple[int, str], Connection] = {}
-        self._opening: dict[tuple[int, str], asyncio.Lock] = {}
-        self._opening_any = asyncio.Lock()
+        self._opening: dict[tuple[int, str], _Opening] = {}
+        self._opening_any = _Opening()
         self._coordinators: dict[tuple[int, str], int] = {}
 
     async def __aenter__(self) -> Cluster:
@@ -96,13 +127,12 @@ class Cluster:
     async def connection(self, node: int, purpose: str = "main") -> Connection:
         """A live connection to a broker; one for each purpose, so that a long poll holds up nothing else."""
         key = (node, purpose)
-        found = self._connections.get(key)
-        if found is not None and found.closed is None:
-            return found
-        async with self._opening.setdefault(key, asyncio.Lock()):
+
+        def find() -> Connection | None:
             found = self._connections.get(key)
-            if found is not None and found.closed is None:
-                return found
+            return found if found is not None and found.closed is None else None
+
+        async def connect() -> Connection:
             if node not in self._known.brokers:
                 await self.metadata([])
             address = self._known.brokers.get(node)
@@ -112,13 +142,11 @@ class Cluster:
             self._connections[key] = opened
             return opened
 
+        return find() or await self._opening.setdefault(key, _Opening()).connection(find, connect)
+
     async def any_connection(self) -> Connection:
         """A live connection to any broker; raises UnreachableError naming what happened at each address."""
-        found = self._live()
-        if found is not None:
-            return found
-        async with self._opening_any:
-            return self._live() or await self._open_any()
+        return self._live() or await self._opening_any.connection(self._live, self._open_any)
 
     def _live(self) -> Connection | None:
         for (_, purpose), connection in self._connections.items():
