@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -26,6 +26,9 @@ from anabranch.testing.brokers import PATIENCE_S, await_markers, await_topics, c
 OLD_MS = 1_357_000_000_000  # 2013-01-01, as old as the records that history has
 # The client's own minute may pass on a machine that stands still.
 TRANSACTIONS = {"transaction.timeout.ms": 600_000}
+_LEADERLESS = frozenset({5, 6, 7, 74, 75, 78, -185, -195})
+"""No leader, another one, none that answered in time, an old or an unknown epoch of it, an end that it does not know
+yet; and the client's own words for a time that was over and for a connection that was lost."""
 _numbers = itertools.count(1)
 _admins: WeakKeyDictionary[Cluster, AdminClient] = WeakKeyDictionary()
 
@@ -164,9 +167,19 @@ def ends(cluster: Cluster, topic: str, partition: int = 0) -> tuple[int, int]:
 
 
 def newest_offset(cluster: Cluster, topic: str, partition: int = 0) -> int:
-    """The end of a partition by an administrator's question, which needs no consumer."""
+    """The end of a partition by an administrator's question, which needs no consumer.
+
+    Asked again where the broker that tells who leads has not heard of the last election yet.
+    """
     where = TopicPartition(topic, partition)
-    return int(admin(cluster).list_offsets({where: OffsetSpec.latest()})[where].result(PATIENCE_S).offset)
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return int(admin(cluster).list_offsets({where: OffsetSpec.latest()})[where].result(PATIENCE_S).offset)
+        except KafkaException as error:
+            if error.args[0].code() not in _LEADERLESS or time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
 
 
 def transaction(cluster: Cluster, topic: str, values: Sequence[bytes], commit: bool = True) -> None:
