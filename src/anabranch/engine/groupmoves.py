@@ -59,7 +59,11 @@ async def move(cluster: Cluster, store: Positions, records: Sequence[UndoRecord]
                 failed[record.group] = error.message
 
     await asyncio.gather(*(one(record) for record in records))
-    now = await kafka_groups.committed(cluster, [record.group for record in records])
+    try:
+        now = await kafka_groups.committed(cluster, [record.group for record in records])
+    except AnabranchError as error:  # raised, it would say that nothing was done, and nobody would know what to undo
+        unread = f"what was written could not be read back: {error.message}"
+        return {one.group: f"{failed.get(one.group, unread)}; {_undoing(one)}" for one in records}
     for record in records:
         found = now[record.group]
         wrong = [at for at, wrote in record.wrote.items() if not same(found.get(at), wrote)]
@@ -85,8 +89,12 @@ async def _take_back(cluster: Cluster, store: Positions, record: UndoRecord) -> 
         await carry_out(cluster, planned)
         await store.put_undo([replace(record, undone_at_ms=now_ms())])
     except AnabranchError as error:
-        return f"undoing it failed too: {error.message}; anabranch groups undo {record.id} --execute"
+        return f"undoing it failed too: {error.message}; {_undoing(record)}"
     return "nothing of it was left behind"
+
+
+def _undoing(record: UndoRecord) -> str:
+    return f"anabranch groups undo {record.id} --execute"
 
 
 async def carry_out(cluster: Cluster, planned: GroupUndo) -> None:
