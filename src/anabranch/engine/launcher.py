@@ -75,19 +75,25 @@ def run_link(target: ClusterContext, source: ClusterContext, link_id: str, maste
     Ctrl-C and SIGTERM end the leases cleanly: what is in flight is answered, claims are given back.
     """
     with tempfile.TemporaryDirectory(prefix="anabranch-run-") as scratch:
-        process = start_link(target, source, link_id, master, lease_seconds, Path(scratch), quiet=False)
+        process: subprocess.Popen[bytes] | None = None
+        asked: list[int] = []
 
-        def forward(_signal: int, _frame: FrameType | None) -> None:
-            if process.poll() is None:
+        def forward(number: int, _frame: FrameType | None) -> None:
+            asked.append(number)
+            if process is not None and process.poll() is None:
                 process.terminate()
 
+        # Before the process is there: who ends this one as it starts must not leave a link that nobody ends.
         before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
+            process = start_link(target, source, link_id, master, lease_seconds, Path(scratch), quiet=False)
+            if asked and process.poll() is None:
+                process.terminate()
             return process.wait()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            if process.poll() is None:
+            if process is not None and process.poll() is None:
                 process.terminate()
                 try:
                     process.wait(STOP_S)
