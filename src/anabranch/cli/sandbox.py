@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -193,8 +192,9 @@ def replay(
         raise InvalidFieldError("--compression", compression, "not supported", "use lz4, gzip or none")
     codec = None if compression == "none" else compression
     plan = ReplayPlan(tuple(topic or TOPICS), partitions, rate, loop, limit, codec)
-    interrupted = threading.Event()
-    former = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+    interrupted: list[int] = []
+    # Nothing that takes a lock, as an event does: the handler may interrupt its holder.
+    former = signal.signal(signal.SIGINT, lambda got, _frame: interrupted.append(got))
     try:
         with _spinner(f"replaying into {name}") as progress:
 
@@ -203,7 +203,7 @@ def replay(
                 text = f"replaying into {name}: {report.total:,} records, {pace:,.0f}/s"
                 progress.update(progress.task_ids[0], description=text)
 
-            report = feed(state.internal_bootstrap, plan, stopped=interrupted.is_set, progress=show)
+            report = feed(state.internal_bootstrap, plan, stopped=lambda: bool(interrupted), progress=show)
     finally:
         signal.signal(signal.SIGINT, former)
     table = render.grid("TOPIC", "RECORDS")

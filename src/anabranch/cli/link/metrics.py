@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import signal
-import threading
+import time
 from typing import Annotated
 
 import typer
 
 from anabranch.cli import port as engine
 from anabranch.cli.options import TargetOption, target
+
+_LOOK_S = 0.1
 
 
 def metrics(
@@ -23,9 +25,11 @@ def metrics(
     cluster = target(ctx, target_name)
     links = engine.links()
     links.list_links(cluster)  # an unknown address or a wrong password is said now, not in a scrape
-    end = threading.Event()
+    ended: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: end.set())
+        # Nothing that takes a lock, as an event does: the handler may interrupt its holder.
+        signal.signal(number, lambda got, _frame: ended.append(got))
     with served(lambda: links.list_links(cluster), port) as chosen:
         typer.echo(f"serving http://{LOOPBACK}:{chosen}/metrics until Ctrl-C", err=True)
-        end.wait()
+        while not ended:
+            time.sleep(_LOOK_S)
