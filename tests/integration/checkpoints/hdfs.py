@@ -10,6 +10,7 @@ from pathlib import Path
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import LeashedProcess
+from anabranch.storage.errors import StorageError
 from anabranch.storage.files import open_files
 
 RUNTIME = "hdfs-3.4.1"
@@ -33,7 +34,7 @@ def running_hdfs(directory: Path) -> Iterator[str]:
         try:
             _await(server, log)
             place = f"webhdfs://someone@127.0.0.1:{web.port}"
-            open_files(f"{place}/first").put("file", b"written")
+            _await_writing(f"{place}/first")
             yield place
         finally:
             server.kill()
@@ -46,4 +47,16 @@ def _await(server: LeashedProcess, log: Path) -> None:
             raise server.failure("ended at its start")
         if time.monotonic() > deadline:
             raise server.failure("was not ready")
+        time.sleep(0.1)
+
+
+def _await_writing(place: str) -> None:
+    """Both servers run, but the data node makes itself known to the name node by a thread of its own."""
+    deadline = time.monotonic() + _START_S
+    while True:
+        try:
+            return open_files(place).put("file", b"written")
+        except StorageError:
+            if time.monotonic() > deadline:
+                raise
         time.sleep(0.1)
