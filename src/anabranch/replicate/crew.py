@@ -334,6 +334,8 @@ class Crew:
         was_ours = lane.phase in OURS
         lane.leave()
         try:
+            if self._keeper is not None:
+                await self._keeper.forgo(lane)
             if was_ours and self.gate.is_fresh and self._filing is not None:
                 await self._progress.file([self._filing.report(lane)])
                 await self._give_back(lane)

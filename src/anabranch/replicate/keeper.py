@@ -290,6 +290,15 @@ class Keeper:
             self._by_coordinator,
         )
 
+    async def forgo(self, lane: Lane) -> None:
+        """A lane was left: nothing of a takeover is under way when this returns, or a claim that comes late would end
+        the tenure of whoever has the lane by then."""
+        task = self._tasks.get(lane.key)
+        if task is not None and not task.done():
+            del self._tasks[lane.key]
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
     async def give_back(self, lane: Lane) -> None:
         """After a clean lease: release the claim, and keep the producer id for the next one."""
         tenure, pipeline = lane.tenure, lane.pipeline

@@ -125,3 +125,26 @@ def test_filed_runs_that_contradict_each_other_end_no_run() -> None:
         return crew._lane(assigned())
 
     assert asyncio.run(play()).book.last is None
+
+
+def test_a_lane_that_is_let_go_is_taken_over_no_more() -> None:
+    """Its takeover may be under way when another worker is told that the lane is free."""
+
+    async def play() -> list[tuple[Phase, bool]]:
+        crew, lane, found = Alone(), Lane(assigned()), list[tuple[Phase, bool]]()
+
+        class Keeper:
+            """Tells when it was asked."""
+
+            async def forgo(self, lane: Lane) -> None:
+                """The lane was left, and is still this worker's."""
+                found.append((lane.phase, lane in crew._lanes))
+
+        crew._keeper = cast(Any, Keeper())
+        crew._lanes.append(lane)
+        crew._counts.add(lane)
+        await crew._leave(lane)
+        assert crew._lanes == []
+        return found
+
+    assert asyncio.run(play()) == [(Phase.OVER, True)]

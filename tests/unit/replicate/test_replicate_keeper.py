@@ -91,3 +91,30 @@ def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt() ->
         return found
 
     assert asyncio.run(play()) == [Phase.TAKING, Phase.RUNNING]
+
+
+def test_nothing_is_claimed_of_a_lane_that_was_left() -> None:
+    """Another worker may have it by then; and the keeper goes on with the others."""
+
+    class Slow(Taking):
+        """One that finds the target's leader after the lane was left."""
+
+        opened = 0
+
+        async def _open(self, lane: Lane, start: int, purpose: str = "") -> Any:
+            await asyncio.sleep(0.01)
+            self.opened += 1
+            return Target(lane)
+
+    async def play() -> tuple[int, Phase]:
+        keeper = Slow()
+        lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+        keeper._start([lane])
+        await asyncio.sleep(0)
+        lane.leave()
+        await keeper.forgo(lane)
+        keeper._start([lane])
+        await asyncio.sleep(0.03)
+        return keeper.opened, lane.phase
+
+    assert asyncio.run(play()) == (0, Phase.OVER)
