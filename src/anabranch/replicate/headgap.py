@@ -95,7 +95,8 @@ async def pad(target: TargetPartition, tenure: Tenure, gate: Gate, tell: Callabl
             if not flight:
                 await asyncio.sleep(0.05)
                 continue
-            frame = await flight.popleft()
+            frame = await flight[0]  # in flight for as long as it is waited for, also where that is cancelled
+            flight.popleft()
             try:
                 answer = produce.parse(frame, version)[0]
             finally:

@@ -3,7 +3,8 @@
 import asyncio
 import uuid
 from collections.abc import Iterable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -11,11 +12,16 @@ from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.errors import BrokerRefusedError
-from anabranch.model.lane import LaneAssignment, LaneKey
+from anabranch.lanes.claims import Claim, ClaimState
+from anabranch.lanes.tenure import Tenure
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.replicate import headgap
+from anabranch.replicate.control import now_ms
+from anabranch.replicate.gate import Gate
+from anabranch.replicate.target import TargetPartition
 
 pytestmark = pytest.mark.unit
 
@@ -43,3 +49,30 @@ def test_a_broker_that_does_not_know_the_topic_yet_is_asked_again(monkeypatch: p
     lane = LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO)
     with pytest.raises(BrokerRefusedError):
         asyncio.run(headgap.why_not(Starting(), lane, 5))
+
+
+def test_padding_that_is_cancelled_leaves_no_batch_in_flight() -> None:
+    """One alone is in flight until the target is known to take it: it must not be appended behind the next takeover."""
+    aborted: list[str] = []
+
+    async def play() -> None:
+        sent = asyncio.Event()
+
+        def submit(*_: Any) -> asyncio.Future[Any]:
+            sent.set()
+            return asyncio.get_running_loop().create_future()
+
+        wire = SimpleNamespace(offers=lambda _: 9, submit=submit, abort=aborted.append)
+        place = SimpleNamespace(connection=wire, lane="l", topic="t", topic_id=TOPIC.uuid, partition=0)
+        claim = Claim("l", 1, LaneMode.IDENTITY, "me", None, now_ms(), ClaimState.CLAIMED, 9, 0)
+        tenure = Tenure("l", LaneMode.IDENTITY, claim, 0, 1, 86_400_000, 0, 0, 0, 0, None, frozenset(), "")
+        gate = Gate(lambda: 0.0)
+        gate.renew(0.0)
+        task = asyncio.create_task(headgap.pad(cast(TargetPartition, place), tenure, gate, lambda _: None))
+        await sent.wait()
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(play())
+    assert len(aborted) == 1
