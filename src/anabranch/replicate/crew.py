@@ -326,9 +326,7 @@ class Crew:
         for sender, _ in self._senders.values():
             sender.remove(lane)
         deadline = time.monotonic() + LET_GO_S
-        while time.monotonic() < deadline and (
-            lane.checking or (lane.pipeline is not None and lane.pipeline.in_flight)
-        ):
+        while time.monotonic() < deadline and _awaits_answers(lane):
             await asyncio.sleep(0.002)
         await self._file()
         was_ours = lane.phase in OURS
@@ -503,6 +501,13 @@ class Crew:
             found = self._senders.get(connection)
             if found is not None:
                 found[0].wake()
+
+
+def _awaits_answers(lane: Lane) -> bool:
+    """Whether something of a lane is under way whose answer may still come: over a connection that ended, none does."""
+    if lane.connection is None or lane.connection.closed is not None:
+        return False
+    return lane.checking or (lane.pipeline is not None and lane.pipeline.in_flight > 0)
 
 
 async def _cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -1,7 +1,9 @@
 """Which lanes a worker has when a lease begins, and what is left of it when it ends."""
 
 import asyncio
+import time
 import uuid
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -74,7 +76,8 @@ class Wire:
     """A connection with nothing in flight."""
 
     def __init__(self) -> None:
-        self.node, self.closed, self.in_flight = "1", None, 0
+        self.node, self.in_flight = "1", 0
+        self.closed: object | None = None
         self.on_close: list[Any] = []
 
     def offers(self, _api_key: int) -> int:
@@ -148,3 +151,22 @@ def test_a_lane_that_is_let_go_is_taken_over_no_more() -> None:
         return found
 
     assert asyncio.run(play()) == [(Phase.OVER, True)]
+
+
+def test_a_lane_that_is_let_go_waits_for_no_answer_of_a_connection_that_ended() -> None:
+    """Its sender has forgotten it by then, so that nobody ends its tenure; who asked for it would wait for nothing."""
+
+    async def play() -> float:
+        crew, lane, wire = Alone(), Lane(assigned()), Wire()
+        lane.connection, lane.pipeline = cast(Any, wire), cast(Any, SimpleNamespace(in_flight=1, next_offset=0))
+        crew._lanes.append(lane)
+        crew._counts.add(lane)
+        task = asyncio.create_task(crew._leave(lane))
+        await asyncio.sleep(0.02)
+        assert not task.done()
+        wire.closed = "lost"
+        began = time.monotonic()
+        await task
+        return time.monotonic() - began
+
+    assert asyncio.run(play()) < 2.0
