@@ -206,6 +206,8 @@ class Keeper:
             expiration_known=self._expiration_ms is not None,
         )
         lane.held = None
+        # Where this attempt fails after its claim, the next one finds its own last: what another filed may be missing.
+        retry.untold = True
         tenure = await target.drive(takeover(bid))
         while not tenure.is_padded:
             padding = await self._open(lane, start, headgap.PURPOSE)
@@ -220,8 +222,6 @@ class Keeper:
         if others:
             # They may have filed runs, and forgotten jumps behind them, until this takeover shut them out.
             await self._refresh_runs(lane, others)
-        # Where this attempt failed after its claim, the next one finds its own last: what another filed may be missing.
-        retry.untold = True
         await self._complete_runs(lane, tenure)
         retry.untold = False
         if kept is not None and kept < tenure.position:
