@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,27 +34,6 @@ def patient_connections() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(connection, "OPEN_S", 60.0)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _decoders_are_made_one_at_a_time() -> Iterator[None]:
-    """Tests run a planner and several workers as threads of one process, and any may be the first to read an answer.
-
-    kafka-python makes a decoder of each kind of answer when the first one comes, and keeps what it is made from in the
-    schema meanwhile.  Of two threads that do so, the one that is through first takes that from the other, whose decoder
-    then fails with a TypeError for as long as the process lives.
-    """
-    from kafka.protocol.schemas.fields.struct import StructField
-
-    made, lock = StructField.compiled_decode_from, threading.RLock()
-
-    def one_at_a_time(struct: StructField, *args: Any, **kwargs: Any) -> Any:
-        with lock:
-            return made(struct, *args, **kwargs)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StructField, "compiled_decode_from", one_at_a_time)
         yield
 
 

@@ -12,6 +12,7 @@ import asyncio
 import os
 import ssl
 import struct
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -31,6 +32,7 @@ OPEN_S = 10.0
 _SCRATCH = 1 << 14
 _API_VERSIONS = 18
 _HEADER = struct.Struct(">ihhih")
+_DECODING = threading.Lock()
 
 Part = bytes | bytearray | memoryview
 
@@ -310,7 +312,7 @@ class Connection(asyncio.BufferedProtocol):
             request.with_header()
             response_class = ResponseClassRegistry.get_response_class(request.header)
             start = 5 if flexible and request.API_KEY != _API_VERSIONS else 4
-            return response_class.decode(bytes(frame.view[start:]), version=version)
+            return decoded(response_class, bytes(frame.view[start:]), version)
         finally:
             frame.release()
 
@@ -359,3 +361,14 @@ def _raise_if_our_certificate(transport: Transport, error: BaseException | None)
         raise AuthenticationError(
             transport.cluster, transport.principal, "TLS", f"the broker did not take our certificate: {words}"
         ) from error
+
+
+def decoded(response_class: Any, body: bytes, version: int) -> Any:
+    """A response from its bytes, one at a time in the process.
+
+    kafka-python makes a decoder of each kind of response when the first one comes, and keeps in the shared schema what
+    it is made from.  Of two threads that do so at once, the one that is through first takes that from the other, whose
+    decoder is kept and fails with a TypeError for as long as the process lives (``StructField.compiled_decode_from``).
+    """
+    with _DECODING:
+        return response_class.decode(body, version=version)

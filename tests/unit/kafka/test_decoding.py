@@ -1,0 +1,53 @@
+"""Responses that threads of one process decode."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from anabranch.kafka.connection import decoded
+
+pytestmark = pytest.mark.unit
+
+
+class Counting:
+    """A kind of response whose decoding sees whether another one is under way."""
+
+    def __init__(self) -> None:
+        self.within = 0
+        self.most = 0
+
+    def decode(self, body: bytes, version: int) -> tuple[bytes, int]:
+        """Long enough for every other thread to come in."""
+        self.within += 1
+        self.most = max(self.most, self.within)
+        time.sleep(0.02)
+        self.within -= 1
+        return body, version
+
+
+def test_threads_decode_one_at_a_time() -> None:
+    """Two that make the decoder of one kind of response at once break it for the life of the process."""
+    kind, together = Counting(), threading.Barrier(4)
+
+    def decode(number: int) -> tuple[bytes, int]:
+        together.wait()
+        answer: tuple[bytes, int] = decoded(kind, bytes([number]), number)
+        return answer
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(decode, range(4))) == [(bytes([number]), number) for number in range(4)]
+    assert kind.most == 1
+
+
+def test_a_body_that_does_not_decode_keeps_nobody_out() -> None:
+    """The next response is decoded as if nothing had been."""
+
+    class Torn:
+        def decode(self, body: bytes, version: int) -> None:
+            raise ValueError("torn")
+
+    with pytest.raises(ValueError, match="torn"):
+        decoded(Torn(), b"", 0)
+    assert decoded(Counting(), b"x", 1) == (b"x", 1)
