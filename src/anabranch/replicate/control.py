@@ -195,12 +195,20 @@ class Runs:
     def __init__(self, cluster: Cluster) -> None:
         self._log = KeyedLog(cluster, topics.RUNS)
         self._reading = asyncio.Lock()
+        self._reads = 0
         self.segments: dict[LaneKey, dict[int, tuple[Run, ...]]] = defaultdict(dict)
         self._news: dict[LaneKey, set[int]] = defaultdict(set)
 
     async def sync(self) -> None:
-        """Read what changed; takeovers do so at any time, so ``news`` keeps it for whoever asks for it."""
+        """Read what changed; takeovers do so at any time, so ``news`` keeps it for whoever asks for it.
+
+        Who waits for a reading that began after this call has no need of one more: thousands of lanes may be taken
+        over at once.
+        """
+        asked = self._reads
         async with self._reading:  # of two readings at once the one that began first may end last, with older segments
+            if self._reads >= asked + 2:
+                return
             for entry in await self._log.read():
                 lane, number = run_codec.parse_key(entry.key)
                 self._news[lane].add(number)
@@ -208,13 +216,18 @@ class Runs:
                     self.segments[lane].pop(number, None)
                 else:
                     self.segments[lane][number] = tuple(run_codec.decode(entry.key, entry.value))
+            self._reads += 1
 
     def book(self, lane: LaneKey) -> RunBook:
         """The book of a lane as it is filed; what was read of it until now is no news.  Raises RunOrderError."""
-        self._news.pop(lane, None)
         book = RunBook.of_segments(self.segments.get(lane, {}))
         book.filed()
+        self._news.pop(lane, None)
         return book
+
+    def has_news(self, lane: LaneKey) -> bool:
+        """Whether a segment of a lane was read since ``news`` told of them, or since its book was made."""
+        return bool(self._news.get(lane))
 
     def news(self, lane: LaneKey) -> set[int]:
         """Which segments of a lane were read since the last call, or since its book was made."""

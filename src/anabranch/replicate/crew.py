@@ -11,7 +11,6 @@ the gate is fresh is required of every write, in a lease and between two.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -375,8 +374,12 @@ class Crew:
         else:
             # Segments that contradict each other (an older one was stored late, after a truncation): the takeover meets
             # them again, and says so of this lane alone.
-            with contextlib.suppress(RunOrderError):
+            try:
                 lane.book = self._runs.book(assignment.lane)
+            except RunOrderError:
+                lane.is_untold = True
+                if filed is not None:
+                    lane.position, lane.target_end = filed.position, filed.target_end
             if filed is not None:
                 lane.tally = Tally(filed.records, filed.bytes)
                 lane.mode, lane.mode_reason = filed.mode, filed.mode_reason

@@ -28,6 +28,7 @@ from anabranch.lanes.takeover import release, takeover
 from anabranch.lanes.tenure import Bid, Filed, Tenure
 from anabranch.model.lane import LaneMode
 from anabranch.model.start import StartKind
+from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run
 from anabranch.replicate import headgap
 from anabranch.replicate.agreement import epoch_before, surviving, truncated
@@ -38,6 +39,7 @@ from anabranch.replicate.histories import shut_out_histories
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.lane import Lane, Phase
 from anabranch.replicate.rebuild import LaneLog, LogRange, rebuild
+from anabranch.replicate.runs import RunBook
 from anabranch.replicate.target import TargetPartition
 
 AT_ONCE = 16
@@ -55,6 +57,7 @@ class _Retry:
     at: float = 0.0
     won_at: int = -1
     untold: bool = False
+    book: RunBook | None = None  # of the runs that were read again for an attempt, which all went wrong since
 
     def later(self, longest: float) -> None:
         self.failures += 1
@@ -165,6 +168,9 @@ class Keeper:
             lane.stop(stopped)
         except PermissionDeniedError as error:
             lane.stop_at(Stop.NOT_ALLOWED, lane.position, error.message, error.hint)
+        except RunOrderError as error:
+            lane.waiting = f"what is filed of its offset map contradicts itself: {error.message}"
+            retry.later(self._longest_wait(lane))
         except AnabranchError as error:
             lane.waiting = error.message
             retry.later(self._longest_wait(lane))
@@ -184,7 +190,7 @@ class Keeper:
 
     async def _take_over(self, lane: Lane) -> None:
         start, retry = await self._start_of(lane), self._retries[lane.key]
-        others = await self._refresh_runs(lane, retry.untold)
+        others = await self._refresh_runs(lane, retry.untold or lane.is_untold)
         kept = await self._surviving(lane)
         target = await self._open(lane, start)
         await target.drive(
@@ -223,7 +229,7 @@ class Keeper:
             # They may have filed runs, and forgotten jumps behind them, until this takeover shut them out.
             await self._refresh_runs(lane, others)
         await self._complete_runs(lane, tenure)
-        retry.untold = False
+        retry.untold, retry.book = False, None
         if kept is not None and kept < tenure.position:
             lane.position = tenure.position
             raise truncated(lane.key, kept, tenure.position)
@@ -269,7 +275,10 @@ class Keeper:
         others = others or (bool(claims) and claims[-1].claim.owner != self._owner)
         if others:
             await self._runs.sync()
-            lane.book = self._runs.book(lane.assignment.lane)
+            retry = self._retries[lane.key]
+            if lane.book is not retry.book or self._runs.has_news(lane.assignment.lane):
+                lane.book = retry.book = self._runs.book(lane.assignment.lane)
+                lane.is_untold = False
         return others
 
     async def _open(self, lane: Lane, start: int, purpose: str = PURPOSE) -> TargetPartition:

@@ -118,6 +118,7 @@ class Lane:
         self.source = Source()
         self.tally = Tally()
         self.book = RunBook()
+        self.is_untold = False  # what was filed of its runs could not be put together
         self.mode = LaneMode.MAPPED
         self.mode_reason = ""
         self.waiting = ""

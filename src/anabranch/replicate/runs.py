@@ -59,12 +59,13 @@ class RunBook:
 
     def is_as_filed(self, number: int, runs: tuple[Run, ...]) -> bool:
         """Whether a stored segment is what this book last filed, or will be filed anew soon in any case."""
-        if self._dirty_from is not None and self._dirty_from // SEGMENT_RUNS <= number:
+        if self._dirty_from is not None and self._dirty_from // SEGMENT_RUNS <= number <= self._top:
             return True
         return self._segment(number) == runs
 
     def refile(self, segment: int) -> None:
         """Say that writing failed or was overwritten: from this segment on all is to be filed again."""
+        self._top = max(self._top, segment)  # one above them all is stored as empty
         self._touch(segment * SEGMENT_RUNS)
 
     def _segment(self, number: int) -> tuple[Run, ...]:

@@ -1,7 +1,6 @@
 """Which lanes a worker has when a lease begins, and what is left of it when it ends."""
 
 import asyncio
-import time
 import uuid
 from types import SimpleNamespace
 from typing import Any, cast
@@ -127,7 +126,8 @@ def test_filed_runs_that_contradict_each_other_end_no_run() -> None:
         crew._runs.segments[assigned().lane] = {0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)}
         return crew._lane(assigned())
 
-    assert asyncio.run(play()).book.last is None
+    lane = asyncio.run(play())
+    assert lane.is_untold and lane.book.last is None
 
 
 def test_a_lane_that_is_let_go_is_taken_over_no_more() -> None:
@@ -153,10 +153,14 @@ def test_a_lane_that_is_let_go_is_taken_over_no_more() -> None:
     assert asyncio.run(play()) == [(Phase.OVER, True)]
 
 
-def test_a_lane_that_is_let_go_waits_for_no_answer_of_a_connection_that_ended() -> None:
+def test_a_lane_that_is_let_go_waits_for_no_answer_of_a_connection_that_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Its sender has forgotten it by then, so that nobody ends its tenure; who asked for it would wait for nothing."""
 
-    async def play() -> float:
+    monkeypatch.setattr("anabranch.replicate.crew.LET_GO_S", 3600.0)
+
+    async def play() -> None:
         crew, lane, wire = Alone(), Lane(assigned()), Wire()
         lane.connection, lane.pipeline = cast(Any, wire), cast(Any, SimpleNamespace(in_flight=1, next_offset=0))
         crew._lanes.append(lane)
@@ -165,8 +169,7 @@ def test_a_lane_that_is_let_go_waits_for_no_answer_of_a_connection_that_ended() 
         await asyncio.sleep(0.02)
         assert not task.done()
         wire.closed = "lost"
-        began = time.monotonic()
-        await task
-        return time.monotonic() - began
+        async with asyncio.timeout(60):
+            await task
 
-    assert asyncio.run(play()) < 2.0
+    asyncio.run(play())

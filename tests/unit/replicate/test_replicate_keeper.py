@@ -15,12 +15,14 @@ from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.runs import Run
 from anabranch.replicate.control import Progress, Runs
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.keeper import Keeper
 from anabranch.replicate.lane import Lane, Phase
 from anabranch.replicate.rebuild import UntoldBatchError
+from anabranch.replicate.runs import RunBook
 
 pytestmark = pytest.mark.unit
 
@@ -118,3 +120,67 @@ def test_nothing_is_claimed_of_a_lane_that_was_left() -> None:
         return keeper.opened, lane.phase
 
     assert asyncio.run(play()) == (0, Phase.OVER)
+
+
+class Reading(Taking):
+    """A keeper that reads what was filed from a topic in memory, and can complete no runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._runs.sync = self.read  # type: ignore[method-assign]
+        self.books: list[RunBook] = []
+
+    async def read(self) -> None:
+        """Nothing new."""
+
+    async def _refresh_runs(self, lane: Lane, others: bool = False) -> bool:
+        return await Keeper._refresh_runs(self, lane, others)
+
+    async def _complete_runs(self, lane: Lane, tenure: Tenure) -> None:
+        self.books.append(lane.book)
+        raise UntoldBatchError(lane.key, 5)
+
+
+async def attempt(keeper: Keeper, lane: Lane) -> None:
+    """One more takeover of a lane, to its end."""
+    keeper._start([lane])
+    await asyncio.gather(*keeper._tasks.values())
+    keeper._retries[lane.key].at = 0.0
+    keeper._tasks.clear()
+
+
+def test_attempts_that_fail_make_a_book_only_of_what_is_new() -> None:
+    """A book of many runs takes time in which nothing is copied, and a broker may be away for long."""
+
+    async def play() -> list[RunBook]:
+        keeper = Reading()
+        lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+        keeper._runs.segments[lane.assignment.lane] = {0: (Run(0, 0, 50),)}
+        for _ in range(3):
+            await attempt(keeper, lane)
+        keeper._runs.segments[lane.assignment.lane] = {0: (Run(0, 0, 60),)}
+        keeper._runs._news[lane.assignment.lane] = {0}
+        await attempt(keeper, lane)
+        return keeper.books
+
+    own, first, second, third = asyncio.run(play())
+    assert own.last is None, "a lane's own book is not made anew for its first attempt"
+    assert first is second and first.last == Run(0, 0, 50)
+    assert third.last == Run(0, 0, 60)
+
+
+def test_a_lane_whose_filed_runs_contradict_each_other_waits_and_says_so() -> None:
+    """Its position could be told wrong without them, also where its last claim is this worker's own."""
+
+    async def play() -> tuple[str, list[RunBook], Phase]:
+        keeper = Reading()
+        lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+        keeper._runs.segments[lane.assignment.lane] = {0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)}
+        lane.is_untold = True
+        for _ in range(2):
+            await attempt(keeper, lane)
+        return lane.waiting, keeper.books, lane.phase
+
+    waiting, books, phase = asyncio.run(play())
+    assert waiting.startswith("what is filed of its offset map contradicts itself: ")
+    assert books == [] and phase is Phase.TAKING

@@ -16,6 +16,7 @@ from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run
 from anabranch.replicate.control import Runs
 from anabranch.replicate.filing import Filing
@@ -103,3 +104,35 @@ def test_what_an_earlier_owner_overwrote_is_noticed_whoever_read_it() -> None:
         return found
 
     assert asyncio.run(play()) == [set(), set(), {str(KEY)}]
+
+
+def test_who_waits_for_a_reading_that_began_later_reads_no_more() -> None:
+    """Thousands of lanes may be taken over at once, and each asks what was filed of it."""
+
+    async def play() -> int:
+        runs, log = made()
+        log.held += [asyncio.Event() for _ in range(16)]
+        held = list(log.held)
+        asking = [asyncio.create_task(runs.sync()) for _ in range(16)]
+        await asyncio.sleep(0)
+        log.add(0, NEWER)  # behind the end that the first of them has seen
+        for one in held:
+            one.set()
+        await asyncio.gather(*asking)
+        assert runs.segments[KEY] == {0: NEWER}
+        return len(held) - len(log.held)
+
+    assert asyncio.run(play()) == 2
+
+
+def test_a_book_that_cannot_be_made_leaves_its_news() -> None:
+    """Whoever copies the lane one day has still to look at them."""
+    runs, _ = made()
+    runs.segments[KEY] = {0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)}
+    runs._news[KEY] = {1}
+    with pytest.raises(RunOrderError):
+        runs.book(KEY)
+    assert runs.has_news(KEY)
+    runs.segments[KEY].pop(1)
+    assert runs.book(KEY).last == Run(0, 0, 50)
+    assert not runs.has_news(KEY) and runs.news(KEY) == set()

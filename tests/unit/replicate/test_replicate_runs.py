@@ -98,3 +98,15 @@ def test_a_segment_that_somebody_overwrote_is_filed_again() -> None:
     assert book.is_as_filed(1, second) and not book.is_as_filed(0, first[:5])
     book.refile(0)
     assert [number for number, _ in book.unfiled()] == [0, 1]
+
+
+def test_a_segment_that_somebody_stored_above_all_others_is_forgotten() -> None:
+    """A late request from before a truncation: left there, it would contradict what the lane has there one day."""
+    book, stray = RunBook([Run(0, 0, 9)]), (Run(7000, 7000, 5),)
+    assert not book.is_as_filed(5, stray)
+    book.append(Run(20, 9, 1))
+    assert not book.is_as_filed(5, stray), "what is to be filed does not reach it"
+    book.refile(5)
+    assert book.unfiled()[-1] == (5, ())
+    book.filed()
+    assert book.is_as_filed(5, ())
