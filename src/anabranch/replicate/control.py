@@ -6,7 +6,6 @@ once a second costs two requests a topic.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from anabranch.control import topics
 from anabranch.errors import ClusterError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.log import KeyedLog
+from anabranch.kafka.log import Entry, KeyedLog
 from anabranch.kafka.settling import until_led
 from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.lane import LaneKey, LaneProgress
@@ -26,6 +25,7 @@ from anabranch.model.link import LinkRecord, MirroredTopic
 from anabranch.model.reports import LinkPlan
 from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import Run
+from anabranch.replicate.fold import Fold
 from anabranch.replicate.heard import Heard
 from anabranch.replicate.runs import RunBook
 
@@ -189,34 +189,25 @@ class Progress:
         await write(self._log, [(key, None) for key in (*keys, progress_codec.plan_key(link))])
 
 
-class Runs:
+class Runs(Fold):
     """``__anabranch_runs``: the filed runs of lanes, in numbered segments."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._log = KeyedLog(cluster, topics.RUNS)
-        self._reading = asyncio.Lock()
-        self._reads = 0
+        super().__init__(cluster, topics.RUNS)
         self.segments: dict[LaneKey, dict[int, tuple[Run, ...]]] = defaultdict(dict)
         self._news: dict[LaneKey, set[int]] = defaultdict(set)
 
     async def sync(self) -> None:
-        """Read what changed; takeovers do so at any time, so ``news`` keeps it for whoever asks for it.
+        """Read what changed; takeovers do so at any time, so ``news`` keeps it for whoever asks for it."""
+        await self._sync()
 
-        Who waits for a reading that began after this call has no need of one more: thousands of lanes may be taken
-        over at once.
-        """
-        asked = self._reads
-        async with self._reading:  # of two readings at once the one that began first may end last, with older segments
-            if self._reads >= asked + 2:
-                return
-            for entry in await self._log.read():
-                lane, number = run_codec.parse_key(entry.key)
-                self._news[lane].add(number)
-                if entry.value is None:
-                    self.segments[lane].pop(number, None)
-                else:
-                    self.segments[lane][number] = tuple(run_codec.decode(entry.key, entry.value))
-            self._reads += 1
+    def _take(self, entry: Entry) -> None:
+        lane, number = run_codec.parse_key(entry.key)
+        self._news[lane].add(number)
+        if entry.value is None:
+            self.segments[lane].pop(number, None)
+        else:
+            self.segments[lane][number] = tuple(run_codec.decode(entry.key, entry.value))
 
     def book(self, lane: LaneKey) -> RunBook:
         """The book of a lane as it is filed; what was read of it until now is no news.  Raises RunOrderError."""

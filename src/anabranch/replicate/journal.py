@@ -16,42 +16,16 @@ from anabranch.control import jumps as jump_codec
 from anabranch.control.topics import CLAIMS, JUMPS
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.log import Entry, KeyedLog
+from anabranch.kafka.log import Entry
 from anabranch.lanes.claims import Claim, ClaimKey, ClaimLog, KillKey
 from anabranch.lanes.holes import Jump, JumpKey, JumpLog
 from anabranch.replicate.control import now_ms, write
+from anabranch.replicate.fold import Fold
 
 MAX_BATCH = 500
 
 
-class _Fold:
-    """A journal topic that is read by many at once; ``_take`` folds one entry in."""
-
-    def __init__(self, cluster: Cluster, topic: str) -> None:
-        self._log = KeyedLog(cluster, topic)
-        self._reading = asyncio.Lock()
-        self._reads = 0
-
-    def _take(self, entry: Entry) -> None:
-        raise NotImplementedError
-
-    async def _sync(self) -> None:
-        """Fold in everything that was in the journal when this was called; raises ClusterError."""
-        asked = self._reads
-        async with self._reading:
-            # A read that began after this call has seen all that was there when it was made.
-            if self._reads < asked + 2:
-                before = self._log.position
-                for entry in await self._log.read():
-                    try:
-                        self._take(entry)
-                    except AnabranchError:
-                        self._log.position = before  # or the next read would pass over what lies behind it
-                        raise
-                self._reads += 1
-
-
-class Journal(_Fold):
+class Journal(Fold):
     """The claims topic of one target cluster, as one worker sees it."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -131,7 +105,7 @@ class Journal(_Fold):
             self.claims.apply(entry.offset, key, value)
 
 
-class Jumps(_Fold):
+class Jumps(Fold):
     """The jumps topic of one target cluster, as one worker sees it."""
 
     def __init__(self, cluster: Cluster) -> None:

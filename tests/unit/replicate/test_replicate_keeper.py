@@ -76,20 +76,30 @@ class Taking(Keeper):
             raise UntoldBatchError(lane.key, 5)
 
 
+def wanted() -> Lane:
+    """A lane that is to be taken over."""
+    return Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+
+
+async def attempt(keeper: Keeper, lane: Lane) -> None:
+    """One more takeover of a lane, to its end."""
+    keeper._start([lane])
+    await asyncio.gather(*keeper._tasks.values())
+    keeper._retries[lane.key].at = 0.0
+    keeper._tasks.clear()
+
+
 def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt() -> None:
     """An earlier owner filed them, and forgot the jumps behind them, when an attempt had read what was filed: the next
     one finds a claim of its own as the last and would not look."""
 
     async def play() -> list[Phase]:
         keeper = Taking()
-        lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+        lane = wanted()
         found = []
         for _ in range(2):
-            keeper._start([lane])
-            await asyncio.gather(*keeper._tasks.values())
-            keeper._retries[lane.key].at = 0.0
+            await attempt(keeper, lane)
             found.append(lane.phase)
-            keeper._tasks.clear()
         return found
 
     assert asyncio.run(play()) == [Phase.TAKING, Phase.RUNNING]
@@ -110,7 +120,7 @@ def test_nothing_is_claimed_of_a_lane_that_was_left() -> None:
 
     async def play() -> tuple[int, Phase]:
         keeper = Slow()
-        lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+        lane = wanted()
         keeper._start([lane])
         await asyncio.sleep(0)
         lane.leave()
@@ -141,20 +151,12 @@ class Reading(Taking):
         raise UntoldBatchError(lane.key, 5)
 
 
-async def attempt(keeper: Keeper, lane: Lane) -> None:
-    """One more takeover of a lane, to its end."""
-    keeper._start([lane])
-    await asyncio.gather(*keeper._tasks.values())
-    keeper._retries[lane.key].at = 0.0
-    keeper._tasks.clear()
-
-
 def test_attempts_that_fail_make_a_book_only_of_what_is_new() -> None:
     """A book of many runs takes time in which nothing is copied, and a broker may be away for long."""
 
     async def play() -> list[RunBook]:
         keeper = Reading()
-        lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+        lane = wanted()
         keeper._runs.segments[lane.assignment.lane] = {0: (Run(0, 0, 50),)}
         for _ in range(3):
             await attempt(keeper, lane)
@@ -174,7 +176,7 @@ def test_a_lane_whose_filed_runs_contradict_each_other_waits_and_says_so() -> No
 
     async def play() -> tuple[str, list[RunBook], Phase]:
         keeper = Reading()
-        lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+        lane = wanted()
         keeper._runs.segments[lane.assignment.lane] = {0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)}
         lane.is_untold = True
         for _ in range(2):

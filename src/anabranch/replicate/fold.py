@@ -1,0 +1,39 @@
+"""A control topic that many read at once, folded into what it says."""
+
+from __future__ import annotations
+
+import asyncio
+
+from anabranch.errors import AnabranchError
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.log import Entry, KeyedLog
+
+
+class Fold:
+    """A control topic of which ``_take`` folds one entry in; readings follow each other, and are shared.
+
+    Of two readings at once the one that began first could end last, with what is older.
+    """
+
+    def __init__(self, cluster: Cluster, topic: str) -> None:
+        self._log = KeyedLog(cluster, topic)
+        self._reading = asyncio.Lock()
+        self._reads = 0
+
+    def _take(self, entry: Entry) -> None:
+        raise NotImplementedError
+
+    async def _sync(self) -> None:
+        """Fold in everything that was in the topic when this was called; raises ClusterError."""
+        asked = self._reads
+        async with self._reading:
+            # A read that began after this call has seen all that was there when it was made.
+            if self._reads < asked + 2:
+                before = self._log.position
+                for entry in await self._log.read():
+                    try:
+                        self._take(entry)
+                    except AnabranchError:
+                        self._log.position = before  # or the next read would pass over what lies behind it
+                        raise
+                self._reads += 1
