@@ -5,15 +5,19 @@ import inspect
 import itertools
 import re
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from typing import cast
 
 import pytest
 from tests.contract.lab import EXPIRY_MS, Log
+from tests.simulated import Simulated
 
 from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.testing.brokers import await_coordinators
 
 VERSIONS = ("3.9.1", "4.0.0", "4.3.1")
+SIMULATED = tuple(f"{version}-simulated" for version in VERSIONS)
+"""The same facts of the simulated Kafka, which is to stand for each of them."""
 _numbers = itertools.count(1)
 
 
@@ -45,10 +49,21 @@ def _connections(patient_connections: None) -> None:
     """Open them with patience."""
 
 
-@pytest.fixture(scope="session", params=VERSIONS)
+@contextmanager
+def running(spec: ClusterSpec, *, simulated: bool) -> Iterator[Cluster]:
+    """A real cluster, or a simulated one that is asked the same."""
+    if simulated:
+        with Simulated(spec) as stand_in:
+            yield cast(Cluster, stand_in)
+    else:
+        with Cluster.start(spec) as real:
+            yield real
+
+
+@pytest.fixture(scope="session", params=VERSIONS + SIMULATED)
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A running one-broker cluster whose producer entries expire quickly."""
-    version: str = request.param
+    version, _, simulated = request.param.partition("-")
     spec = ClusterSpec(
         name=f"facts-{version.replace('.', '-')}",
         version=version,
@@ -60,9 +75,9 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
             "broker.session.timeout.ms": "25000",
         },
     )
-    with Cluster.start(spec) as running:
-        await_coordinators(running)
-        yield running
+    with running(spec, simulated=bool(simulated)) as found:
+        await_coordinators(found)
+        yield found
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka.admin import NewTopic
-from tests.contract.conftest import VERSIONS
+from tests.contract.conftest import SIMULATED, VERSIONS, running
 from tests.contract.lab import EXPIRY_MS, FENCED, OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, old_ms
 
 from anabranch.kafka import fetch, produce
@@ -22,10 +22,10 @@ UNKNOWN_PARTITION, NOT_LEADER = 3, 6
 LEADER, FOLLOWER = 2, 1
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=VERSIONS + SIMULATED)
 def pair(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Two brokers; the first is the controller and follows, the second leads what these tests write to."""
-    version: str = request.param
+    version, _, simulated = request.param.partition("-")
     spec = ClusterSpec(
         name=f"pair-{version.replace('.', '-')}",
         version=version,
@@ -40,8 +40,8 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Cluster]:
             "broker.session.timeout.ms": "18000",
         },
     )
-    with Cluster.start(spec) as running:
-        yield running
+    with running(spec, simulated=bool(simulated)) as found:
+        yield found
 
 
 class ReplicatedLog(Log):

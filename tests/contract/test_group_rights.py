@@ -16,6 +16,7 @@ from confluent_kafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
+from tests.contract.conftest import running
 from tests.contract.lab import PATIENCE_S, connect
 from tests.integration.kafka.security import context_of
 
@@ -46,15 +47,16 @@ OPEN, CLOSED = TopicPartition("open", 0), TopicPartition("closed", 0)
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="module", params=("3.9.1", "4.3.1"))
+@pytest.fixture(scope="module", params=("3.9.1", "4.3.1", "3.9.1-simulated", "4.3.1-simulated"))
 def guarded(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster that asks who one is, with two topics."""
-    name = f"guarded-{request.param.replace('.', '-')}"
-    spec = ClusterSpec(name, version=request.param, security="SCRAM-SHA-512", authorizer=True, overrides=STEADY)
-    with Cluster.start(spec) as running:
-        create_topics(running, [NewTopic(one.topic, 1, 1) for one in (OPEN, CLOSED)])
-        await_coordinators(running)
-        yield running
+    version, _, simulated = request.param.partition("-")
+    name = f"guarded-{version.replace('.', '-')}"
+    spec = ClusterSpec(name, version=version, security="SCRAM-SHA-512", authorizer=True, overrides=STEADY)
+    with running(spec, simulated=bool(simulated)) as found:
+        create_topics(found, [NewTopic(one.topic, 1, 1) for one in (OPEN, CLOSED)])
+        await_coordinators(found)
+        yield found
 
 
 def allow(cluster: Cluster, kind: ResourceType, name: str, operation: AclOperation) -> None:
@@ -118,9 +120,10 @@ def test_topics_that_we_may_not_see_are_left_out_of_what_a_group_committed(guard
     asyncio.run(go())
 
 
-def test_brokers_from_before_batched_requests_tell_the_same() -> None:
+@pytest.mark.parametrize("simulated", [False, True])
+def test_brokers_from_before_batched_requests_tell_the_same(simulated: bool) -> None:
     """2.8 is asked for one group at a time, many on the way at once; commits and metadata are the same."""
-    with Cluster.start(ClusterSpec("before", version="2.8.2")) as old:
+    with running(ClusterSpec("before", version="2.8.2"), simulated=simulated) as old:
         create_topics(old, [NewTopic(OPEN.topic, 1, 1)])
         await_coordinators(old)
 
@@ -146,9 +149,10 @@ def test_brokers_from_before_batched_requests_tell_the_same() -> None:
         asyncio.run(go())
 
 
-def test_a_share_group_is_listed_as_one_and_has_no_commits() -> None:
+@pytest.mark.parametrize("simulated", [False, True])
+def test_a_share_group_is_listed_as_one_and_has_no_commits(simulated: bool) -> None:
     """KIP-932: its state is in another topic; it can be described, and a commit for it is refused."""
-    with Cluster.start(ClusterSpec("sharing", overrides=STEADY)) as new:
+    with running(ClusterSpec("sharing", overrides=STEADY), simulated=simulated) as new:
         create_topics(new, [NewTopic(OPEN.topic, 1, 1)])
         await_coordinators(new)
 

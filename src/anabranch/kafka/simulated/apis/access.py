@@ -1,0 +1,221 @@
+"""Who a client is, and the rules of the authorizer: SASL PLAIN and SCRAM, ACLs.
+
+Source: RFC 5802 for SCRAM; KIP-140 for the ACL requests.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
+from typing import Any
+
+from kafka.protocol.admin import (
+    CreateAclsRequest,
+    CreateAclsResponse,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+)
+from kafka.protocol.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+
+from anabranch.kafka.simulated.access import ALTER, CLUSTER, CLUSTER_NAME, DESCRIBE, Rule
+from anabranch.kafka.simulated.apis.common import may
+from anabranch.kafka.simulated.broker import Handler, Session
+
+MECHANISMS = {"PLAIN": "", "SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+UNSUPPORTED_MECHANISM, WRONG = 33, 58
+ROUNDS = 4096
+ANY, MATCH = 1, 2
+_Reply = Callable[[Any], None]
+
+
+def handshake(session: Session, request: Any, version: int, reply: _Reply) -> None:
+    """Choose a mechanism."""
+    known = request.mechanism in MECHANISMS
+    if known:
+        session.conversation = _Plain() if request.mechanism == "PLAIN" else _Scram(MECHANISMS[request.mechanism])
+    reply(SaslHandshakeResponse(error_code=0 if known else UNSUPPORTED_MECHANISM, mechanisms=list(MECHANISMS)))
+
+
+def authenticate(session: Session, request: Any, version: int, reply: _Reply) -> None:
+    """One step of the conversation."""
+    answer, user = session.conversation.step(bytes(request.auth_bytes), session.broker.cluster.access.users)
+    if answer is None:
+        reply(
+            SaslAuthenticateResponse(
+                error_code=WRONG,
+                error_message="Authentication failed: Invalid username or password",
+                auth_bytes=b"",
+                session_lifetime_ms=0,
+            )
+        )
+        session.end()
+        return
+    if user is not None:
+        session.is_known, session.principal = True, f"User:{user}"
+    reply(SaslAuthenticateResponse(error_code=0, error_message=None, auth_bytes=answer, session_lifetime_ms=0))
+
+
+class _Plain:
+    """RFC 4616."""
+
+    def step(self, told: bytes, users: dict[str, str]) -> tuple[bytes | None, str | None]:
+        """(answer, user) once; (None, None) for wrong credentials."""
+        parts = told.split(b"\0")
+        name = parts[1].decode() if len(parts) == 3 else ""
+        if name in users and users[name] == parts[2].decode():
+            return b"", name
+        return None, None
+
+
+class _Scram:
+    """RFC 5802: two steps."""
+
+    def __init__(self, algorithm: str) -> None:
+        self._hash = algorithm
+        self._first = self._server_first = b""
+        self._name = ""
+
+    def step(self, told: bytes, users: dict[str, str]) -> tuple[bytes | None, str | None]:
+        """(answer, None), then (answer, user); (None, None) for wrong credentials."""
+        fields = dict(part.split("=", 1) for part in told.decode().split(",") if "=" in part)
+        if not self._first:
+            self._first, self._name = told.split(b",", 2)[2], fields["n"]
+            if self._name not in users:
+                return None, None
+            nonce = fields["r"] + hashlib.sha256(self._first).hexdigest()[:16]
+            salt = base64.b64encode(self._name.encode()).decode()
+            self._server_first = f"r={nonce},s={salt},i={ROUNDS}".encode()
+            return self._server_first, None
+        salted = hashlib.pbkdf2_hmac(self._hash, users[self._name].encode(), self._name.encode(), ROUNDS)
+        client = hmac.digest(salted, b"Client Key", self._hash)
+        stored = hashlib.new(self._hash, client).digest()
+        without = told[: told.rindex(b",p=")]
+        whole = b",".join((self._first, self._server_first, without))
+        signature = hmac.digest(stored, whole, self._hash)
+        proof = bytes(a ^ b for a, b in zip(client, signature, strict=True))
+        if base64.b64encode(proof).decode() != told[told.rindex(b",p=") + 3 :].decode():
+            return None, None
+        server = hmac.digest(hmac.digest(salted, b"Server Key", self._hash), whole, self._hash)
+        return b"v=" + base64.b64encode(server), self._name
+
+
+def create(session: Session, request: Any, version: int, reply: _Reply) -> None:
+    """CreateAcls."""
+    code = may(session, ALTER, CLUSTER, CLUSTER_NAME)
+    rows = []
+    for one in request.creations:
+        if not code:
+            session.broker.cluster.access.rules.append(
+                Rule(
+                    one.resource_type,
+                    one.resource_name,
+                    getattr(one, "resource_pattern_type", 3) or 3,
+                    one.principal,
+                    one.host,
+                    one.operation,
+                    one.permission_type,
+                )
+            )
+        rows.append(CreateAclsResponse.AclCreationResult(error_code=code, error_message=None))
+    reply(CreateAclsResponse(throttle_time_ms=0, results=rows))
+
+
+def _fits(rule: Rule, wanted: Any, prefix: str = "") -> bool:
+    kind = getattr(wanted, f"resource_type{prefix}")
+    name = getattr(wanted, f"resource_name{prefix}")
+    pattern = getattr(wanted, f"pattern_type{prefix}", 3)
+    principal = getattr(wanted, f"principal{prefix}")
+    host = getattr(wanted, f"host{prefix}")
+    return (
+        kind in {ANY, rule.kind}
+        and (name is None or name == rule.name or (pattern == MATCH and rule.fits(rule.kind, name)))
+        and (pattern in {ANY, MATCH, rule.pattern})
+        and principal in {None, rule.principal}
+        and host in {None, rule.host}
+        and wanted.operation in {ANY, rule.operation}
+        and wanted.permission_type in {ANY, rule.permission}
+    )
+
+
+def delete(session: Session, request: Any, version: int, reply: _Reply) -> None:
+    """DeleteAcls."""
+    access = session.broker.cluster.access
+    code = may(session, ALTER, CLUSTER, CLUSTER_NAME)
+    rows = []
+    row = DeleteAclsResponse.DeleteAclsFilterResult
+    for wanted in request.filters:
+        gone = [] if code else [rule for rule in access.rules if _fits(rule, wanted, "_filter")]
+        access.rules = [rule for rule in access.rules if rule not in gone]
+        rows.append(
+            row(
+                error_code=code,
+                error_message=None,
+                matching_acls=[
+                    row.DeleteAclsMatchingAcl(
+                        error_code=0,
+                        error_message=None,
+                        resource_type=rule.kind,
+                        resource_name=rule.name,
+                        pattern_type=rule.pattern,
+                        principal=rule.principal,
+                        host=rule.host,
+                        operation=rule.operation,
+                        permission_type=rule.permission,
+                    )
+                    for rule in gone
+                ],
+            )
+        )
+    reply(DeleteAclsResponse(throttle_time_ms=0, filter_results=rows))
+
+
+def describe(session: Session, request: Any, version: int, reply: _Reply) -> None:
+    """DescribeAcls."""
+    code = may(session, DESCRIBE, CLUSTER, CLUSTER_NAME)
+    found: dict[tuple[int, str, int], list[Rule]] = {}
+    for rule in session.broker.cluster.access.rules:
+        if not code and _fits(rule, request, "_filter"):
+            found.setdefault((rule.kind, rule.name, rule.pattern), []).append(rule)
+    row = DescribeAclsResponse.DescribeAclsResource
+    reply(
+        DescribeAclsResponse(
+            throttle_time_ms=0,
+            error_code=code,
+            error_message=None,
+            resources=[
+                row(
+                    resource_type=kind,
+                    resource_name=name,
+                    pattern_type=pattern,
+                    acls=[
+                        row.AclDescription(
+                            principal=rule.principal,
+                            host=rule.host,
+                            operation=rule.operation,
+                            permission_type=rule.permission,
+                        )
+                        for rule in rules
+                    ],
+                )
+                for (kind, name, pattern), rules in found.items()
+            ],
+        )
+    )
+
+
+APIS = (
+    Handler(SaslHandshakeRequest, handshake),
+    Handler(SaslAuthenticateRequest, authenticate),
+    Handler(CreateAclsRequest, create),
+    Handler(DeleteAclsRequest, delete),
+    Handler(DescribeAclsRequest, describe),
+)

@@ -1,0 +1,51 @@
+"""What the answers of several APIs have in common: where a partition is led, and who may see it."""
+
+from __future__ import annotations
+
+from anabranch.kafka.simulated.access import REFUSED, TOPIC
+from anabranch.kafka.simulated.broker import Session
+from anabranch.kafka.simulated.partition import NOT_LEADER, Partition, Replica
+
+UNKNOWN = 3
+
+
+def may(session: Session, operation: int, kind: int, name: str) -> int:
+    """0 where the client may do something, else the code that says what it may not."""
+    allowed = session.broker.cluster.access.allows(session.principal, operation, kind, name)
+    return 0 if allowed else REFUSED[kind]
+
+
+def find(session: Session, operation: int, topic: str, index: int) -> tuple[int, Partition | None]:
+    """(code, partition) of a topic by its name, as far as the broker knows it and the client may."""
+    code = may(session, operation, TOPIC, topic)
+    if code:
+        return code, None
+    broker = session.broker
+    found = broker.cluster.topics.get(topic)
+    now = broker.cluster.timers.monotonic()
+    if found is None or found.known[broker.node] > now or not 0 <= index < len(found.partitions):
+        return UNKNOWN, None
+    return 0, found.partitions[index]
+
+
+def led(session: Session, operation: int, topic: str, index: int) -> tuple[int, Partition | None]:
+    """As ``find``, with the code for a broker that does not lead the partition, as far as it knows."""
+    code, partition = find(session, operation, topic, index)
+    if partition is None:
+        return code, None
+    if session.broker.node not in partition.replicas:
+        return UNKNOWN, None
+    return (0 if session.broker.leads(partition)[0] == session.broker.node else NOT_LEADER), partition
+
+
+def epoch_refusal(session: Session, partition: Partition, current: int) -> int:
+    """The code for a request that names another leader epoch than the one that the broker knows."""
+    known = session.broker.leads(partition)[1]
+    if current < 0 or current == known:
+        return 0
+    return 74 if current < known else 75
+
+
+def mine(session: Session, partition: Partition) -> Replica:
+    """The broker's own replica."""
+    return partition.replicas[session.broker.node]
