@@ -25,10 +25,11 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.security import open_cluster
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.records.header import Codec
-from anabranch.replicate.control import Links, ensure_topics, now_ms
+from anabranch.replicate.control import Links, ensure_topics
 from anabranch.replicate.planner import Planner
 from anabranch.sandbox import Cluster
 from benchmarks import report

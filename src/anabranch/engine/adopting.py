@@ -18,11 +18,12 @@ from anabranch.kafka import partitions
 from anabranch.kafka.cluster import Cluster, Metadata
 from anabranch.kafka.ends import ends
 from anabranch.lanes.claims import Claim, ClaimState
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey, LaneMode
 from anabranch.model.reports import Finding, Severity, TopicPlan
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run
-from anabranch.replicate.control import ControlLostError, Runs, now_ms
+from anabranch.replicate.control import ControlLostError, Runs
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.runs import SEGMENT_RUNS
 

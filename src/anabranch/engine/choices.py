@@ -17,12 +17,13 @@ from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.lanes.claims import ClaimLog
 from anabranch.lanes.endings import Stop
+from anabranch.model.clock import now_ms
 from anabranch.model.decisions import AcceptPlan, Cause, Choice, LanePlace, beginning, skipping
 from anabranch.model.lane import LaneKey, LaneProgress, LaneState
 from anabranch.model.link import LinkRecord, MirroredTopic
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.replicate.control import Links, Progress, now_ms
+from anabranch.replicate.control import Links, Progress
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.planner import UnknownLinkError, check_cluster
 

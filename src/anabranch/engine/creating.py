@@ -16,6 +16,7 @@ from anabranch.kafka.cluster import Cluster, Metadata
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.probe import Role, facts
 from anabranch.kafka.security import open_cluster
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
@@ -26,7 +27,7 @@ from anabranch.model.provenance import check_ring, origins
 from anabranch.model.reports import ClusterFacts, Finding, ProbeReport, Severity, TopicPlan
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition, check_name
-from anabranch.replicate.control import Links, ensure_topics, now_ms
+from anabranch.replicate.control import Links, ensure_topics
 from anabranch.replicate.planner import blind_to_loops
 
 

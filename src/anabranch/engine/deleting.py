@@ -15,8 +15,9 @@ from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.model import configs as rules
+from anabranch.model.clock import now_ms
 from anabranch.model.reports import DeletePlan, Finding, LinkStatus, Severity
-from anabranch.replicate.control import Links, Progress, Runs, now_ms
+from anabranch.replicate.control import Links, Progress, Runs
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.planner import UnknownLinkError
 from anabranch.replicate.positions import Positions

@@ -16,11 +16,11 @@ from anabranch.errors import AnabranchError
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import ConnectionLostError
+from anabranch.model.clock import now_ms
 from anabranch.model.groups import Group
 from anabranch.model.topics import TopicPartition
 from anabranch.positions.undo import GroupUndo, UndoRecord, same, undo
 from anabranch.positions.world import Commits
-from anabranch.replicate.control import now_ms
 from anabranch.replicate.positions import Positions
 
 _AT_ONCE = 16

@@ -16,6 +16,7 @@ from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model import filters
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Group, GroupState
 from anabranch.model.link import LinkSpec
@@ -27,7 +28,6 @@ from anabranch.positions.report import GroupReport, GroupRow, GroupsReport
 from anabranch.positions.select import NoSuchGroupError, Selection
 from anabranch.positions.undo import UndoPlan, UndoRecord, undo
 from anabranch.positions.world import Commits
-from anabranch.replicate.control import now_ms
 from anabranch.replicate.grouplook import list_kinds, look, metadata_limit, read_commits, routes_of
 from anabranch.replicate.positions import Positions
 

@@ -8,8 +8,9 @@ import time
 from anabranch.control import topics as control_topics
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import SETTLE_S
+from anabranch.model.clock import now_ms
 from anabranch.model.reports import LinkStatus
-from anabranch.replicate.control import Links, Progress, now_ms
+from anabranch.replicate.control import Links, Progress
 
 _NO_LEADER = 5
 

@@ -12,6 +12,7 @@ from anabranch.engine.start import look_up
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import GroupState
 from anabranch.model.start import StartPosition
@@ -19,7 +20,6 @@ from anabranch.model.topics import TopicPartition
 from anabranch.positions.create import CreatePlan
 from anabranch.positions.create import create as planned
 from anabranch.positions.undo import UndoRecord
-from anabranch.replicate.control import now_ms
 from anabranch.replicate.positions import Positions
 
 _UNKNOWN_TOPIC = 3

@@ -15,11 +15,11 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.partitions import LATEST, list_offset, write_marker
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.transactions import coordinated, dated, open_transactions
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import LinkSpec
 from anabranch.model.topics import TopicPartition
 from anabranch.model.transactions import LONGEST_TIMEOUT_MS, AbortPlan, SourceTransaction, choose
-from anabranch.replicate.control import now_ms
 from anabranch.replicate.planner import check_cluster
 
 _SETTLES_S = 10.0

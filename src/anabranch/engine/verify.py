@@ -10,7 +10,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.ends import ends
 from anabranch.kafka.security import open_cluster
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.replicate.verified import Verified
@@ -249,4 +249,4 @@ def _status(verified: Verified, link_id: str) -> VerifyStatus:
     if run is None:
         raise NeverVerifiedError(link_id)
     lanes = tuple(lane for name, lane in sorted(verified.lanes.items()) if name.startswith(f"{link_id}/"))
-    return VerifyStatus(run, lanes, verified.reports.get(link_id), time.time_ns() // 1_000_000)
+    return VerifyStatus(run, lanes, verified.reports.get(link_id), now_ms())

@@ -16,7 +16,6 @@ Hot path: called once per batch; integers and a deque, no allocation but two tup
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -24,6 +23,7 @@ from anabranch.lanes.endings import Ending, LaneMisuseError, LaneStopped, Tenure
 from anabranch.lanes.guard import MARGIN_MS
 from anabranch.lanes.holes import Jump, Stretch, breaks
 from anabranch.lanes.tenure import Tenure
+from anabranch.model.clock import monotonic, now_ms
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import Run
 from anabranch.records.sequence import advance
@@ -32,10 +32,6 @@ WINDOW = 5
 IDLE_S = 1.0
 SURELY_REFUSED = frozenset({10, 18, 29, 32, 87})
 """Answers of a leader that looked at the batch and did not append it."""
-
-
-def _wall_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 class Pipeline:
@@ -69,8 +65,8 @@ class Pipeline:
         tenure: Tenure,
         *,
         sole_writer: bool,
-        clock: Callable[[], float] = time.monotonic,
-        wall_ms: Callable[[], int] = _wall_ms,
+        clock: Callable[[], float] = monotonic,
+        wall_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._lane = tenure.lane
         self._expiration = tenure.expiration_ms

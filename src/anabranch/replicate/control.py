@@ -19,6 +19,7 @@ from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import Entry, KeyedLog
 from anabranch.kafka.settling import until_led
+from anabranch.model.clock import now_ms
 from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import LinkRecord, MirroredTopic
@@ -41,11 +42,6 @@ class ControlLostError(ClusterError):
     @property
     def message(self) -> str:
         return "a record in a control topic was not acknowledged"
-
-
-def now_ms() -> int:
-    """The wall clock, in milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 async def ensure_topics(cluster: Cluster, names: Sequence[str] = topics.ALL) -> None:

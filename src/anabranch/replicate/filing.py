@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.lanes.endings import Ending
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey, LaneProgress, LaneState
 from anabranch.offsets.runs import Run
-from anabranch.replicate.control import Progress, Runs, now_ms
+from anabranch.replicate.control import Progress, Runs
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.jumper import Jumper
 from anabranch.replicate.keeper import Keeper

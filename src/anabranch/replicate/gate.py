@@ -6,8 +6,9 @@ process that was stopped and goes on writes nothing before it has read them agai
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+
+from anabranch.model.clock import monotonic
 
 HOLD_SECONDS = 5.0
 
@@ -15,7 +16,7 @@ HOLD_SECONDS = 5.0
 class Gate:
     """Open until ``HOLD_SECONDS`` after the last ``renew``, unless paused; with a rate of bytes a second."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._until = 0.0
         self._allowance = 0.0

@@ -17,6 +17,7 @@ from anabranch.errors import AnabranchError
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
 from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit, Group
 from anabranch.model.link import GroupRules, LinkSpec
 from anabranch.model.topics import TopicPartition
@@ -24,7 +25,7 @@ from anabranch.positions.answer import answer
 from anabranch.positions.follow import Followed, Following, Waiting, follow
 from anabranch.positions.freshness import FollowedSince, SyncRound
 from anabranch.positions.world import Commits, Route, World
-from anabranch.replicate.control import Links, now_ms
+from anabranch.replicate.control import Links
 from anabranch.replicate.grouplook import ReadMaps, list_kinds, look, metadata_limit, read_commits
 from anabranch.replicate.positions import Positions
 

@@ -15,8 +15,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from anabranch.lanes.claims import ClaimState
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneMode, LaneState
-from anabranch.replicate.control import Progress, now_ms
+from anabranch.replicate.control import Progress
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.lane import Lane
 

@@ -20,11 +20,11 @@ from anabranch.kafka.partitions import EARLIEST, delete_records, list_offset
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Tenure
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment
 from anabranch.records.filler import filler_batch
 from anabranch.records.header import read_header
 from anabranch.records.patch import patch
-from anabranch.replicate.control import now_ms
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.target import TargetPartition
 

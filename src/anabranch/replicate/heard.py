@@ -6,9 +6,9 @@ of one that it files no more: it may have left that one.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
+from anabranch.model.clock import monotonic
 from anabranch.model.lane import LaneKey
 
 LANE_PATIENCE_S = 30.0
@@ -18,7 +18,7 @@ _MANY = 1000
 class Heard:
     """Who filed each lane last, and when that owner filed anything; times are of this process' monotonic clock."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._lanes: dict[LaneKey, tuple[str, float]] = {}
         self._owners: dict[str, float] = {}

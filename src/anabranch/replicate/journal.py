@@ -19,7 +19,8 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import Entry
 from anabranch.lanes.claims import Claim, ClaimKey, ClaimLog, KillKey
 from anabranch.lanes.holes import Jump, JumpKey, JumpLog
-from anabranch.replicate.control import now_ms, write
+from anabranch.model.clock import now_ms
+from anabranch.replicate.control import write
 from anabranch.replicate.fold import Fold
 
 MAX_BATCH = 500

@@ -26,13 +26,14 @@ from anabranch.lanes.guard import Weak, guard
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.takeover import release, takeover
 from anabranch.lanes.tenure import Bid, Filed, Tenure
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneMode
 from anabranch.model.start import StartKind
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run
 from anabranch.replicate import headgap
 from anabranch.replicate.agreement import epoch_before, surviving, truncated
-from anabranch.replicate.control import Progress, Runs, now_ms
+from anabranch.replicate.control import Progress, Runs
 from anabranch.replicate.epochs import UNKNOWN
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.histories import shut_out_histories

@@ -25,11 +25,11 @@ from anabranch.lanes.fill import Hole, fill, jumps_over
 from anabranch.lanes.guard import Weak, guard
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Tenure
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.errors import RunOrderError
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.patch import check_and_patch
-from anabranch.replicate.control import now_ms
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.lane import Lane, Phase, Queued
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.transactions import dated, open_transactions
+from anabranch.model.clock import now_ms
 from anabranch.model.transactions import SourceTransaction
-from anabranch.replicate.control import now_ms
 from anabranch.replicate.lane import Lane, Phase
 
 PURPOSE = "look"

@@ -10,10 +10,10 @@ from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.reports import LinkPlan
 from anabranch.replicate.balance import balance
-from anabranch.replicate.control import now_ms
 from anabranch.replicate.lease import Lease, fingerprint
 from anabranch.replicate.planner import Plan, Planner
 

@@ -9,7 +9,6 @@ plans work, the target's log is the state.  Records never pass through the JVM.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.control import assignments
+from anabranch.model.clock import now_ms
 from anabranch.replicate.lease import Lease
 from anabranch.replicate.worker import Worker
 from anabranch.spark.leases import LeasePlanner
@@ -104,7 +104,7 @@ class LeaseReader(DataSourceStreamReader):  # type: ignore[misc]  # pyspark is n
 
     def latestOffset(self) -> dict[str, int]:
         """There is always another lease: the clock, since a new run must not repeat an old run's number."""
-        return {"lease": time.time_ns() // 1_000_000}
+        return {"lease": now_ms()}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:  # noqa: ARG002
         """Plan the lanes and spread them over the tasks."""

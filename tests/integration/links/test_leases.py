@@ -17,11 +17,12 @@ from tests.integration.links.topics import create, fresh, newest_offset, numbere
 from anabranch.config.jobspec import LinkJob
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.lanes.claims import Claim, ClaimState
+from anabranch.model.clock import now_ms
 from anabranch.model.link import ModePolicy
 from anabranch.model.reports import LinkPlan
 from anabranch.replicate import handover
 from anabranch.replicate import worker as worker_module
-from anabranch.replicate.control import Progress, now_ms
+from anabranch.replicate.control import Progress
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.lease import Figures, Lease
 from anabranch.replicate.worker import Worker

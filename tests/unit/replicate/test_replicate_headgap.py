@@ -14,12 +14,12 @@ from anabranch.kafka.connection import Transport
 from anabranch.kafka.errors import BrokerRefusedError
 from anabranch.lanes.claims import Claim, ClaimState
 from anabranch.lanes.tenure import Tenure
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.replicate import headgap
-from anabranch.replicate.control import now_ms
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.target import TargetPartition
 

@@ -17,9 +17,10 @@ from typing import Protocol, cast
 from anabranch.checkpoints.job import Format
 from anabranch.engine.checkpoints.errors import CheckpointMovedError, PlaceTakenError, WrittenOtherwiseError
 from anabranch.engine.checkpoints.manifest import COPYING, HIDDEN, Manifest, Saved, State, new_id
-from anabranch.engine.checkpoints.planning import Drawn, now_ms
+from anabranch.engine.checkpoints.planning import Drawn
 from anabranch.engine.checkpoints.rewriting import moved_sources, sha256
 from anabranch.engine.checkpoints.stillness import altered
+from anabranch.model.clock import now_ms
 from anabranch.storage import paths
 from anabranch.storage.files import StoredFiles, open_files
 from anabranch.storage.local import LocalFiles

@@ -16,9 +16,10 @@ from contextlib import suppress
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.engine.checkpoints.errors import MayRunError, NotFinishedError, UnfinishedRewriteError
 from anabranch.engine.checkpoints.manifest import unfinished
-from anabranch.engine.checkpoints.planning import now_ms, opened
+from anabranch.engine.checkpoints.planning import opened
 from anabranch.engine.checkpoints.stillness import running
 from anabranch.errors import AnabranchError, InvalidFieldError
+from anabranch.model.clock import now_ms
 from anabranch.storage.files import StoredFiles
 
 _LOOK_EVERY_S = 1.0

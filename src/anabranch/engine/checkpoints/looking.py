@@ -9,9 +9,10 @@ from anabranch.checkpoints.reports import Inspection, Lag
 from anabranch.checkpoints.route import Refusal
 from anabranch.engine.checkpoints.live import look_at
 from anabranch.engine.checkpoints.manifest import State, manifests
-from anabranch.engine.checkpoints.planning import now_ms, opened
+from anabranch.engine.checkpoints.planning import opened
 from anabranch.engine.checkpoints.routes import Target
 from anabranch.kafka.security import open_cluster
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.storage.files import StoredFiles
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -24,6 +23,7 @@ from anabranch.engine.checkpoints.live import look
 from anabranch.engine.checkpoints.manifest import COPYING, State, manifests, unfinished, written_since
 from anabranch.engine.checkpoints.routes import Looked, MapRoute
 from anabranch.errors import ProtocolError
+from anabranch.model.clock import now_ms
 from anabranch.storage.files import StoredFiles
 
 _HASH = 16
@@ -149,11 +149,6 @@ def fingerprint(rewrite: Rewrite, refusals: tuple[Refusal, ...], wish: Wish) -> 
     }
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:_HASH]
-
-
-def now_ms() -> int:
-    """The time by this machine's clock."""
-    return time.time_ns() // 1_000_000
 
 
 def _files(files: StoredFiles, writes: Mapping[str, bytes | None]) -> list[FileChange]:

@@ -16,10 +16,11 @@ from dataclasses import replace
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.engine.checkpoints.errors import CheckpointMovedError, WrittenOtherwiseError
 from anabranch.engine.checkpoints.manifest import Manifest, Saved, State, fresh_id, listing, litter
-from anabranch.engine.checkpoints.planning import Drawn, now_ms
+from anabranch.engine.checkpoints.planning import Drawn
 from anabranch.engine.checkpoints.stillness import altered
 from anabranch.engine.checkpoints.undoing import restore
 from anabranch.errors import AnabranchError
+from anabranch.model.clock import now_ms
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.overlay import Overlay

@@ -17,10 +17,11 @@ from anabranch.engine.checkpoints.copying import to_place
 from anabranch.engine.checkpoints.errors import CheckpointMovedError, UnfinishedRewriteError, WrittenSinceError
 from anabranch.engine.checkpoints.live import look
 from anabranch.engine.checkpoints.manifest import State, manifests, some, unfinished, written_since
-from anabranch.engine.checkpoints.planning import Drawn, draw, now_ms, opened
+from anabranch.engine.checkpoints.planning import Drawn, draw, opened
 from anabranch.engine.checkpoints.rewriting import in_place
 from anabranch.engine.checkpoints.stillness import running, watch
 from anabranch.errors import InvalidFieldError
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.storage.files import StoredFiles, open_files
 from anabranch.storage.overlay import Overlay

@@ -17,11 +17,11 @@ from anabranch.mirrormaker.names import SEPARATOR
 from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
 from anabranch.mirrormaker.store import OffsetSync, translate
 from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Exact, to_target
-from anabranch.replicate.control import now_ms
 
 LOOKED_AT = 500
 _AT_ONCE = 8

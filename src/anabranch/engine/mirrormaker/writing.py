@@ -15,7 +15,8 @@ from anabranch.kafka.log import KeyedLog
 from anabranch.kafka.settling import until_led
 from anabranch.mirrormaker.names import HEARTBEATS, SEPARATOR, checkpoints_topic, heartbeats_copy
 from anabranch.mirrormaker.wire import Checkpoint, Heartbeat, encode_checkpoint, encode_heartbeat
-from anabranch.replicate.control import now_ms, write
+from anabranch.model.clock import now_ms
+from anabranch.replicate.control import write
 
 _BROKERS_DEFAULT = -1
 

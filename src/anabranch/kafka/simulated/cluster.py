@@ -30,8 +30,8 @@ class ClusterPlan:
     """What a cluster is made of; ``addresses`` has a host and port for each broker, numbered from 1.
 
     ``users`` are names and passwords, and make the clients' listener one of SASL; with ``authorizer`` only ``admin``
-    may do what no rule allows.  ``settle_s`` is how long brokers need at most to learn of a new topic, ``lag_s`` how long a
-    follower needs at most until it fetches what its leader has.
+    may do what no rule allows.  ``settle_s`` is how long brokers need at most to learn of a new topic, ``lag_s`` how
+    long a follower needs at most until it fetches what its leader has.
     """
 
     name: str

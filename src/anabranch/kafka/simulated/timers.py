@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Protocol
+
+from anabranch.model.clock import now_ms
 
 
 class Timer(Protocol):
@@ -40,7 +41,7 @@ class LoopTimers:
 
     def wall_ms(self) -> int:
         """This machine's clock."""
-        return time.time_ns() // 1_000_000
+        return now_ms()
 
     def call_later(self, seconds: float, what: Callable[[], None]) -> Timer:
         """Ask the loop."""

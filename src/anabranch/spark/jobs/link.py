@@ -27,8 +27,8 @@ from anabranch.errors import AnabranchError, ProtocolError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
+from anabranch.model.clock import now_ms
 from anabranch.model.reports import LinkPlan
-from anabranch.replicate.control import now_ms
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.planner import Plan, Planner
 from anabranch.spark.following import FollowingThread

@@ -22,6 +22,7 @@ from typing import Any
 from anabranch.config import maps_file
 from anabranch.config.rebuildspec import RebuildSpec
 from anabranch.errors import AnabranchError
+from anabranch.model.clock import now_ms
 from anabranch.spark.rebuild.run import Rebuilding
 from anabranch.spark.session import session
 from anabranch.spark.verify.session import SETTINGS, connector
@@ -62,7 +63,7 @@ def _run(spec: RebuildSpec, out: Path, master: str | None, settings: dict[str, s
         maps = rebuilding.maps()
     finally:
         spark.stop()
-    made_at_ms = time.time_ns() // 1_000_000
+    made_at_ms = now_ms()
     maps_file.save_rebuilt(out, spec.link, spec.source.name, spec.target.name, maps, made_at_ms)
     tell(
         "done",

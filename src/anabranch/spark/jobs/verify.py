@@ -17,7 +17,6 @@ import asyncio
 import json
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
@@ -33,6 +32,7 @@ from anabranch.control.verified import LaneVerified, RunState, VerifyRun
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
+from anabranch.model.clock import now_ms
 from anabranch.replicate.verified import Verified
 from anabranch.spark.session import session
 from anabranch.spark.verify.run import Comparison, Named
@@ -81,7 +81,7 @@ class _Job:
 
     def __init__(self, spec: VerifySpec) -> None:
         self._spec = spec
-        self._began = _now()
+        self._began = now_ms()
         self._asked: list[int] = []
         self._comparison: Comparison | None = None
         self._loop = asyncio.new_event_loop()
@@ -155,7 +155,7 @@ class _Job:
             run=spec.run,
             state=state,
             started_at_ms=self._began,
-            updated_at_ms=_now(),
+            updated_at_ms=now_ms(),
             offsets=0 if work is None else work.offsets,
             done=0 if work is None else work.done,
             records=0 if comparison is None else comparison.records,
@@ -195,7 +195,7 @@ class _Job:
                     (lane.pin.source_from, lane.source_done),
                     (lane.pin.target_from, lane.target_done),
                     tuple(sorted(ranges)),
-                    _now(),
+                    now_ms(),
                 )
             )
         return found
@@ -224,7 +224,7 @@ class _Job:
             spec.link,
             spec.run,
             self._began,
-            _now(),
+            now_ms(),
             (spec.source.name, ids[0]),
             (spec.target.name, ids[1]),
             spec.reader.value,
@@ -249,10 +249,6 @@ class _Job:
     @staticmethod
     def _tell(**fields: Any) -> None:
         print(json.dumps(fields), flush=True)
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 if __name__ == "__main__":

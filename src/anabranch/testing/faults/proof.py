@@ -38,7 +38,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class _Filed:
+class Filed:
     """What the control topics say of one lane, and what its target's headers say."""
 
     runs: tuple[Run, ...]
@@ -61,45 +61,60 @@ def prove(
     compacted topics ``ledger`` tells what the cleaner took before or after it was copied.
     """
     proof = Proof()
-    filed, proof.jumps = brokers.patiently(lambda: asyncio.run(_filed(target_context, link)))
+    filed, proof.jumps = brokers.patiently(lambda: asyncio.run(filed_of(target_context, link)))
     for topic in topics:
         for partition in range(topic.partitions):
-            place = f"{topic.name}-{partition}"
             ours = read_log(source.client_config(), topic.name, partition, committed=True)
             theirs = read_log(target.client_config(), topic.name, partition)
-            proof.lanes += 1
-            proof.records += len(ours)
-            known = {entry.offset: entry.digest for entry in ours}
-            unplaced: Collection[bytes] = ()
-            both = topic.kind is TopicKind.BOTH_COMPACTED
-            if topic.compacted and ledger is not None:
-                found = compare_cleaned(ours, theirs, ledger, (topic.name, partition), both=both)
-                unplaced = ledger.somewhere[(topic.name, partition)]
-                held = ledger.at[(topic.name, partition)]
-                proof.cleaned += len(held.keys() - known.keys())
-                known = held | known
-            else:
-                found = compare(ours, theirs)
-            if found.total:
-                proof.differences += found.total
-                proof.wrong.append(f"{place}: {_words(found)}: {'; '.join(found.samples)}")
-            proof.markers += sum(batch.control for batch in _longest(target, place))
-            lane = filed.get((topic.name, partition))
-            if lane is None:
-                proof.wrong.append(f"{place}: no progress was filed")
-                continue
-            proof.claims += lane.claims
-            proof.runs += len(lane.runs)
-            proof.modes[lane.mode] = proof.modes.get(lane.mode, 0) + 1
-            count = None if topic.compacted else len(ours)
-            if problem := _untrue(lane.runs, known, unplaced, theirs, count, both):
-                proof.wrong.append(f"{place}: filed runs: {problem}")
-            if both:
-                if problem := _untrue(lane.rebuilt, known, unplaced, theirs, None, both):
-                    proof.wrong.append(f"{place}: rebuilt runs: {problem}")
-            elif lane.runs != lane.rebuilt:
-                proof.wrong.append(f"{place}: filed runs {_short(lane.runs)}, rebuilt {_short(lane.rebuilt)}")
+            proof.markers += sum(batch.control for batch in _longest(target, f"{topic.name}-{partition}"))
+            weigh(proof, topic, partition, ours, theirs, filed.get((topic.name, partition)), ledger)
     return proof
+
+
+def weigh(
+    proof: Proof,
+    topic: LoadTopic,
+    partition: int,
+    ours: Sequence[Entry],
+    theirs: Sequence[Entry],
+    lane: Filed | None,
+    ledger: Ledger | None,
+) -> None:
+    """Judge one lane by both logs and by what was filed of it; adds to ``proof``.
+
+    ``ours`` is what a read-committed consumer of the source sees, ``theirs`` what any consumer of the target does.
+    """
+    place = f"{topic.name}-{partition}"
+    proof.lanes += 1
+    proof.records += len(ours)
+    known = {entry.offset: entry.digest for entry in ours}
+    unplaced: Collection[bytes] = ()
+    both = topic.kind is TopicKind.BOTH_COMPACTED
+    if topic.compacted and ledger is not None:
+        found = compare_cleaned(ours, theirs, ledger, (topic.name, partition), both=both)
+        unplaced = ledger.somewhere[(topic.name, partition)]
+        held = ledger.at[(topic.name, partition)]
+        proof.cleaned += len(held.keys() - known.keys())
+        known = held | known
+    else:
+        found = compare(ours, theirs)
+    if found.total:
+        proof.differences += found.total
+        proof.wrong.append(f"{place}: {_words(found)}: {'; '.join(found.samples)}")
+    if lane is None:
+        proof.wrong.append(f"{place}: no progress was filed")
+        return
+    proof.claims += lane.claims
+    proof.runs += len(lane.runs)
+    proof.modes[lane.mode] = proof.modes.get(lane.mode, 0) + 1
+    count = None if topic.compacted else len(ours)
+    if problem := untrue(lane.runs, known, unplaced, theirs, count, both):
+        proof.wrong.append(f"{place}: filed runs: {problem}")
+    if both:
+        if problem := untrue(lane.rebuilt, known, unplaced, theirs, None, both):
+            proof.wrong.append(f"{place}: rebuilt runs: {problem}")
+    elif lane.runs != lane.rebuilt:
+        proof.wrong.append(f"{place}: filed runs {_short(lane.runs)}, rebuilt {_short(lane.rebuilt)}")
 
 
 def _longest(cluster: Cluster, place: str) -> list:  # type: ignore[type-arg]
@@ -107,7 +122,7 @@ def _longest(cluster: Cluster, place: str) -> list:  # type: ignore[type-arg]
     return max(replicas, key=len)
 
 
-def _untrue(
+def untrue(
     runs: Sequence[Run],
     here: Mapping[int, bytes],
     unplaced: Collection[bytes],
@@ -135,7 +150,7 @@ def _untrue(
     return ""
 
 
-async def _filed(context: ClusterContext, link: str) -> tuple[dict[tuple[str, int], _Filed], int]:
+async def filed_of(context: ClusterContext, link: str) -> tuple[dict[tuple[str, int], Filed], int]:
     """What the control topics and the targets' headers say of each lane, and how many records of jumps there were."""
     async with open_cluster(context) as cluster:
         progress, runs, journal = Progress(cluster), Runs(cluster), Journal(cluster)
@@ -143,7 +158,7 @@ async def _filed(context: ClusterContext, link: str) -> tuple[dict[tuple[str, in
         await progress.sync()
         await runs.sync()
         claims = await journal.read()
-        found: dict[tuple[str, int], _Filed] = {}
+        found: dict[tuple[str, int], Filed] = {}
         for key, lane in progress.lanes.items():
             if key.link != link:
                 continue
@@ -152,7 +167,7 @@ async def _filed(context: ClusterContext, link: str) -> tuple[dict[tuple[str, in
             filed = _segments(runs, key)
             log = LaneLog(str(key), ids, jumps, RunMap.of(filed))
             again = await rebuild(cluster, within, log, claims.start(str(key), 0))
-            found[(lane.source.topic, lane.source.partition)] = _Filed(
+            found[(lane.source.topic, lane.source.partition)] = Filed(
                 _joined(filed), _joined(again), len(ids), lane.mode.value
             )
         return found, jumps.end

@@ -19,9 +19,9 @@ from anabranch.engine.checkpoints import checking, stillness, workflow
 from anabranch.engine.checkpoints.copying import to_place
 from anabranch.engine.checkpoints.errors import StillRunningError, WrittenSinceError
 from anabranch.engine.checkpoints.naive import Log
-from anabranch.engine.checkpoints.planning import now_ms
 from anabranch.engine.checkpoints.rewriting import in_place
 from anabranch.engine.checkpoints.routes import MappedLane, MapRoute, Target
+from anabranch.model.clock import now_ms
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.storage.files import open_files
 from anabranch.storage.local import LocalFiles

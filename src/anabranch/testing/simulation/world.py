@@ -1,0 +1,145 @@
+"""What stands for the machine while simulated processes run: their clock, their loops, their threads, their chance."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+from anabranch.kafka.simulated import ClusterPlan, SimulatedCluster
+from anabranch.replicate import worker
+from anabranch.testing.simulation.loop import SimulatedLoop
+from anabranch.testing.simulation.network import Network
+from anabranch.testing.simulation.scheduler import WALL_MS, Fiber, Process, Scheduler, State
+
+
+class World:
+    """One scheduler, one network, some clusters and processes."""
+
+    def __init__(self, seed: int, wall_rate: float = 1.0) -> None:
+        self.scheduler = Scheduler(seed, wall_rate)
+        self.network = Network(self.scheduler)
+        self.clusters: dict[str, SimulatedCluster] = {}
+
+    @property
+    def chance(self) -> random.Random:
+        """What everything is drawn from."""
+        return self.scheduler.chance
+
+    def cluster(self, plan: ClusterPlan) -> SimulatedCluster:
+        """Add a cluster."""
+        made = self.clusters[plan.name] = SimulatedCluster(self.scheduler, plan)
+        for broker in made.brokers.values():
+            self.network.add(broker)
+        return made
+
+    def process(self, name: str, what: Callable[[], Any]) -> Process:
+        """Begin a process whose main thread does this."""
+        process = Process(self.scheduler, name)
+
+        def main() -> None:
+            try:
+                what()
+            finally:
+                process.end()
+
+        Fiber(process, self.scheduler, main, name).start()
+        return process
+
+    def ask(self, question: Callable[[], Any], seconds: float = 120.0) -> Any:
+        """What a process of its own finds out; raises what it raises, and TimeoutError."""
+        found: list[Any] = []
+        failed: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                found.append(question())
+            except Exception as error:
+                failed.append(error)
+
+        process = self.process("asking", run)
+        if not self.scheduler.run(lambda: process.state is State.DEAD, seconds):
+            process.kill()
+            raise TimeoutError(f"no answer in {seconds} virtual seconds")
+        if failed:
+            raise failed[0]
+        return found[0]
+
+    # -- in the machine's place ------------------------------------------------------------------------
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """While this lasts, clocks, event loops, threads and chance of this Python process are the simulated ones."""
+        scheduler = self.scheduler
+        kept = (time.monotonic, time.time, time.time_ns, time.sleep, uuid.uuid4, worker.threading, random.getstate())
+        policy = asyncio.get_event_loop_policy()
+
+        def wall_ns() -> int:
+            skew = scheduler.current.skew_ms if scheduler.current is not None else 0
+            return (WALL_MS + skew) * 1_000_000 + int(scheduler.now * 1e9 * scheduler.wall_rate)
+
+        def sleep(seconds: float) -> None:
+            fiber = scheduler.fiber
+            assert fiber is not None, "only a simulated thread may sleep"
+            scheduler.call_later(seconds, lambda: scheduler.ready(fiber))
+            fiber.park()
+
+        time.monotonic, time.time_ns, time.time = scheduler.monotonic, wall_ns, lambda: wall_ns() / 1e9
+        time.sleep = sleep
+        uuid.uuid4 = lambda: uuid.UUID(int=scheduler.chance.getrandbits(128), version=4)
+        worker.threading = SimpleNamespace(Thread=self._thread)  # type: ignore[assignment]
+        random.seed(scheduler.chance.getrandbits(64))
+        asyncio.set_event_loop_policy(_Policy(self))
+        try:
+            yield
+        finally:
+            for name in ("monotonic", "time", "time_ns", "sleep"):
+                setattr(time, name, kept[("monotonic", "time", "time_ns", "sleep").index(name)])
+            uuid.uuid4 = kept[4]
+            worker.threading = kept[5]
+            random.setstate(kept[6])
+            asyncio.set_event_loop_policy(policy)
+
+    def _thread(self, target: Callable[[], Any], name: str = "", daemon: bool = True) -> _Thread:
+        fiber = self.scheduler.fiber
+        assert fiber is not None and daemon
+        return _Thread(Fiber(fiber.process, self.scheduler, target, name))
+
+
+class _Thread:
+    """What ``threading.Thread`` is to a worker."""
+
+    def __init__(self, fiber: Fiber) -> None:
+        self._fiber = fiber
+        self.start = fiber.start
+
+    def join(self) -> None:
+        """Wait for it."""
+        self._fiber.join()
+
+
+class _Policy(asyncio.DefaultEventLoopPolicy):
+    """New event loops belong to the simulated process that makes them."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    def new_event_loop(self) -> Any:
+        """One on the scheduler."""
+        fiber = self._world.scheduler.fiber
+        if fiber is None:
+            return super().new_event_loop()
+        return SimulatedLoop(self._world.scheduler, fiber.process, self._world.network)
+
+    def set_event_loop(self, loop: Any) -> None:
+        """Nobody asks for it."""
+
+
+assert threading is not None
