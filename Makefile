@@ -8,7 +8,11 @@ READY   := .venv/.ready
 COMPILE  = $(BIN)/uv pip compile --quiet $(UPGRADE) --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
            --universal --python-version 3.11 pyproject.toml
 
-.PHONY: help demo test unit lint bench soak jars lock clean
+# Bytecode that is written once saves each of the many processes of a test run a second.
+unexport PYTHONDONTWRITEBYTECODE
+TIERS    = $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
+
+.PHONY: help demo test unit full lint bench soak jars lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -17,11 +21,14 @@ help: ## show this
 demo: $(READY) ## two clusters, real data, a killed worker, and the proof, in two minutes
 	@$(BIN)/python -m examples.demo
 
-test: $(READY) ## the whole test suite, on real clusters, two files at a time
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations=25 --durations-min=20
+test: $(READY) ## what CI runs: real clusters, fixed seeds, short faults; 20 minutes on two cores
+	@$(TIERS) --tier test --durations=25 --durations-min=20
 
 unit: $(READY) ## the tests without processes and network, in a minute
-	@$(BIN)/python -m pytest -m unit
+	@$(TIERS) --tier unit
+
+full: $(READY) ## everything, in chapters of half an hour; goes on where it was ended
+	@$(BIN)/python -m tests.full $(CHAPTERS)
 
 lint: $(READY) ## style, types, import contracts, published schemas
 	$(BIN)/ruff check

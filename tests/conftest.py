@@ -1,30 +1,41 @@
-"""The order of the suite: what is quick and pure first, what kills processes last; but see ``_LONGEST``."""
+"""The tiers of the suite, their order, what is tried a second time, and which chances are drawn anew.
+
+``unit`` needs no process and no network; ``test`` has real clusters of the newest and the oldest version, fixed seeds
+and short faults; ``full`` has the rest: every version, long faults, planted bugs, soaks, new seeds.  The marker nearest
+to a test tells its tier.  ``--tier test`` runs what CI runs, ``--tier full`` everything, ``--only-tier`` one alone.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.chance import ARE_NEW
 
-_ORDER = ("unit", "contract", "integration", "fault")
+TIERS = ("unit", "test", "full")
 _LONGEST = (
     "tests/fault/test_faults.py",
     "tests/integration/verify/test_verbs.py",
     "tests/integration/checkpoints/test_spark_moves.py",
     "tests/fault/test_moves.py",
-    "tests/integration/rebuild/test_killed_mirror.py",
+    "tests/integration/rebuild/test_planted.py",
 )
 """Files of minutes, begun before the other slow ones: at the end one worker would be alone with them."""
 
 # That of the cluster, among a test's parameters.
-_VERSION = re.compile(r"\[(?:.*-)?(\d+\.\d+\.\d+)[-\]]")
+_VERSION = re.compile(r"\[(?:.*-)?(\d+\.\d+\.\d+(?:-simulated)?)[-\]]")
+_TIER = pytest.StashKey[str]()
 
 # How long an example takes is this machine's business, and no test's.
-settings.register_profile("anabranch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("anabranch")
+_SETTINGS: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fixed", max_examples=30, derandomize=True, database=None, **_SETTINGS)
+settings.register_profile("new", max_examples=150, print_blob=True, **_SETTINGS)
+settings.load_profile("new" if ARE_NEW else "fixed")
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +48,60 @@ def patient_connections() -> Iterator[None]:
         yield
 
 
-def _rank(item: pytest.Item) -> int:
-    return max((_ORDER.index(mark.name) for mark in item.iter_markers() if mark.name in _ORDER), default=-1)
+# -- tiers ---------------------------------------------------------------------------------------------
 
 
-def _place(item: pytest.Item) -> tuple[int, int]:
-    """The long files between the pure tests and all others, in their own order."""
-    file, rank = item.nodeid.partition("::")[0], _rank(item)
-    return (_ORDER.index("contract"), _LONGEST.index(file) - len(_LONGEST)) if file in _LONGEST else (rank, 0)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Which tiers."""
+    parser.addoption("--tier", choices=TIERS, default="full", help="this tier and those below it (default: all)")
+    parser.addoption("--only-tier", choices=TIERS, help="this tier alone")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The unit tier does without the files of the others, which take long to be read."""
+    if config.getoption("--tier") != "unit" or collection_path.parent != Path(__file__).parent:
+        return None
+    return True if collection_path.name in {"contract", "integration", "fault"} else None
+
+
+def _tier(item: pytest.Item) -> str:
+    """What the marker says that is nearest to the test."""
+    return next((mark.name for mark in item.iter_markers() if mark.name in TIERS), "")
+
+
+def _place(item: pytest.Item) -> tuple[int, int, int]:
+    """The pure tests first, then the long files, in their own order."""
+    file, tier = item.nodeid.partition("::")[0], TIERS.index(item.stash[_TIER])
+    if tier == 0:
+        return (0, 0, 0)
+    return (1, _LONGEST.index(file) - len(_LONGEST) if file in _LONGEST else 0, 0)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose by tier, and sort; a test without a tier is a mistake, since nobody could choose it."""
+    untold = sorted({item.nodeid.partition("::")[0] for item in items if not _tier(item)})
+    if untold:
+        raise pytest.UsageError(f"no marker of {', '.join(TIERS)} in: {', '.join(untold)}")
+    only = config.getoption("--only-tier")
+    wanted = {only} if only else set(TIERS[: TIERS.index(config.getoption("--tier")) + 1])
+    left = []
+    for item in items:
+        item.stash[_TIER] = _tier(item)
+        if item.stash[_TIER] not in wanted:
+            left.append(item)
+        elif item.stash[_TIER] == "unit":
+            # Elsewhere something that a killed process leaves behind may say so: no fault of the product.
+            item.add_marker(pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning"), append=False)
+        else:
+            item.add_marker(pytest.mark.flaky(reruns=1))
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item.stash[_TIER] in wanted]
+    items.sort(key=_place)
+
+
+# -- workers -------------------------------------------------------------------------------------------
 
 
 def _group(nodeid: str) -> str:
@@ -66,10 +123,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Groups(config, log)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort by marker; a test without one is a mistake, since nobody could choose it."""
-    unmarked = sorted({item.nodeid.partition("::")[0] for item in items if _rank(item) < 0})
-    if unmarked:
-        raise pytest.UsageError(f"no marker of {', '.join(_ORDER)} in: {', '.join(unmarked)}")
-    items.sort(key=_place)
+# -- what is told at the end ---------------------------------------------------------------------------
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name what failed once and passed then, and what the machine did not let come about."""
+    flaky = sorted({report.nodeid for report in terminalreporter.stats.get("rerun", ())})
+    open_still = sorted(
+        f"{report.nodeid}: {report.longrepr[2]}"
+        for report in terminalreporter.stats.get("skipped", ())
+        if isinstance(report.longrepr, tuple) and "INCONCLUSIVE" in report.longrepr[2]
+    )
+    for name in flaky:
+        terminalreporter.write_line(f"FLAKY {name}")
+    for name in open_still:
+        terminalreporter.write_line(f"INCONCLUSIVE {name}")
+    terminalreporter.write_line(f"{len(flaky)} flaky, {len(open_still)} inconclusive")
+    where = os.environ.get("ANABRANCH_OUTCOME")
+    if where:
+        with open(where, "w", encoding="utf-8") as file:
+            file.writelines(f"FLAKY {name}\n" for name in flaky)
+            file.writelines(f"INCONCLUSIVE {name}\n" for name in open_still)

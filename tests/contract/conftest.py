@@ -18,6 +18,9 @@ from anabranch.testing.brokers import await_coordinators
 VERSIONS = ("3.9.1", "4.0.0", "4.3.1")
 SIMULATED = tuple(f"{version}-simulated" for version in VERSIONS)
 """The same facts of the simulated Kafka, which is to stand for each of them."""
+EVERY = [
+    pytest.param(one, marks=[pytest.mark.full] if one.startswith("4.0.0") else []) for one in (*VERSIONS, *SIMULATED)
+]
 _numbers = itertools.count(1)
 
 
@@ -60,7 +63,7 @@ def running(spec: ClusterSpec, *, simulated: bool) -> Iterator[Cluster]:
             yield real
 
 
-@pytest.fixture(scope="session", params=VERSIONS + SIMULATED)
+@pytest.fixture(scope="session", params=EVERY)
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A running one-broker cluster whose producer entries expire quickly."""
     version, _, simulated = request.param.partition("-")

@@ -32,12 +32,11 @@ from anabranch.records.header import BatchHeader
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
 from anabranch.sandbox import Cluster
+from anabranch.testing.patience import PATIENCE_S
 
 EXPIRY_MS = 900_000
 OLD_MS = 3_600_000
 OUT_OF_ORDER, FENCED = 45, 47
-# How long a busy machine may take for anything; nothing that is asserted hangs on it.
-PATIENCE_S = 120
 _producers = itertools.count((1 << 62) + 1)
 _CREATE = TimestampType.CREATE_TIME
 

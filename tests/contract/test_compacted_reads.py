@@ -12,7 +12,7 @@ from tests.contract.reads import Copy, Seen, append, consumed, copy_of, until_st
 from anabranch.records.header import BatchHeader
 from anabranch.records.split import split
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 COMPACTED = {
     "cleanup.policy": "compact",

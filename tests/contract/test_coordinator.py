@@ -8,7 +8,7 @@ from tests.contract.lab import FENCED, PATIENCE_S, Log, batch, old_ms
 
 from anabranch.kafka.partitions import empty_transaction, new_producer_id, transactional_producer_id
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 PRODUCER_FENCED = 90
 

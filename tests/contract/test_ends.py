@@ -9,7 +9,7 @@ from tests.contract.lab import PATIENCE_S, Log, a_producer, batch
 from anabranch.kafka import fetch
 from anabranch.kafka.partitions import EARLIEST, LATEST, epoch_end, list_offset
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 UNKNOWN_LEADER_EPOCH = 75
 

@@ -9,7 +9,7 @@ from tests.contract.lab import EXPIRY_MS, OUT_OF_ORDER, PATIENCE_S, Log, a_produ
 
 from anabranch.sandbox import Cluster
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 
 async def test_old_records_lose_the_guard_at_the_next_check(log: Log) -> None:

@@ -8,7 +8,7 @@ from tests.contract.lab import Log, a_producer, batch
 from anabranch.kafka import fetch
 from anabranch.kafka.session import Asked, FetchSession, Key
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 
 class Reader:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka.admin import NewTopic
-from tests.contract.conftest import SIMULATED, VERSIONS, running
+from tests.contract.conftest import EVERY, running
 from tests.contract.lab import EXPIRY_MS, FENCED, OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, old_ms
 
 from anabranch.kafka import fetch, produce
@@ -16,13 +16,13 @@ from anabranch.kafka.partitions import LATEST, describe_producers, epoch_end, li
 from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.testing.brokers import create_topics
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 UNKNOWN_PARTITION, NOT_LEADER = 3, 6
 LEADER, FOLLOWER = 2, 1
 
 
-@pytest.fixture(scope="module", params=VERSIONS + SIMULATED)
+@pytest.fixture(scope="module", params=EVERY)
 def pair(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Two brokers; the first is the controller and follows, the second leads what these tests write to."""
     version, _, simulated = request.param.partition("-")

@@ -19,7 +19,7 @@ from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.testing.brokers import await_coordinators, create_topics, patiently
 from anabranch.testing.faults.leaders import Leaders
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 TOPIC, RECORDS, EPOCHS, READ = "flights", 100, 50, 60
 AT = TopicPartition(TOPIC, 0)

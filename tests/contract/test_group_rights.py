@@ -39,7 +39,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.testing.brokers import STEADY, await_coordinators, create_topics
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 TOPIC_AUTHORIZATION_FAILED = 29
 SHARE_GROUP_HEARTBEAT = 76

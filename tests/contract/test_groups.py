@@ -30,7 +30,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster
 from anabranch.testing.brokers import patiently
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 UNKNOWN_TOPIC_OR_PARTITION, METADATA_TOO_LARGE = 3, 12
 _numbers = itertools.count(1)

@@ -3,7 +3,7 @@
 import pytest
 from tests.contract.lab import FENCED, OUT_OF_ORDER, Log, a_producer, batch, old_ms
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 COORDINATOR_FENCED = 52
 KILLED = 32767

@@ -7,7 +7,7 @@ from tests.contract.lab import OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch,
 
 from anabranch.kafka.partitions import EARLIEST, list_offset
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 
 async def test_the_entry_tells_the_last_sequence(log: Log) -> None:

@@ -8,7 +8,7 @@ from tests.contract.lab import Log, a_producer, batch, now_ms, old_ms
 from anabranch.records.encode import seal
 from anabranch.records.header import CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL, Codec
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 UNKNOWN_SERVER_ERROR, CORRUPT, TOO_LARGE, BAD_TIMESTAMP, NOT_AUTHORIZED, INVALID_RECORD = -1, 2, 10, 32, 53, 87
 HOUR_MS = 3_600_000

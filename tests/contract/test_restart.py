@@ -10,7 +10,7 @@ from anabranch.kafka import fetch
 from anabranch.kafka.partitions import LATEST, epoch_end, list_offset
 from anabranch.sandbox import Cluster
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 FENCED_LEADER_EPOCH = 74
 BATCHES = 8

@@ -5,7 +5,7 @@ from tests.contract.lab import OUT_OF_ORDER, Log, a_producer, batch
 
 from anabranch.records.sequence import MODULUS
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 
 async def test_the_first_batch_of_an_unknown_producer_may_start_anywhere(log: Log) -> None:

@@ -9,7 +9,7 @@ from anabranch.records.patch import check_and_patch
 from anabranch.records.split import split
 from anabranch.sandbox import Cluster
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 RECORDS = 500
 SET_BY_THE_BROKER = {"base_offset", "leader_epoch"}

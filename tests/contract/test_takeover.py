@@ -6,7 +6,7 @@ Each test is one interleaving that a model of the protocol found; here a real br
 import pytest
 from tests.contract.lab import FENCED, OUT_OF_ORDER, Log, a_producer, batch, old_ms
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 
 async def test_a_stalled_owner_of_the_same_producer_repeats_old_records(log: Log) -> None:

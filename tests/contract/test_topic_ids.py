@@ -5,7 +5,7 @@ from tests.contract.lab import Log, a_producer, batch
 
 from anabranch.kafka import fetch, produce
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 UNKNOWN_TOPIC_ID = 100
 

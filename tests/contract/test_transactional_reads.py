@@ -9,7 +9,7 @@ from tests.contract.reads import Seen, append, consumed, copy_of, stable_end, un
 from anabranch.records.header import read_header
 from anabranch.records.join import join
 
-pytestmark = [pytest.mark.contract, pytest.mark.integration]
+pytestmark = pytest.mark.test
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 

@@ -23,13 +23,14 @@ from anabranch.testing.brokers import STEADY, await_markers
 from anabranch.testing.faults.leaders import Leaders
 from anabranch.testing.faults.stand import LINK, Stand
 from anabranch.testing.logcompare import Entry, compare, read_log
+from anabranch.testing.patience import LONG_S
 
-pytestmark = [pytest.mark.fault, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 TOPICS = ("paid", "sent", "returned")
 ROUNDS = 20
 MOVES = 100
 MOVING_S = 180.0
-PATIENCE_S = 600.0
+PATIENCE_S = LONG_S
 COORDINATORS = "__transaction_state"
 
 

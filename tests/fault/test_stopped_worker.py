@@ -19,13 +19,14 @@ from anabranch.testing.faults.load import Load
 from anabranch.testing.faults.proof import prove
 from anabranch.testing.faults.stand import LINK, Stand
 from anabranch.testing.faults.topics import LoadTopic, create_topics
+from anabranch.testing.patience import LONG_S
 
-pytestmark = [pytest.mark.fault, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
 TOPICS = (LoadTopic("history", 2, old=True),)
 FORGETFUL = {"producer.id.expiration.check.interval.ms": "1000", "producer.id.expiration.ms": "60000"}
 
 
-def _until(what: Callable[[], bool], seconds: float = 480.0) -> None:
+def _until(what: Callable[[], bool], seconds: float = LONG_S) -> None:
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline, "it did not come to pass"

@@ -14,10 +14,11 @@ from lanesim.partition import Violation
 from lanesim.source import Source
 from lanesim.world import World
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 RUNS = int(1500 * float(os.environ.get("ANABRANCH_MODEL_SCALE", "1")))
 TRIES = 12_000
+QUICK = 40
 HEAD = 6
 
 
@@ -97,6 +98,13 @@ def explored(variant: Identity, seeds: range, tally: Tally) -> tuple[int, Violat
     return None
 
 
+@pytest.mark.unit
+@pytest.mark.parametrize("variant", OURS, ids=lambda variant: variant.key)
+def test_a_few_interleavings_of_each_variant_hold(variant: Identity) -> None:
+    """What is tried many times elsewhere, at each change."""
+    assert explored(variant, range(QUICK), Tally()) is None
+
+
 @pytest.mark.parametrize("variant", OURS, ids=lambda variant: variant.key)
 def test_no_interleaving_shifts_loses_or_repeats_a_record(variant: Identity) -> None:
     """Nor does any lane turn mapped: under a strong guard there is no doubt, unless acknowledged records were lost.
@@ -112,6 +120,7 @@ def test_no_interleaving_shifts_loses_or_repeats_a_record(variant: Identity) -> 
     assert not variant.head or tally.strikes["padded"] > RUNS
 
 
+@pytest.mark.unit
 @pytest.mark.parametrize("variant", BROKEN, ids=lambda variant: variant.key)
 def test_a_broken_variant_is_found_out(variant: Identity) -> None:
     """A counterexample within a bounded number of seeds, the same one each time."""

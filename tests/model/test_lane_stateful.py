@@ -23,7 +23,7 @@ from lanesim.owner import Owner
 from lanesim.partition import Violation
 from lanesim.variants import BROKEN, OURS
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 SCALE = float(os.environ.get("ANABRANCH_MODEL_SCALE", "1"))
 VARIANTS = {variant.key: variant for variant in (*OURS, *BROKEN)}

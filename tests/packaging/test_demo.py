@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(2400)]
 
 ROOT = Path(__file__).resolve().parents[2]
 

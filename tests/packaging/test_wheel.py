@@ -13,7 +13,7 @@ import pytest
 
 from anabranch import __version__
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTEXTS = """\

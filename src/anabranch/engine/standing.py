@@ -26,25 +26,43 @@ async def has_control_topics(cluster: Cluster) -> bool:
         await asyncio.sleep(0.05)
 
 
+class Standing:
+    """The links of one target, read again and again: what was read before is kept, and only what is new is fetched."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._links = Links(cluster)
+        self._progress = Progress(cluster)
+        self._is_there = False
+
+    async def read(self) -> list[LinkStatus]:
+        """Every link of the cluster by id, with its lanes, its plan and when this was read; raises ClusterError.
+
+        After an error begin with a new one: a control topic may have been truncated, or made again.
+        """
+        if not self._is_there and not await has_control_topics(self._cluster):
+            return []
+        self._is_there = True
+        links, progress = self._links, self._progress
+        await links.sync()
+        await progress.sync()
+        read_at = now_ms()
+        return [
+            LinkStatus(
+                record,
+                tuple(
+                    sorted(
+                        links.standing(name, (lane for key, lane in progress.lanes.items() if key.link == name)),
+                        key=lambda one: one.source,
+                    )
+                ),
+                progress.plans.get(name),
+                read_at,
+            )
+            for name, record in sorted(links.links.items())
+        ]
+
+
 async def statuses(cluster: Cluster) -> list[LinkStatus]:
     """Every link of the cluster by id, with its lanes, its plan and when this was read."""
-    if not await has_control_topics(cluster):
-        return []
-    links, progress = Links(cluster), Progress(cluster)
-    await links.sync()
-    await progress.sync()
-    read_at = now_ms()
-    return [
-        LinkStatus(
-            record,
-            tuple(
-                sorted(
-                    links.standing(name, (lane for key, lane in progress.lanes.items() if key.link == name)),
-                    key=lambda one: one.source,
-                )
-            ),
-            progress.plans.get(name),
-            read_at,
-        )
-        for name, record in sorted(links.links.items())
-    ]
+    return await Standing(cluster).read()

@@ -17,11 +17,11 @@ from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.groups import describe
 from anabranch.kafka.partitions import new_producer_id, transactional_producer_id
+from anabranch.testing.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from anabranch.sandbox import Cluster
 
-PATIENCE_S = 120.0
 # For a single broker that no test restarts: it must not be fenced while it stands still, for there is no other to lead.
 STEADY = {"broker.session.timeout.ms": "60000"}
 _ANSWER_S = 10.0

@@ -12,10 +12,11 @@ from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import LeashedProcess
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import open_files
+from anabranch.testing.patience import PATIENCE_S
 
 RUNTIME = "hdfs-3.4.1"
 _MAIN = Path(__file__).parents[2] / "java" / "Hdfs.java"
-_START_S = 240.0
+_START_S = PATIENCE_S
 
 
 @contextmanager

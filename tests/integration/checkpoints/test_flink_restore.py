@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.chance import is_full
 from tests.flink import copying, moves
 from tests.flink.copying import Copies
 from tests.flink.jobs import VERSIONS, Flink, Job
@@ -24,15 +26,15 @@ from anabranch.testing.brokers import STEADY
 
 # kafka-python reads its message schemas so.
 pytestmark = [
-    pytest.mark.integration,
+    pytest.mark.test,
     pytest.mark.timeout(1800),
     pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning"),
 ]
 
 
 OLD, NEW = "1.20.3", "2.2.0"
-BOTH = pytest.mark.parametrize("number", [OLD, NEW])
-MOVES = [(OLD, OLD), (NEW, NEW), (OLD, NEW)]
+BOTH = pytest.mark.parametrize("number", [pytest.param(OLD, marks=pytest.mark.full), NEW])
+MOVES = [pytest.param(OLD, OLD, marks=pytest.mark.full), (NEW, NEW), pytest.param(OLD, NEW, marks=pytest.mark.full)]
 IN_FLIGHT = {
     "execution.checkpointing.unaligned.enabled": "true",
     "execution.checkpointing.aligned-checkpoint-timeout": "0ms",
@@ -67,24 +69,28 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """Both clusters and both versions of Flink, with what every test here begins from."""
+def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Both clusters and the versions of Flink that are asked for, with what every test here begins from."""
     scratch = tmp_path_factory.mktemp("flink")
+    numbers = (OLD, NEW) if is_full(request.config) else (NEW,)
     with ThreadPoolExecutor(2) as pool:
         starting = pool.submit(start_clusters, [ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
-        logs = [scratch / f"{number}.log" for number in (OLD, NEW)]
-        flinks = dict(zip((OLD, NEW), map(Flink, (VERSIONS[OLD], VERSIONS[NEW]), logs), strict=True))
+        flinks = {number: Flink(VERSIONS[number], scratch / f"{number}.log") for number in numbers}
         source, target = starting.result()
-        with source, target, flinks[OLD], flinks[NEW]:
+        with ExitStack() as running:
+            for one in (source, target, *flinks.values()):
+                running.enter_context(one)
             copying.produce(source, moves.GIVEN)
             begin = partial(moves.unmoved_and_begun, source=source, directory=scratch)
             told = pool.map(begin, flinks.values())
             copies = copying.copy(target, moves.GIVEN)
             copying.copy(target, SAME_NAMES)
-            (unmoved, *first), (unmoved_too, *second) = told
-            assert unmoved == unmoved_too
-            begun = {OLD: (first[0], first[1]), NEW: (second[0], second[1])}
-            yield Lab(source, target, copies, flinks, unmoved, begun)
+            begun = dict(zip(numbers, told, strict=True))
+            unmoved = begun[NEW][0]
+            assert all(one[0] == unmoved for one in begun.values())
+            yield Lab(
+                source, target, copies, flinks, unmoved, {number: (one[1], one[2]) for number, one in begun.items()}
+            )
 
 
 @pytest.fixture
@@ -170,7 +176,12 @@ def test_a_naive_move_reads_records_again(lab: Lab, number: str) -> None:
 
 @pytest.mark.parametrize(
     ("number", "conf", "in_place"),
-    [(OLD, IN_FLIGHT, True), (NEW, IN_FLIGHT, False), (OLD, MERGED, False), (NEW, INCREMENTAL, True)],
+    [
+        pytest.param(OLD, IN_FLIGHT, True, marks=pytest.mark.full),
+        (NEW, IN_FLIGHT, False),
+        pytest.param(OLD, MERGED, False, marks=pytest.mark.full),
+        (NEW, INCREMENTAL, True),
+    ],
     ids=["in-flight-old", "in-flight-new", "merged-old", "incremental-new"],
 )
 def test_a_checkpoint_that_a_job_left_behind_is_moved(
@@ -243,6 +254,7 @@ def test_a_source_that_was_not_named_stays_on_the_old_cluster(lab: Lab, tmp_path
     assert Output.of(begun, job) == lab.unmoved
 
 
+@pytest.mark.full
 def test_the_old_consumer_goes_on_exactly(lab: Lab, tmp_path: Path) -> None:
     """FlinkKafkaConsumer, which keeps the last offset and not the next one, from a checkpoint that it left behind."""
     flink = lab.flinks[OLD]
@@ -255,6 +267,7 @@ def test_the_old_consumer_goes_on_exactly(lab: Lab, tmp_path: Path) -> None:
     assert moves.from_a_checkpoint(flink, begun, job).records == lab.unmoved.records
 
 
+@pytest.mark.full
 def test_an_old_consumer_that_was_stopped_with_a_savepoint_is_refused(lab: Lab, tmp_path: Path) -> None:
     """It holds where the last checkpoint was: Flink itself repeats records from there, on the very same cluster."""
     flink = lab.flinks[OLD]

@@ -20,7 +20,7 @@ from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles, open_files
 from anabranch.storage.remote import RemoteFiles
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles, open_files
 from anabranch.testing.brokers import STEADY
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 ROOT = Path(__file__).parents[3]
 STARTS = "flights-0:6,flights-1:7,flights-2:8"
@@ -115,6 +115,7 @@ def test_a_query_is_looked_at_planned_rewritten_proven_and_taken_back(store: Sto
     assert store.snapshot("query") == before
 
 
+@pytest.mark.full
 def test_files_that_a_savepoint_names_beside_it_are_read_and_named_wholly_elsewhere(store: Store, run: Run) -> None:
     """Relative files are read in place, and by their URIs where a copy names them so; it has none beside it."""
     place = store.upload(flink("files"), "job/chk-2")
@@ -154,6 +155,7 @@ def test_files_that_a_savepoint_names_beside_it_are_read_and_named_wholly_elsewh
     assert code == 3 and "bytes of it" in " ".join(out.split())
 
 
+@pytest.mark.full
 def test_a_copy_has_every_object_of_more_than_one_page_of_a_listing(store: Store, run: Run) -> None:
     """Also where Hadoop's own client has left markers for directories, which are no files."""
     place = store.upload(SPARK / "rocksdb", "large")
@@ -220,6 +222,7 @@ in_place(draw(Killed(sys.argv[1], int(sys.argv[2])), TRANSLATE))
 """
 
 
+@pytest.mark.full
 def test_a_store_that_refuses_from_any_write_on_leaves_what_undo_restores(store: Store) -> None:
     """All along a rewrite: either nothing was begun, or undo gives every byte back."""
     place = store.upload(SPARK / "uncommitted", "failing")

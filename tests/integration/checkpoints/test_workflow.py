@@ -30,7 +30,7 @@ from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.storage.files import open_files
 from anabranch.testing.brokers import PATIENCE_S, STEADY
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 TOPIC = "flights"
 SHIFT = 2
@@ -347,6 +347,7 @@ def test_a_process_that_is_killed_between_any_two_writes_is_undone_and_repeated(
     assert snapshot(place) == wanted
 
 
+@pytest.mark.full
 def test_golden_checkpoints_are_inspected_from_a_clean_shell() -> None:
     """No context, no cluster, no engine: every fixture has its page, in all forms."""
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}

@@ -21,7 +21,7 @@ from anabranch.records.split import split
 from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.testing.brokers import PATIENCE_S
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 BATCH_BYTES = 900_000
 BATCHES = 130

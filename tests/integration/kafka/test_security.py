@@ -4,33 +4,38 @@ import asyncio
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
 from tests.integration.kafka.security import ask, context_of, with_password
+from tests.integration.sandbox.clients import QUIET, create, numbered, produce, read
 
 from anabranch.kafka.admin import Operation, cluster_operations, create_topic, topic_configs
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.errors import AuthenticationError, PermissionDeniedError, UnreachableError
 from anabranch.kafka.partitions import write_marker
 from anabranch.model.cluster import PasswordLogin, SaslMechanism, Security, SecurityProtocol, Tls
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import Cluster, ClusterSpec, ListenerSecurity
 from anabranch.testing.brokers import PATIENCE_S, STEADY
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 WITH_PASSWORDS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 WITH_USERS = ("MTLS", *WITH_PASSWORDS, "OAUTHBEARER")
 WITH_TLS = ("SSL", *WITH_USERS)
 KINDS = ("PLAINTEXT", *WITH_TLS)
+OLDEST = "SCRAM-SHA-512 on 2.8.2"
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[*KINDS, pytest.param(OLDEST, marks=pytest.mark.full)])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster of one kind of security; with an authorizer where it knows users."""
-    kind: str = request.param
+    kind, _, version = request.param.partition(" on ")
     authorizer = kind in WITH_USERS
-    name = f"secure-{kind.lower()}"
-    with Cluster.start(ClusterSpec(name=name, security=kind, authorizer=authorizer, overrides=STEADY)) as running:
+    newest = ClusterSpec(name=f"secure-{kind.lower()}", security=kind, authorizer=authorizer, overrides=STEADY)
+    with Cluster.start(replace(newest, version=version, overrides={}) if version else newest) as running:
         yield running
 
 
@@ -140,3 +145,48 @@ def test_plain_text_to_a_tls_listener_is_told_as_a_wrong_protocol(cluster: Clust
     with pytest.raises(UnreachableError) as raised:
         ask(replace(context, security=Security()), Client.cluster_id)
     assert cluster.bootstrap in str(raised.value)
+
+
+# -- the sandbox itself, by a client that is not ours ---------------------------------------------------
+
+
+def refusal(config: dict[str, Any]) -> KafkaError | None:
+    """What the cluster says to a request for its topics; None when it answers."""
+    seen: list[KafkaError] = []
+    admin = AdminClient(config | {"error_cb": seen.append, "socket.timeout.ms": 3000}, logger=QUIET)
+    try:
+        admin.list_topics(timeout=3)
+    except KafkaException as error:
+        causes = (KafkaError._AUTHENTICATION, KafkaError._SSL)
+        return next((one for one in seen if one.code() in causes), error.args[0])
+    return None
+
+
+@pytest.mark.security(*WITH_TLS, OLDEST)
+def test_the_super_user_writes_and_reads_and_alice_may_not(cluster: Cluster) -> None:
+    """Admin has every right; alice logs in as herself and is denied."""
+    config = cluster.client_config()
+    create(config, "t")
+    produce(config, "t", numbered(50))
+    assert [message.value() for message in read(config, "t", 50)] == numbered(50)
+    if cluster.spec.authorizer:
+        with pytest.raises(KafkaException) as caught:
+            create(cluster.client_config("alice"), "hers")
+        assert caught.value.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
+
+
+@pytest.mark.security(*WITH_TLS, OLDEST)
+def test_a_wrong_login_is_refused(cluster: Cluster) -> None:
+    """A wrong password, no certificate, an authority that did not sign: none gets an answer."""
+    config = cluster.client_config()
+    if cluster.spec.listener is ListenerSecurity.OAUTHBEARER:
+        config = {**config, "sasl.oauthbearer.config": "principal=admin lifeSeconds=1", "sasl.mechanism": "PLAIN"}
+        config |= {"sasl.username": "admin", "sasl.password": "admin-secret"}
+    elif cluster.spec.listener.sasl:
+        config["sasl.password"] = "wrong"
+    elif cluster.spec.listener is ListenerSecurity.MTLS:
+        del config["ssl.certificate.location"], config["ssl.key.location"]
+    else:
+        del config["ssl.ca.location"]
+    error = refusal(config)
+    assert error is not None

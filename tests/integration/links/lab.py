@@ -16,6 +16,7 @@ from tests.integration.kafka.security import context_of
 from anabranch.config.jobspec import LinkJob
 from anabranch.engine import decisions
 from anabranch.engine import links as engine
+from anabranch.engine.standing import Standing
 from anabranch.errors import ClusterError
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.errors import passing
@@ -30,14 +31,15 @@ from anabranch.offsets.runs import Run
 from anabranch.replicate.control import Runs
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.lease import Lease
+from anabranch.replicate.planner import UnknownLinkError
 from anabranch.replicate.rebuild import LaneLog, rebuild, whole_log
 from anabranch.replicate.runs import RunBook
 from anabranch.replicate.worker import Worker
 from anabranch.sandbox import Cluster
 from anabranch.spark.leases import LeasePlanner
 from anabranch.testing.logcompare import batches_differ, compare, disk_batches, read_log
+from anabranch.testing.patience import PATIENCE_S
 
-PATIENCE_S = 180.0
 _numbers = itertools.count(1)
 
 
@@ -52,6 +54,7 @@ class Link:
     target: ClusterContext
     report: ProbeReport | None = None
     _runs: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    _look: Look | None = None
 
     @property
     def id(self) -> str:
@@ -68,12 +71,20 @@ class Link:
         """What ``link show`` is given; a broker that is only slow is asked again."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
+            self._look = self._look or Look(self.target)
             try:
-                return engine.show(self.target, self.id)
+                return self._look.at(self.id)
             except ClusterError as error:
+                self.close()
                 if not passing(error) or time.monotonic() > deadline:
                     raise
             time.sleep(0.1)
+
+    def close(self) -> None:
+        """End the connections that looking at it has opened."""
+        if self._look is not None:
+            self._look.close()
+            self._look = None
 
     def lane(self, topic: str, partition: int = 0) -> LaneProgress:
         """One lane as it was filed last."""
@@ -214,6 +225,27 @@ class Link:
         return asyncio.run(ask())
 
 
+class Look:
+    """What ``link show`` is given, read ten times a second over one client."""
+
+    def __init__(self, target: ClusterContext) -> None:
+        self._runner = asyncio.Runner()
+        self._client = open_cluster(target)
+        self._standing = Standing(self._client)
+
+    def at(self, link_id: str) -> LinkStatus:
+        """One link; raises UnknownLinkError."""
+        found = [one for one in self._runner.run(self._standing.read()) if one.spec.id == link_id]
+        if not found:
+            raise UnknownLinkError(link_id, self._client.name)
+        return found[0]
+
+    def close(self) -> None:
+        """End its connections."""
+        self._client.close()
+        self._runner.close()
+
+
 def _at(lane: LaneProgress, topic: str, partition: int, position: int) -> bool:
     return (lane.source.topic, lane.source.partition) == (topic, partition) and lane.position >= position
 
@@ -317,4 +349,7 @@ def link(
     )
     if create:
         made.create()
-    yield made
+    try:
+        yield made
+    finally:
+        made.close()

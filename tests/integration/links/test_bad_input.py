@@ -15,7 +15,7 @@ from tests.integration.links.topics import create, fresh, numbered, produce
 from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.testing.brokers import STEADY
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.replicate.gate import HOLD_SECONDS
 from anabranch.sandbox import Cluster
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 HELD = {
     "retention.ms": "-1",

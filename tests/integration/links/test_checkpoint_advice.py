@@ -27,7 +27,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.testing.brokers import STEADY
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "flink" / "2.2.0"
 SAVEPOINTS = GOLDEN / "names"

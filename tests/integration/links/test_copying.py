@@ -17,7 +17,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster
 from anabranch.testing.logcompare import disk_batches
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 ODD = (

@@ -17,7 +17,7 @@ from anabranch.offsets.translate import Exact, Reason, Unmapped, record_to_targe
 from anabranch.sandbox import Cluster
 from anabranch.testing.logcompare import read_log
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 def values(cluster: Cluster, topic: str) -> list[str]:

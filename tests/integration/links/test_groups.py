@@ -34,7 +34,7 @@ from anabranch.positions.refusals import Why
 from anabranch.sandbox import Cluster
 from anabranch.testing.brokers import PATIENCE_S
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 _numbers = itertools.count(1)
 

@@ -24,7 +24,7 @@ from anabranch.positions.report import GroupRow
 from anabranch.sandbox import Cluster
 from anabranch.spark.following import FollowingThread
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from anabranch.positions.select import Selection
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.testing.brokers import STEADY
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from anabranch.model.lane import LaneState
 from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.testing.brokers import PATIENCE_S, STEADY
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 @pytest.fixture(scope="module", params=["4.3.1", "2.8.2"])

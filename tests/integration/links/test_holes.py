@@ -24,7 +24,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.sandbox import Cluster
 from anabranch.testing.logcompare import disk_batches
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 def compacted_with_a_hole(old: Cluster, name: str) -> tuple[str, int]:

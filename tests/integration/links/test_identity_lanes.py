@@ -14,7 +14,7 @@ from anabranch.model.lane import LaneMode
 from anabranch.replicate import headgap
 from anabranch.sandbox import Cluster
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 FAR = 5_000_000
 
 
@@ -36,6 +36,7 @@ def test_a_log_that_starts_at_five_million_is_copied_to_the_same_offsets(old: Cl
         assert [(run.source, run.target, run.length) for run in made.runs(lane.lane)] == [(FAR, FAR, 120)]
 
 
+@pytest.mark.full
 def test_two_runs_pad_the_same_head(old: Cluster, new: Cluster) -> None:
     """Whoever is first at each offset: both make the same log."""
     topic = create(old, fresh("far"))

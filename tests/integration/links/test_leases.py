@@ -28,10 +28,10 @@ from anabranch.replicate.lease import Figures, Lease
 from anabranch.replicate.worker import Worker
 from anabranch.sandbox import Cluster
 from anabranch.spark.leases import LeasePlanner
+from anabranch.testing.patience import LONG_S
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 LEASE_S = 0.5
-LONG_S = 600.0
 
 
 @pytest.fixture(autouse=True)
@@ -293,6 +293,7 @@ def test_a_run_that_is_told_to_end_leaves_nothing_running(old: Cluster, new: Clu
         assert [claim.state for claim in claims(made)] == [ClaimState.RELEASED]
 
 
+@pytest.mark.full
 def test_leases_of_spark_follow_each_other_and_nobody_is_shut_out(old: Cluster, new: Cluster, tmp_path: Path) -> None:
     """Over many micro-batches lanes stay or are handed over, and Ctrl-C gives all of them back."""
     cli = CommandLine(tmp_path, old, new)

@@ -9,11 +9,12 @@ from tests.integration.links.topics import OLD_MS, create, fresh, numbered, prod
 from anabranch.model.lane import LaneMode
 from anabranch.sandbox import Cluster
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 LANES = 200
 
 
+@pytest.mark.full
 def test_two_hundred_lanes_are_claimed_copied_and_handed_on(old: Cluster, new: Cluster) -> None:
     """All are taken over by claims, copied, given back and taken again by the next run, and none is left behind."""
     topic = create(old, fresh("many"), LANES)

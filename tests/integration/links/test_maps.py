@@ -37,7 +37,7 @@ from anabranch.replicate.runs import SEGMENT_RUNS
 from anabranch.sandbox import Cluster
 from anabranch.testing.logcompare import Entry, read_log
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 def maps_of(made: Link) -> LinkMaps:
@@ -109,7 +109,7 @@ def assert_exact(made: Link, topic: str, lane: LaneMap) -> int:
     return lane.runs.source_end + 1 - start
 
 
-@pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
+@pytest.mark.parametrize("mode", [pytest.param(ModePolicy.AUTO, marks=pytest.mark.full), ModePolicy.MAPPED])
 def test_every_offset_of_a_transactional_log_is_translated_exactly(
     old: Cluster, new: Cluster, mode: ModePolicy
 ) -> None:
@@ -214,7 +214,7 @@ def test_runs_that_were_overwritten_are_read_from_the_log(old: Cluster, new: Clu
             maps_of(made).of_source(lane.source)
 
 
-@pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
+@pytest.mark.parametrize("mode", [pytest.param(ModePolicy.AUTO, marks=pytest.mark.full), ModePolicy.MAPPED])
 def test_segments_that_were_overwritten_make_no_hole(old: Cluster, new: Cluster, mode: ModePolicy) -> None:
     """An older version of a full segment, one that ends early, or none at all, with newer ones behind it.
 

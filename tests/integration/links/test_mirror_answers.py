@@ -19,7 +19,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 # Fifty records and their marker, fifty that are aborted and theirs, and fifty more.
 EXACT = {20: 20, 50: 50, 70: 50, 101: 50, 130: 78, 153: 100}

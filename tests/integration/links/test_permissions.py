@@ -29,7 +29,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.testing.brokers import STEADY
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 DELETE = (ResourceType.TOPIC, "data-", AclOperation.DELETE)
 FILL = (ResourceType.TRANSACTIONAL_ID, "anabranch.", AclOperation.WRITE)
@@ -56,6 +56,7 @@ def guarded() -> Iterator[tuple[Cluster, Cluster]]:
         yield here, there
 
 
+@pytest.mark.full
 def test_the_documented_rights_are_enough_for_identity_growth_and_configs(guarded: tuple[Cluster, Cluster]) -> None:
     """With those for equal offsets: no finding, identity for young records, mapped for old ones."""
     here, there = guarded

@@ -22,7 +22,7 @@ from anabranch.model.lane import LaneState
 from anabranch.sandbox import Cluster
 from anabranch.testing.faults.processes import LinkRun
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 class CommandLine:
@@ -110,6 +110,7 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster
         cli("link", "delete", name, "--target", "new", "--execute")
 
 
+@pytest.mark.full
 def test_a_query_is_begun_anew_where_a_python_worker_comes_too_late(old: Cluster, new: Cluster, tmp_path: Path) -> None:
     """Spark gives a worker ten seconds; the first that runs the source for the driver takes longer here."""
     slow = tmp_path / "slow-python"

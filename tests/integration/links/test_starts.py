@@ -27,7 +27,7 @@ from anabranch.model.start import StartKind, StartPosition
 from anabranch.offsets.translate import Exact, to_target
 from anabranch.sandbox import Cluster
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 def commit(cluster: Cluster, group: str, offsets: dict[tuple[str, int], int]) -> None:

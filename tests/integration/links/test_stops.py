@@ -25,7 +25,7 @@ from anabranch.model.lane import LaneState
 from anabranch.model.plugins import PluginSpec
 from anabranch.sandbox import Cluster
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 def test_a_batch_that_is_too_large_stops_its_own_lane_until_the_target_takes_it(old: Cluster, new: Cluster) -> None:

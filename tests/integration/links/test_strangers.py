@@ -10,7 +10,7 @@ from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.model.link import ModePolicy
 from anabranch.sandbox import Cluster
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 WORDS = "someone else writes to the target partition (producer id "
 

@@ -20,7 +20,7 @@ from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.testing.brokers import create_topics, patiently
 from anabranch.testing.logcompare import read_log
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 LEADER, FOLLOWER = 2, 3
 
@@ -108,7 +108,11 @@ def assert_truncated(made: Link, topic: str, lane: LaneProgress) -> None:
     assert made.runs(after.lane)[0].target >= 30
 
 
-@pytest.mark.parametrize("reading", [True, False], ids=["while it is read", "while nobody reads"])
+@pytest.mark.parametrize(
+    "reading",
+    [pytest.param(True, marks=pytest.mark.full), False],
+    ids=["while it is read", "while nobody reads"],
+)
 def test_records_that_the_source_lost_are_noticed_though_its_log_has_grown_past_them(
     whole: Cluster, new: Cluster, reading: bool
 ) -> None:
@@ -157,7 +161,11 @@ def await_cleaned(cluster: Cluster, topic: str, offset: int) -> None:
         time.sleep(0.5)
 
 
-@pytest.mark.parametrize("reading", [True, False], ids=["while it is read", "while nobody reads"])
+@pytest.mark.parametrize(
+    "reading",
+    [pytest.param(True, marks=pytest.mark.full), False],
+    ids=["while it is read", "while nobody reads"],
+)
 def test_records_that_were_cleaned_away_are_not_taken_for_lost(whole: Cluster, new: Cluster, reading: bool) -> None:
     """A leader that never saw the epoch of the last record that was copied, because its only record was cleaned."""
     topic = replicated(whole, fresh("cleaned"), COMPACTED)

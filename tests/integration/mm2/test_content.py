@@ -16,7 +16,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.testing.brokers import PATIENCE_S, STEADY, create_topics
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 RECORDS = 60_000
 PER_MS = 40

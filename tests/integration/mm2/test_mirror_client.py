@@ -16,7 +16,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.testing.brokers import STEADY, create_topics
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 FIRST, SECOND = TopicPartition("old.flights", 0), TopicPartition("old.flights", 1)
 

@@ -29,12 +29,12 @@ from anabranch.mirrormaker.wire import (
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.testing.brokers import STEADY, create_topics, existing, log_ends
 from anabranch.testing.mm2 import MirrorMaker, MirrorSpec
+from anabranch.testing.patience import PATIENCE_S
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 TOPIC = "flights"
 RECORDS_IN_TRANSACTION = 700
-PATIENCE_S = 400.0
 POSITIONS = (0, 1, 150, 699, 701, 1234, 2500, 4203, 4800, 4890)
 SETTINGS = {
     "emit.checkpoints.interval.seconds": "1",
@@ -129,6 +129,7 @@ def assert_same_bytes(old: Cluster, new: Cluster, spec: MirrorSpec) -> None:
         assert encode_heartbeat(decode_heartbeat(key, value)) == (key, value)
 
 
+@pytest.mark.full
 def test_the_restated_store_answers_what_mirror_maker_answers(
     clusters: tuple[Cluster, Cluster], tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ from anabranch.sandbox import Cluster
 from anabranch.testing.logcompare import read_log
 from anabranch.testing.verify_lab import Message, context_of, fresh, messages, write
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 PREFIX = PluginSpec("prefix")
 

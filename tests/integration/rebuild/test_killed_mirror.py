@@ -18,7 +18,7 @@ from anabranch.testing.verify_lab import context_of, spec_of
 from anabranch.verify.findings import Kind
 from anabranch.verify.pins import LogEnds, pin
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 
 RECORDS = 60_000
 TOPIC = "killed"

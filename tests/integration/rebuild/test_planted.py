@@ -17,7 +17,7 @@ from anabranch.sandbox import Cluster
 from anabranch.spark.rebuild.run import Rebuilding
 from anabranch.testing.verify_lab import BEGIN_MS, Message, context_of, fresh, messages, write
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 def planned(pair: tuple[Cluster, Cluster], topic: str, **changes: frozenset[Part]) -> RebuildSpec:
@@ -63,7 +63,7 @@ def test_crashes_losses_and_changes_are_found_in_a_long_mirror(
     assert (found.runs.source_end, found.runs.target_end) == (29_000, len(target))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.full) for one in (1, 2))])
 def test_the_job_says_of_equal_records_what_the_pure_functions_say(
     seed: int, pair: tuple[Cluster, Cluster], spark: SparkSession
 ) -> None:
@@ -89,6 +89,7 @@ def test_the_job_says_of_equal_records_what_the_pure_functions_say(
     assert found.unclear
 
 
+@pytest.mark.full
 def test_constant_topics_are_exact_only_where_they_are_equally_long(
     pair: tuple[Cluster, Cluster], spark: SparkSession
 ) -> None:
@@ -106,6 +107,7 @@ def test_constant_topics_are_exact_only_where_they_are_equally_long(
     assert [tuple(one) for one in by_topic[short].unclear] == [(0, 5000, 0, 4999, Why.SEVERAL)]
 
 
+@pytest.mark.full
 def test_what_the_other_tool_changes_in_every_record_can_be_left_out(
     pair: tuple[Cluster, Cluster], spark: SparkSession
 ) -> None:

@@ -12,10 +12,14 @@ from anabranch.sandbox.errors import SandboxProcessError
 
 from .clients import PATIENCE_S, create, numbered, produce, read
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
+
+ENDS = {min(VERSIONS), max(VERSIONS)}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    "version", [pytest.param(one, marks=[] if one in ENDS else [pytest.mark.full]) for one in VERSIONS]
+)
 def test_a_killed_broker_comes_back_with_its_data(version: str) -> None:
     """After SIGKILL and a start on the same port, what was acknowledged is there and more can be written."""
     with Cluster.start(ClusterSpec("old", version)) as cluster:
@@ -35,6 +39,7 @@ def test_a_killed_broker_comes_back_with_its_data(version: str) -> None:
     assert not broker.alive
 
 
+@pytest.mark.full
 def test_any_one_of_three_brokers_may_be_lost(trio: Cluster) -> None:
     """With one broker killed, and another one paused after its return, writes to all replicas go on."""
     config = trio.client_config()

@@ -17,7 +17,7 @@ from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import LeashedProcess
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 OWNER = """
 import signal, sys, time
@@ -40,7 +40,7 @@ def wait_gone(processes: list[psutil.Process]) -> list[psutil.Process]:
     return psutil.wait_procs(processes, timeout=60)[1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.full)])
 def test_nothing_outlives_its_owner(tmp_path: Path, number: signal.Signals) -> None:
     """Broker, proxies and leashes end when the Python process that started them is killed or interrupted."""
     command = [sys.executable, "-c", OWNER, str(tmp_path / "root")]
@@ -151,6 +151,7 @@ def test_a_background_cluster_lives_until_down(tmp_path: Path) -> None:
     assert "bg:" not in contexts.read_text()
 
 
+@pytest.mark.full
 def test_an_up_that_is_killed_half_way_leaves_nothing(tmp_path: Path) -> None:
     """The supervisor notices that nobody waits for it."""
     code = "import sys; from anabranch.cli.sandbox import app; app(sys.argv[1:])"

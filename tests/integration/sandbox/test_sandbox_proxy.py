@@ -20,7 +20,7 @@ from anabranch.sandbox.proxy import ProxyRefusedError, wait_for_proxies
 
 from .clients import PATIENCE_S, create, numbered, produce, read
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 SILENCE = 0.3
 

@@ -12,9 +12,10 @@ from anabranch.sandbox.replay import replay
 
 from .clients import PATIENCE_S, read, written
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
+@pytest.mark.full
 def test_all_of_it_arrives_once(proxied: Cluster) -> None:
     """336,776 flights and the rest, keyed, with headers in order and times of 2013."""
     report = replay(proxied.internal_bootstrap, ReplayPlan(partitions=3))

@@ -19,7 +19,7 @@ from anabranch.testing.brokers import PATIENCE_S, await_markers
 from anabranch.testing.verify_lab import Fault, Message, fresh, messages, pin_of, plant, spec_of, write
 from anabranch.verify.findings import Finding, Kind
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 WHEN = 1_760_000_000_000
 
@@ -75,6 +75,7 @@ def test_a_drop_that_the_map_does_not_tell_displaces_what_follows(
     assert found[1:] == [Finding(topic, Kind.DISPLACED, at, at - 1) for at in range(missing.source + 1, count)]
 
 
+@pytest.mark.full
 def test_what_a_cleaner_took_is_gone_and_what_it_cannot_have_taken_is_missing(
     spark: SparkSession, old: Cluster, new: Cluster
 ) -> None:
@@ -126,6 +127,7 @@ def test_what_retention_takes_between_pin_and_read_is_gone(spark: SparkSession, 
     assert named.counts[Kind.GONE_SOURCE_RETENTION] == 200, "the target still had them"
 
 
+@pytest.mark.full
 def test_what_one_isolation_level_does_not_see_is_hidden_or_extra(
     spark: SparkSession, old: Cluster, new: Cluster
 ) -> None:

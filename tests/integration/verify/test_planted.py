@@ -13,7 +13,7 @@ from anabranch.spark.verify.run import Comparison
 from anabranch.testing.verify_lab import Fault, Mirror, fresh, messages, pin_of, plant, spec_of, write
 from anabranch.verify.findings import Finding
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 def found(spark: SparkSession, old: Cluster, new: Cluster, topic: str, runs: RunMap) -> list[Finding]:
@@ -31,6 +31,7 @@ def written(old: Cluster, new: Cluster, mirror: Mirror, topic: str) -> str:
     return topic
 
 
+@pytest.mark.full
 def test_equal_logs_have_no_differences(spark: SparkSession, old: Cluster, new: Cluster) -> None:
     """All shapes of records, and nothing is found."""
     records = messages(3000, random.Random(1))
@@ -43,7 +44,7 @@ def test_equal_logs_have_no_differences(spark: SparkSession, old: Cluster, new: 
     assert comparison.findings() == {}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.full) for one in (1, 2))])
 def test_every_kind_of_fault_is_found_where_it_was_planted(
     spark: SparkSession, old: Cluster, new: Cluster, seed: int
 ) -> None:

@@ -19,7 +19,7 @@ from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.testing.brokers import STEADY
 from anabranch.testing.verify_lab import connector_settings
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 USERS = {"admin": "admin-secret", "auditor": "a-secret"}
 
@@ -50,7 +50,7 @@ def guarded() -> Iterator[tuple[Cluster, Cluster]]:
         yield here, there
 
 
-@pytest.mark.parametrize("reader", list(Reader))
+@pytest.mark.parametrize("reader", [pytest.param(Reader.RECORDS, marks=pytest.mark.full), Reader.BATCHES])
 def test_an_auditor_compares(guarded: tuple[Cluster, Cluster], tmp_path: Path, reader: Reader) -> None:
     """Passwords come from the environment and keys from files, in Python and in the JVM alike."""
     old, new = guarded

@@ -17,7 +17,7 @@ from anabranch.spark.verify.run import Comparison
 from anabranch.testing.verify_lab import Message, context_of, fresh, messages, pin_of, spec_of, write
 from anabranch.verify.sums import Sum
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.test
 
 
 def summed(frame: DataFrame) -> dict[int, dict[int, Sum]]:
@@ -132,6 +132,7 @@ def test_a_task_pays_for_every_byte(spark: SparkSession, old: Cluster, monkeypat
     assert found.column("bytes").to_pylist() == [size]
 
 
+@pytest.mark.full
 def test_a_hole_between_plain_chunks_changes_no_sum(spark: SparkSession, old: Cluster, new: Cluster) -> None:
     """One record was never copied and a foreign one lies elsewhere: cut by shift or not, throttled or not, the same."""
     topic, count = fresh("holes"), 260_000

@@ -17,9 +17,10 @@ from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce, transaction
 
 from anabranch.sandbox import Cluster
+from anabranch.testing.patience import LONG_S
 from anabranch.testing.verify_lab import connector_settings
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "schemas" / "verify-report.schema.json").read_text())
 
@@ -77,6 +78,29 @@ class Verbs:
         return None if not text else json.loads(text)["run"]["state"]
 
 
+def test_a_link_is_compared_and_a_stranger_is_named(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+    """Equal first; then one record that the link did not copy, named without its contents; exit codes are verdicts."""
+    topic = create(old, fresh("judged"))
+    produce(old, topic, numbered(100))
+    with link(old, new, topic) as made:
+        verbs = Verbs(tmp_path, old, new, made.id)
+        verbs("show", expected=3)
+        with made.running():
+            made.await_position(topic, 100)
+        first = verbs.start(expected=0)
+        assert first["verdict"] == "equal"
+        assert first["lanes"][0]["source"]["records"] == first["lanes"][0]["target"]["records"] == 100
+        produce(new, topic, [{"key": b"stranger", "value": b"secret contents"}])
+        produce(old, topic, numbered(10, first=100))
+        with made.running():
+            made.await_position(topic, 110)
+        second = verbs.start(expected=1)
+        assert {name for name, number in second["counts"].items() if number} == {"extra"}
+        assert "secret" not in json.dumps(second)
+        assert json.loads(verbs("show", "-o", "json", expected=1))["report"] == second
+
+
+@pytest.mark.full
 def test_a_link_is_compared_then_what_is_new_then_what_differs(old: Cluster, new: Cluster, tmp_path: Path) -> None:
     """The exit codes are the verdicts; a second comparison reads only what is new; a foreign record is named."""
     topic = create(old, fresh("compared"))
@@ -137,6 +161,7 @@ def test_a_lane_without_a_map_is_no_equality(old: Cluster, new: Cluster, tmp_pat
         assert {lane["source"]["partition"]: lane["verdict"] for lane in told["lanes"]} == {0: "equal", 2: "equal"}
 
 
+@pytest.mark.full
 def test_a_stopped_comparison_goes_on_to_the_same_report(old: Cluster, new: Cluster, tmp_path: Path) -> None:
     """What differed before the stop and what differs after it are in the resumed report, as in one that ran through."""
     topic = create(old, fresh("halted"))
@@ -176,7 +201,7 @@ def test_a_stopped_comparison_goes_on_to_the_same_report(old: Cluster, new: Clus
 
 def until(question: Callable[[], bool]) -> None:
     """Ask until the answer is yes."""
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + LONG_S
     while not question():
         assert time.monotonic() < deadline
         time.sleep(0.2)

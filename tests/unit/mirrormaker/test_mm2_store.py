@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.chance import examples
 
 from anabranch.mirrormaker.store import SLOTS, CopiedRun, OffsetSync, OffsetSyncStore, offset_syncs, translate
 
@@ -90,7 +91,7 @@ def test_an_answer_never_skips_a_record(runs: list[CopiedRun], lag: int, data: s
     assert answer is None or answer <= exact(runs, position)
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(copies(), st.sampled_from([0, 10, 100]))
 def test_the_slots_keep_their_distances(runs: list[CopiedRun], lag: int) -> None:
     """The store's invariants hold after each sync: newest first, none too old for its slot, none too close."""

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.chance import examples
 
 from anabranch.offsets.align.gaps import Why
 from anabranch.offsets.align.lane import Aligned, Bounds
@@ -104,7 +105,7 @@ def cut(mirror: Mirror) -> random.Random:
 
 
 @given(mirrors(alphabet=None, crashes=True, losses=True, holes=True, foreign=True))
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_records_that_all_differ_are_mapped_to_their_last_copies_exactly(mirror: Mirror) -> None:
     """Crashes, losses, holes and foreign records: nothing is unclear, and the pairs are the truth."""
     aligned = align(mirror.source, mirror.target, mirror.bounds, cut(mirror))
@@ -114,14 +115,14 @@ def test_records_that_all_differ_are_mapped_to_their_last_copies_exactly(mirror:
 
 
 @given(mirrors(alphabet=3, losses=True, holes=True, foreign=True))
-@settings(max_examples=800, deadline=None)
+@examples(800)
 def test_lost_records_among_equal_ones_are_never_guessed(mirror: Mirror) -> None:
     """A mirror that left records out: each copy is at its true place, or in a stretch that is told."""
     check_truth(mirror, align(mirror.source, mirror.target, mirror.bounds, cut(mirror)))
 
 
 @given(mirrors(alphabet=3, crashes=True, holes=True))
-@settings(max_examples=800, deadline=None)
+@examples(800)
 def test_what_was_copied_again_among_equal_records_is_exact_for_readers(mirror: Mirror) -> None:
     """A mirror that went back and lost nothing: all is mapped, at the last copy or at an equal one behind it."""
     if mirror.target and max(mirror.truth.values()) + 1 < mirror.bounds.source_end:
@@ -135,14 +136,14 @@ def test_what_was_copied_again_among_equal_records_is_exact_for_readers(mirror: 
 
 
 @given(mirrors(alphabet=2, crashes=True, losses=True, holes=True, foreign=True))
-@settings(max_examples=800, deadline=None)
+@examples(800)
 def test_what_is_paired_has_equal_contents_and_rises_whatever_happened(mirror: Mirror) -> None:
     """Everything at once: pairs are of equal contents, in order, and stretches do not overlap."""
     sound(mirror, align(mirror.source, mirror.target, mirror.bounds, cut(mirror)))
 
 
 @given(st.lists(st.sampled_from("ab"), max_size=8), st.lists(st.sampled_from("ab"), max_size=8))
-@settings(max_examples=800, deadline=None)
+@examples(800)
 def test_logs_that_have_nothing_to_do_with_each_other_are_sound(here: list[str], there: list[str]) -> None:
     """Any two logs give a sound answer."""
     source, target = dict(enumerate(here)), dict(enumerate(there))
@@ -151,7 +152,7 @@ def test_logs_that_have_nothing_to_do_with_each_other_are_sound(here: list[str],
 
 
 @given(st.lists(st.lists(st.integers(0, 11), max_size=4), max_size=8))
-@settings(max_examples=1500, deadline=None)
+@examples(1500)
 def test_a_position_has_just_the_unread_records_behind_it_in_any_order_of_copies(batches: list[list[int]]) -> None:
     """Whatever order records were copied in: who is not refused misses none and reads none twice."""
     source = {at: f"own {at}" for at in range(12)}

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.chance import examples
 
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
 from anabranch.model.topics import TopicPartition
@@ -204,7 +204,7 @@ class Groups(RuleBasedStateMachine):
 
 
 TestGroups = Groups.TestCase
-TestGroups.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestGroups.settings = examples(150, stateful_step_count=40)
 
 
 def test_a_waiting_position_is_written_before_a_newer_one() -> None:

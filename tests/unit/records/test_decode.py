@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from google_crc32c import value as crc32c
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.chance import examples
 
 from anabranch.records.compression import compress
 from anabranch.records.decode import decode
@@ -82,7 +83,7 @@ def test_a_batch_that_compaction_emptied_has_no_records() -> None:
     assert read_header(head).last_offset == 49
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(
     st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4),
     st.sampled_from(list(Codec)),
@@ -167,6 +168,7 @@ def test_an_unknown_codec_is_refused(codec: int) -> None:
         read(batch)
 
 
+@pytest.mark.test
 def test_a_bomb_is_refused_at_the_limit() -> None:
     """A megabyte that expands to a gigabyte never gets it."""
     record = PLAIN._replace(value=bytes(8 << 20))

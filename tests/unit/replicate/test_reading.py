@@ -7,8 +7,9 @@ from struct import Struct
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.chance import examples
 
 from anabranch.records.decode import decode
 from anabranch.records.encode import body_of, encode_as_logged, seal
@@ -232,7 +233,7 @@ class SourceLog:
         ]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.integers(0, 30).flatmap(lambda n: st.lists(STEPS, min_size=n, max_size=n)), st.data())
 def test_every_log_is_read_as_a_read_committed_consumer_does(steps: list[Step], data: st.DataObject) -> None:
     """Transactions, control batches, compaction, broker's clocks, any first position and any cut of the answers."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.chance import examples
 
 from anabranch.offsets.runs import Run
 from anabranch.replicate.runs import SEGMENT_RUNS, RunBook
@@ -43,7 +44,7 @@ class Store:
                 self.segments.pop(number, None)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(STEPS, st.integers(1, 4))
 def test_what_was_filed_is_the_book_after_any_appends_cuts_and_failures(
     steps: list[tuple[str, int, int]], segment: int

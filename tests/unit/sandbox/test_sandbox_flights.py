@@ -10,7 +10,7 @@ import pytest
 from anabranch.errors import InvalidFieldError
 from anabranch.sandbox.flights import START_OF_2013_MS, data_directory, flight, plane, records
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 END_OF_2013_MS = START_OF_2013_MS + 365 * 24 * 3_600_000
 ROW = {

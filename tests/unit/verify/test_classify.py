@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from faulty import Logs, Record, altered, identity, kinds, mapped, shifted
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.chance import examples
 
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.verify.classify import longest_rise
@@ -193,7 +194,7 @@ def test_a_move_past_untouched_records_is_a_reordering() -> None:
     assert Logs(source, target, runs).named() == [(Kind.REORDERED, 2, 7, NONE)]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(st.integers(0, 6), max_size=25), st.lists(st.integers(0, 6), max_size=25))
 def test_every_stray_has_exactly_one_name(ours: list[int], theirs: list[int]) -> None:
     """Whatever the contents, constant ones too: each source stray is named once, and each target stray."""

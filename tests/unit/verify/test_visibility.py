@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.chance import examples
 
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.bulk import to_source_bulk
@@ -94,6 +95,7 @@ def test_one_hole_costs_one_chunk() -> None:
     assert by_shift(lane, 2) == [lane]
 
 
+@examples(50)
 @given(RUNS, st.integers(1, 3 * CHUNK), st.sets(st.integers(0, 4 * CHUNK), max_size=5), st.data())
 def test_only_chunks_that_a_committed_reader_saw_whole_are_decided(
     runs: list[tuple[int, int, int]], size: int, unseen: set[int], data: st.DataObject

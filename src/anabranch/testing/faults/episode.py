@@ -23,8 +23,9 @@ from anabranch.testing.faults.stand import LINK, Stand
 from anabranch.testing.faults.standalone import StandaloneSpark
 from anabranch.testing.faults.striker import Striker
 from anabranch.testing.faults.topics import CLEANER_SETTINGS, SOURCE_SETTINGS, LoadTopic, TopicKind, create_topics
+from anabranch.testing.patience import LONG_S
 
-CATCH_UP_S = 600.0
+CATCH_UP_S = LONG_S
 QUIET_S = 3.0
 QUIET_LOOKS = 5
 TOPICS = (LoadTopic("history", 3, old=True), LoadTopic("live", 2, old=False))
@@ -231,7 +232,7 @@ def _target_settings(spec: EpisodeSpec) -> dict[str, str]:
     return settings
 
 
-def _await_progress(stand: Stand, topics: Sequence[LoadTopic], seconds: float = 480.0) -> None:
+def _await_progress(stand: Stand, topics: Sequence[LoadTopic], seconds: float = LONG_S) -> None:
     """Wait until a run copies: strikes before that would only hit Spark's start."""
     deadline = time.monotonic() + seconds
     before = sum(watermarks(stand.target, topics).values())
@@ -242,14 +243,14 @@ def _await_progress(stand: Stand, topics: Sequence[LoadTopic], seconds: float = 
         time.sleep(0.2)
 
 
-def _await_twin(root: Path, seconds: float = 480.0) -> None:
+def _await_twin(root: Path, seconds: float = LONG_S) -> None:
     """Wait for a speculative twin, which any task gets that runs for long enough beside an executor with room."""
     deadline = time.monotonic() + seconds
     while not _twins(root) and time.monotonic() < deadline:
         time.sleep(1.0)
 
 
-def end_transactions(stand: Stand, topics: Sequence[LoadTopic], seconds: float = 240.0) -> tuple[int, list[str]]:
+def end_transactions(stand: Stand, topics: Sequence[LoadTopic], seconds: float = LONG_S) -> tuple[int, list[str]]:
     """Wait until no transaction is open at the source: how many had to be ended by hand, and which could not.
 
     Timeouts end those of the load.  A request that a stopped broker carries out after its transaction was ended opens

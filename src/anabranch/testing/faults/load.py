@@ -16,6 +16,7 @@ from anabranch.testing.faults.ledger import Ledger
 from anabranch.testing.faults.topics import LoadTopic, TopicKind
 from anabranch.testing.faults.transactions import Transactor
 from anabranch.testing.logcompare import digest_of
+from anabranch.testing.patience import LONG_S
 
 __all__ = ["CODECS", "Load", "LoadTopic"]
 
@@ -26,7 +27,7 @@ SINGLE_RATE = 60.0
 TRANSACTORS = 3
 KEYS = 40
 _TICK_S = 0.02
-_FLUSH_S = 300.0
+_FLUSH_S = LONG_S
 
 Record = dict[str, Any]
 Maker = Callable[[random.Random, LoadTopic, int], Record]

@@ -22,10 +22,11 @@ from anabranch.sandbox import Cluster
 from anabranch.testing import brokers
 from anabranch.testing.faults.processes import LinkRun
 from anabranch.testing.faults.standalone import StandaloneSpark
+from anabranch.testing.patience import LONG_S, PATIENCE_S
 
 LINK = "struck"
-GONE_S = 180.0
-_ENDS_S = 300.0
+GONE_S = PATIENCE_S
+_ENDS_S = LONG_S
 
 
 @dataclass(slots=True)

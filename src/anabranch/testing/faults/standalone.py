@@ -18,8 +18,9 @@ import pyspark
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import LeashedProcess
 from anabranch.testing.faults.processes import MARK, PACKAGE_ROOT, is_worker, marked, send
+from anabranch.testing.patience import PATIENCE_S
 
-_READY_S = 180.0
+_READY_S = PATIENCE_S
 # A speculative twin is never put on its original's host, and Spark tells hosts apart by their names.
 _HOSTS = ("127.0.0.1", "localhost")
 

@@ -21,10 +21,11 @@ from anabranch.testing.faults.schedule import FaultKind, Strike
 from anabranch.testing.faults.stand import Stand
 from anabranch.testing.faults.topics import LoadTopic
 from anabranch.testing.faults.unclean import elect_uncleanly
+from anabranch.testing.patience import PATIENCE_S
 
-_VICTIM_S = 240.0
+_VICTIM_S = PATIENCE_S
 _MOVE_EVERY_S = 1.0
-_MOVES_S = 120.0
+_MOVES_S = PATIENCE_S
 
 
 class Striker:

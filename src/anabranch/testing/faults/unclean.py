@@ -11,8 +11,9 @@ from anabranch.errors import ClusterError
 from anabranch.sandbox import Cluster
 from anabranch.testing import brokers
 from anabranch.testing.faults.leaders import Leaders, Place, Replicas
+from anabranch.testing.patience import LONG_S
 
-_PATIENCE_S = 300.0
+_PATIENCE_S = LONG_S
 _LOOK_S = 0.3
 
 

@@ -17,11 +17,12 @@ from anabranch.testing.logcompare import Entry, read_log
 from anabranch.testing.moves.judge import Judgement, judge
 from anabranch.testing.moves.readers import GroupReader, ends_with, read_by_console
 from anabranch.testing.moves.readings import Reads
+from anabranch.testing.patience import LONG_S, PATIENCE_S
 
-SETTLE_S = 480.0
+SETTLE_S = LONG_S
 AT_ONCE = 4
 _CONSOLE_SHARE = 0.15
-_BEGINS_S = 120.0
+_BEGINS_S = PATIENCE_S
 _ANSWER_S = 30.0
 _PROTOCOLS = ("classic", "consumer")
 

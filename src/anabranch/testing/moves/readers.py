@@ -17,13 +17,14 @@ from anabranch.sandbox.jars import class_path, java_program
 from anabranch.testing.faults.ledger import Place
 from anabranch.testing.logcompare import Entry, entry_of
 from anabranch.testing.moves.readings import Readings, Reads
+from anabranch.testing.patience import LONG_S, PATIENCE_S
 
 RUNTIME = "kafka-4.3.1"
 _MAIN_CLASS = "org.apache.kafka.tools.consumer.ConsoleConsumer"
-_ENDS_S = 300.0
+_ENDS_S = LONG_S
 # As long as a machine may stand still: who is expelled reads again from its last commit.
 _SESSION_MS = 45_000
-_LEAVES_S = 180.0
+_LEAVES_S = PATIENCE_S
 
 
 class GroupReader:

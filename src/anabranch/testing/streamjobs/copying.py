@@ -15,6 +15,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.replicate.worker import Worker
 from anabranch.spark.leases import LeasePlanner
 from anabranch.testing import brokers
+from anabranch.testing.patience import LONG_S
 
 _LOOK_S = 0.2
 
@@ -28,7 +29,7 @@ def copy(
     source: ClusterContext,
     target: ClusterContext,
     ends: Mapping[TopicPartition, int],
-    seconds: float = 600.0,
+    seconds: float = LONG_S,
 ) -> dict[TopicPartition, LaneMode]:
     """Create the link, run it until every partition was copied up to its end; returns the mode of each lane."""
     report = links.create(source, target, spec, execute=True)

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.sandbox.jars import runtime_jars
+from anabranch.testing.patience import PATIENCE_S
 from anabranch.testing.streamjobs import queries, sinks
 from anabranch.testing.streamjobs.spec import JobSpec, Kind, QuerySpec, Sink, Store, Trigger
 from anabranch.testing.streamjobs.tally import STATE
@@ -45,7 +46,7 @@ _DELTA_SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 _LOOK_S = 0.1
-_BEGINS_S = 120.0
+_BEGINS_S = PATIENCE_S
 
 
 def session(spec: JobSpec) -> SparkSession:

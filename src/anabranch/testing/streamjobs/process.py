@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 import psutil
 
+from anabranch.testing.patience import LONG_S
 from anabranch.testing.streamjobs.spec import JobSpec, QuerySpec
 
 _LOOK_S = 0.005
@@ -70,7 +71,7 @@ class JobProcess:
     def __exit__(self, *_: object) -> None:
         self.kill()
 
-    def until(self, condition: Callable[[], bool], seconds: float = 600.0) -> None:
+    def until(self, condition: Callable[[], bool], seconds: float = LONG_S) -> None:
         """Wait; raises JobFailedError where the job ends first."""
         deadline = time.monotonic() + seconds
         while not condition():
@@ -80,7 +81,7 @@ class JobProcess:
                 raise JobFailedError(f"the job did not come as far within {seconds:.0f} s: {self._said()}")
             time.sleep(_LOOK_S)
 
-    def finish(self, seconds: float = 900.0) -> None:
+    def finish(self, seconds: float = LONG_S) -> None:
         """Wait for its end; raises JobFailedError where it is not a good one."""
         try:
             code = self._process.wait(seconds)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from spark_samples import FIXTURES, MemoryFiles, TestRoute, fixture, offsets, opened, reasons, tree
+from tests.chance import examples
 
 from anabranch.checkpoints.errors import DamagedCheckpointError, FileTooLargeError, UnknownVersionError
 from anabranch.checkpoints.plan import Uncommitted, Wish
@@ -52,7 +53,7 @@ def use(files: MemoryFiles) -> None:
     assert len(error.message) < 1000
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(250, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_mutated_files_of_real_spark_give_clear_errors(data: st.DataObject) -> None:
     """Cut, flipped, overwritten or with something put in; with and without the checksum that would tell."""
@@ -79,7 +80,7 @@ def test_mutated_files_of_real_spark_give_clear_errors(data: st.DataObject) -> N
     use(files)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sets(st.integers(0, 30)), st.integers(0, len(FIXTURES) - 1))
 def test_missing_files_give_clear_errors(gone: set[int], which: int) -> None:
     """Any part of a checkpoint may have been lost."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from spark_samples import CONF, MemoryFiles, TestRoute, identity, inverse, lines, offsets, opened, tree
+from tests.chance import examples
 
 from anabranch.checkpoints.plan import Split, Uncommitted, Wish
 from anabranch.checkpoints.position import Role
@@ -69,14 +70,14 @@ def checkpoints(draw: st.DrawFn) -> MemoryFiles:
     return files
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(checkpoints())
 def test_a_move_that_changes_nothing_is_none(files: MemoryFiles) -> None:
     """No byte is written for positions that are equal on both sides."""
     assert opened(files).rewrite(TRANSLATE, identity()).writes == {}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(checkpoints())
 def test_there_and_back_is_byte_for_byte(files: MemoryFiles) -> None:
     """A rewrite loses nothing that it would need to be taken back."""
@@ -85,7 +86,7 @@ def test_there_and_back_is_byte_for_byte(files: MemoryFiles) -> None:
     assert moved.written(opened(moved).rewrite(TRANSLATE, inverse())).content == files.content
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(checkpoints())
 def test_each_position_is_where_the_route_said(files: MemoryFiles) -> None:
     """Read again on its own, the result has the answers and no position else."""
@@ -102,7 +103,7 @@ def test_each_position_is_where_the_route_said(files: MemoryFiles) -> None:
     assert len(after) == len(opened(files).positions())
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.dictionaries(TOPICS, st.integers(0, 1000), min_size=2, max_size=6), st.randoms())
 def test_a_split_and_the_merge_of_its_parts_give_the_line_again(topics: dict[str, int], chance: object) -> None:
     """Parts hold what the source held, no topic is lost or doubled."""

@@ -9,9 +9,9 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.chance import examples
 from tests.unit.engine.checkpoints.world import (
     SHIFT,
     TRANSLATE,
@@ -303,7 +303,7 @@ def test_an_unfinished_rewrite_is_refused_until_it_is_undone(place: Path) -> Non
     assert refused > 5
 
 
-@pytest.mark.parametrize("name", ["rocksdb", "uncommitted"])
+@pytest.mark.parametrize("name", [pytest.param("rocksdb", marks=pytest.mark.test), "uncommitted"])
 def test_a_crash_at_any_step_is_undone_and_a_second_rewrite_comes_to_the_same_end(tmp_path: Path, name: str) -> None:
     """Before the manifest nothing has changed; after it undo restores every byte, and crashes itself without harm."""
     place = copy(name, tmp_path / "cp")
@@ -419,7 +419,7 @@ class Workflow(RuleBasedStateMachine):
 
 
 TestWorkflow = Workflow.TestCase
-TestWorkflow.settings = settings(max_examples=12, stateful_step_count=10, deadline=None)
+TestWorkflow.settings = examples(12, stateful_step_count=10)
 
 
 def test_errors_pickle_and_say_what_to_do() -> None:

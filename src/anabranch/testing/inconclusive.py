@@ -1,0 +1,15 @@
+"""What the machine, and not the product, failed to do: a fault that never struck, a twin that never ran."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(eq=False)
+class InconclusiveError(Exception):
+    """Nothing can be said of the product: what was to happen to it did not happen."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason

@@ -1,0 +1,59 @@
+"""The lives that are simulated: which logs, which faults, which target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anabranch.model.link import ModePolicy
+from anabranch.testing.faults.topics import LoadTopic, TopicKind
+from anabranch.testing.simulation.life import Fault, Plan
+
+_PROCESSES = (Fault.WORKER_KILL, Fault.WORKER_STOP, Fault.DRIVER_KILL, Fault.SECOND_RUN)
+_NETWORK = (Fault.RESET, Fault.TARGET_CUT, Fault.SOURCE_CUT)
+_BROKERS = (Fault.TARGET_KILL, Fault.TARGET_STOP, Fault.SOURCE_KILL, Fault.SOURCE_STOP)
+_LEADERS = (Fault.TARGET_MOVE, Fault.SOURCE_MOVE)
+
+PLANS: Mapping[str, Plan] = {
+    plan.name: plan
+    for plan in (
+        Plan(
+            "history",
+            (LoadTopic("history", 2, old=True),),
+            (*_PROCESSES, *_NETWORK, *_BROKERS, Fault.PAUSE),
+            expiration_ms=60_000,
+        ),
+        Plan(
+            "equal",
+            (LoadTopic("live", 1, old=False), LoadTopic("payments", 1, old=False, kind=TopicKind.TRANSACTIONAL)),
+            (*_PROCESSES, *_NETWORK, *_BROKERS),
+        ),
+        Plan(
+            "holes",
+            (
+                LoadTopic("payments", 1, old=False, kind=TopicKind.TRANSACTIONAL),
+                LoadTopic("balances", 1, old=False, kind=TopicKind.COMPACTED),
+                LoadTopic("clicks", 1, old=False, kind=TopicKind.SINGLE),
+                LoadTopic("stamped", 1, old=False, kind=TopicKind.APPEND_TIME),
+            ),
+            (*_PROCESSES, *_NETWORK),
+            mode=ModePolicy.MAPPED,
+        ),
+        Plan(
+            "leaders",
+            (LoadTopic("history", 1, old=True), LoadTopic("live", 1, old=False)),
+            (*_PROCESSES, *_NETWORK, *_BROKERS, *_LEADERS),
+            brokers=3,
+            expiration_ms=60_000,
+        ),
+        Plan(
+            "unclean",
+            (
+                LoadTopic("history", 1, old=True, unclean=True),
+                LoadTopic("payments", 1, old=False, kind=TopicKind.TRANSACTIONAL, unclean=True),
+            ),
+            (*_PROCESSES, Fault.RESET, Fault.TARGET_UNCLEAN, Fault.TARGET_MOVE),
+            brokers=3,
+            expiration_ms=60_000,
+        ),
+    )
+}
