@@ -19,7 +19,8 @@ VERSIONS = ("3.9.1", "4.0.0", "4.3.1")
 SIMULATED = tuple(f"{version}-simulated" for version in VERSIONS)
 """The same facts of the simulated Kafka, which is to stand for each of them."""
 EVERY = [
-    pytest.param(one, marks=[pytest.mark.full] if one.startswith("4.0.0") else []) for one in (*VERSIONS, *SIMULATED)
+    pytest.param(one, marks=[pytest.mark.full] if one.startswith("4.0.0") or one == "3.9.1-simulated" else [])
+    for one in (*VERSIONS, *SIMULATED)
 ]
 _numbers = itertools.count(1)
 

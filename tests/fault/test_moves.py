@@ -25,6 +25,7 @@ def moved(first: int, count: int, seconds: float) -> None:
     assert moves.wrong_records == 0
 
 
+@pytest.mark.full
 def test_a_few_moved_groups_read_every_record_once() -> None:
     """Both protocols and the Java console consumer, over mapped and identity lanes of logs of every kind."""
     moved(20130401, 3, 8.0)

@@ -14,6 +14,7 @@ from pathlib import Path
 from anabranch.sandbox import Cluster
 from anabranch.testing import brokers
 from anabranch.testing.mm2 import MirrorMaker, MirrorSpec
+from anabranch.testing.patience import PATIENCE_S
 
 DULL = 100
 _BEGIN_MS = 1_760_000_000_000
@@ -129,7 +130,7 @@ def numbers(cluster: Cluster, topic: str, partition: int, start: int = 0) -> Ite
         consumer.assign([TopicPartition(topic, partition, start)])
         at, heard = start, time.monotonic()
         while at < end:
-            if time.monotonic() - heard > brokers.PATIENCE_S:
+            if time.monotonic() - heard > PATIENCE_S:
                 raise TimeoutError(f"{topic}-{partition} was silent at {at} of {end}")
             for message in consumer.consume(10_000, 0.2):
                 if message.error() is None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anabranch.testing import brokers
+from anabranch.testing.patience import PATIENCE_S
 
 _SAMPLES = 5
 _BATCH = struct.Struct(">qiibIhiqqqhii")
@@ -96,8 +97,8 @@ def read_log(config: Mapping[str, Any], topic: str, partition: int, *, committed
             messages = consumer.consume(10_000, 0.1)
             if messages:
                 heard = time.monotonic()
-            elif time.monotonic() - heard > brokers.PATIENCE_S:
-                raise TimeoutError(f"{topic}-{partition} was silent for {brokers.PATIENCE_S:.0f} s")
+            elif time.monotonic() - heard > PATIENCE_S:
+                raise TimeoutError(f"{topic}-{partition} was silent for {PATIENCE_S:.0f} s")
             for message in messages:
                 error = message.error()
                 if error is None:
@@ -180,7 +181,7 @@ def disk_batches(directory: Path) -> list[DiskBatch]:
     A cleaner may put another file in a segment's place, or take it away, while it is looked for: then all is read anew.
     Raises ``TimeoutError`` when it does so for two minutes.
     """
-    deadline = time.monotonic() + brokers.PATIENCE_S
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
             return _batches(directory)

@@ -21,6 +21,7 @@ from anabranch.offsets.runs import Run, RunMap
 from anabranch.sandbox import Cluster
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.testing import brokers
+from anabranch.testing.patience import PATIENCE_S
 from anabranch.verify.findings import NO_FIELDS, NOWHERE, Field, Finding, Kind
 from anabranch.verify.pins import LogEnds, Pin, pin
 
@@ -214,7 +215,7 @@ def write(cluster: Cluster, topic: str, records: Sequence[Message], **settings: 
         )
         if number % 10_000 == 9_999:
             producer.poll(0)
-    if left := producer.flush(brokers.PATIENCE_S):
+    if left := producer.flush(PATIENCE_S):
         failures.append(f"{left} records of {topic} were not answered")
     if failures:
         raise RuntimeError(str(failures[0]))

@@ -126,7 +126,7 @@ def test_a_moved_job_goes_on_exactly_where_it_was(lab: Lab, tmp_path: Path, befo
 
 def test_the_command_line_moves_a_savepoint(lab: Lab, tmp_path: Path, run: Run) -> None:
     """Planned, rewritten to a new place, verified there, and restored; in place and undone it is what it was."""
-    flink, (begun, savepoint) = lab.flinks[OLD], lab.begun[OLD]
+    flink, (begun, savepoint) = lab.flinks[NEW], lab.begun[NEW]
     maps, place = tmp_path / "maps.json", tmp_path / "moved"
     lab.copies.save(maps, "old", "new")
     route = ("--maps", str(maps), "--target", "new")

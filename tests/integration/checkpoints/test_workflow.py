@@ -28,7 +28,8 @@ from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.storage.files import open_files
-from anabranch.testing.brokers import PATIENCE_S, STEADY
+from anabranch.testing.brokers import STEADY
+from anabranch.testing.patience import PATIENCE_S
 
 pytestmark = pytest.mark.test
 

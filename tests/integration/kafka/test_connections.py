@@ -19,7 +19,7 @@ from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import PATIENCE_S
+from anabranch.testing.patience import PATIENCE_S
 
 pytestmark = pytest.mark.test
 

@@ -18,7 +18,8 @@ from anabranch.kafka.errors import AuthenticationError, PermissionDeniedError, U
 from anabranch.kafka.partitions import write_marker
 from anabranch.model.cluster import PasswordLogin, SaslMechanism, Security, SecurityProtocol, Tls
 from anabranch.sandbox import Cluster, ClusterSpec, ListenerSecurity
-from anabranch.testing.brokers import PATIENCE_S, STEADY
+from anabranch.testing.brokers import STEADY
+from anabranch.testing.patience import PATIENCE_S
 
 pytestmark = pytest.mark.test
 
@@ -27,9 +28,11 @@ WITH_USERS = ("MTLS", *WITH_PASSWORDS, "OAUTHBEARER")
 WITH_TLS = ("SSL", *WITH_USERS)
 KINDS = ("PLAINTEXT", *WITH_TLS)
 OLDEST = "SCRAM-SHA-512 on 2.8.2"
+LATER = {"PLAIN", "SCRAM-SHA-256", OLDEST}
+EVERY = [pytest.param(kind, marks=[pytest.mark.full] if kind in LATER else []) for kind in (*KINDS, OLDEST)]
 
 
-@pytest.fixture(scope="module", params=[*KINDS, pytest.param(OLDEST, marks=pytest.mark.full)])
+@pytest.fixture(scope="module", params=EVERY)
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster of one kind of security; with an authorizer where it knows users."""
     kind, _, version = request.param.partition(" on ")

@@ -10,7 +10,8 @@ from confluent_kafka import Consumer, ConsumerGroupState, Message, TopicPartitio
 from tests.integration.links.topics import admin
 
 from anabranch.sandbox import Cluster
-from anabranch.testing.brokers import PATIENCE_S, patiently
+from anabranch.testing.brokers import patiently
+from anabranch.testing.patience import PATIENCE_S
 
 Place = tuple[str, int]
 Stand = tuple[int, str]

@@ -17,7 +17,7 @@ from confluent_kafka.admin import (
 from tests.integration.links.topics import admin
 
 from anabranch.sandbox import Cluster
-from anabranch.testing.brokers import PATIENCE_S
+from anabranch.testing.patience import PATIENCE_S
 
 Grant = tuple[ResourceType, str, AclOperation]
 CLUSTER = "kafka-cluster"

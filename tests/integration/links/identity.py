@@ -14,8 +14,8 @@ from anabranch.kafka import produce
 from anabranch.kafka.security import open_cluster
 from anabranch.records.filler import filler_batch
 from anabranch.sandbox import Cluster
-from anabranch.testing.brokers import PATIENCE_S
 from anabranch.testing.logcompare import read_log
+from anabranch.testing.patience import PATIENCE_S
 
 BATCH = 100_000
 

@@ -32,7 +32,7 @@ from anabranch.positions.mark import Verdict
 from anabranch.positions.plan import GroupsPlan, Step
 from anabranch.positions.refusals import Why
 from anabranch.sandbox import Cluster
-from anabranch.testing.brokers import PATIENCE_S
+from anabranch.testing.patience import PATIENCE_S
 
 pytestmark = pytest.mark.test
 

@@ -17,7 +17,8 @@ from anabranch.engine.transactions import (
 )
 from anabranch.model.lane import LaneState
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import PATIENCE_S, STEADY
+from anabranch.testing.brokers import STEADY
+from anabranch.testing.patience import PATIENCE_S
 
 pytestmark = pytest.mark.test
 

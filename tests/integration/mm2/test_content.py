@@ -14,7 +14,8 @@ from tests.contract.lab import connect
 from anabranch.engine.mirrormaker.content import find, sight
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import PATIENCE_S, STEADY, create_topics
+from anabranch.testing.brokers import STEADY, create_topics
+from anabranch.testing.patience import PATIENCE_S
 
 pytestmark = pytest.mark.test
 

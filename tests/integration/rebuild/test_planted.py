@@ -31,6 +31,7 @@ def same(number: int) -> Message:
     return Message(b"k", b"same %d" % number, (), BEGIN_MS)
 
 
+@pytest.mark.full
 def test_crashes_losses_and_changes_are_found_in_a_long_mirror(
     pair: tuple[Cluster, Cluster], spark: SparkSession
 ) -> None:

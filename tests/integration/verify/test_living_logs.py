@@ -15,7 +15,8 @@ from anabranch.config.verifyspec import Reader
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.sandbox import Cluster
 from anabranch.spark.verify.run import Comparison
-from anabranch.testing.brokers import PATIENCE_S, await_markers
+from anabranch.testing.brokers import await_markers
+from anabranch.testing.patience import PATIENCE_S
 from anabranch.testing.verify_lab import Fault, Message, fresh, messages, pin_of, plant, spec_of, write
 from anabranch.verify.findings import Finding, Kind
 
@@ -41,6 +42,7 @@ def dense(count: int) -> RunMap:
     return RunMap.of([Run(0, 0, count)])
 
 
+@pytest.mark.full
 def test_batches_are_matched_without_reading_records(spark: SparkSession, old: Cluster, new: Cluster) -> None:
     """Stored batches are equal after the same bytes went to both; planted faults are named all the same."""
     chance = random.Random(7)
@@ -60,6 +62,7 @@ def test_batches_are_matched_without_reading_records(spark: SparkSession, old: C
     assert found == list(mirror.expected)
 
 
+@pytest.mark.full
 def test_a_drop_that_the_map_does_not_tell_displaces_what_follows(
     spark: SparkSession, old: Cluster, new: Cluster
 ) -> None:

@@ -70,7 +70,8 @@ def main() -> int:
     work = [(plan, seed) for seed in range(arguments.first, arguments.first + arguments.seeds) for plan in plans]
     struck: Counter[str] = Counter()
     modes: Counter[str] = Counter()
-    records = virtual = runs = 0
+    records = runs = 0
+    virtual = 0.0
     failed: list[Told] = []
     with ProcessPoolExecutor(arguments.jobs, max_tasks_per_child=200) as pool:
         for one in pool.map(simulate, *zip(*work, strict=True), chunksize=4):
@@ -95,7 +96,7 @@ def _one(plans: list[str], seed: int, *, trace: bool) -> int:
         life = Life(PLANS[plan], seed)
         if trace:
             scheduler = life.world.scheduler
-            scheduler.trace = lambda text, scheduler=scheduler: print(f"{scheduler.now:9.4f} {text}")  # type: ignore[misc]
+            scheduler.trace = lambda text, scheduler=scheduler: print(f"{scheduler.now:9.4f} {text}")
         began = time.perf_counter()
         outcome = life.live()
         print(

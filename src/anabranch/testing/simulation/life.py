@@ -12,6 +12,7 @@ What must hold does not hang on any of it:
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -110,7 +111,7 @@ class Life:
         self._keeps = True
         self._until = 0.0
         self._observer: Process | None = None
-        self._progress: dict[tuple[str, int], tuple[int, LaneState, str]] = {}
+        self._progress: dict[tuple[str, int], tuple[int, LaneState, str | None]] = {}
         self.source = self._cluster("source", "3.9.1" if seed % 3 == 0 else "4.3.1", SOURCE_SETTINGS)
         target = {
             "producer.id.expiration.ms": str(plan.expiration_ms),
@@ -165,7 +166,8 @@ class Life:
             self._judge()
         self.outcome.seconds, self.outcome.steps = world.scheduler.now, world.scheduler.steps
         for name, error in world.scheduler.failures:
-            self.outcome.wrong.append(f"{name} ended by {type(error).__name__}: {error}")
+            where = "".join(traceback.format_exception(error)[-3:])
+            self.outcome.wrong.append(f"{name} ended by {type(error).__name__}: {error}\n{where}")
         for cluster in world.clusters.values():
             self.outcome.wrong += [f"{cluster.plan.name} could not answer: {one}" for one in cluster.unanswered[:3]]
         return self.outcome

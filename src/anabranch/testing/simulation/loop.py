@@ -6,6 +6,7 @@ import asyncio
 from asyncio import events
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._driver: Fiber | None = None
         self._wanted: asyncio.Future[Any] | None = None
         self._closed = False
-        self._factory: Any = None
+        self._tasks: dict[asyncio.Task[Any], None] = {}
+        network.loops.append(self)
 
     # -- the scheduler's side --------------------------------------------------------------------------
 
@@ -71,7 +73,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             self._driver, self._wanted = fiber, task
             if self._handles:
                 self._scheduler.ready(self)
-            fiber.park()
+            while not task.done():  # who else makes the thread ready does not know what it waits for
+                fiber.park()
         return task.result()
 
     def is_running(self) -> bool:
@@ -142,8 +145,23 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def create_task(  # type: ignore[override]
         self, coro: Coroutine[Any, Any, Any], *, name: str | None = None, context: Context | None = None
     ) -> asyncio.Task[Any]:
-        """A task of this loop."""
-        return asyncio.Task(coro, loop=self, name=name, context=context)
+        """A task of this loop; the tasks of a killed process stay as they are until ``bury``."""
+        task = asyncio.Task(coro, loop=self, name=name, context=context)
+        self._tasks[task] = None
+        task.add_done_callback(self._forget)
+        return task
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.pop(task, None)
+
+    def bury(self) -> None:
+        """Let go of what a killed process left behind; what that does on its way out has no effect."""
+        for task in list(self._tasks):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            with suppress(BaseException):
+                task.get_coro().close()
+        self._tasks.clear()
+        self._handles.clear()
 
     def get_debug(self) -> bool:
         """Never."""
@@ -165,6 +183,6 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
 
     # -- the network -----------------------------------------------------------------------------------
 
-    async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:  # type: ignore[override]
+    async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:
         """A connection over the simulated network; raises OSError where nobody listens."""
         return await self._network.connect(self, protocol_factory, host, port)

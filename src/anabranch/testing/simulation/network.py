@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from anabranch.kafka.simulated.broker import Broker, Power, Session
@@ -175,7 +175,8 @@ class Network:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
-        self.wires: dict[Wire, None] | Any = _Ordered()
+        self.wires = _Ordered()
+        self.loops: list[SimulatedLoop] = []
         self._brokers: dict[tuple[str, int], Broker] = {}
         self._cuts: set[tuple[str, str]] = set()
 
@@ -231,7 +232,7 @@ class _Ordered:
     def discard(self, wire: Wire) -> None:
         self._kept.pop(wire, None)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Wire]:
         return iter(list(self._kept))
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
 """A run of a link in the simulation: a driver that plans, and workers that Spark would give its tasks to.
 
-What is the product's is the product's: ``LeasePlanner`` and ``Worker``, each in a process of its own.  What is written
-here is what Spark does with them: it gives each lease to some worker, waits for all, starts a new worker where one died,
-and gives a lease a second time where a worker is slow (speculation).
+``LeasePlanner`` and ``Worker`` are the product's, each in a process of its own.  What is written here is what Spark
+does with them: it gives each lease to some worker, waits for all, starts a new worker where one died, and gives a lease
+a second time where a worker is slow (speculation).
 """
 
 from __future__ import annotations

@@ -74,6 +74,11 @@ class Process:
         self._held: list[Actor] = []
         self.threads: list[Fiber] = []
 
+    @property
+    def is_dead(self) -> bool:
+        """Whether it has ended, or was killed."""
+        return self.state is State.DEAD
+
     def hold(self, actor: Actor) -> None:
         """Keep for later what cannot go on while the process is stopped."""
         if self.state is State.STOPPED:
@@ -143,11 +148,11 @@ class Fiber:
 
     def park(self) -> None:
         """Wait until somebody makes it ready; raises KilledError where the process is dead."""
-        if self.process.state is State.DEAD:
+        if self.process.is_dead:
             raise KilledError
         self._scheduler.baton.release()
         self._turn.acquire()
-        if self.process.state is State.DEAD:
+        if self.process.is_dead:
             raise KilledError
 
     def unwind(self) -> None:

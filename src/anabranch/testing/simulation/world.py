@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
-import threading
+import sys
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -77,7 +79,15 @@ class World:
     def entered(self) -> Iterator[None]:
         """While this lasts, clocks, event loops, threads and chance of this Python process are the simulated ones."""
         scheduler = self.scheduler
-        kept = (time.monotonic, time.time, time.time_ns, time.sleep, uuid.uuid4, worker.threading, random.getstate())
+        kept = (
+            time.monotonic,
+            time.time,
+            time.time_ns,
+            time.sleep,
+            uuid.uuid4,
+            vars(worker)["threading"],
+            random.getstate(),
+        )
         policy = asyncio.get_event_loop_policy()
 
         def wall_ns() -> int:
@@ -87,22 +97,32 @@ class World:
         def sleep(seconds: float) -> None:
             fiber = scheduler.fiber
             assert fiber is not None, "only a simulated thread may sleep"
-            scheduler.call_later(seconds, lambda: scheduler.ready(fiber))
-            fiber.park()
+            until = scheduler.now + seconds
+            scheduler.call_at(until, lambda: scheduler.ready(fiber))
+            while scheduler.now < until:
+                fiber.park()
 
         time.monotonic, time.time_ns, time.time = scheduler.monotonic, wall_ns, lambda: wall_ns() / 1e9
-        time.sleep = sleep
+        time.sleep = sleep  # type: ignore[assignment]
         uuid.uuid4 = lambda: uuid.UUID(int=scheduler.chance.getrandbits(128), version=4)
-        worker.threading = SimpleNamespace(Thread=self._thread)  # type: ignore[assignment]
+        vars(worker)["threading"] = SimpleNamespace(Thread=self._thread)
         random.seed(scheduler.chance.getrandbits(64))
         asyncio.set_event_loop_policy(_Policy(self))
         try:
             yield
         finally:
+            # Coroutines of killed processes end where their memory is freed, and complain that they cannot end.
+            hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for loop in self.network.loops:
+                    loop.bury()
+                gc.collect()
+            sys.unraisablehook = hook
             for name in ("monotonic", "time", "time_ns", "sleep"):
                 setattr(time, name, kept[("monotonic", "time", "time_ns", "sleep").index(name)])
             uuid.uuid4 = kept[4]
-            worker.threading = kept[5]
+            vars(worker)["threading"] = kept[5]
             random.setstate(kept[6])
             asyncio.set_event_loop_policy(policy)
 
@@ -136,10 +156,7 @@ class _Policy(asyncio.DefaultEventLoopPolicy):
         fiber = self._world.scheduler.fiber
         if fiber is None:
             return super().new_event_loop()
-        return SimulatedLoop(self._world.scheduler, fiber.process, self._world.network)
+        return SimulatedLoop(self._world.scheduler, fiber.process, self._world.network)  # type: ignore[abstract]
 
     def set_event_loop(self, loop: Any) -> None:
         """Nobody asks for it."""
-
-
-assert threading is not None

@@ -11,6 +11,7 @@ from zlib import crc32
 
 from anabranch.sandbox.flights import Record, data_directory, records
 from anabranch.testing import brokers
+from anabranch.testing.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from anabranch.sandbox import Cluster
@@ -75,17 +76,17 @@ def write(cluster: Cluster, topics: Topics, log: Sequence[Record], chance: rando
     kept = {"retention.ms": "-1"}
     brokers.create_topics(cluster, [NewTopic(topic, PARTITIONS, 1, config=kept) for topic in topics.all])
     producer = Producer({**address, "transactional.id": f"airport {topics.weather}", "linger.ms": 5})
-    producer.init_transactions(brokers.PATIENCE_S)
+    producer.init_transactions(PATIENCE_S)
     for start in range(0, len(log), _CHUNK):
         chunk = log[start : start + _CHUNK]
         if _FROM < start / len(log) < _TO and chance.random() < _ABORTED:
             producer.begin_transaction()
             _produce(producer, topics, chance.sample(chunk, chance.randint(1, len(chunk))))
-            producer.flush(brokers.PATIENCE_S)
-            producer.abort_transaction(brokers.PATIENCE_S)
+            producer.flush(PATIENCE_S)
+            producer.abort_transaction(PATIENCE_S)
         producer.begin_transaction()
         _produce(producer, topics, chunk)
-        producer.commit_transaction(brokers.PATIENCE_S)
+        producer.commit_transaction(PATIENCE_S)
 
 
 def _produce(producer: object, topics: Topics, chunk: Sequence[Record]) -> None:
