@@ -5,52 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-import traceback
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 
-from anabranch.testing.simulation.life import Life, Outcome
+from anabranch.testing.simulation.life import Life
 from anabranch.testing.simulation.plans import PLANS
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a life's process tells of it."""
-
-    plan: str
-    seed: int
-    wrong: tuple[str, ...]
-    seconds: float
-    records: int
-    struck: tuple[tuple[str, int], ...]
-    runs: int
-    modes: tuple[tuple[str, int], ...]
-
-
-def simulate(plan: str, seed: int) -> Told:
-    """One life; a simulation that breaks is something wrong, too."""
-    life = Life(PLANS[plan], seed)
-    try:
-        outcome = life.live()
-    except Exception:
-        outcome = life.outcome
-        outcome.wrong.append(traceback.format_exc(limit=-4))
-    return told(outcome)
-
-
-def told(outcome: Outcome) -> Told:
-    """The outcome as plain values."""
-    return Told(
-        outcome.plan,
-        outcome.seed,
-        tuple(outcome.wrong),
-        outcome.seconds,
-        outcome.proof.records,
-        tuple(sorted((str(fault), count) for fault, count in outcome.struck.items())),
-        outcome.runs,
-        tuple(sorted(outcome.proof.modes.items())),
-    )
+from anabranch.testing.simulation.seed import Came, simulate
 
 
 def main() -> int:
@@ -72,7 +32,7 @@ def main() -> int:
     modes: Counter[str] = Counter()
     records = runs = 0
     virtual = 0.0
-    failed: list[Told] = []
+    failed: list[Came] = []
     with ProcessPoolExecutor(arguments.jobs, max_tasks_per_child=200) as pool:
         for one in pool.map(simulate, *zip(*work, strict=True), chunksize=4):
             struck.update(dict(one.struck))

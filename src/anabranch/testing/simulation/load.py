@@ -7,10 +7,12 @@ copies them.  Every record of the load is unlike all others.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from anabranch.kafka.simulated import SimulatedCluster
 from anabranch.kafka.simulated.log import Log
 from anabranch.kafka.simulated.partition import NO_LEADER, Partition
+from anabranch.records.decode import decode
 from anabranch.records.encode import body_of, seal
 from anabranch.records.header import LOG_APPEND_TIME, TRANSACTIONAL, Codec, read_header
 from anabranch.records.record import Record, TimestampType
@@ -184,15 +186,21 @@ def entries(partition: Partition, *, committed: bool) -> list[Entry]:
             one.producer_id == header.producer_id and one.first <= header.base_offset < one.last for one in aborted
         ):
             continue
-        found += [
-            Entry(
-                one.offset,
-                digest(one),
-                f"{one.key!r:.30}={one.value!r:.40}",
-                one.key,
-                one.key is not None and one.value is None,
-            )
-            for one in stored.records()
-            if log.start <= one.offset < upto
-        ]
+        found += [one for one in _entries_of(stored.data) if log.start <= one.offset < upto]
     return found
+
+
+@lru_cache(maxsize=16_384)
+def _entries_of(batch: bytes) -> tuple[Entry, ...]:
+    """A batch's records; whoever looks on asks for the same ones again and again."""
+    view = memoryview(batch)
+    return tuple(
+        Entry(
+            one.offset,
+            digest(one),
+            f"{one.key!r:.30}={one.value!r:.40}",
+            one.key,
+            one.key is not None and one.value is None,
+        )
+        for one in decode(view, 0, read_header(view))
+    )

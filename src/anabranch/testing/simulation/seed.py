@@ -1,0 +1,50 @@
+"""One seed of a plan: its life, and what came of it as plain values, which another process can send."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+from anabranch.testing.simulation.life import Life, Outcome
+from anabranch.testing.simulation.plans import PLANS
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """What came of one seed; ``steps`` is how many things happened, one after the other."""
+
+    plan: str
+    seed: int
+    wrong: tuple[str, ...]
+    seconds: float
+    records: int
+    struck: tuple[tuple[str, int], ...]
+    runs: int
+    steps: int
+    modes: tuple[tuple[str, int], ...]
+
+
+def simulate(plan: str, seed: int) -> Came:
+    """One life; a simulation that breaks is something wrong, too."""
+    life = Life(PLANS[plan], seed)
+    try:
+        outcome = life.live()
+    except Exception:
+        outcome = life.outcome
+        outcome.wrong.append(traceback.format_exc(limit=-4))
+    return came(outcome)
+
+
+def came(outcome: Outcome) -> Came:
+    """The outcome as plain values."""
+    return Came(
+        outcome.plan,
+        outcome.seed,
+        tuple(outcome.wrong),
+        outcome.seconds,
+        outcome.proof.records,
+        tuple(sorted((str(fault), count) for fault, count in outcome.struck.items())),
+        outcome.runs,
+        outcome.steps,
+        tuple(sorted(outcome.proof.modes.items())),
+    )

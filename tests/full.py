@@ -1,0 +1,178 @@
+"""Everything, in chapters of half an hour at most: ``python -m tests.full [CHAPTER ...]``, which is ``make full``.
+
+A ledger, ``build/full.json``, says of each chapter at which commit it ran last, and how it ended.  What has passed at the
+commit of the work tree is not run a second time, so a run that was ended goes on where it was.  A work tree with changes
+that are not committed has no commit: what passes there counts for nothing later.
+
+Exit codes: 0 every chapter has passed at this commit, 1 one failed or has not run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).parents[1]
+LEDGER = ROOT / "build" / "full.json"
+LIMIT_MINUTES = 30
+CHAPTERS: Mapping[str, tuple[str, ...]] = {
+    "pure": ("tests/unit", "tests/model", "tests/simulation"),
+    "contract": ("tests/contract",),
+    "clusters": ("tests/integration/kafka", "tests/integration/sandbox", "tests/integration/mm2", "tests/packaging"),
+    "links": ("tests/integration/links",),
+    "checkpoints": ("tests/integration/checkpoints",),
+    "verify": ("tests/integration/verify",),
+    "rebuild": ("tests/integration/rebuild",),
+    "faults": ("tests/fault/test_faults.py", "tests/fault/test_schedule.py", "tests/fault/test_stopped_worker.py"),
+    "moves": ("tests/fault/test_killed_identity.py", "tests/fault/test_moved_identity.py", "tests/fault/test_moves.py"),
+}
+"""Each test file belongs to exactly one chapter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How a chapter ended: ``commit`` is None for a work tree with changes; ``counts`` are pytest's."""
+
+    commit: str | None
+    ended: str
+    minutes: float
+    exit_code: int
+    counts: Mapping[str, int]
+    flaky: Sequence[str] = ()
+    inconclusive: Sequence[str] = ()
+
+    def has_passed(self, commit: str | None) -> bool:
+        """Whether this chapter need not be run at this commit."""
+        return self.exit_code == 0 and commit is not None and self.commit == commit
+
+
+def read_ledger(path: Path = LEDGER) -> dict[str, Entry]:
+    """What is known of the chapters; nothing where there is no ledger."""
+    if not path.exists():
+        return {}
+    return {name: Entry(**entry) for name, entry in json.loads(path.read_text(encoding="utf-8")).items()}
+
+
+def write_ledger(ledger: Mapping[str, Entry], path: Path = LEDGER) -> None:
+    """Keep it, in one piece."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".part")
+    draft.write_text(json.dumps({name: asdict(entry) for name, entry in ledger.items()}, indent=2) + "\n", "utf-8")
+    os.replace(draft, path)
+
+
+def due(ledger: Mapping[str, Entry], commit: str | None, wanted: Sequence[str] = ()) -> list[str]:
+    """The chapters to run, in order: of those wanted, or of all, what has not passed at this commit."""
+    return [
+        name
+        for name in CHAPTERS
+        if (name in wanted or not wanted) and not (name in ledger and ledger[name].has_passed(commit))
+    ]
+
+
+def table(ledger: Mapping[str, Entry], commit: str | None) -> list[str]:
+    """A line for each chapter, and one for all of them."""
+    lines = [f"{'chapter':<12} {'commit':<10} {'minutes':>7} {'passed':>6} {'failed':>6}  result"]
+    for name in CHAPTERS:
+        entry = ledger.get(name)
+        if entry is None:
+            lines.append(f"{name:<12} {'-':<10} {'-':>7} {'-':>6} {'-':>6}  has not run")
+            continue
+        result = "passed" if entry.exit_code == 0 else f"FAILED (exit code {entry.exit_code})"
+        if entry.commit is None:
+            result += ", with changes that are not committed"
+        elif entry.commit != commit:
+            result += ", at another commit"
+        if entry.minutes > LIMIT_MINUTES:
+            result += f", longer than {LIMIT_MINUTES} minutes"
+        if entry.flaky:
+            result += f", {len(entry.flaky)} flaky"
+        if entry.inconclusive:
+            result += f", {len(entry.inconclusive)} inconclusive"
+        broken = entry.counts.get("failures", 0) + entry.counts.get("errors", 0)
+        passed = entry.counts.get("tests", 0) - broken - entry.counts.get("skipped", 0)
+        lines.append(
+            f"{name:<12} {(entry.commit or '-')[:10]:<10} {entry.minutes:>7.1f} {passed:>6} {broken:>6}  {result}"
+        )
+    left = due(ledger, commit)
+    lines.append(f"not passed at this commit: {', '.join(left)}" if left else "all chapters passed at this commit")
+    return lines
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def commit_of_tree() -> str | None:
+    """The commit of the work tree; None where something is not committed."""
+    return None if _git("status", "--porcelain") else _git("rev-parse", "HEAD")
+
+
+def run(name: str, commit: str | None) -> Entry:
+    """Run a chapter to its end."""
+    report, outcome = ROOT / "build" / f"full-{name}.xml", ROOT / "build" / f"full-{name}.txt"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
+    outcome.unlink(missing_ok=True)
+    began = time.monotonic()
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder"),
+            *("--tier", "full", f"--junit-xml={report}", "--durations=10", "--durations-min=60"),
+            *CHAPTERS[name],
+        ],
+        cwd=ROOT,
+        env={**os.environ, "ANABRANCH_SEEDS": "new", "ANABRANCH_OUTCOME": str(outcome)},
+        check=False,
+    )
+    told = outcome.read_text("utf-8").splitlines() if outcome.exists() else []
+    return Entry(
+        commit=commit,
+        ended=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        minutes=round((time.monotonic() - began) / 60, 1),
+        exit_code=ended.returncode,
+        counts=_counts(report),
+        flaky=[line.partition(" ")[2] for line in told if line.startswith("FLAKY ")],
+        inconclusive=[line.partition(" ")[2] for line in told if line.startswith("INCONCLUSIVE ")],
+    )
+
+
+def _counts(report: Path) -> dict[str, int]:
+    if not report.exists():
+        return {}
+    suite = ElementTree.parse(report).getroot().find("testsuite")
+    return {} if suite is None else {key: int(suite.get(key, "0")) for key in ("tests", "failures", "errors", "skipped")}
+
+
+def main(wanted: Sequence[str]) -> int:
+    """Run what is due, print the table."""
+    if unknown := sorted(set(wanted) - set(CHAPTERS)):
+        print(f"no such chapter: {', '.join(unknown)}; there are {', '.join(CHAPTERS)}", file=sys.stderr)
+        return 2
+    commit = commit_of_tree()
+    ledger = read_ledger()
+    if commit is None:
+        print("some changes are not committed: what passes now has to pass again once they are", flush=True)
+    for name in due(ledger, commit, wanted):
+        print(f"== chapter {name}: {' '.join(CHAPTERS[name])}", flush=True)
+        # A chapter that is ended in its middle has not passed.
+        write_ledger({key: entry for key, entry in ledger.items() if key != name})
+        ledger[name] = run(name, commit)
+        write_ledger(ledger)
+    print("\n".join(table(ledger, commit)))
+    return 1 if due(ledger, commit) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        print("ended; `make full` goes on with the chapter that ran", file=sys.stderr)
+        sys.exit(130)
