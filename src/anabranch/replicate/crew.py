@@ -80,7 +80,7 @@ class Crew:
         self._syncing = asyncio.Lock()
         self._storing = asyncio.Lock()
         self._lease: Lease | None = None
-        self._leased: frozenset[LaneAssignment] = frozenset()
+        self._leased: Mapping[LaneAssignment, None] = {}
         self._is_home = False
         self._wanted: WantedState | None = None
         self._decided: Mapping[LanePlace, LaneDecision] = {}
@@ -98,7 +98,7 @@ class Crew:
         self._lease, self.over, self.is_final, self._gone = lease, "", False, False
         self._until = time.monotonic() + lease.seconds
         self._settled = time.monotonic() + SETTLE_S
-        self._is_home, self._leased = False, frozenset(lease.lanes)
+        self._is_home, self._leased = False, dict.fromkeys(lease.lanes)
         await self._forgo()
         while True:
             try:
@@ -261,7 +261,7 @@ class Crew:
 
     # -- which lanes -----------------------------------------------------------------------------------
 
-    def _assign(self, wanted: frozenset[LaneAssignment]) -> None:
+    def _assign(self, wanted: Mapping[LaneAssignment, None]) -> None:
         """Have these lanes and no others: let the others go, and add what is new; nothing may be arriving."""
         staying = self._staying()
         for lane in list(self._lanes):
@@ -500,7 +500,7 @@ class Crew:
             self._keeper.wake()
 
     def _queued(self, lanes: Iterable[Lane]) -> None:
-        for connection in {lane.connection for lane in lanes if lane.connection is not None}:
+        for connection in dict.fromkeys(lane.connection for lane in lanes if lane.connection is not None):
             found = self._senders.get(connection)
             if found is not None:
                 found[0].wake()

@@ -100,7 +100,7 @@ class Session:
         """End the connection."""
         if not self.is_over:
             self.is_over = True
-            self.broker.sessions.discard(self)
+            self.broker.sessions.pop(self, None)
             self._sink.end()
 
     def _watch_idle(self) -> None:
@@ -184,7 +184,7 @@ class Broker:
         self.internal_port = port
         self.power = Power.ON
         self.is_fenced = False
-        self.sessions: set[Session] = set()
+        self.sessions: dict[Session, None] = {}  # in the order in which they were opened
         self.fetch_sessions = FetchSessions(cluster.chance)
         self.stale: dict[tuple[str, int], tuple[int, int]] | None = None
         self._held: list[Callable[[], None]] = []
@@ -211,7 +211,7 @@ class Broker:
         if self.power is Power.OFF:
             return None
         session = Session(self, sink, host, internal=internal)
-        self.sessions.add(session)
+        self.sessions[session] = None
         return session
 
     def do(self, what: Callable[[], None]) -> None:

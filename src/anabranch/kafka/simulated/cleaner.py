@@ -10,7 +10,7 @@ from google_crc32c import value as crc32c
 from anabranch.kafka.simulated.log import Log, Stored
 from anabranch.kafka.simulated.producers import Producers
 from anabranch.records.compression import compress
-from anabranch.records.header import CRC_START, DELETE_HORIZON, HEADER, HEADER_SIZE, LOG_OVERHEAD
+from anabranch.records.header import CODEC_MASK, CRC_START, DELETE_HORIZON, HEADER, HEADER_SIZE, LOG_OVERHEAD
 from anabranch.records.record import Record
 from anabranch.records.varint import write
 
@@ -159,6 +159,8 @@ def _rewritten(stored: Stored, records: list[Record], horizon: int | None) -> St
     header = stored.header
     base = header.base_timestamp if horizon is None else horizon
     attributes = header.attributes if horizon is None else header.attributes | DELETE_HORIZON
+    if not records:
+        attributes &= ~CODEC_MASK  # as DefaultRecordBatch.writeEmptyHeader does
     body = bytearray()
     for record in records:
         one = bytearray(1)

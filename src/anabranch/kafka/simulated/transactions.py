@@ -170,7 +170,7 @@ class Transactions:
             if left:
                 self._cluster.timers.call_later(0.05, mark)
                 return
-            for group in one.groups:
+            for group in sorted(one.groups):
                 self._cluster.groups.end_transaction(group, producer_id, commit=commit)
             one.state = State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT
             one.partitions, one.groups = set(), set()

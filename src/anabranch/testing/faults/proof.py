@@ -168,7 +168,7 @@ async def filed_of(context: ClusterContext, link: str) -> tuple[dict[tuple[str, 
             log = LaneLog(str(key), ids, jumps, RunMap.of(filed))
             again = await rebuild(cluster, within, log, claims.start(str(key), 0))
             found[(lane.source.topic, lane.source.partition)] = Filed(
-                _joined(filed), _joined(again), len(ids), lane.mode.value
+                joined(filed), joined(again), len(ids), lane.mode.value
             )
         return found, jumps.end
 
@@ -178,7 +178,7 @@ def _segments(runs: Runs, key: LaneKey) -> list[Run]:
     return [run for number in sorted(segments) for run in segments[number]]
 
 
-def _joined(runs: Sequence[Run]) -> tuple[Run, ...]:
+def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     """Runs that continue each other on both sides as one; nothing is checked, so that wrong ones are shown too."""
     joined: list[Run] = []
     for run in runs:

@@ -12,53 +12,37 @@ What must hold does not hang on any of it:
 from __future__ import annotations
 
 import asyncio
+import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.simulated import ClusterPlan, SimulatedCluster
-from anabranch.kafka.simulated.broker import Power
-from anabranch.kafka.simulated.partition import NO_LEADER, Partition
+from anabranch.kafka.simulated.access import ALL, ALLOW, LITERAL, TOPIC, TRANSACTIONAL_ID, Rule
+from anabranch.kafka.simulated.partition import NO_LEADER
 from anabranch.model.clock import now_ms
-from anabranch.model.cluster import ClusterContext
+from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol
 from anabranch.model.lane import LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, ModePolicy, WantedState
 from anabranch.model.plugins import PluginSpec
+from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.offsets.runs import Run as MappedRun
 from anabranch.replicate.control import Links, Progress, Runs, ensure_topics
-from anabranch.testing.faults.proof import Filed, Proof, filed_of, weigh
+from anabranch.testing.faults.proof import Filed, Proof, filed_of, joined, weigh
 from anabranch.testing.faults.topics import SOURCE_SETTINGS, LoadTopic, TopicKind
+from anabranch.testing.simulation.faults import Fault, Faults
 from anabranch.testing.simulation.load import Load, entries
 from anabranch.testing.simulation.run import Run
 from anabranch.testing.simulation.scheduler import Process, State
 from anabranch.testing.simulation.world import World
 
 LINK = "link"
+MOVER, PASSWORD = "mover", "ANABRANCH_SIMULATED_PASSWORD"
+"""Who copies where not everybody may do everything; the password is looked for in the environment."""
 CATCH_UP_S = 400.0
-
-
-class Fault(StrEnum):
-    """What can happen to a running link."""
-
-    WORKER_KILL = "worker kill"
-    WORKER_STOP = "worker stop"
-    DRIVER_KILL = "driver kill"
-    SECOND_RUN = "second run"
-    RESET = "connection reset"
-    TARGET_CUT = "target cut off"
-    SOURCE_CUT = "source cut off"
-    TARGET_KILL = "target broker kill"
-    TARGET_STOP = "target broker stop"
-    SOURCE_KILL = "source broker kill"
-    SOURCE_STOP = "source broker stop"
-    TARGET_MOVE = "target leader move"
-    SOURCE_MOVE = "source leader move"
-    TARGET_UNCLEAN = "target unclean election"
-    PAUSE = "pause of the link"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +93,6 @@ class Life:
         self._runs: list[Run] = []
         self._numbers = 0
         self._keeps = True
-        self._until = 0.0
         self._observer: Process | None = None
         self._progress: dict[tuple[str, int], tuple[int, LaneState, str | None]] = {}
         self.source = self._cluster("source", "3.9.1" if seed % 3 == 0 else "4.3.1", SOURCE_SETTINGS)
@@ -121,28 +104,39 @@ class Life:
         }
         self.target = self._cluster("target", plan.version, target)
         self.load = Load(self.source, tuple(plan.topics), plan.load_gap_s)
+        self.faults = Faults(
+            self.world,
+            self.source,
+            self.target,
+            plan.topics,
+            self._runs,
+            self._start_run,
+            lambda paused: self.world.process("operator", lambda: asyncio.run(self._set_paused(paused))),
+            lambda: {place: told[0] for place, told in self._progress.items()},
+            self.outcome.struck,
+        )
 
     def _cluster(self, name: str, version: str, overrides: dict[str, str] | object) -> SimulatedCluster:
         addresses = [(f"{name}-{number}", 9092) for number in range(1, self.plan.brokers + 1)]
         settings = dict(overrides) if isinstance(overrides, dict) else dict(SOURCE_SETTINGS)
         # Without the right to write markers a takeover fences through the transaction coordinator.
         authorizer = name == "target" and not self.plan.may_mark
-        return self.world.cluster(
-            ClusterPlan(
-                name,
-                version,
-                addresses,
-                settings,
-                {"mover": "secret"} if authorizer else {},
-                authorizer,
-                seed=self.world.chance.getrandbits(32),
-            )
-        )
+        users = {MOVER: "secret"} if authorizer else {}
+        seed = self.world.chance.getrandbits(32)
+        made = self.world.cluster(ClusterPlan(name, version, addresses, settings, users, authorizer, seed=seed))
+        for kind in (TOPIC, TRANSACTIONAL_ID):
+            made.access.rules.append(Rule(kind, "*", LITERAL, f"User:{MOVER}", "*", ALL, ALLOW))
+        return made
 
     def context(self, name: str) -> ClusterContext:
         """How processes reach a cluster."""
-        addresses = tuple(f"{broker.host}:{broker.port}" for broker in self.world.clusters[name].brokers.values())
-        return ClusterContext(name, addresses)
+        cluster = self.world.clusters[name]
+        addresses = tuple(f"{broker.host}:{broker.port}" for broker in cluster.brokers.values())
+        if not cluster.access.authorizer:
+            return ClusterContext(name, addresses)
+        os.environ[PASSWORD] = cluster.access.users[MOVER]
+        login = PasswordLogin(SaslMechanism.PLAIN, MOVER, SecretRef(SecretKind.ENV, PASSWORD))
+        return ClusterContext(name, addresses, Security(SecurityProtocol.SASL_PLAINTEXT, login=login))
 
     # -- the whole -------------------------------------------------------------------------------------
 
@@ -155,8 +149,7 @@ class Life:
             self._keep()
             self._observer = world.process("observer", self._observe)
             world.scheduler.run(lambda: bool(self._progress), 60.0)
-            self._until = world.scheduler.now + plan.seconds
-            self._next_fault()
+            self.faults.begin(plan.faults, plan.gap_s, world.scheduler.now + plan.seconds)
             world.scheduler.run(lambda: False, plan.seconds)
             self._quiet()
             self.load.stop()
@@ -222,120 +215,6 @@ class Life:
         for run in self._runs:
             self.outcome.wrong += [f"a run ended: {one}" for one in run.exits if not one.startswith("passing")]
 
-    # -- faults ----------------------------------------------------------------------------------------
-
-    def _next_fault(self) -> None:
-        wait = self.world.chance.expovariate(1 / self.plan.gap_s)
-        if not self.plan.faults or self.world.scheduler.now + wait > self._until:
-            return
-
-        def strike() -> None:
-            fault = self.world.chance.choice(list(self.plan.faults))
-            if self._inject(fault):
-                self.outcome.struck[fault] = self.outcome.struck.get(fault, 0) + 1
-                self._say(f"fault: {fault}")
-            self._next_fault()
-
-        self.world.scheduler.call_later(wait, strike)
-
-    def _say(self, text: str) -> None:
-        if self.world.scheduler.trace is not None:
-            self.world.scheduler.trace(text)
-
-    def _for(self, seconds: float, begin: Callable[[], None], end: Callable[[], None]) -> bool:
-        begin()
-        self.world.scheduler.call_later(seconds, end)
-        return True
-
-    def _while(self) -> float:
-        chance = self.world.chance
-        return chance.choice([chance.uniform(0.01, 0.3), chance.uniform(0.3, 2.0), chance.uniform(2.0, 9.0)])
-
-    def _inject(self, fault: Fault) -> bool:
-        chance, world = self.world.chance, self.world
-        workers = [slot.process for run in self._runs for slot in run.workers if slot.process.state is State.RUNNING]
-        match fault:
-            case Fault.WORKER_KILL if workers:
-                chance.choice(workers).kill()
-            case Fault.WORKER_STOP if workers:
-                process = chance.choice(workers)
-                return self._for(self._while(), process.stop, process.resume)
-            case Fault.DRIVER_KILL:
-                alive = [run for run in self._runs if run.driver and run.driver.state is State.RUNNING]
-                if not alive:
-                    return False
-                chance.choice(alive).kill()
-            case Fault.SECOND_RUN:
-                if sum(run.is_alive for run in self._runs) > 2:
-                    return False
-                self._start_run()
-            case Fault.RESET:
-                wires = list(world.network.wires)
-                if not wires:
-                    return False
-                chance.choice(wires).reset()
-            case Fault.TARGET_CUT | Fault.SOURCE_CUT:
-                cluster = "target" if fault is Fault.TARGET_CUT else "source"
-                who = chance.choice([process.name for process in workers] or ["*"])
-                return self._for(self._while(), lambda: world.network.cut(who, cluster), world.network.heal)
-            case Fault.TARGET_KILL | Fault.SOURCE_KILL:
-                return self._broker(self.target if fault is Fault.TARGET_KILL else self.source, kill=True)
-            case Fault.TARGET_STOP | Fault.SOURCE_STOP:
-                return self._broker(self.target if fault is Fault.TARGET_STOP else self.source, kill=False)
-            case Fault.TARGET_MOVE | Fault.SOURCE_MOVE:
-                return self._move(self.target if fault is Fault.TARGET_MOVE else self.source)
-            case Fault.TARGET_UNCLEAN:
-                return self._unclean()
-            case Fault.PAUSE:
-                return self._pause()
-            case _:
-                return False
-        return True
-
-    def _broker(self, cluster: SimulatedCluster, *, kill: bool) -> bool:
-        on = [one for one in cluster.brokers.values() if one.power is Power.ON]
-        if len(on) < len(cluster.brokers):
-            return False  # one at a time
-        broker = self.world.chance.choice(on)
-        seconds = self._while()
-        if kill:
-            return self._for(seconds, broker.kill, broker.start)
-        return self._for(seconds, broker.pause, broker.resume)
-
-    def _led(self, cluster: SimulatedCluster) -> list[Partition]:
-        return [one for one in cluster.partitions() if one.leader != NO_LEADER and len(one.replicas) > 1]
-
-    def _move(self, cluster: SimulatedCluster) -> bool:
-        partitions = self._led(cluster)
-        if not partitions:
-            return False
-        partition = self.world.chance.choice(partitions)
-        others = [node for node in partition.isr if node != partition.leader]
-        return bool(others) and cluster.move_leader(partition, self.world.chance.choice(others))
-
-    def _unclean(self) -> bool:
-        """A replica that lacks what was acknowledged leads: the leader was alone in sync, and is lost."""
-        names = {topic.name for topic in self.plan.topics if topic.unclean}
-        partitions = [one for one in self._led(self.target) if one.topic in names]
-        if not partitions:
-            return False
-        partition = self.world.chance.choice(partitions)
-        others = [node for node in partition.replicas if node != partition.leader and self.target.is_alive(node)]
-        if not others:
-            return False
-        node = self.world.chance.choice(others)
-        lost = self.world.chance.randint(1, 4)
-        replica = partition.replicas[node].log
-        keep = replica.batches[-lost].header.base_offset if len(replica.batches) >= lost else replica.start
-        replica.truncate(keep)
-        return self.target.move_leader(partition, node, unclean=True)
-
-    def _pause(self) -> bool:
-        def change(paused: bool) -> None:
-            self.world.process("operator", lambda: asyncio.run(self._set_paused(paused)))
-
-        return self._for(self._while(), lambda: change(True), lambda: change(False))
-
     async def _set_paused(self, paused: bool) -> None:
         try:
             async with open_cluster(self.context("target")) as target:
@@ -348,15 +227,8 @@ class Life:
             pass  # whoever could not reach the cluster tries it another time
 
     def _quiet(self) -> None:
-        """Undo every fault that still lasts."""
-        self.world.network.heal()
-        for cluster in self.world.clusters.values():
-            for broker in cluster.brokers.values():
-                broker.start()
-                broker.resume()
-        for run in self._runs:
-            for slot in run.workers:
-                slot.process.resume()
+        """No fault lasts any longer, and the link is not paused."""
+        self.faults.end()
         self.world.scheduler.run(lambda: False, 2.0)
         self.world.ask(lambda: asyncio.run(self._set_paused(False)))
 
@@ -439,12 +311,22 @@ class Life:
         proof = self.outcome.proof
         for topic in self.plan.topics:
             for index in range(topic.partitions):
-                ours = entries(self.source.partition(topic.name, index), committed=True)
+                gone = {name: self.faults.gone.get((name, topic.name, index), []) for name in self.world.clusters}
+                ours = gone["source"] + entries(self.source.partition(topic.name, index), committed=True)
                 there = self.target.topics.get(topic.name)
                 target = None if there is None else there.partitions[index]
                 if target is not None:
                     proof.markers += sum(one.header.is_control for one in target.led.log.batches)
-                theirs = [] if target is None else entries(target, committed=False)
+                theirs = [] if target is None else gone["target"] + entries(target, committed=False)
+                lane = filed.get((topic.name, index))
+                if lane is not None and target is not None and gone["target"]:
+                    lane = _with_deleted(lane, target.led.log.start)
                 if ours or theirs:
-                    weigh(proof, topic, index, ours, theirs, filed.get((topic.name, index)), self.load.ledger)
+                    weigh(proof, topic, index, ours, theirs, lane, self.load.ledger)
         self.outcome.wrong += proof.wrong
+
+
+def _with_deleted(lane: Filed, start: int) -> Filed:
+    """The lane as if the target's log, which begins at ``start``, gave back what was filed of the records below."""
+    below = [replace(run, length=min(run.length, start - run.target)) for run in lane.runs if run.target < start]
+    return replace(lane, rebuilt=joined((*below, *lane.rebuilt)))

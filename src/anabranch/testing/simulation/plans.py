@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from anabranch.model.link import ModePolicy
 from anabranch.testing.faults.topics import LoadTopic, TopicKind
-from anabranch.testing.simulation.life import Fault, Plan
+from anabranch.testing.simulation.faults import Fault
+from anabranch.testing.simulation.life import Plan
 
 _PROCESSES = (Fault.WORKER_KILL, Fault.WORKER_STOP, Fault.DRIVER_KILL, Fault.SECOND_RUN)
 _NETWORK = (Fault.RESET, Fault.TARGET_CUT, Fault.SOURCE_CUT)
@@ -54,6 +55,30 @@ PLANS: Mapping[str, Plan] = {
             (*_PROCESSES, Fault.RESET, Fault.TARGET_UNCLEAN, Fault.TARGET_MOVE),
             brokers=3,
             expiration_ms=60_000,
+        ),
+        # Without the right to write markers: earlier owners are shut out by the transaction coordinator.
+        Plan(
+            "guarded",
+            (LoadTopic("history", 2, old=True),),
+            (*_PROCESSES, *_NETWORK),
+            may_mark=False,
+        ),
+        # Both clusters delete, and the source's cleaner works, while the link copies.
+        Plan(
+            "deleted",
+            (
+                LoadTopic("history", 1, old=True),
+                LoadTopic("live", 1, old=False),
+                LoadTopic("stock", 1, old=False, kind=TopicKind.BOTH_COMPACTED),
+            ),
+            (*_PROCESSES, *_NETWORK, Fault.RETENTION, Fault.RETENTION),
+        ),
+        # An hour of the wall clock goes by in a second and more: claims grow old, producer ids are forgotten.
+        Plan(
+            "days",
+            (LoadTopic("history", 1, old=True), LoadTopic("live", 1, old=False)),
+            (*_PROCESSES, *_NETWORK),
+            wall_rate=10_000.0,
         ),
     )
 }
