@@ -19,6 +19,8 @@ from anabranch.testing.simulation.world import World
 KEPT_BATCHES = 3
 """How many batches retention leaves: of a log without any it is not known where its lane is."""
 MOST_RUNS = 3
+LOOKS = 300
+"""How often it is looked for a moment in which nothing is under way."""
 
 
 class Fault(StrEnum):
@@ -39,6 +41,7 @@ class Fault(StrEnum):
     SOURCE_MOVE = "source leader move"
     TARGET_UNCLEAN = "target unclean election"
     RETENTION = "retention on both sides"
+    HOURS = "hours without anything"
     PAUSE = "pause of the link"
 
 
@@ -125,6 +128,8 @@ class Faults:
                 return self._unclean()
             case Fault.RETENTION:
                 return self._retain()
+            case Fault.HOURS:
+                return self._leap(LOOKS)
             case Fault.PAUSE:
                 return self._for(lambda: self.set_paused(True), lambda: self.set_paused(False))
             case _:
@@ -140,6 +145,22 @@ class Faults:
 
         begin()
         self.world.scheduler.call_later(seconds, over)
+        return True
+
+    def _leap(self, looks: int) -> bool:
+        """Let hours go by once nothing is under way, and nothing stopped, that would be hours old then."""
+        world = self.world
+        alive = [slot.process for run in self.runs for slot in run.workers] + [run.driver for run in self.runs]
+        stopped = any(process is not None and process.state is State.STOPPED for process in alive)
+        off = any(broker.power is not Power.ON for one in world.clusters.values() for broker in one.brokers.values())
+        if not stopped and not off and world.network.is_quiet:
+            world.scheduler.leap(world.chance.choice([3_600.0, 40_000.0, 200_000.0]) * world.chance.uniform(0.5, 1.5))
+        elif looks:
+
+            def again() -> None:
+                self._leap(looks - 1)
+
+            world.scheduler.call_later(0.003, again)
         return True
 
     def _broker(self, cluster: SimulatedCluster, *, kill: bool) -> bool:

@@ -65,7 +65,6 @@ class Plan:
     slots: int = 2
     mode: ModePolicy = ModePolicy.AUTO
     may_mark: bool = True
-    wall_rate: float = 1.0
 
 
 @dataclass(slots=True)
@@ -88,7 +87,7 @@ class Life:
 
     def __init__(self, plan: Plan, seed: int) -> None:
         self.plan = plan
-        self.world = World(seed, plan.wall_rate)
+        self.world = World(seed)
         self.outcome = Outcome(plan.name, seed, Proof())
         self._runs: list[Run] = []
         self._numbers = 0

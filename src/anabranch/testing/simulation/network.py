@@ -32,6 +32,11 @@ class Pipe:
         self._busy = False
         self._last = 0.0
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is under way."""
+        return not self._queue
+
     def send(self, piece: Any) -> None:
         """Send a piece; None is the end."""
         chance = self._scheduler.chance
@@ -74,6 +79,11 @@ class Wire(asyncio.Transport):
     def is_cut(self) -> bool:
         """Whether nothing passes between the two."""
         return self.network.is_cut(self.process, self.broker)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is under way in either direction."""
+        return self._out.is_empty and self._in.is_empty
 
     def accept(self) -> bool:
         """The broker takes the connection; False where nobody listens."""
@@ -191,6 +201,11 @@ class Network:
     def heal(self) -> None:
         """Everything passes again."""
         self._cuts.clear()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is cut off and no bytes are under way."""
+        return not self._cuts and all(wire.is_quiet for wire in self.wires)
 
     def is_cut(self, process: Process, broker: Broker) -> bool:
         """Whether nothing passes between the two now."""

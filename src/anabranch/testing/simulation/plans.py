@@ -73,12 +73,11 @@ PLANS: Mapping[str, Plan] = {
             ),
             (*_PROCESSES, *_NETWORK, Fault.RETENTION, Fault.RETENTION),
         ),
-        # An hour of the wall clock goes by in a second and more: claims grow old, producer ids are forgotten.
+        # Hours and days in which nothing happens: claims grow old, producer ids and transactional ids are forgotten.
         Plan(
             "days",
             (LoadTopic("history", 1, old=True), LoadTopic("live", 1, old=False)),
-            (*_PROCESSES, *_NETWORK),
-            wall_rate=10_000.0,
+            (*_PROCESSES, *_NETWORK, *[Fault.HOURS] * 5),
         ),
     )
 }

@@ -190,10 +190,10 @@ class Fiber:
 class Scheduler:
     """Draws what happens next; implements the clock of simulated clusters."""
 
-    def __init__(self, seed: int, wall_rate: float = 1.0) -> None:
+    def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         self.now = 0.0
-        self.wall_rate = wall_rate
+        self.leapt_ms = 0
         self.steps = 0
         self.fiber: Fiber | None = None
         self.current: Process | None = None
@@ -213,7 +213,11 @@ class Scheduler:
 
     def wall_ms(self) -> int:
         """Milliseconds since 1970, as brokers have it."""
-        return WALL_MS + int(self.now * 1000 * self.wall_rate)
+        return WALL_MS + self.leapt_ms + int(self.now * 1000)
+
+    def leap(self, seconds: float) -> None:
+        """Hours in which nothing happened have gone by on every wall clock; what waits, waits no longer for it."""
+        self.leapt_ms += int(seconds * 1000)
 
     def call_later(self, seconds: float, what: Callable[[], None]) -> Timer:
         """Have something happen."""

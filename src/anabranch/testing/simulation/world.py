@@ -24,8 +24,8 @@ from anabranch.testing.simulation.scheduler import WALL_MS, Fiber, Process, Sche
 class World:
     """One scheduler, one network, some clusters and processes."""
 
-    def __init__(self, seed: int, wall_rate: float = 1.0) -> None:
-        self.scheduler = Scheduler(seed, wall_rate)
+    def __init__(self, seed: int) -> None:
+        self.scheduler = Scheduler(seed)
         self.network = Network(self.scheduler)
         self.clusters: dict[str, SimulatedCluster] = {}
 
@@ -92,7 +92,7 @@ class World:
 
         def wall_ns() -> int:
             skew = scheduler.current.skew_ms if scheduler.current is not None else 0
-            return (WALL_MS + skew) * 1_000_000 + int(scheduler.now * 1e9 * scheduler.wall_rate)
+            return (WALL_MS + scheduler.leapt_ms + skew) * 1_000_000 + int(scheduler.now * 1e9)
 
         def sleep(seconds: float) -> None:
             fiber = scheduler.fiber
