@@ -3,6 +3,8 @@
 
 PYTHON  ?= python3.11
 MINUTES ?= 10
+SEEDS   ?= 100
+FIRST   ?= 1
 BIN     := .venv/bin
 READY   := .venv/.ready
 COMPILE  = $(BIN)/uv pip compile --quiet $(UPGRADE) --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
@@ -12,7 +14,7 @@ COMPILE  = $(BIN)/uv pip compile --quiet $(UPGRADE) --generate-hashes --no-emit-
 unexport PYTHONDONTWRITEBYTECODE
 TIERS    = $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
 
-.PHONY: help demo test unit full lint bench soak jars lock clean
+.PHONY: help demo test unit full simulate mutants lint bench soak jars lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -29,6 +31,12 @@ unit: $(READY) ## the tests without processes and network, in a minute
 
 full: $(READY) ## everything, in chapters of half an hour; goes on where it was ended
 	@$(BIN)/python -m tests.full $(CHAPTERS)
+
+simulate: $(READY) ## the real worker on simulated clusters under faults, SEEDS=100 of each plan from FIRST=1
+	@$(BIN)/python -m anabranch.testing.simulation --seeds $(SEEDS) --first $(FIRST)
+
+mutants: $(READY) ## break the code in some eighty ways, one after the other, and see which breaks unit and simulation find
+	@$(BIN)/python -m tests.mutants $(MUTANTS)
 
 lint: $(READY) ## style, types, import contracts, published schemas
 	$(BIN)/ruff check

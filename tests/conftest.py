@@ -27,6 +27,8 @@ _LONGEST = (
 )
 """Files of minutes, begun before the other slow ones: at the end one worker would be alone with them."""
 
+_PURE = ("tests/model/", "tests/simulation/")
+"""Where no other process can be the reason of a failure."""
 # That of the cluster, among a test's parameters.
 _VERSION = re.compile(r"\[(?:.*-)?(\d+\.\d+\.\d+(?:-simulated)?)[-\]]")
 _TIER = pytest.StashKey[str]()
@@ -93,7 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         elif item.stash[_TIER] == "unit":
             # Elsewhere something that a killed process leaves behind may say so: no fault of the product.
             item.add_marker(pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning"), append=False)
-        else:
+        elif not item.nodeid.startswith(_PURE):
             item.add_marker(pytest.mark.flaky(reruns=1))
     if left:
         config.hook.pytest_deselected(items=left)

@@ -148,7 +148,9 @@ def _counts(report: Path) -> dict[str, int]:
     if not report.exists():
         return {}
     suite = ElementTree.parse(report).getroot().find("testsuite")
-    return {} if suite is None else {key: int(suite.get(key, "0")) for key in ("tests", "failures", "errors", "skipped")}
+    return (
+        {} if suite is None else {key: int(suite.get(key, "0")) for key in ("tests", "failures", "errors", "skipped")}
+    )
 
 
 def main(wanted: Sequence[str]) -> int:

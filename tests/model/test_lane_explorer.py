@@ -17,7 +17,7 @@ from tests.chance import ARE_NEW
 pytestmark = pytest.mark.test
 
 SCALE = float(os.environ.get("ANABRANCH_MODEL_SCALE", "1"))
-RUNS = int((600 if ARE_NEW else 150) * SCALE)
+RUNS = int((600 if ARE_NEW else 300) * SCALE)
 QUICK = 25
 SLOW = frozenset({"K11", "H18", "H19", "H21", "R3"})
 """Broken variants that it takes many hundred seeds to find out."""

@@ -20,7 +20,7 @@ from anabranch.testing.patience import PATIENCE_S
 from anabranch.testing.verify_lab import Fault, Message, fresh, messages, pin_of, plant, spec_of, write
 from anabranch.verify.findings import Finding, Kind
 
-pytestmark = pytest.mark.test
+pytestmark = pytest.mark.full
 
 WHEN = 1_760_000_000_000
 
@@ -42,7 +42,6 @@ def dense(count: int) -> RunMap:
     return RunMap.of([Run(0, 0, count)])
 
 
-@pytest.mark.full
 def test_batches_are_matched_without_reading_records(spark: SparkSession, old: Cluster, new: Cluster) -> None:
     """Stored batches are equal after the same bytes went to both; planted faults are named all the same."""
     chance = random.Random(7)
@@ -62,7 +61,6 @@ def test_batches_are_matched_without_reading_records(spark: SparkSession, old: C
     assert found == list(mirror.expected)
 
 
-@pytest.mark.full
 def test_a_drop_that_the_map_does_not_tell_displaces_what_follows(
     spark: SparkSession, old: Cluster, new: Cluster
 ) -> None:
@@ -78,7 +76,6 @@ def test_a_drop_that_the_map_does_not_tell_displaces_what_follows(
     assert found[1:] == [Finding(topic, Kind.DISPLACED, at, at - 1) for at in range(missing.source + 1, count)]
 
 
-@pytest.mark.full
 def test_what_a_cleaner_took_is_gone_and_what_it_cannot_have_taken_is_missing(
     spark: SparkSession, old: Cluster, new: Cluster
 ) -> None:
@@ -130,7 +127,6 @@ def test_what_retention_takes_between_pin_and_read_is_gone(spark: SparkSession, 
     assert named.counts[Kind.GONE_SOURCE_RETENTION] == 200, "the target still had them"
 
 
-@pytest.mark.full
 def test_what_one_isolation_level_does_not_see_is_hidden_or_extra(
     spark: SparkSession, old: Cluster, new: Cluster
 ) -> None:

@@ -202,6 +202,27 @@ def test_the_contexts_flag_comes_before_the_project(run: Run, tmp_path: Path) ->
     assert list(json.loads(run("--contexts", str(other), "context", "list", "-o", "json")[1])["contexts"]) == ["x"]
 
 
+def test_the_environment_comes_before_the_file(
+    run: Run, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the target, and for which file the contexts are in; a flag comes before both."""
+    monkeypatch.setenv("ANABRANCH_TARGET", "old")
+    assert run("link", "list")[0] == 0
+    assert run("link", "list", "--target", "new")[0] == 0
+    other = tmp_path / "other.yaml"
+    other.write_text(yaml.safe_dump({"contexts": {"third": {"bootstrap": ["t:1"]}}, "target": "third"}))
+    monkeypatch.delenv("ANABRANCH_TARGET")
+    monkeypatch.setenv("ANABRANCH_CONTEXTS", str(other))
+    assert run("link", "list")[0] == 0
+    assert engine.asked == [("list", "old"), ("list", "new"), ("list", "third")]
+
+
+def test_a_planned_link_is_not_stored(run: Run, engine: Engine) -> None:
+    """Both clusters are probed, and that is all."""
+    assert run("link", "create", "--source", "old", "--plan")[0] == 0
+    assert [asked[-1] for asked in engine.asked] == [False]
+
+
 def test_a_link_is_created_from_flags(run: Run, engine: Engine) -> None:
     """Flags become the same spec as a file's fields."""
     code, out, _ = run(

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from rich.console import Console
 
 from anabranch.cli import main as cli
 from anabranch.cli import port
+from anabranch.cli.verify import watch
 from anabranch.cli.verify.watch import follow
 from anabranch.control.verified import NeverVerifiedError, RunState, VerifyRun, VerifyStatus
 from anabranch.errors import AnabranchError
@@ -102,3 +104,81 @@ def test_ctrl_c_detaches() -> None:
     assert follow(read, None, console, sleep=interrupted) is None
     assert "the comparison goes on" in console.export_text()
     assert asked == [1]
+
+
+class Job:
+    """The process of a comparison: it ended with a code, or goes on."""
+
+    pid = 4711
+
+    def __init__(self, code: int | None) -> None:
+        self.code = code
+
+    def poll(self) -> int | None:
+        return self.code
+
+
+class Starting:
+    """Engine and links for ``verify start``: a job that was launched, and what the target tells each time."""
+
+    def __init__(self, job: Job, *told: VerifyStatus) -> None:
+        self.job = job
+        self.told = list(told)
+        self.launched: list[str] = []
+
+    def show(self, *_: object) -> object:
+        if not self.launched:
+            return SimpleNamespace(spec=SimpleNamespace(source=SimpleNamespace(context="new")))
+        if not self.told:
+            raise NeverVerifiedError("old-new")
+        return self.told.pop(0) if len(self.told) > 1 else self.told[0]
+
+    def plan(self, *_: object) -> object:
+        return SimpleNamespace(run="verify-1", to_json=lambda: "{}")
+
+    def launch(self, spec: Any, *_: object) -> Job:
+        self.launched.append(spec.run)
+        return self.job
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., int]:
+    """Run ``verify start`` against an engine; returns the exit code."""
+    file = tmp_path / "contexts.yaml"
+    file.write_text(yaml.safe_dump({"contexts": {"new": {"bootstrap": ["new:9092"]}}, "target": "new"}))
+    monkeypatch.setattr(watch, "INTERVAL_S", 0.0)
+
+    def call(engine: Starting, *arguments: str) -> int:
+        for name in ("verify", "links"):
+            monkeypatch.setattr(port, name, lambda: engine)
+        place = ["--directory", str(tmp_path)]
+        monkeypatch.setattr(
+            sys, "argv", ["anabranch", "--contexts", str(file), "verify", "start", "old-new", *place, *arguments]
+        )
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        return int(exit_.value.code or 0)
+
+    return call
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("equal", 0), ("different", 1), ("unknown", 2)])
+def test_start_exits_with_the_verdict_of_its_own_run(start: Callable[..., int], verdict: str, code: int) -> None:
+    """An earlier run's is passed over, as long as the job has filed nothing."""
+    for other in ("equal", "different"):
+        earlier = VerifyStatus(replace(RUN, run="verify-0"), (), {**made(other), "run": "verify-0"}, 3000)
+        own = VerifyStatus(RUN, (), made(verdict), 3000)
+        assert start(Starting(Job(None), earlier, own)) == code
+
+
+@pytest.mark.parametrize(("died", "code"), [(0, 2), (1, 2), (2, 2), (4, 4), (-9, 2)])
+def test_a_job_that_died_without_a_report_says_neither_equal_nor_different(
+    start: Callable[..., int], died: int, code: int
+) -> None:
+    """Its own code where that is no verdict, else 2."""
+    assert start(Starting(Job(died))) == code
+
+
+def test_a_comparison_that_is_left_alone_has_no_verdict_yet(start: Callable[..., int]) -> None:
+    """Detached, the verb has done what it was asked for."""
+    assert start(Starting(Job(None)), "--detach") == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +271,40 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
         yaml_file.write(path, {"version": 1})
     assert path.read_text() == FILE
     assert [p.name for p in tmp_path.iterdir()] == ["contexts.yaml"]
+
+
+def test_a_change_is_on_the_disk_when_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First the new file, then, under its name, the directory: a crash afterwards does not take it back."""
+    path = tmp_path / "contexts.yaml"
+    seen: list[tuple[bool, bool]] = []
+    fsync = os.fsync
+
+    def noted(handle: int) -> None:
+        seen.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.exists()))
+        fsync(handle)
+
+    monkeypatch.setattr("os.fsync", noted)
+    yaml_file.write(path, {"version": 1})
+    assert seen == [(False, False), (True, True)]
+
+
+def test_a_secret_in_a_list_is_refused_too(tmp_path: Path) -> None:
+    """Wherever it stands, and nothing of it is repeated."""
+    text = "contexts: {a: {bootstrap: [{password: hunter2}]}}"
+    with pytest.raises(LiteralSecretError) as caught:
+        load(write(tmp_path, text))
+    assert caught.value.field == "contexts.a.bootstrap.0.password"
+    assert "hunter2" not in str(caught.value) + caught.value.hint
+
+
+@pytest.mark.parametrize("field", ["password_env: [hunter2]", "username: {hunter2: 1}", "pass: hunter2"])
+def test_what_stands_in_a_wrong_field_is_not_repeated(tmp_path: Path, field: str) -> None:
+    """It may be a secret that was written at the wrong place; the field is named, and what is wrong with it."""
+    text = f"contexts: {{a: {{bootstrap: ['h:1'], security: {{sasl: {{mechanism: PLAIN, {field}}}}}}}}}"
+    with pytest.raises(InvalidFieldError) as caught:
+        load(write(tmp_path, text))
+    assert caught.value.field == f"contexts.a.security.sasl.{field.partition(':')[0]}"
+    assert "hunter2" not in str(caught.value) + caught.value.hint
 
 
 values = st.recursive(st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x))

@@ -11,10 +11,12 @@ import pytest
 import yaml
 
 from anabranch.config import link_file, schemas
+from anabranch.config.jobspec import JobSpecError, LinkJob
 from anabranch.config.units import parse_rate
 from anabranch.errors import ConfigError, InvalidFieldError
+from anabranch.model.cluster import ClusterContext
 from anabranch.model.configs import DEFAULT_DENY, ConfigRules
-from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
+from anabranch.model.link import ClusterRef, GroupRules, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
@@ -160,3 +162,25 @@ def test_schemas_are_written_by_the_module(tmp_path: Path) -> None:
     """The command that refreshes them writes all of them."""
     schemas.main(tmp_path)
     assert {p.name for p in tmp_path.iterdir()} == set(schemas.SCHEMAS)
+
+
+def test_groups_that_are_followed_keep_the_files_interval(tmp_path: Path) -> None:
+    """How often, which and whether checkpoints are published, as it is written."""
+    text = "source: old\ntarget: new\ngroups: {include: [a], exclude: [b], interval: 1.5min, checkpoints: true}\n"
+    assert load(tmp_path, text).groups == GroupRules(("a",), ("b",), 90_000, True)
+
+
+def test_a_cluster_is_not_copied_to_itself(tmp_path: Path) -> None:
+    """Whatever the link is called."""
+    for given in ("", "id: loop\n"):
+        with pytest.raises(InvalidFieldError, match="it is the source too"):
+            load(tmp_path, f"{given}source: old\ntarget: old\n")
+
+
+def test_a_links_job_reads_what_was_written_for_it_and_nothing_else() -> None:
+    """Another version or another job is refused, with one error."""
+    job = LinkJob("old-new", "run-1", ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",)), 45.0)
+    assert LinkJob.from_json(job.to_json()) == job
+    for change in ({"v": 2}, {"job": "verify"}):
+        with pytest.raises(JobSpecError):
+            LinkJob.from_json(json.dumps({**json.loads(job.to_json()), **change}))

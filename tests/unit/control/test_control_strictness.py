@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.control import claims, links, progress, runs, topics
+from anabranch.control import claims, links, positions, progress, runs, topics
 from anabranch.control.errors import MalformedRecordError, NewerFormatError
 from anabranch.lanes.claims import ClaimKey
 
@@ -164,3 +164,16 @@ def test_control_topics_never_lose_a_claim_to_an_unclean_election() -> None:
     assert topics.configs(3)["min.insync.replicas"] == "2"
     assert topics.configs(1)["min.insync.replicas"] == "1"
     assert topics.configs(3)["unclean.leader.election.enable"] == "false"
+
+
+def test_what_a_newer_version_stores_inside_is_not_dropped() -> None:
+    """An unknown field of an object or of a list's row is refused, as one at the top is."""
+    value = json.loads(links.encode_link(samples.LINK))
+    value["spec"]["start"]["pace"] = "slow"
+    with pytest.raises(MalformedRecordError, match=r"field spec\.start\.pace: unknown field"):
+        links.decode_link(b"old-new", json.dumps(value).encode())
+    key = positions.encode_key(positions.UndoKey(samples.UNDO.id, samples.UNDO.group))
+    value = json.loads(positions.encode_undo(samples.UNDO))
+    value["partitions"][0]["lag"] = 3
+    with pytest.raises(MalformedRecordError, match=r"field partitions\.0\.lag: unknown field"):
+        positions.decode_undo(key, json.dumps(value).encode())

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from positions_samples import TO_A, A, B, group, route, world
+from positions_samples import TO_A, TO_B, A, B, group, route, world
 
 from anabranch.model.groups import Commit, GroupKind, GroupState, Member
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.positions.create import create
+from anabranch.positions.follow import Following, follow
 from anabranch.positions.mark import Verdict, mark
 from anabranch.positions.plan import Step, plan
 from anabranch.positions.refusals import Why
-from anabranch.positions.world import Untold
+from anabranch.positions.select import NoSuchGroupError, Selection
+from anabranch.positions.undo import UndoRecord, undo
+from anabranch.positions.world import Route, Untold
 
 pytestmark = pytest.mark.unit
 
@@ -129,3 +136,79 @@ def test_marks_tell_what_would_be_lost() -> None:
         assert made.verdict is verdict
     made = mark("old-new", group({A: Commit(4), B: Commit(1)}), {A: Untold("", "")}, 7)
     assert [one.verdict for one in made.partitions] == [Verdict.UNKNOWN, Verdict.NOT_IN_LINK]
+
+
+def test_a_position_at_the_link_begin_is_covered() -> None:
+    """The next record to read is the first that was copied; a group is as badly off as its worst partition."""
+    routes = {A: route(), B: route(TO_B)}
+    assert mark("old-new", group({A: Commit(10)}), routes, 7).verdict is Verdict.COVERED
+    made = mark("old-new", group({A: Commit(12), B: Commit(9)}), routes, 7)
+    assert [one.verdict for one in made.partitions] == [Verdict.COVERED, Verdict.BEFORE]
+    assert made.verdict is Verdict.BEFORE
+
+
+def test_a_first_commit_in_between_is_a_move_too() -> None:
+    """A partition that had no commit at the first look has one at the second: somebody reads."""
+    found = plan(world(group({A: Commit(12)}), later={"g": {A: Commit(12), B: Commit(1)}}), ["g"])
+    assert whys(found) == [Why.MOVING]
+
+
+def test_a_note_alone_is_worth_a_move() -> None:
+    """The offset is there already, what the application noted with it is not."""
+    found = plan(world(group({A: Commit(12, "noted")}), group({TO_A: Commit(2)})), ["g"])
+    assert (found.groups[0].step, found.groups[0].writes) == (Step.MOVE, {TO_A: Commit(2, "noted")})
+
+
+def test_one_refused_partition_refuses_the_group() -> None:
+    """Nothing is written of the partitions that could be moved."""
+    found = plan(world(group({A: Commit(12), B: Commit(1)})), ["g"])
+    assert (whys(found), found.groups[0].step) == ([Why.NOT_IN_LINK], Step.REFUSED)
+    assert found.groups[0].writes == {}
+
+
+def test_another_answer_is_another_plan() -> None:
+    """The same commits in a lane that was begun anew are other offsets on the target."""
+    here = group({A: Commit(12)})
+    other = Route(TO_A, RunMap.of([Run(10, 3, 10)], 10, 0), 0, 0, 15)
+    plans = [plan(world(here, routes={A: one}), ["g"]) for one in (route(), other)]
+    assert [one.groups[0].moves[0].answer for one in plans] == [2, 5]
+    assert plans[0].fingerprint != plans[1].fingerprint
+
+
+def test_a_group_that_a_move_made_stays_where_it_has_committed_more() -> None:
+    """Undoing takes away what was written and not the group; what was undone once is not undone again."""
+    record = UndoRecord("u", "g", False, {TO_A: None}, {TO_A: Commit(2)}, 1, "groups sync old-new")
+    found = undo(record, group({TO_A: Commit(2), TO_B: Commit(7)}))
+    assert (found.delete, found.delete_group, found.refusals) == ((TO_A,), False, ())
+    assert undo(record, group({TO_A: Commit(2)})).delete_group
+    again = undo(replace(record, undone_at_ms=9), group({TO_A: Commit(2)}))
+    assert ([one.why for one in again.refusals], again.empty) == ([Why.UNDONE], True)
+
+
+def test_groups_that_sync_by_hand_refuses_are_not_followed() -> None:
+    """A Streams application, an open transaction, too much metadata: held or waiting, and nothing is written."""
+    there = group({TO_A: Commit(1)})
+    held = follow(world(group({A: Commit(12)}, kind=GroupKind.STREAMS), there), ["g"], {})
+    assert (held.groups[0].state, held.groups[0].writes) == (Following.HELD, {})
+    opened = follow(world(group({A: Commit(12)}), there, pending={"g": (A,)}), ["g"], {})
+    assert (opened.groups[0].state, opened.groups[0].writes) == (Following.WAITING, {})
+    large = follow(world(group({A: Commit(12, "x" * 9)}), there, metadata_limit=8), ["g"], {})
+    assert (large.groups[0].state, large.groups[0].writes) == (Following.HELD, {})
+
+
+def test_a_subscription_is_refused_where_something_is_committed_or_read() -> None:
+    """Whatever the offset; and where nothing is left to begin at."""
+    found = create("new", "g", "earliest", {A: 4, B: 5}, group({B: Commit(9)}, state=GroupState.STABLE))
+    assert [one.why for one in found.refusals] == [Why.ACTIVE, Why.EXISTS]
+    assert create("new", "g", "earliest", {A: 4}, None).begins == {A: Commit(4)}
+    assert [one.why for one in create("new", "g", "earliest", {}, None).refusals] == [Why.NO_COMMITS]
+
+
+def test_groups_are_selected_by_whole_names_and_exclude_wins() -> None:
+    """With and without patterns; a pattern that matches none is an error."""
+    known = ["shop", "shop-2", "till"]
+    assert Selection(("sh.p",)).names(known, "old") == ["shop"]
+    assert Selection(exclude=("shop.*",)).names(known, "old") == ["till"]
+    assert Selection(("shop.*",), ("shop",)).names(known, "old") == ["shop-2"]
+    with pytest.raises(NoSuchGroupError):
+        Selection(("sho",)).names(known, "old")

@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -43,8 +44,8 @@ class Alone(Crew):
     def _start(self) -> None:
         pass
 
-    def _assign(self, wanted: frozenset[LaneAssignment]) -> None:
-        self.assigned.append(wanted)
+    def _assign(self, wanted: Mapping[LaneAssignment, None]) -> None:
+        self.assigned.append(frozenset(wanted))
 
     def wake(self) -> None:
         """What a fetcher and a keeper have."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import stat
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -187,6 +188,77 @@ def test_a_write_that_dies_before_its_rename_leaves_the_old_file(tmp_path: Path)
     with pytest.raises(KeyboardInterrupt):
         Dying(str(tmp_path), str(tmp_path)).put("0", b"new")
     assert (tmp_path / "0").read_bytes() == b"old"
+
+
+def test_a_write_that_dies_leaves_its_temporary_file_where_it_was_told_to(tmp_path: Path) -> None:
+    """A directory that an engine lists has no file of ours in it."""
+
+    class Dying(LocalFiles):
+        def _commit(self, temporary: Path, target: Path) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Dying(str(tmp_path), str(tmp_path)).put("offsets/0", b"new", via=".anabranch/new/0")
+    assert [path for path, _ in LocalFiles(str(tmp_path), str(tmp_path)).walk()] == [".anabranch/new/0"]
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is forced to the disk below a directory, and what is renamed there, in its order."""
+    done: list[str] = []
+
+    def sync(number: int) -> None:
+        found = os.fstat(number)
+        names = (path for path in (tmp_path, *tmp_path.rglob("*")) if path.stat().st_ino == found.st_ino)
+        name = next(names).relative_to(tmp_path)
+        done.append(f"directory {name}" if stat.S_ISDIR(found.st_mode) else f"{found.st_size} bytes")
+
+    def note(move: Callable[[Path, Path], None]) -> Callable[[Path, Path], None]:
+        def renamed(old: Path, new: Path) -> None:
+            move(old, new)
+            done.append(f"rename to {Path(new).relative_to(tmp_path)}")
+
+        return renamed
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", note(os.replace))
+    monkeypatch.setattr(os, "rename", note(os.rename))
+    return done
+
+
+def test_a_file_is_on_the_disk_when_it_is_told(tmp_path: Path, disk: list[str]) -> None:
+    """First its bytes, then its name, then the directory that has the name; so is a file that was taken away."""
+    files, other = (LocalFiles(str(tmp_path / name), str(tmp_path / name)) for name in ("cp", "other"))
+    files.put("offsets/0", b"three")
+    assert disk == ["5 bytes", "rename to cp/offsets/0", "directory cp/offsets"]
+    disk.clear()
+    other.copy("offsets/0", files)
+    assert disk == ["5 bytes", "rename to other/offsets/0", "directory other/offsets"]
+    disk.clear()
+    files.delete("offsets/0")
+    assert disk == ["directory cp/offsets"]
+
+
+def test_a_tree_is_on_the_disk_before_it_becomes_another_place(tmp_path: Path, disk: list[str]) -> None:
+    """Hard links are names only, so that each directory is synced; then the rename, then where it is."""
+    old, part, place = (LocalFiles(str(tmp_path / name), str(tmp_path / name)) for name in ("old", "part", "place"))
+    old.put("state/0/1.delta", b"x")
+    assert part.link("state/0/1.delta", old)
+    disk.clear()
+    part.become(place)
+    assert sorted(disk[:3]) == ["directory part", "directory part/state", "directory part/state/0"]
+    assert disk[3:] == ["rename to place", "directory ."]
+
+
+def test_a_rename_that_a_store_refused_is_an_error(files: StoredFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    """WebHDFS answers that somebody else's file is in the way, and its driver does not read that."""
+    if not isinstance(files, RemoteFiles) or not files.renames:
+        return
+    files.put("offsets/0", b"old")
+    monkeypatch.setattr(files._fs, "mv", lambda temporary, target: files._fs.pipe_file(target, b"theirs"))
+    with pytest.raises(StorageError, match="written by somebody else"):
+        files.put("offsets/0", b"new")
+    assert files.read("offsets/0", LIMIT) == b"theirs"
 
 
 def test_hard_links_share_and_say_where_they_cannot(tmp_path: Path) -> None:

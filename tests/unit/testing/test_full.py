@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.full import CHAPTERS, LIMIT_MINUTES, ROOT, Entry, due, read_ledger, table, write_ledger
 
+pytestmark = pytest.mark.unit
 HERE, THERE = "a" * 40, "b" * 40
 
 

@@ -81,7 +81,7 @@ def against(
 
 def _moving(old: Checkpoint, wish: Wish, planned: Rewrite) -> set[Position]:
     """The positions that must have been moved: all, but for sources and clusters that were not wished to be."""
-    asked = {one.old for one in planned.changes}
+    asked = {one.old for one in planned.changes if one.moved is not None}
     clusters = {source.source for source in old.page().sources if source.kind.startswith("dynamic")}
     return {
         one

@@ -43,6 +43,7 @@ class Fault(StrEnum):
     RETENTION = "retention on both sides"
     HOURS = "hours without anything"
     PAUSE = "pause of the link"
+    FILTER = "topic left out"
 
 
 @dataclass(slots=True)
@@ -59,6 +60,7 @@ class Faults:
     runs: Sequence[Run]
     start_run: Callable[[], None]
     set_paused: Callable[[bool], object]
+    set_filter: Callable[[list[str]], object]
     positions: Callable[[], Mapping[tuple[str, int], int]]
     struck: dict[Fault, int] = field(default_factory=dict)
     gone: dict[tuple[str, str, int], list[Entry]] = field(default_factory=dict)
@@ -132,6 +134,11 @@ class Faults:
                 return self._leap(LOOKS)
             case Fault.PAUSE:
                 return self._for(lambda: self.set_paused(True), lambda: self.set_paused(False))
+            case Fault.FILTER:
+                names = [topic.name for topic in self.topics]
+                out = chance.choice(names)
+                left = [name for name in names if name != out]
+                return self._for(lambda: self.set_filter(left or ["none"]), lambda: self.set_filter(names))
             case _:
                 return False
         return True

@@ -58,6 +58,7 @@ class Plan:
     seconds: float = 12.0
     gap_s: float = 0.8
     load_gap_s: float = 0.15
+    burst: int = 0
     brokers: int = 1
     version: str = "4.3.1"
     expiration_ms: int = 86_400_000
@@ -102,7 +103,7 @@ class Life:
             "replica.lag.time.max.ms": "3000",
         }
         self.target = self._cluster("target", plan.version, target)
-        self.load = Load(self.source, tuple(plan.topics), plan.load_gap_s)
+        self.load = Load(self.source, tuple(plan.topics), plan.load_gap_s, plan.burst)
         self.faults = Faults(
             self.world,
             self.source,
@@ -110,7 +111,8 @@ class Life:
             plan.topics,
             self._runs,
             self._start_run,
-            lambda paused: self.world.process("operator", lambda: asyncio.run(self._set_paused(paused))),
+            lambda paused: self._operate(paused=paused),
+            lambda names: self._operate(names=names),
             lambda: {place: told[0] for place, told in self._progress.items()},
             self.outcome.struck,
         )
@@ -173,7 +175,7 @@ class Life:
                 LINK,
                 ClusterRef("source", self.source.id),
                 ClusterRef("target", self.target.id),
-                PluginSpec("regex", {"include": [topic.name for topic in self.plan.topics]}),
+                _filter([topic.name for topic in self.plan.topics]),
                 replication_factor=min(3, self.plan.brokers),
                 mode=self.plan.mode,
             )
@@ -214,13 +216,20 @@ class Life:
         for run in self._runs:
             self.outcome.wrong += [f"a run ended: {one}" for one in run.exits if not one.startswith("passing")]
 
-    async def _set_paused(self, paused: bool) -> None:
+    def _operate(self, *, paused: bool | None = None, names: list[str] | None = None) -> None:
+        self.world.process("operator", lambda: asyncio.run(self._change(paused, names)))
+
+    async def _change(self, paused: bool | None, names: list[str] | None) -> None:
         try:
             async with open_cluster(self.context("target")) as target:
                 links = Links(target)
                 await links.sync()
                 record = links.links[LINK]
-                wanted = replace(record.wanted, paused=paused, revision=record.wanted.revision + 1)
+                wanted = replace(record.wanted, revision=record.wanted.revision + 1)
+                if paused is not None:
+                    wanted = replace(wanted, paused=paused)
+                if names is not None:
+                    wanted = replace(wanted, spec=replace(wanted.spec, filter=_filter(names)))
                 await links.put(replace(record, wanted=wanted))
         except AnabranchError:
             pass  # whoever could not reach the cluster tries it another time
@@ -229,7 +238,7 @@ class Life:
         """No fault lasts any longer, and the link is not paused."""
         self.faults.end()
         self.world.scheduler.run(lambda: False, 2.0)
-        self.world.ask(lambda: asyncio.run(self._set_paused(False)))
+        self.world.ask(lambda: asyncio.run(self._change(False, [topic.name for topic in self.plan.topics])))
 
     # -- looking ---------------------------------------------------------------------------------------
 
@@ -264,8 +273,8 @@ class Life:
         if NO_LEADER in {source.leader, target.leader}:
             return
         last = runs[-1]
-        here = {one.offset: one.digest for one in entries(source, committed=True)[-40:]}
-        there = {one.offset: one.digest for one in entries(target, committed=False)[-60:]}
+        here = {one.offset: one.digest for one in entries(source, committed=True, newest=40)}
+        there = {one.offset: one.digest for one in entries(target, committed=False, newest=60)}
         for run in runs[-20:]:
             for at in range(run.length):
                 ours, theirs = here.get(run.source + at), there.get(run.target + at)
@@ -323,6 +332,10 @@ class Life:
                 if ours or theirs:
                     weigh(proof, topic, index, ours, theirs, lane, self.load.ledger)
         self.outcome.wrong += proof.wrong
+
+
+def _filter(names: list[str]) -> PluginSpec:
+    return PluginSpec("regex", {"include": names})
 
 
 def _with_deleted(lane: Filed, start: int) -> Filed:

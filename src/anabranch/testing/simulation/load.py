@@ -6,12 +6,15 @@ copies them.  Every record of the load is unlike all others.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from anabranch.kafka.simulated import SimulatedCluster
 from anabranch.kafka.simulated.log import Log
 from anabranch.kafka.simulated.partition import NO_LEADER, Partition
+from anabranch.kafka.simulated.transactions import append_marker
 from anabranch.records.decode import decode
 from anabranch.records.encode import body_of, seal
 from anabranch.records.header import LOG_APPEND_TIME, TRANSACTIONAL, Codec, read_header
@@ -22,6 +25,7 @@ from anabranch.testing.logcompare import Entry, digest_of
 
 OLD_MS = 1_370_000_000_000
 KEYS = 5
+BURST_PRODUCERS = 5
 _CREATE = TimestampType.CREATE_TIME
 
 
@@ -38,11 +42,12 @@ class _Open:
 
 @dataclass(slots=True)
 class Load:
-    """Producers of some topics, until ``stop``."""
+    """Producers of some topics, until ``stop``; ``burst`` writes so many whole transactions of one record at a time."""
 
     cluster: SimulatedCluster
     topics: tuple[LoadTopic, ...]
     gap_s: float
+    burst: int = 0
     ledger: Ledger = field(default_factory=Ledger)
     records: int = 0
     is_over: bool = False
@@ -78,6 +83,9 @@ class Load:
         if partition.leader == NO_LEADER or not self.cluster.brokers[partition.leader].is_serving:
             return
         chance = self.cluster.chance
+        if self.burst:
+            self._write_burst(topic, partition)
+            return
         producer_id, epoch, transactional = 1_000_000 + index, 0, False
         if topic.kind is TopicKind.TRANSACTIONAL and chance.random() < 0.7:
             one = self._transaction(topic, index)
@@ -89,6 +97,16 @@ class Load:
         records = [self._record(topic, now - chance.randrange(3) + at) for at in range(count)]
         codec = chance.choice([Codec.NONE, Codec.NONE, Codec.LZ4, Codec.ZSTD])
         self._append(topic, partition, records, codec, producer_id, epoch, transactional=transactional)
+
+    def _write_burst(self, topic: LoadTopic, partition: Partition) -> None:
+        chance = self.cluster.chance
+        for _ in range(self.burst):
+            producer_id = 2_000_000 + chance.randrange(BURST_PRODUCERS)
+            now = self.cluster.timers.wall_ms()
+            record = self._record(topic, now)
+            self._append(topic, partition, [record], Codec.NONE, producer_id, 0, transactional=True)
+            commits = chance.random() < 0.9
+            append_marker(self.cluster, partition, producer_id, 0, commit=commits, coordinator_epoch=0)
 
     def _record(self, topic: LoadTopic, timestamp: int) -> Record:
         chance = self.cluster.chance
@@ -171,23 +189,32 @@ def digest(record: Record) -> bytes:
     return digest_of(record.timestamp, record.key, record.value, headers)
 
 
-def entries(partition: Partition, *, committed: bool) -> list[Entry]:
-    """Every record that a consumer sees up to the high watermark, or to the last stable offset."""
+def entries(partition: Partition, *, committed: bool, newest: int | None = None) -> list[Entry]:
+    """Every record that a consumer sees up to the high watermark, or to the last stable offset.
+
+    With ``newest`` only those of so many batches at the log's end.
+    """
     replica = partition.led
     log: Log = replica.log
     upto = partition.stable_end(replica) if committed else replica.high_watermark
-    aborted = log.aborted if committed else []
-    found = []
-    for stored in log.batches:
+    aborted: dict[int, list[tuple[int, int]]] = {}
+    for one in log.aborted if committed else ():
+        aborted.setdefault(one.producer_id, []).append((one.first, one.last))
+    found: list[Entry] = []
+    for stored in log.batches if newest is None else log.batches[-newest:]:
         header = stored.header
         if header.is_control or header.base_offset >= upto:
             continue
-        if header.is_transactional and any(
-            one.producer_id == header.producer_id and one.first <= header.base_offset < one.last for one in aborted
-        ):
+        if header.is_transactional and _is_aborted(aborted.get(header.producer_id, ()), header.base_offset):
             continue
         found += [one for one in _entries_of(stored.data) if log.start <= one.offset < upto]
     return found
+
+
+def _is_aborted(transactions: Sequence[tuple[int, int]], offset: int) -> bool:
+    """Whether one of a producer's aborted transactions, which follow each other, holds an offset."""
+    at = bisect_right(transactions, offset, key=lambda one: one[0]) - 1
+    return at >= 0 and offset < transactions[at][1]
 
 
 @lru_cache(maxsize=16_384)

@@ -26,7 +26,7 @@ PLANS: Mapping[str, Plan] = {
         Plan(
             "equal",
             (LoadTopic("live", 1, old=False), LoadTopic("payments", 1, old=False, kind=TopicKind.TRANSACTIONAL)),
-            (*_PROCESSES, *_NETWORK, *_BROKERS),
+            (*_PROCESSES, *_NETWORK, *_BROKERS, Fault.FILTER, Fault.FILTER),
         ),
         Plan(
             "holes",
@@ -78,6 +78,30 @@ PLANS: Mapping[str, Plan] = {
             "days",
             (LoadTopic("history", 1, old=True), LoadTopic("live", 1, old=False)),
             (*_PROCESSES, *_NETWORK, *[Fault.HOURS] * 5),
+        ),
+    )
+}
+
+LONG: Mapping[str, Plan] = {
+    plan.name: plan
+    for plan in (
+        # A month of the wall clock; claims of 60 hours and more.
+        Plan(
+            "month",
+            (LoadTopic("history", 1, old=True), LoadTopic("live", 1, old=False)),
+            (*_PROCESSES, *_NETWORK, *[Fault.HOURS] * 20),
+            seconds=50.0,
+        ),
+        # Some ten thousand transactions in each virtual second.
+        Plan(
+            "transactions",
+            (LoadTopic("payments", 1, old=False, kind=TopicKind.TRANSACTIONAL),),
+            (*_PROCESSES, Fault.RESET),
+            seconds=8.0,
+            gap_s=1.5,
+            load_gap_s=0.02,
+            burst=200,
+            mode=ModePolicy.MAPPED,
         ),
     )
 }

@@ -6,7 +6,7 @@ import traceback
 from dataclasses import dataclass
 
 from anabranch.testing.simulation.life import Life, Outcome
-from anabranch.testing.simulation.plans import PLANS
+from anabranch.testing.simulation.plans import LONG, PLANS
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Came:
 
 def simulate(plan: str, seed: int) -> Came:
     """One life; a simulation that breaks is something wrong, too."""
-    life = Life(PLANS[plan], seed)
+    life = Life({**PLANS, **LONG}[plan], seed)
     try:
         outcome = life.live()
     except Exception:

@@ -16,12 +16,15 @@ from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.checkpoints.reports import Verified
 from anabranch.checkpoints.route import Why
 from anabranch.engine.checkpoints import checking, stillness, workflow
+from anabranch.engine.checkpoints.asked import Asked, ByStart
 from anabranch.engine.checkpoints.copying import to_place
 from anabranch.engine.checkpoints.errors import StillRunningError, WrittenSinceError
 from anabranch.engine.checkpoints.naive import Log
 from anabranch.engine.checkpoints.rewriting import in_place
-from anabranch.engine.checkpoints.routes import MappedLane, MapRoute, Target
+from anabranch.engine.checkpoints.routes import GivenRoute, MappedLane, MapRoute, Target
 from anabranch.model.clock import now_ms
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.start import StartPosition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.storage.files import open_files
 from anabranch.storage.local import LocalFiles
@@ -169,6 +172,71 @@ def test_a_plan_lists_no_state(tmp_path: Path) -> None:
     assert not draw(Listing(str(place), str(place))).planned.refusals
     assert "offsets" in listed
     assert not [path for path in listed if path.startswith("state/0/")]
+
+
+def test_a_start_position_is_proved_as_far_as_the_log_goes(moved: tuple[Path, Path, MapRoute]) -> None:
+    """Where it leads moves on, so any offset of the log will do, its end too, and none behind that."""
+    old, new, route = moved
+    offsets = dict.fromkeys(route.target.logs, 507)
+    given = GivenRoute("start latest", offsets, {"flights": "new.flights"}, route.target)
+    asked = Asked(ByStart(StartPosition.parse("latest"), ClusterContext("new", ("a:1",))))
+    files, former = open_files(str(new)), open_files(str(old))
+
+    def found() -> Verified:
+        return checking.against(files, open_checkpoint(files), open_checkpoint(former), "old", WISH, asked, given)
+
+    edit(new, lambda data: data.replace(b'"0":15', b'"0":507'))
+    assert found().sound
+    (new / "offsets" / "4").write_bytes((new / "offsets" / "4").read_bytes().replace(b'"0":507', b'"0":508'))
+    assert [one.problem for one in found().proofs if one.problem] == ["it lies outside of the target's log"]
+
+
+def test_a_position_that_was_to_stay_must_be_where_it_was(tmp_path: Path) -> None:
+    """A source that was not moved and has another offset is no right result."""
+    old, wish = copy("mixed", tmp_path / "old"), Wish(sources=frozenset({"0"}))
+    route = route_for(open_files(str(old)))
+    to_place(draw(open_files(str(old)), wish, route), open_files(str(tmp_path / "new")))
+    new = tmp_path / "new"
+    assert verify(old, new, route, wish).sound
+    stays = next(one for one in open_checkpoint(open_files(str(new))).positions() if one.source == "2")
+    path = new / "offsets" / "3"
+    text = path.read_text()
+    line = text.split("\n")[4]
+    number = f'"{stays.partition.partition}":{stays.offset}'
+    assert number in line
+    path.write_text(
+        text.replace(line, line.replace(number, f'"{stays.partition.partition}":{int(str(stays.offset)) + 1}'))
+    )
+    (new / "offsets" / ".3.crc").unlink(missing_ok=True)
+    problems = [one.problem for one in verify(old, new, route, wish).proofs if one.problem]
+    assert problems == [f"it stays on the old cluster, where it was at {stays.offset}"]
+
+
+def test_a_result_of_another_batch_or_without_an_operator_is_found(moved: tuple[Path, Path, MapRoute]) -> None:
+    """Right positions are not enough: a later number, or state that is not there."""
+    old, new, route = moved
+    for directory in ("offsets", "commits"):
+        shutil.copyfile(new / directory / "4", new / directory / "5")
+    assert "it is number 5, and was 4" in verify(old, new, route).problems
+    for directory in ("offsets", "commits"):
+        (new / directory / "5").unlink()
+    (old / "state" / "0" / "0").mkdir(parents=True)
+    assert verify(old, new, route).problems == ("operators are missing: 0",)
+
+
+def test_without_its_former_place_a_given_offset_is_held_against_the_position(
+    moved: tuple[Path, Path, MapRoute],
+) -> None:
+    """Both are numbers of the target."""
+    _, new, route = moved
+    files = open_files(str(new))
+    offsets = {one.partition: one.offset for one in open_checkpoint(files).positions() if isinstance(one.offset, int)}
+    given = GivenRoute("a file", offsets, {}, route.target)
+    assert checking.alone(files, open_checkpoint(files), WISH, given).sound
+    first = min(offsets)
+    wrong = GivenRoute("a file", offsets | {first: offsets[first] + 1}, {}, route.target)
+    proofs = checking.alone(files, open_checkpoint(files), WISH, wrong).proofs
+    assert {one.new.partition for one in proofs if one.problem} == {first}
 
 
 def test_a_log_that_was_cut_is_found(moved: tuple[Path, Path, MapRoute]) -> None:

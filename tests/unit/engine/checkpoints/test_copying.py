@@ -16,6 +16,7 @@ from anabranch.engine.checkpoints.errors import (
     NothingToUndoError,
     PlaceTakenError,
     UnfinishedCopyError,
+    WrittenOtherwiseError,
 )
 from anabranch.engine.checkpoints.looking import inspect
 from anabranch.engine.checkpoints.manifest import COPYING
@@ -145,6 +146,33 @@ def test_a_crash_in_a_store_says_that_it_is_unfinished_and_is_gone_on_from(tmp_p
     to_place(plan, open_files(to))
     assert snapshot(open_files(to)) == wanted
     assert open_files(to).stat(COPYING) is None
+
+
+def test_what_moved_while_it_was_copied_to_a_store_is_refused(place: Path) -> None:
+    """The copy stays one that cannot be opened."""
+    plan = draw(open_files(str(place)))
+    (place / "commits" / "4").write_bytes(b"v1\n{}")
+    to = open_files(f"memory://{uuid.uuid4().hex}/cp")
+    with pytest.raises(CheckpointMovedError):
+        to_place(plan, to)
+    with pytest.raises(UnfinishedCopyError):
+        opened(to)
+
+
+class LyingStore(RemoteFiles):
+    """An object store that keeps other bytes of the last offsets than it was given."""
+
+    def _put(self, path: str, data: bytes, via: str, modified_ms: int | None) -> None:
+        super()._put(path, data[:-1] if path == "offsets/4" else data, via, modified_ms)
+
+
+def test_a_copy_that_the_storage_did_not_keep_is_no_result(place: Path) -> None:
+    """Each new file is read again, and the copy stays unfinished."""
+    to = f"memory://{uuid.uuid4().hex}/cp"
+    with pytest.raises(WrittenOtherwiseError, match="offsets/4"):
+        to_place(draw(open_files(str(place))), LyingStore(to, *paths.split(to)))
+    with pytest.raises(UnfinishedCopyError):
+        opened(open_files(to))
 
 
 @pytest.mark.parametrize("kind", ["local", "memory"])

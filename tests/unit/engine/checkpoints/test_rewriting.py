@@ -25,7 +25,7 @@ from tests.unit.engine.checkpoints.world import (
 
 from anabranch.checkpoints.errors import DamagedCheckpointError
 from anabranch.checkpoints.job import Checkpoint
-from anabranch.checkpoints.plan import Wish
+from anabranch.checkpoints.plan import Split, Wish
 from anabranch.checkpoints.position import Role
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.checkpoints.reports import Effect
@@ -37,6 +37,7 @@ from anabranch.engine.checkpoints.errors import (
     DamagedBackupError,
     NothingToUndoError,
     UnfinishedRewriteError,
+    WrittenOtherwiseError,
     WrittenSinceError,
 )
 from anabranch.engine.checkpoints.manifest import State, litter, manifests, unfinished
@@ -137,6 +138,61 @@ def test_a_write_that_the_storage_refuses_leaves_nothing_half_written(place: Pat
         in_place(plan)
     assert snapshot(place, hidden=True) == before
     in_place(draw(open_files(str(place))))
+
+
+class Lying(LocalFiles):
+    """A tree that keeps other bytes of one file than it was given, and says nothing."""
+
+    def __init__(self, place: Path, backup: bool, path: str) -> None:
+        super().__init__(str(place), str(place))
+        self._is_it = (lambda one: one.endswith(f"/old/{path}")) if backup else (lambda one: one == path)
+
+    def _put(self, path: str, data: bytes, via: str, modified_ms: int | None) -> None:
+        super()._put(path, data[:-1] if self._is_it(path) else data, via, modified_ms)
+
+
+def test_old_bytes_that_were_not_kept_stop_a_rewrite_before_it_begins(place: Path) -> None:
+    """What could not be given back is not written over."""
+    before = snapshot(place, hidden=True)
+    with pytest.raises(CheckpointMovedError):
+        in_place(draw(Lying(place, backup=True, path="offsets/4")))
+    assert snapshot(place, hidden=True) == before
+
+
+def test_a_result_that_the_storage_did_not_keep_is_no_result(place: Path) -> None:
+    """Every file is read again; the rewrite counts as broken off, and nothing else goes on from it."""
+    with pytest.raises(WrittenOtherwiseError, match="offsets/3"):
+        in_place(draw(Lying(place, backup=False, path="offsets/3")))
+    assert unfinished(open_files(str(place))) is not None
+
+
+def test_old_bytes_that_the_storage_did_not_give_back_keep_their_backup(place: Path) -> None:
+    """An undo reads each file again before it takes the only other copy away."""
+    files = open_files(str(place))
+    id_ = in_place(draw(files))
+    with pytest.raises(WrittenOtherwiseError, match="offsets/3"):
+        undo(Lying(place, backup=False, path="offsets/3"), execute=True)
+    assert files.digest(f".anabranch/{id_}/old/offsets/3") is not None
+
+
+def test_directories_that_a_rewrite_made_are_gone_after_its_undo(tmp_path: Path) -> None:
+    """A query with one more source than it has would not start."""
+    place = tmp_path / "cp"
+    for path, text in (
+        ("metadata", '{"id":"9c622e09-a5ca-440c-aa7c-9397f25e9a38"}'),
+        ("offsets/0", 'v1\n{"conf":{}}\n{"a":{"0":1},"b":{"0":2}}'),
+        ("commits/0", "v1\n{}"),
+        ("sources/0/0", '\0v1\n{"a":{"0":0},"b":{"0":0}}'),
+    ):
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / path).write_text(text)
+    files = open_files(str(place))
+    before = sorted(str(path) for path in place.rglob("*"))
+    wish = Wish(split=(Split("0", (frozenset({"a"}), frozenset({"b"}))),))
+    in_place(draw(files, wish))
+    assert (place / "sources" / "1" / "0").is_file()
+    assert undo(files, execute=True).executed
+    assert sorted(str(path) for path in place.rglob("*")) == before
 
 
 def test_two_at_once_are_one(place: Path) -> None:
@@ -240,7 +296,7 @@ def test_what_somebody_changed_by_hand_is_not_overwritten(place: Path) -> None:
     assert (place / "offsets" / "4").read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize("damage", ["manifest", "truncated", "bytes", "gone"])
+@pytest.mark.parametrize("damage", ["manifest", "later", "another", "truncated", "bytes", "gone"])
 def test_a_damaged_backup_is_refused_before_anything_changes(place: Path, damage: str) -> None:
     """Bytes that are not those that were saved are never written back."""
     files = open_files(str(place))
@@ -248,6 +304,10 @@ def test_a_damaged_backup_is_refused_before_anything_changes(place: Path, damage
     manifest, old = place / ".anabranch" / id_ / "manifest.json", place / ".anabranch" / id_ / "old/offsets/4"
     if damage == "manifest":
         manifest.write_bytes(b'{"version": 2}')
+    elif damage == "later":
+        manifest.write_bytes(manifest.read_bytes().replace(b'"version": 1', b'"version": 2'))
+    elif damage == "another":
+        manifest.write_bytes(manifest.read_bytes().replace(id_.encode(), b"20000101-000000-0000"))
     elif damage == "truncated":
         manifest.write_bytes(manifest.read_bytes()[:50])
     elif damage == "bytes":

@@ -1,0 +1,16 @@
+"""All mutants, by what they break."""
+
+from __future__ import annotations
+
+from tests.mutants import checkpoints, copying, formats, groups, offsets, surface, verify
+from tests.mutants.mutant import Mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    *copying.MUTANTS,
+    *formats.MUTANTS,
+    *offsets.MUTANTS,
+    *groups.MUTANTS,
+    *checkpoints.MUTANTS,
+    *verify.MUTANTS,
+    *surface.MUTANTS,
+)

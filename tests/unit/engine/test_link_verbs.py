@@ -1,0 +1,169 @@
+"""Verbs about a link on simulated clusters: deleting, pausing, creating, and planning a comparison of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from tests.unit.group_lab import BLANK, LINK, OTHER, SOURCE_END, TARGET_END, A, B, Lab, lab
+
+from anabranch.config.verifyspec import VerifyOptions, VerifySpec
+from anabranch.control.verified import LaneVerified, RunState, VerifyRun
+from anabranch.engine import creating, links, verify
+from anabranch.engine.creating import LinkExistsError
+from anabranch.engine.deleting import WorldMovedError
+from anabranch.engine.verify import NothingToResumeError, VerifyRunningError
+from anabranch.kafka.cluster import Cluster
+from anabranch.model.clock import now_ms
+from anabranch.model.groups import Commit, GroupKind
+from anabranch.model.link import ClusterRef, LinkSpec
+from anabranch.model.plugins import PluginSpec
+from anabranch.positions.mark import Mark, MarkedPartition, Verdict
+from anabranch.replicate.control import Links, Progress, Runs
+from anabranch.replicate.journal import Journal
+from anabranch.replicate.planner import UnknownLinkError
+from anabranch.replicate.positions import Positions
+from anabranch.replicate.verified import Verified
+
+pytestmark = pytest.mark.unit
+
+OPTIONS = {"reader": "records", "levels": "both", "rate_limit": None, "samples": 20, "values": False}
+
+
+@pytest.fixture
+def both() -> Iterator[Lab]:
+    """The clusters, for one test."""
+    with lab() as made:
+        yield made
+
+
+def test_a_deletion_is_carried_out_as_it_was_shown_and_forgets_everything(both: Lab) -> None:
+    """Shown, nothing is done; where the link changed since, nothing either; done, no control topic tells of it."""
+    made = Mark(LINK, "shop", GroupKind.CLASSIC, (MarkedPartition(A, Commit(12), 10, Verdict.COVERED),), 1)
+
+    async def mark(cluster: Cluster) -> None:
+        await Positions(cluster).put_marks([made, replace(made, link="other")])
+
+    both.on(both.target, mark)
+    shown = links.delete(both.target, LINK, execute=False)
+    assert links.show(both.target, LINK).lanes
+    links.pause(both.target, LINK)
+    with pytest.raises(WorldMovedError):
+        links.delete(both.target, LINK, execute=True, fingerprint=shown.fingerprint)
+    assert links.show(both.target, LINK).wanted.paused
+    again = links.delete(both.target, LINK, execute=False)
+    assert links.delete(both.target, LINK, execute=True, fingerprint=again.fingerprint).executed
+    with pytest.raises(UnknownLinkError):
+        links.show(both.target, LINK)
+
+    async def left(cluster: Cluster) -> list[object]:
+        stored, runs, progress, positions = Links(cluster), Runs(cluster), Progress(cluster), Positions(cluster)
+        for part in (stored, runs, progress, positions):
+            await part.sync()
+        claims = await Journal(cluster).read()
+        assert set(positions.marks["other"]) == {"shop"}
+        lanes = [str(lane.lane) for lane in both.lanes]
+        segments = [one for one in runs.segments.values() if one]
+        marks = list(positions.marks.get(LINK, {}))
+        return [*stored.links, *stored.mirrored, *segments, *progress.lanes, *marks, *map(claims.claims, lanes)]
+
+    assert [one for one in both.on(both.target, left) if one] == []
+
+
+def test_workers_read_of_each_change_by_its_revision(both: Lab) -> None:
+    """Pausing, going on and another rate limit each raise it, and keep what they do not change."""
+    before = links.show(both.target, LINK).wanted
+    links.pause(both.target, LINK)
+    paused = links.show(both.target, LINK).wanted
+    assert (paused.paused, paused.revision, paused.spec) == (True, before.revision + 1, before.spec)
+    links.set_wanted(both.target, LINK, rate_limit=1000)
+    links.resume(both.target, LINK)
+    after = links.show(both.target, LINK).wanted
+    assert (after.paused, after.revision) == (False, before.revision + 3)
+    assert after.spec == replace(before.spec, rate_limit=1000)
+
+
+def test_a_link_is_stored_once_and_only_when_it_is_wanted(both: Lab) -> None:
+    """Planned, it is not there; created, another one of its name is refused and changes nothing."""
+    spec = LinkSpec(
+        "second", ClusterRef("old", ""), ClusterRef("new", ""), PluginSpec("regex", {"include": [OTHER.topic]})
+    )
+
+    def create(wanted: LinkSpec, *, execute: bool) -> object:
+        return asyncio.run(creating.create(both.source, both.target, wanted, execute, ()))
+
+    planned = create(spec, execute=False)
+    assert (planned.ok, planned.created) == (True, False)  # type: ignore[attr-defined]
+    with pytest.raises(UnknownLinkError):
+        links.show(both.target, "second")
+    assert create(spec, execute=True).created  # type: ignore[attr-defined]
+    stored = links.show(both.target, "second").spec
+    with pytest.raises(LinkExistsError):
+        create(replace(spec, rate_limit=5), execute=True)
+    assert links.show(both.target, "second").spec == stored
+    assert stored.source.cluster_id != stored.target.cluster_id
+
+
+def plan(both: Lab, *, resume: bool = False) -> VerifySpec:
+    """Plan a comparison."""
+    return verify.plan(both.source, both.target, LINK, VerifyOptions(), resume)
+
+
+def file(both: Lab, run: VerifyRun, *lanes: LaneVerified) -> None:
+    """File a comparison as its job does."""
+
+    async def ask(cluster: Cluster) -> None:
+        verified = Verified(cluster)
+        await verified.ensure()
+        await verified.file(run, lanes)
+
+    both.on(both.target, ask)
+
+
+def test_a_comparison_tells_of_all_that_the_link_copies(both: Lab) -> None:
+    """Lanes are pinned at the ends of both logs; what was not copied at all is a doubt, and never equal."""
+    spec = plan(both)
+    assert [(one.source, one.source_to, one.target_to) for one in spec.pins] == [
+        (A, SOURCE_END, TARGET_END),
+        (B, SOURCE_END, TARGET_END),
+    ]
+    assert list(spec.doubts) == [str(BLANK)]
+    assert (spec.since, spec.again) == ({}, {})
+
+
+def test_a_comparison_goes_on_where_the_last_one_ended(both: Lab) -> None:
+    """At that offset and no other, and what differed is looked at again; resumed, it keeps its pins."""
+    lane = str(both.lanes[0].lane)
+    done = VerifyRun(LINK, "verify-1", RunState.STOPPED, 1, 2, 10, 10, 20, 200, 1, OPTIONS, {lane: (28, 13)})
+    file(both, done, LaneVerified(lane, "verify-1", (10, 20), (0, 10), ((0, 0),), 2))
+    spec = plan(both)
+    assert (spec.since, spec.again) == ({lane: (20, 10)}, {lane: ((0, 0),)})
+    assert [(one.source_to, one.target_to) for one in spec.pins] == [(SOURCE_END, TARGET_END)] * 2
+    resumed = plan(both, resume=True)
+    assert [(one.lane, one.source_to, one.target_to) for one in resumed.pins] == [(lane, 28, 13)]
+    assert resumed.since == {lane: (20, 10)}
+    file(both, replace(done, state=RunState.DONE))
+    with pytest.raises(NothingToResumeError):
+        plan(both, resume=True)
+
+
+def test_one_comparison_of_a_link_runs_at_a_time(both: Lab) -> None:
+    """A second one is refused while the first is heard of, and stopping is asked of that very run."""
+    running = VerifyRun(LINK, "verify-1", RunState.RUNNING, 1, now_ms(), 10, 1, 20, 200, 0, OPTIONS, {})
+    file(both, running)
+    for resume in (False, True):
+        with pytest.raises(VerifyRunningError):
+            plan(both, resume=resume)
+    assert verify.stop(both.target, LINK).running
+
+    async def stops(cluster: Cluster) -> dict[str, str]:
+        verified = Verified(cluster)
+        await verified.sync()
+        return verified.stops
+
+    assert both.on(both.target, stops) == {LINK: "verify-1"}
+    file(both, replace(running, updated_at_ms=1))
+    assert not verify.show(both.target, LINK).running
+    assert plan(both).pins
