@@ -1,8 +1,8 @@
 """Everything, in chapters of half an hour at most: ``python -m tests.full [CHAPTER ...]``, which is ``make full``.
 
-A ledger, ``build/full.json``, says of each chapter at which commit it ran last, and how it ended.  What has passed at the
-commit of the work tree is not run a second time, so a run that was ended goes on where it was.  A work tree with changes
-that are not committed has no commit: what passes there counts for nothing later.
+A ledger, ``build/full.json``, says of each chapter at which commit it ran last, and how it ended.  What has passed at
+the commit of the work tree is not run a second time, so a run that was ended goes on where it was.  A work tree with
+changes that are not committed has no commit: what passes there counts for nothing later.
 
 Exit codes: 0 every chapter has passed at this commit, 1 one failed or has not run.
 """

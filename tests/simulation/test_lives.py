@@ -1,6 +1,7 @@
-"""The real worker and the real planner of leases on simulated clusters, under faults: nothing is lost, repeated or moved.
+"""The real worker and the real planner of leases on simulated clusters, under faults: copies and maps are exact.
 
-A failure prints its plan and seed; ``python -m anabranch.testing.simulation --plan PLAN --seed SEED --trace`` shows it again.
+A failure prints its plan and seed; ``python -m anabranch.testing.simulation --plan PLAN --seed SEED --trace`` shows
+it again.
 """
 
 from __future__ import annotations
