@@ -14,6 +14,7 @@ from tests.contract.lab import PATIENCE_S, Log, a_producer, batch, until_known
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.groups import (
     GroupActiveError,
+    IllegalGroupNameError,
     MetadataTooLargeError,
     PartitionsRefusedError,
     UnstableCommitsError,
@@ -301,3 +302,10 @@ async def test_a_sleeping_streams_application_is_listed_as_one(log: Log) -> None
     await until_known(log.client, f"{name}-counts-changelog")
     await commit(log.client, name, {TopicPartition(log.topic, 0): Commit(1)})
     assert {one.name: one.kind for one in await list_groups(log.client)}[name] is GroupKind.STREAMS
+
+
+async def test_the_empty_name_is_no_groups_here(log: Log) -> None:
+    """Brokers take commits for it; whoever moves groups asks first, and is refused."""
+    await commit(log.client, "", {TopicPartition(log.topic, 0): Commit(0)})
+    with pytest.raises(IllegalGroupNameError):
+        await describe(log.client, [""])

@@ -90,11 +90,11 @@ MUTANTS: tuple[Mutant, ...] = (
         "a foreign record at the source's first offset is called expired",
     ),
     Mutant(
-        "verify-cleaner-excuses-the-newest",
+        "verify-cleaner-excuses-without-a-key",
         "verify/compaction.py",
-        "newest_here > offsets",
-        "newest_here >= offsets",
-        "the newest record of a key may be missing and is excused",
+        "return has_key & (offsets >= 0)",
+        "return (offsets >= 0)",
+        "a record without a key may be missing and is excused, though no cleaner takes it",
     ),
     Mutant(
         "verify-tombstone-of-before",
@@ -175,11 +175,11 @@ MUTANTS: tuple[Mutant, ...] = (
         "the first batch of an aborted transaction counts as a record of the source",
     ),
     Mutant(
-        "verify-foreign-place-at-the-front",
+        "verify-foreign-tail-in-another-chunk",
         "spark/verify/folding.py",
-        "np.where(kinds == Kind.BEFORE, low, high)",
-        "np.where(kinds == Kind.BEFORE, low, low)",
-        "records behind the map are summed up in the first chunk, so that the wrong chunk is looked at",
+        "np.clip(result, low, max(low, high - 1))",
+        "np.clip(result, low, high)",
+        "a foreign record behind the last copy is looked for in a chunk that is not compared",
     ),
     Mutant(
         "verify-too-many-are-not-counted",

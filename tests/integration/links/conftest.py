@@ -1,8 +1,14 @@
-"""Two clusters for all tests of links; those that need others start them for their module."""
+"""Two clusters for all tests of links; those that need others start them for their module.
+
+The clusters are simulated unless a test is marked ``real`` or everything is asked for (``make full``): what a link does
+is the same on both, which the contract tests and the full tier show.
+"""
 
 from collections.abc import Iterator
 
 import pytest
+from tests.chance import is_full
+from tests.simulated import Simulated
 
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.testing.brokers import STEADY
@@ -14,17 +20,34 @@ QUICK = {
 }
 
 
+SPECS = (
+    ClusterSpec("old", overrides={**QUICK, **STEADY, "message.max.bytes": "4000000"}),
+    ClusterSpec("new", overrides={**QUICK, **STEADY}),
+)
+"""An old and a new cluster that clean their logs every second."""
+
+
 @pytest.fixture(scope="package")
-def pair() -> Iterator[tuple[Cluster, Cluster]]:
-    """An old and a new cluster that clean their logs every second."""
-    old, new = start_clusters(
-        [
-            ClusterSpec("old", overrides={**QUICK, **STEADY, "message.max.bytes": "4000000"}),
-            ClusterSpec("new", overrides={**QUICK, **STEADY}),
-        ]
-    )
+def real_pair() -> Iterator[tuple[Cluster, Cluster]]:
+    """Both, each a broker's process."""
+    old, new = start_clusters(list(SPECS))
     with old, new:
         yield old, new
+
+
+@pytest.fixture(scope="package")
+def simulated_pair() -> Iterator[tuple[Simulated, Simulated]]:
+    """Both, in this process."""
+    with Simulated(SPECS[0]) as old, Simulated(SPECS[1]) as new:
+        yield old, new
+
+
+@pytest.fixture
+def pair(request: pytest.FixtureRequest) -> tuple[Cluster, Cluster]:
+    """The clusters of a test."""
+    is_real = is_full(request.config) or request.node.get_closest_marker("real") is not None
+    found: tuple[Cluster, Cluster] = request.getfixturevalue("real_pair" if is_real else "simulated_pair")
+    return found
 
 
 @pytest.fixture

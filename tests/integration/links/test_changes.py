@@ -61,6 +61,7 @@ def running_until_deleted(made: Link) -> Iterator[None]:
         run.await_failure()
 
 
+@pytest.mark.real
 def test_pause_filter_and_resume_take_hold_inside_a_lease(old: Cluster, new: Cluster) -> None:
     """A paused link takes nothing, not even later; a topic that is filtered out stands still; all of it goes on."""
     kept, left = create(old, fresh("kept")), create(old, fresh("left"))

@@ -107,6 +107,7 @@ def test_a_flink_job_on_a_mapped_link_is_advised_in_numbers(old: Cluster, new: C
         assert "0 records would be read again and 0 never" in way(again, Kind.NEW_UID).notes[0]
 
 
+@pytest.mark.real
 def test_a_spark_query_on_identity_lanes_needs_no_rewrite(old: Cluster, new: Cluster, tmp_path: Path) -> None:
     """Equal offsets are seen as such; what is not copied yet is told as what passes."""
     topic = create(old, fresh("advised"), 2)

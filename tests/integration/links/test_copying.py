@@ -30,6 +30,7 @@ ODD = (
 )
 
 
+@pytest.mark.real
 def test_everything_of_a_record_is_kept_with_all_codecs_and_batch_boundaries(old: Cluster, new: Cluster) -> None:
     """Nulls, empty values, header order and duplicates, times, codecs and batches are the same on both disks."""
     young, aged = fresh("kept"), fresh("kept")
@@ -53,6 +54,7 @@ def test_everything_of_a_record_is_kept_with_all_codecs_and_batch_boundaries(old
         assert "old and the target forgets producer ids after" in made.lane(aged).mode_reason
 
 
+@pytest.mark.real
 def test_batches_of_few_records_are_joined_and_everything_of_a_record_is_kept(old: Cluster, new: Cluster) -> None:
     """Nulls, empty values, header order and duplicates, times and codecs; the target has far fewer batches."""
     topic = create(old, fresh("small"))

@@ -32,6 +32,7 @@ def refuses(made: Link, where: str | None = None) -> None:
         decisions.accept(made.source, made.target, made.id, where, execute=True)
 
 
+@pytest.mark.real
 def test_a_lane_goes_on_behind_records_that_expired_once_that_was_accepted(old: Cluster, new: Cluster) -> None:
     """It stops with the range, goes on at its end without a restart, and its runs answer for what is missing."""
     topic = create(old, fresh("given-up"))

@@ -74,6 +74,7 @@ def transactional(cluster: Cluster, topic: str, name: str, batches: int) -> None
     end_transactions(cluster, topic)
 
 
+@pytest.mark.real
 def test_a_group_goes_on_exactly_where_it_stood_with_its_metadata(old: Cluster, new: Cluster) -> None:
     """Planned, moved, in step, and undone to nothing, on a mapped lane whose offsets are others."""
     topic, group = create(old, fresh("moved"), 2), a_group()
@@ -220,6 +221,7 @@ def test_commits_of_transactions_are_moved_when_they_are_decided(old: Cluster, n
     drop(old, topic)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_groups_of_both_protocols_go_on_where_they_stood(old: Cluster, new: Cluster, protocol: str) -> None:
     """Members of the old cluster leave, and members of the new one read what was left and nothing else."""
@@ -243,7 +245,7 @@ def test_groups_of_both_protocols_go_on_where_they_stood(old: Cluster, new: Clus
 
 
 def test_a_name_that_brokers_take_for_no_groups_is_refused_in_words(new: Cluster) -> None:
-    """Every Kafka refuses the empty one; nothing was done, and the hint says what to name."""
+    """The empty one is refused; nothing was done, and the hint says what to name."""
     topic = create(new, fresh("nameless"))
     with pytest.raises(IllegalGroupNameError, match="takes '' for no name of a group") as caught:
         subscriptions.create(context_of(new, "admin"), "", [topic], StartPosition(), execute=True)

@@ -53,6 +53,7 @@ def row(made: Link, group: str) -> GroupRow:
     return next(one for one in engine.list_groups(made.source, made.target, made.id).groups if one.group == group)
 
 
+@pytest.mark.real
 def test_followed_groups_move_forward_only_and_their_freshness_is_shown(old: Cluster, new: Cluster) -> None:
     """In step within rounds; held where it would go back; active where someone reads; others are not touched."""
     topic = create(old, fresh("followed"))

@@ -39,6 +39,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transactions, "_SETTLES_S", PATIENCE_S)
 
 
+@pytest.mark.real
 def test_a_killed_producers_transaction_is_named_and_ended_when_told(old: Cluster, new: Cluster) -> None:
     """The lane waits and says for whom; its coordinator would end it, so it is ended only by its id."""
     topic = create(old, fresh("hanging"))

@@ -80,6 +80,7 @@ def interleave(old: Cluster, topic: str, rounds: int) -> None:
     end_transactions(old, topic)
 
 
+@pytest.mark.real
 def test_transactions_are_copied_as_a_read_committed_consumer_sees_them(old: Cluster, new: Cluster) -> None:
     """Committed, aborted and interleaved ones, over many short leases; what is dropped counts as passed."""
     name = fresh("transactions")
@@ -106,6 +107,7 @@ def test_transactions_are_copied_as_a_read_committed_consumer_sees_them(old: Clu
         assert made.rebuilt(made.lane(topic)) == made.runs(made.lane(topic).lane)
 
 
+@pytest.mark.real
 def test_compacted_logs_are_copied_with_their_holes(old: Cluster, new: Cluster) -> None:
     """Holes inside and between batches, and tombstones, over many short leases."""
     topic, _ = compacted_with_a_hole(old, fresh("compacted"))

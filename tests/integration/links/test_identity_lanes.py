@@ -36,6 +36,7 @@ def test_a_log_that_starts_at_five_million_is_copied_to_the_same_offsets(old: Cl
         assert [(run.source, run.target, run.length) for run in made.runs(lane.lane)] == [(FAR, FAR, 120)]
 
 
+@pytest.mark.real
 @pytest.mark.full
 def test_two_runs_pad_the_same_head(old: Cluster, new: Cluster) -> None:
     """Whoever is first at each offset: both make the same log."""
@@ -79,6 +80,7 @@ def test_an_empty_log_that_starts_above_zero_waits_at_its_end(old: Cluster, new:
         assert_equal_offsets(old, new, topic)
 
 
+@pytest.mark.real
 def test_a_log_with_few_transactions_is_copied_to_the_same_offsets(old: Cluster, new: Cluster) -> None:
     """Markers and aborted records become empty transactions, over many short leases."""
     topic = create(old, fresh("few"))

@@ -227,6 +227,7 @@ def test_workers_that_get_each_others_tasks_go_on_with_their_own_lanes(old: Clus
         assert [made.assert_copied(topic, partition=partition) for partition in range(2)] == [20, 20]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("mode", [ModePolicy.MAPPED, ModePolicy.AUTO])
 def test_a_new_worker_is_handed_the_lanes_of_one_that_copies_on(
     old: Cluster, new: Cluster, mode: ModePolicy, monkeypatch: pytest.MonkeyPatch
@@ -293,6 +294,7 @@ def test_a_run_that_is_told_to_end_leaves_nothing_running(old: Cluster, new: Clu
         assert [claim.state for claim in claims(made)] == [ClaimState.RELEASED]
 
 
+@pytest.mark.real
 @pytest.mark.full
 def test_leases_of_spark_follow_each_other_and_nobody_is_shut_out(old: Cluster, new: Cluster, tmp_path: Path) -> None:
     """Over many micro-batches lanes stay or are handed over, and Ctrl-C gives all of them back."""

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.test
 LANES = 200
 
 
+@pytest.mark.real
 @pytest.mark.full
 def test_two_hundred_lanes_are_claimed_copied_and_handed_on(old: Cluster, new: Cluster) -> None:
     """All are taken over by claims, copied, given back and taken again by the next run, and none is left behind."""

@@ -109,6 +109,7 @@ def assert_exact(made: Link, topic: str, lane: LaneMap) -> int:
     return lane.runs.source_end + 1 - start
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("mode", [pytest.param(ModePolicy.AUTO, marks=pytest.mark.full), ModePolicy.MAPPED])
 def test_every_offset_of_a_transactional_log_is_translated_exactly(
     old: Cluster, new: Cluster, mode: ModePolicy

@@ -27,6 +27,7 @@ NOT_YET = 10_000
 OFF = 5
 
 
+@pytest.mark.real
 def test_the_clients_of_mirror_maker_get_a_links_exact_positions(old: Cluster, new: Cluster) -> None:
     """What is not exact is judged by the link's map, then written anew, and Kafka's own client library reads it."""
     topic = create(old, fresh("mirrored"))

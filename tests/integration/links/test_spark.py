@@ -67,6 +67,7 @@ class CommandLine:
         return [sys.executable, "-m", "anabranch", "--contexts", str(self._file), *arguments]
 
 
+@pytest.mark.real
 def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster, new: Cluster, tmp_path: Path) -> None:
     """Created, run, grown, paused, resumed and interrupted by the command line; nothing is left running after it."""
     cli = CommandLine(tmp_path, old, new)

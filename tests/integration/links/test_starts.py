@@ -117,6 +117,7 @@ def test_given_offsets_are_held_against_the_log_before_a_link_is_made(old: Clust
     assert links.create(made.source, made.target, replace(made.spec, start=good), execute=False).ok
 
 
+@pytest.mark.real
 def test_a_link_begins_where_a_group_stands(old: Cluster, new: Cluster) -> None:
     """What the group had committed when the link was made, whatever it commits later; the rest from the earliest."""
     topic = create(old, fresh("from-group"), partitions=2)

@@ -28,6 +28,7 @@ from anabranch.sandbox import Cluster
 pytestmark = pytest.mark.test
 
 
+@pytest.mark.real
 def test_a_batch_that_is_too_large_stops_its_own_lane_until_the_target_takes_it(old: Cluster, new: Cluster) -> None:
     """At the exact offset and with the reason; a plain lane beside it goes on, and a resumed link tries again."""
     name = fresh("odd")

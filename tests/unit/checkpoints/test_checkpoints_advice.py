@@ -28,6 +28,7 @@ from anabranch.checkpoints.advice.ranking import rank
 from anabranch.checkpoints.job import Format, OperatorPage, SourcePage
 from anabranch.checkpoints.position import Marker
 from anabranch.checkpoints.route import Moved, Refusal, Why
+from anabranch.engine.checkpoints.advising import exact_positions
 from anabranch.model.lane import LaneMode
 from anabranch.model.topics import TopicPartition
 
@@ -50,6 +51,18 @@ def test_equal_offsets_need_no_rewrite() -> None:
     assert advice.best is not None
     assert advice.best.kind is Kind.IDENTITY
     assert advice.naive.exact
+
+
+def test_equal_offsets_stay_so_only_where_every_partition_has_a_lane() -> None:
+    """What no lane copies yet is equal by chance, and is asked about."""
+    known = facts(shift=0)
+
+    def lanes(of: Facts) -> Standing:
+        (found,) = (one for one in way(advise(of), Kind.IDENTITY).conditions if one.what == "every lane keeps offsets")
+        return found.standing
+
+    assert lanes(known) is Standing.MET
+    assert lanes(replace(known, lanes={A: known.lanes[A]})) is Standing.UNKNOWN
 
 
 def test_a_partition_of_which_nothing_was_read_is_equal_everywhere() -> None:
@@ -406,3 +419,12 @@ def test_numbers_are_never_negative(known: Facts) -> None:
         assert effect.repeated is None or effect.repeated >= 0
         assert effect.lost is None or effect.lost >= 0
     assert all(one.waits_s is None or one.waits_s >= 0 for one in advice.ways)
+
+
+def test_two_positions_in_one_place_are_not_exact() -> None:
+    """Neither of them is told where two of the job's positions lead to one partition at two offsets."""
+    to = TopicPartition("all", 0)
+    one, other = position(A, 100), position(B, 200)
+    found = exact_positions({one: Moved(to, 5), other: Moved(to, 6)})
+    assert isinstance(found, Refusal) and found.why is Why.COLLISION
+    assert exact_positions({one: Moved(to, 5), other: Moved(to, 5)}) == {to: 5}

@@ -40,6 +40,12 @@ def test_a_link_that_has_not_begun_has_no_maps_to_export() -> None:
     assert pickle.loads(pickle.dumps(caught.value)).link == "old-new"
 
 
+def test_an_export_is_of_every_lane_or_of_none() -> None:
+    """A lane in doubt is not left out of the file in silence."""
+    with pytest.raises(LaneInDoubtError):
+        exported(maps(PICTURE))
+
+
 @given(run_maps(), st.lists(st.integers(0, 200), max_size=20), st.booleans())
 def test_exact_answers_are_those_of_a_dictionary(runs: RunMap, offsets: list[int], reverse: bool) -> None:
     """In both directions: the next copied record that is left, or the end; and outside of the map a refusal."""

@@ -70,6 +70,16 @@ def test_a_later_version_is_read_as_far_as_it_is_known() -> None:
     assert decode_checkpoint(key, b"\0\1" + value[2:] + b"more") == CHECKPOINT
 
 
+def test_a_version_below_zero_is_no_record() -> None:
+    """Kafka's versions begin at 0: whatever this is, it is not taken for a position or a sign of life."""
+    key, value = encode_checkpoint(CHECKPOINT)
+    with pytest.raises(MirrorRecordError, match="version -1"):
+        decode_checkpoint(key, b"\xff\xff" + value[2:])
+    key, value = encode_heartbeat(Heartbeat("a", "b", 5))
+    with pytest.raises(MirrorRecordError, match="version -1"):
+        decode_heartbeat(key, b"\xff\xff" + value[2:])
+
+
 def test_a_string_too_long_for_its_length_is_refused() -> None:
     """Two bytes of length hold 32,767."""
     with pytest.raises(ValueError, match="32768 bytes"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from faulty import Logs, Record, altered, identity, kinds, mapped, shifted
 from hypothesis import given
@@ -9,8 +11,9 @@ from hypothesis import strategies as st
 from tests.chance import examples
 
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.verify.classify import longest_rise
+from anabranch.verify.classify import classify, longest_rise
 from anabranch.verify.findings import Field, Kind
+from anabranch.verify.rows import rows
 
 pytestmark = pytest.mark.unit
 
@@ -171,6 +174,23 @@ def test_what_retention_took_is_gone_and_not_missing() -> None:
         del logs.source[offset]
     logs.target_start, logs.source_start = 5, 9
     assert kinds(logs.named()) == {Kind.GONE_TARGET_RETENTION: 5, Kind.GONE_SOURCE_RETENTION: 4}
+
+
+def test_the_first_record_of_a_log_is_not_expired() -> None:
+    """Retention has taken what lies below the first offset, and not the record that should stand there."""
+    logs = identity(20)
+    del logs.target[5], logs.source[9]
+    logs.target_start, logs.source_start = 5, 9
+    assert logs.named() == [(Kind.MISSING, 5, -1, NONE), (Kind.EXTRA, -1, 9, NONE)]
+
+
+def test_a_copy_of_what_lies_before_the_pin_is_displaced() -> None:
+    """It is no second copy of a record that was compared."""
+    logs = identity(20)
+    stray = rows([15], [-1], [(77, 0)])
+    lane = replace(logs.lane(), source=(10, 20), target=(10, 20))
+    assert classify(rows([], [], []), stray, lane, {(77, 0): 3}) == [(Kind.DISPLACED, 3, 15, NONE)]
+    assert classify(rows([], [], []), stray, lane, {(77, 0): 13}) == [(Kind.REPEATED, 13, 15, NONE)]
 
 
 def test_what_the_cleaner_may_have_taken_is_gone() -> None:

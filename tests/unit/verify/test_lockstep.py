@@ -99,6 +99,15 @@ def test_a_batch_over_the_edge_of_parts_is_looked_at_once(sizes: list[int], data
     assert records + sum(last - first for first, last in rest) == sum(sizes)
 
 
+def test_a_batch_that_reaches_out_of_the_pin_is_compared_as_records() -> None:
+    """Equal or not, only some of its records are meant."""
+    whole, source, target = mirror([(0, 0, 10), (0, 0, 10), (0, 0, 10)])
+    late = pin("lane", WHERE, WHERE, whole.runs, LogEnds(0, FAR), LogEnds(0, FAR), since=(5, 5)).up_to(25, 25)
+    matched = match(late, late, source, target)
+    assert sum(one.records for one in matched.sums.values()) == 10
+    assert matched.rest == [(5, 10), (20, 25)]
+
+
 def covered(sums: object, rest: list[tuple[int, int]], source: list[Stored]) -> bool:
     """Whether every source record is matched or left over."""
     matched = sum(one.records for one in sums.values())  # type: ignore[attr-defined]

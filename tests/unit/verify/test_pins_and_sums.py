@@ -114,6 +114,13 @@ def test_any_change_is_seen_in_its_chunk(records: list[tuple[int, int, int]], da
     assert differing(summed(records), summed(moved)) == [chunk_of(offset)]
 
 
+def test_a_chunk_is_equal_only_if_it_is_so_at_each_isolation_level() -> None:
+    """What one level hides differs, however right the other is."""
+    one, other = summed([(5, 1, 2)]), summed([(5, 1, 3)])
+    assert differing(one, one, one) == []
+    assert differing(one, other, one) == differing(one, one, other) == differing(one, one, {}) == [0]
+
+
 def summed(records: list[tuple[int, int, int]]) -> dict[int, Sum]:
     """Sums by chunk."""
     columns = np.array(records, dtype=np.uint64).reshape(-1, 3)
@@ -144,6 +151,22 @@ def test_rounds_of_any_size_read_every_lane_once_and_in_order(lengths: list[int]
         work.size = data.draw(st.integers(1, 8 * CHUNK))
     assert at == [lane.source_to for lane in lanes]
     assert work.done == work.offsets == sum(lengths)
+
+
+def test_what_differed_once_is_looked_at_again_and_is_no_progress() -> None:
+    """Each range of an earlier comparison comes first, and the lane goes on where it had been verified up to."""
+    whole = wide([(0, 0, 6 * CHUNK)])
+    since = (whole.source_from + 4 * CHUNK, whole.target_from + 4 * CHUNK)
+    work = Work([whole], {"lane": since}, {"lane": ((0, 0), (2, 2))}, CHUNK)
+    seen = []
+    for parts in work.rounds():
+        seen += [(part.pin.source_from, part.pin.source_to, part.is_new) for part in parts]
+        work.finish(parts, [{}, {}])
+        if not parts[-1].is_new:
+            assert (work.lanes[0].source_done, work.lanes[0].target_done) == since
+    assert seen[:2] == [(3, CHUNK, False), (2 * CHUNK, 3 * CHUNK, False)]
+    assert (seen[2][0], seen[-1][1]) == (since[0], whole.source_to)
+    assert all(new for *_, new in seen[2:])
 
 
 def test_synthetic_logs_have_as_many_records_as_their_map() -> None:

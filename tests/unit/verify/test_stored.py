@@ -129,6 +129,8 @@ HOW = Circumstances(
         ([lane({Kind.MISSING: 1}), lane({})], {"x": "why"}, Verdict.DIFFERENT),
         ([lane({})], {"x": "why"}, Verdict.UNKNOWN),
         ([lane({}, done=(50, 50))], {}, Verdict.UNKNOWN),
+        ([lane({}, done=(100, 50))], {}, Verdict.UNKNOWN),
+        ([lane({Kind.UNNAMED: 1})], {}, Verdict.DIFFERENT),
         ([lane({}, open_chunks=1)], {}, Verdict.UNKNOWN),
     ],
 )
@@ -141,6 +143,16 @@ def test_the_verdict_is_never_better_than_what_was_compared(
     assert made["verdict"] == verdict
     assert f"class='verdict {verdict}'" in page(made)
     assert [Verdict.EQUAL, Verdict.DIFFERENT, Verdict.UNKNOWN][verdict.exit_code] is verdict
+
+
+def test_a_report_counts_what_is_in_any_lane() -> None:
+    """Kinds that only one lane has are in the totals too."""
+    made = report(HOW, [lane({Kind.MISSING: 1, Kind.HIDDEN: 3}), lane({Kind.EXTRA: 2, Kind.HIDDEN: 4})], {})
+    assert {kind: number for kind, number in made["counts"].items() if number} == {
+        "missing": 1,
+        "extra": 2,
+        "hidden": 7,
+    }
 
 
 def test_the_page_shows_foreign_text_as_text() -> None:

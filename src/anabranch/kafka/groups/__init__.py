@@ -44,9 +44,12 @@ _NON_EMPTY = 68
 async def describe(cluster: Cluster, names: Iterable[str]) -> dict[str, Group]:
     """Each group's kind, state and members, without commits; DEAD is one that is not there.
 
-    Share groups and KIP-1071 streams groups come as their coordinator lists them, without members.
+    Share groups and KIP-1071 streams groups come as their coordinator lists them, without members.  Raises
+    IllegalGroupNameError: the empty name is refused here, for brokers before 4.3 take it for a group's.
     """
     wanted = list(dict.fromkeys(names))
+    if "" in wanted:
+        raise IllegalGroupNameError(cluster.name, "")
     found = await classic(cluster, wanted)
     rest = [name for name in wanted if name not in found]
     found |= await consumer(cluster, rest)

@@ -116,6 +116,27 @@ def test_a_later_enumerator_is_not_read(version: int) -> None:
         read_enumerator(Reader(bytes(20), "", ""), version)
 
 
+def test_later_splits_are_not_read() -> None:
+    """Neither in an enumerator's state nor in that of Flink 1.12: their bytes may mean something else."""
+    for version in (0, 3):
+        kept = EnumeratorState(version, (), None if version == 0 else True).emit()
+        assert read_enumerator(Reader(kept, "", ""), version).assignments == ()
+        later = kept[:4] + b"\x00\x00\x00\x01" + kept[8:]
+        with pytest.raises(UnknownVersionError, match="split version 1"):
+            read_enumerator(Reader(later, "", ""), version)
+
+
+@pytest.mark.parametrize("version", [4, 7])
+def test_operator_state_of_another_version_is_not_read(version: int) -> None:
+    """The source is seen, and refused: its elements may stand elsewhere."""
+    plain = kafka_operator("src", [[split("a", 0, 5)]])
+    handle = (plain.subtasks or ())[0].managed
+    assert handle is not None and isinstance(handle.delegate, Inline)
+    data = version.to_bytes(4, "big") + handle.delegate.data[4:]
+    result = opened(moved_stream(plain, Inline("9f-1", data))).rewrite(Wish(), Arithmetic())
+    assert [(one.why, f"version {version}" in one.what) for one in result.refusals] == [(Why.UNKNOWN, True)]
+
+
 def test_an_enumerator_of_flink_1_12_is_shown_and_not_moved() -> None:
     """Nobody has restored such a state that was altered."""
     state = EnumeratorState(0, (Assignment(TopicPartition("a", 0), 0, split("a", 0, 5)),), None, ((0, 1),))

@@ -460,6 +460,16 @@ def test_pending_transactions_are_refused_discarded_or_kept() -> None:
     assert "(" not in "".join(sink.text for sink in again.sinks if sink.pending)
 
 
+def test_a_committer_that_cannot_be_read_may_hold_transactions() -> None:
+    """It is neither passed over nor emptied unread."""
+    unread = reader_state([b"x"], COMMITTER_STATE, header=b"\x00\x00\x00\x09" + bytes(8))
+    sink = Operator("", "", operator_id("sink"), 1, 1, None, (Subtask(0, managed=unread),))
+    checkpoint = opened(kafka_operator("src", ORDERS), sink)
+    assert reasons(checkpoint.rewrite(Wish(), to_b())) == {Why.PENDING_TRANSACTIONS}
+    assert reasons(checkpoint.rewrite(Wish(transactions=Transactions.DISCARD), to_b())) == {Why.UNKNOWN}
+    assert done(checkpoint.rewrite(Wish(transactions=Transactions.KEEP), to_b())).metadata.operators[1] == sink
+
+
 def test_an_old_producer_s_transactions_are_refused_always_but_when_kept() -> None:
     """Its state cannot be emptied alone."""
     sink = _with_state("sink", "next-transactional-id-hint-v2", [b"hint"])

@@ -222,6 +222,19 @@ def test_a_partition_first_seen_in_an_uncommitted_batch_gets_a_written_beginning
     assert route.compared == [(TopicPartition("t", 1), 0, 3)]
 
 
+def test_an_uncommitted_batch_never_ends_before_it_begins() -> None:
+    """Whatever the route says of both: Spark would call it lost data, or read nothing."""
+    files = tree({0: offsets('{"t":{"0":5}}'), 1: offsets('{"t":{"0":10}}')}, 0)
+    assert reasons(opened(files).rewrite(TRANSLATE, TestRoute(offset=lambda _, old: 100 - old))) == {Why.NOT_EQUAL}
+
+
+def test_the_batch_before_never_ends_behind_the_next_start() -> None:
+    """Nothing depends on it; where it is not known in order it says what the next batch's start says."""
+    files = tree({0: offsets('{"t":{"0":1}}'), 1: offsets('{"t":{"0":3}}')}, 1)
+    moved = files.written(opened(files).rewrite(Wish(), TestRoute(offset=lambda _, old: 100 - old)))
+    assert lines(moved, 0) == lines(moved, 1) == ['{"new.t":{"0":97}}']
+
+
 def test_an_uncommitted_batch_that_lost_a_partition_is_refused() -> None:
     """Spark would call it lost data."""
     files = tree({0: offsets('{"t":{"0":5,"1":3}}'), 1: offsets('{"t":{"0":5}}')}, 0)

@@ -1,0 +1,144 @@
+"""What Python tasks of a comparison do: stored batches are matched, offsets placed, strays named."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.simulated import Simulated
+
+from anabranch.kafka.admin import create_topic
+from anabranch.kafka.security import open_cluster
+from anabranch.kafka.settling import until_led
+from anabranch.kafka.simulated.cluster import SimulatedCluster
+from anabranch.kafka.simulated.transactions import append_marker
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.records.encode import body_of, seal
+from anabranch.records.header import LOG_APPEND_TIME, TRANSACTIONAL, read_header
+from anabranch.records.record import Record, TimestampType
+from anabranch.sandbox import ClusterSpec
+from anabranch.spark.verify import batches, folding, naming
+from anabranch.verify.classify import Lane
+from anabranch.verify.findings import Kind
+from anabranch.verify.pins import CHUNK, LogEnds, pin
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[tuple[Simulated, Simulated]]:
+    """Two clusters; each test has a topic of its own."""
+    with Simulated(ClusterSpec(name="old"), 1) as here, Simulated(ClusterSpec(name="new"), 2) as there:
+        yield here, there
+
+
+def stored(*, attributes: int = 0, last_ms: int = 1_000, producer: int = -1) -> bytes:
+    """A batch of two records, whose header may tell more than they do."""
+    records = [Record(0, 1_000, TimestampType.CREATE_TIME, b"k", b"v")] * 2
+    return seal(
+        body_of(records, [0, 1]),
+        count=2,
+        last_offset_delta=1,
+        timestamps=(1_000, last_ms),
+        attributes=attributes,
+        producer=(producer, 0, 0) if producer >= 0 else (-1, -1, -1),
+    )
+
+
+def fill(one: Simulated, topic: str, logged: Sequence[bytes | int]) -> ClusterContext:
+    """A topic of one partition with these batches; a number is the abort marker of that producer."""
+
+    context = ClusterContext(one.spec.name, tuple(one.bootstrap.split(",")))
+
+    async def create() -> None:
+        async with open_cluster(context) as cluster:
+            await create_topic(cluster, topic, 1, 1, {})
+            await until_led(cluster, [topic])
+
+    def write(cluster: SimulatedCluster) -> None:
+        partition = cluster.topics[topic].partitions[0]
+        for batch in logged:
+            if isinstance(batch, int):
+                append_marker(cluster, partition, batch, 0, commit=False, coordinator_epoch=0)
+            else:
+                partition.led.log.append(batch, read_header(batch), partition.leader_epoch, 1_000)
+                cluster.appended(partition)
+
+    asyncio.run(create())
+    one.served.do(write)
+    return context
+
+
+def compared(
+    both: tuple[Simulated, Simulated],
+    topic: str,
+    source: Sequence[bytes | int],
+    target: Sequence[bytes | int],
+    run: Run,
+    stable: int = 2,
+) -> tuple[int, list[tuple[int, int]]]:
+    """How many records are equal as stored, and the source ranges that are not decided."""
+    here, there = fill(both[0], topic, source), fill(both[1], topic, target)
+    at = TopicPartition(topic, 0)
+    end = LogEnds(0, 100)
+    whole = pin("lane", at, at, RunMap.of([run], 0, 0), end, end)
+    done = batches.run(batches.Task(0, whole, whole, True, here, there, stable, None))
+    return sum(one.records for one in done.matched.sums.values()), done.matched.rest
+
+
+def test_equal_batches_are_equal_as_stored(both: tuple[Simulated, Simulated]) -> None:
+    """Whatever producer wrote them."""
+    assert compared(both, "same", [stored()], [stored(producer=9)], Run(0, 0, 2)) == (2, [])
+
+
+def test_a_clock_of_the_broker_is_another_time(both: tuple[Simulated, Simulated]) -> None:
+    """The records' bytes are the same then: only the header tells whose clock counts, and what it said."""
+    by_broker = stored(attributes=LOG_APPEND_TIME)
+    later = stored(attributes=LOG_APPEND_TIME, last_ms=5_000)
+    assert compared(both, "clock", [stored()], [by_broker], Run(0, 0, 2)) == (0, [(0, 2)])
+    assert compared(both, "later", [by_broker], [later], Run(0, 0, 2)) == (0, [(0, 2)])
+
+
+def test_what_lies_above_an_open_transaction_is_read_as_records(both: tuple[Simulated, Simulated]) -> None:
+    """A consumer that reads committed records sees none of it."""
+    assert compared(both, "open", [stored()], [stored()], Run(0, 0, 2), stable=0) == (0, [(0, 2)])
+
+
+def test_what_was_aborted_in_the_source_is_not_looked_for(both: tuple[Simulated, Simulated]) -> None:
+    """From its first batch on; what was committed behind it is."""
+    source = [stored(attributes=TRANSACTIONAL, producer=7), 7, stored()]
+    assert compared(both, "aborted", source, [stored()], Run(3, 0, 2)) == (2, [])
+
+
+def test_foreign_records_behind_the_last_copy_are_in_its_chunk() -> None:
+    """A chunk behind the pin's end is none that is compared."""
+    runs = RunMap.of([Run(0, 0, CHUNK)]).advance(CHUNK, CHUNK + 3)
+    ticket = folding.Ticket(0, runs, (0, CHUNK))
+    assert folding.positions(ticket, np.array([0, CHUNK - 1, CHUNK, CHUNK + 2])).tolist() == [0, *[CHUNK - 1] * 3]
+
+
+def test_strays_beyond_those_that_can_be_named_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them is a difference, too."""
+    monkeypatch.setattr(naming, "MOST_ROWS", 3)
+    count = 8
+    columns: dict[str, list[int] | list[bool]] = {}
+    for name in ("offset", "place", "position", "first", "second"):
+        columns[name] = list(range(count))
+    for name in ("lane", "key", "value", "headers", "time"):
+        columns[name] = [0] * count
+    for name in ("target", "keyed"):
+        columns[name] = [False] * count
+    for name in ("newest_here", "tombstone"):
+        columns[name] = [-1] * count
+    lane = Lane(RunMap.of([Run(0, 0, count)]), (0, count), (0, count))
+    found = naming._namer({0: lane}, {}, 2)(pa.table(columns)).to_pylist()
+    assert [(row["kind"], row["source"], row["number"]) for row in found] == [
+        (Kind.MISSING, 0, 3),
+        (Kind.MISSING, 1, 3),
+        (Kind.UNNAMED, -1, 5),
+    ]
