@@ -144,7 +144,7 @@ MUTANTS: tuple[Mutant, ...] = (
         'sql.col("key"), sql.col("value"), _headers())\n',
         'sql.col("key"), sql.col("value"))\n',
         "a copy without its headers counts as equal",
-        survives="digests are made by Spark's JVM, which is a process; the integration tests of comparing plant lost headers",
+        survives="only Spark's JVM, which is a process, computes these digests; tests/integration/verify/test_sums.py tells headers apart",
     ),
     Mutant(
         "verify-stored-clock-ignored",

@@ -143,6 +143,7 @@ def test_every_offset_of_a_transactional_log_is_translated_exactly(
                 assert seen == first_from(old, topic, following)
 
 
+@pytest.mark.real
 def test_every_offset_of_a_compacted_log_is_translated_exactly(old: Cluster, new: Cluster) -> None:
     """Positions in the holes that compaction made lead to the next record that is left."""
     topic, _ = compacted_with_a_hole(old, fresh("translated-compacted"))

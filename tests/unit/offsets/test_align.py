@@ -276,7 +276,7 @@ def test_two_logs_without_records_make_an_empty_map() -> None:
 
 
 def test_what_repeats_is_no_evidence_where_the_source_has_lost_its_beginning() -> None:
-    """Each copy on the target may be one of a record that is gone; one record that is single on both sides is enough."""
+    """Each copy may be one of a record that is gone; one record that is single on both sides is enough."""
     repeated, single = Island(10, 110, 5, 5, 0), Island(20, 120, 5, 5, 1)
     assert chain([repeated, single], headless=True) == Chain((single,), ())
     assert chain([repeated, single], headless=False) == Chain((repeated, single), ())

@@ -158,6 +158,15 @@ def test_given_offsets_are_taken_where_the_log_has_them() -> None:
     assert why(none.move(position(3, partition=TopicPartition("orders", 1)))) is Why.NOT_IN_LINK
 
 
+@pytest.mark.parametrize(("given_offset", "inside"), [(7, False), (8, True), (90, True), (91, False)])
+def test_a_given_offset_lies_between_the_start_and_the_stable_end(given_offset: int, inside: bool) -> None:
+    """Both ends are positions; before, behind, and in a transaction that is still open there is none."""
+    target = Target({NEW: Log(8, 90, 100)}, {"eu.orders": frozenset({0})})
+    found = GivenRoute("the file", {NEW: given_offset}, {"orders": "eu.orders"}, target).move(position(3))
+    assert found.offset == given_offset if isinstance(found, Moved) else why(found) is Why.OUTSIDE_LOG
+    assert isinstance(found, Moved) is inside
+
+
 def test_a_target_topic_that_is_not_there_is_the_reason() -> None:
     """The topic's own refusal is the answer for each of its partitions."""
     gone = Refusal(Why.OUTSIDE_LOG, "topic eu.orders is not there")
