@@ -1,8 +1,8 @@
 """Break the code in one way after the other, and see which breaks the tests without processes find.
 
 ``python -m tests.mutants [NAME ...]`` copies ``src``, puts one mutant at a time into the copy and runs there what
-``make unit`` runs: first the tests of the package that was broken, then the simulation and the models, then all else,
-until one fails.  ``--list`` names the mutants, ``--jobs`` says how many at once.  What came of each is kept in
+``make unit`` runs, first the tests of the package that was broken, and then more seeds of the simulation, until one
+test fails.  ``--list`` names the mutants, ``--jobs`` says how many at once.  What came of each is kept in
 ``build/mutants.json``.
 
 Exit codes: 0 at least 95 in 100 were found and each survivor is explained, 1 fewer, or one is not, or a test fails
@@ -33,7 +33,6 @@ ROOT = Path(__file__).parents[2]
 WANTED = 0.95
 STAGE_S = 900
 _FAILED = 1  # pytest's exit code for tests that failed
-_PURE = ("tests/simulation", "tests/model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +55,9 @@ def stages(mutant: Mutant) -> Iterator[tuple[str, list[str]]]:
     package = mutant.file.split("/")[0]
     near = ROOT / "tests" / "unit" / package
     if near.is_dir():
-        yield "near", [str(near.relative_to(ROOT))]
-    yield "simulation", list(_PURE)
-    yield "all", ["tests", *(f"--ignore={path}" for path in (*_PURE, f"tests/unit/{package}"))]
+        yield "near", ["--only-tier", "unit", str(near.relative_to(ROOT))]
+    yield "unit", ["--only-tier", "unit", "tests", f"--ignore=tests/unit/{package}"]
+    yield "simulation", ["--tier", "test", "tests/simulation", "-k", "seeds_hold or short_life"]
 
 
 def look(mutant: Mutant, copy: Path) -> Found:
@@ -85,7 +84,7 @@ def _changed(path: Path, text: str) -> Iterator[None]:
 
 
 def _first_failure(copy: Path, paths: Sequence[str]) -> str:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--only-tier", "unit", "--tb=no", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider"]
     try:
         ended = subprocess.run(
             [*command, *paths],
@@ -116,7 +115,7 @@ def run(mutants: Sequence[Mutant], jobs: int) -> list[Found]:
             shutil.copytree(ROOT / "src", copy)
             copies.put(copy)
         # What fails without a break says nothing of any.
-        if test := _first_failure(copy, ["tests"]):
+        if test := _first_failure(copy, ["--only-tier", "unit", "tests"]):
             raise SystemExit(f"this fails without a break: {test}")
 
         def one(mutant: Mutant) -> Found:

@@ -13,7 +13,12 @@ from anabranch.testing.simulation.plans import PLANS
 
 pytestmark = pytest.mark.unit
 QUIET = replace(
-    PLANS["history"], topics=(LoadTopic("history", 1, old=True),), faults=(Fault.RESET,), seconds=2.0, gap_s=5.0
+    PLANS["history"],
+    topics=(LoadTopic("history", 1, old=True),),
+    faults=(Fault.RESET,),
+    seconds=2.0,
+    gap_s=5.0,
+    catch_up_s=15.0,
 )
 
 

@@ -42,7 +42,6 @@ from anabranch.testing.simulation.world import World
 LINK = "link"
 MOVER, PASSWORD = "mover", "ANABRANCH_SIMULATED_PASSWORD"
 """Who copies where not everybody may do everything; the password is looked for in the environment."""
-CATCH_UP_S = 400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +58,7 @@ class Plan:
     gap_s: float = 0.8
     load_gap_s: float = 0.15
     burst: int = 0
+    catch_up_s: float = 400.0
     brokers: int = 1
     version: str = "4.3.1"
     expiration_ms: int = 86_400_000
@@ -297,13 +297,13 @@ class Life:
         def there() -> bool:
             return all(self._progress.get(place, (0,))[0] >= end for place, end in wanted.items() if end)
 
-        if not scheduler.run(there, CATCH_UP_S):
+        if not scheduler.run(there, self.plan.catch_up_s):
             behind = {
                 place: (end, self._progress.get(place))
                 for place, end in wanted.items()
                 if self._progress.get(place, (0,))[0] < end
             }
-            self.outcome.wrong.append(f"the link did not catch up within {CATCH_UP_S:.0f} s: {behind}")
+            self.outcome.wrong.append(f"the link did not catch up within {self.plan.catch_up_s:.0f} s: {behind}")
 
     def _open_transactions(self) -> bool:
         return any(

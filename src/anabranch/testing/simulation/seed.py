@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anabranch.testing.simulation.life import Life, Outcome
 from anabranch.testing.simulation.plans import LONG, PLANS
@@ -24,9 +24,10 @@ class Came:
     modes: tuple[tuple[str, int], ...]
 
 
-def simulate(plan: str, seed: int) -> Came:
-    """One life; a simulation that breaks is something wrong, too."""
-    life = Life({**PLANS, **LONG}[plan], seed)
+def simulate(plan: str, seed: int, seconds: float | None = None) -> Came:
+    """One life, with faults for some virtual seconds; a simulation that breaks is something wrong, too."""
+    chosen = {**PLANS, **LONG}[plan]
+    life = Life(chosen if seconds is None else replace(chosen, seconds=seconds), seed)
     try:
         outcome = life.live()
     except Exception:

@@ -363,7 +363,8 @@ def test_an_unfinished_rewrite_is_refused_until_it_is_undone(place: Path) -> Non
     assert refused > 5
 
 
-@pytest.mark.parametrize("name", [pytest.param("rocksdb", marks=pytest.mark.test), "uncommitted"])
+@pytest.mark.test
+@pytest.mark.parametrize("name", ["rocksdb", "uncommitted"])
 def test_a_crash_at_any_step_is_undone_and_a_second_rewrite_comes_to_the_same_end(tmp_path: Path, name: str) -> None:
     """Before the manifest nothing has changed; after it undo restores every byte, and crashes itself without harm."""
     place = copy(name, tmp_path / "cp")
