@@ -162,21 +162,22 @@ class ClaimLog:
     def predecessors(self, lane: str, mine: int, expiration_ms: int, now_ms: int) -> tuple[Claim, ...]:
         """The claims that must be killed before the owner of producer id ``mine`` reads the tail.
 
-        All before mine that were not released.  Mapped ones older than the expiration and a day are left out:
-        their tenures ended a day ago by their own clocks, and so did their sockets.  An identity claim is
-        never renewed, so its age says nothing and it is never left out.
+        All before mine that were not released, however old: a tenure lasts as long as its process copies.  Mapped ones
+        are left out where a later claim of another producer id is older than the expiration and a day: whoever copies
+        looks for such a claim every few seconds and ends, and no request is on its way for a day.
         """
         own = self._lanes.get(lane, {}).get(mine)
         limit = own.offset if own is not None else self.end
         oldest = now_ms - expiration_ms - DAY_MS
-        return tuple(
-            placed.claim
-            for placed in self.claims(lane)
-            if placed.offset < limit
-            and placed.claim.producer_id != mine
-            and placed.claim.state is ClaimState.CLAIMED
-            and (placed.claim.mode is LaneMode.IDENTITY or placed.claim.claimed_at_ms > oldest)
-        )
+        found: list[Claim] = []
+        is_over = False  # whether what was claimed earlier ended more than a day ago
+        for placed in reversed(self.claims(lane)):
+            claim = placed.claim
+            stands = placed.offset < limit and claim.producer_id != mine and claim.state is ClaimState.CLAIMED
+            if stands and (claim.mode is LaneMode.IDENTITY or not is_over):
+                found.append(claim)
+            is_over = is_over or claim.claimed_at_ms <= oldest
+        return tuple(reversed(found))
 
     def successor(self, lane: str, mine: int) -> Claim | None:
         """The first standing claim of another owner after that of producer id ``mine``, or None.

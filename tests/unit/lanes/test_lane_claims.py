@@ -45,11 +45,19 @@ def test_everything_unreleased_before_mine_is_killed() -> None:
     assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [1, 3]
 
 
-def test_an_old_mapped_claim_is_left_out_but_never_an_identity_claim() -> None:
-    """A tenure renews its claim, so age tells; an identity claim stands for all of its owners for ever."""
+def test_a_claim_is_left_out_where_a_later_one_is_old_but_never_an_identity_claim() -> None:
+    """Who was followed a day ago has noticed; an identity claim stands for all of its owners for ever."""
     old = NOW - E - DAY_MS
     journal = log(claim(1, at=old), claim(2, at=old, mode=LaneMode.IDENTITY), claim(3, at=old + 1), claim(4))
     assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [2, 3]
+    journal = log(claim(1, at=0), claim(2, at=old, state=ClaimState.RELEASED), claim(3), claim(4))
+    assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [3]
+
+
+def test_a_claim_of_sixty_hours_is_killed_like_any_other() -> None:
+    """Its tenure lasts as long as its owner copies, which nothing ends."""
+    journal = log(claim(1, at=NOW - 60 * HOUR), claim(2, at=NOW - HOUR), claim(3))
+    assert [c.producer_id for c in journal.predecessors("t-0", 3, E, NOW)] == [1, 2]
 
 
 def test_a_later_claim_by_somebody_else_is_a_successor() -> None:
