@@ -209,6 +209,8 @@ class Log:
 
         ``current`` is the epoch of the leader itself, which ends where its log does (``LeaderEpochFileCache``).
         """
+        if asked < 0:
+            return -1, -1
         if asked == current:
             return asked, self.end
         if asked > current or not self.epochs or asked < self.epochs[0][0]:

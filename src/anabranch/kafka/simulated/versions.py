@@ -49,19 +49,21 @@ class Version:
     """One version: its APIs by their keys, and what it does otherwise than the newest.
 
     ``after_max_ms`` is the default of ``message.timestamp.after.max.ms``; ``epoch_rises`` says whether a partition gets
-    a new leader epoch where its only replica was restarted.
+    a new leader epoch where its only replica was restarted; ``keeps_groups`` whether a group without members is still
+    there when its last commit was deleted.
     """
 
     name: str
     apis: Mapping[int, Range]
     after_max_ms: int = 3_600_000
     epoch_rises: bool = True
+    keeps_groups: bool = True
 
 
 _NEVER = 9_223_372_036_854_775_807
 VERSIONS: Mapping[str, Version] = {
     "4.3.1": Version("4.3.1", _4_3_1),
     "4.0.0": Version("4.0.0", _4_0_0),
-    "3.9.1": Version("3.9.1", _3_9_1, _NEVER, epoch_rises=False),
-    "2.8.2": Version("2.8.2", _2_8_2, _NEVER, epoch_rises=False),
+    "3.9.1": Version("3.9.1", _3_9_1, _NEVER, epoch_rises=False, keeps_groups=False),
+    "2.8.2": Version("2.8.2", _2_8_2, _NEVER, epoch_rises=False, keeps_groups=False),
 }

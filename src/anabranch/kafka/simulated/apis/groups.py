@@ -269,6 +269,8 @@ def uncommit(session: Session, request: Any, version: int, reply: _Reply) -> Non
                         row.OffsetDeleteResponsePartition(partition_index=part.partition_index, error_code=one)
                     )
                 topics.append(row(name=topic.name, partitions=parts))
+            if group.is_empty and not group.commits and not group.pending and not cluster.version.keeps_groups:
+                del cluster.groups.known[group.name]
     reply(OffsetDeleteResponse(error_code=code, throttle_time_ms=0, topics=topics))
 
 

@@ -140,13 +140,13 @@ def delete(session: Session, request: Any, version: int, reply: _Reply) -> None:
                 offset = upto if part.offset == -1 else part.offset
                 if "delete" not in partition.settings.policy:
                     code = POLICY
-                elif not partition.led.log.start <= offset <= upto:
+                elif not 0 <= offset <= upto:
                     code = OUT_OF_RANGE
                 else:
                     for replica in partition.replicas.values():
-                        if offset <= replica.log.end:
+                        if replica.log.start < offset <= replica.log.end:
                             replica.log.delete_before(offset)
-                    start = offset
+                    start = partition.led.log.start
             parts.append(
                 row.DeleteRecordsPartitionResult(
                     partition_index=part.partition_index, low_watermark=start, error_code=code
