@@ -12,7 +12,7 @@ COMPILE  = $(BIN)/uv pip compile --quiet $(UPGRADE) --generate-hashes --no-emit-
 
 # Bytecode that is written once saves each of the many processes of a test run a second.
 unexport PYTHONDONTWRITEBYTECODE
-TIERS    = $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
+TIERS    = $(BIN)/python -m pytest --dist loadscope --no-loadscope-reorder
 
 .PHONY: help demo test unit full simulate mutants lint bench soak jars lock clean
 .DEFAULT_GOAL := help
@@ -24,10 +24,10 @@ demo: $(READY) ## two clusters, real data, a killed worker, and the proof, in tw
 	@$(BIN)/python -m examples.demo
 
 test: $(READY) ## what CI runs: real clusters, fixed seeds, short faults; 20 minutes on two cores
-	@$(TIERS) --tier test --durations=25 --durations-min=20
+	@$(TIERS) -n 3 --tier test --durations=25 --durations-min=20
 
 unit: $(READY) ## the tests without processes and network, in a minute
-	@$(TIERS) --tier unit
+	@$(TIERS) -n 2 --tier unit
 
 full: $(READY) ## everything, in chapters of half an hour; goes on where it was ended
 	@$(BIN)/python -m tests.full $(CHAPTERS)

@@ -114,11 +114,12 @@ def test_no_interleaving_shifts_loses_or_repeats_a_record(variant: Identity) -> 
     already lies one further then, and its acknowledgement or the next takeover says so: the lane turns mapped.
     """
     tally = Tally()
-    assert explored(variant, range(RUNS), tally) is None
-    assert tally.strikes["converted"] < RUNS // 20
-    assert tally.strikes["filled"] > RUNS
+    runs = 1500 if variant.unclean else RUNS  # what turns a lane mapped is rare
+    assert explored(variant, range(runs), tally) is None
+    assert tally.strikes["converted"] < runs // 20
+    assert tally.strikes["filled"] > runs
     assert not variant.unclean or tally.strikes["converted"]
-    assert not variant.head or tally.strikes["padded"] > RUNS
+    assert not variant.head or tally.strikes["padded"] > runs
 
 
 @pytest.mark.unit

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.test
 FAR = 5_000_000
 
 
+@pytest.mark.real
 def test_a_log_that_starts_at_five_million_is_copied_to_the_same_offsets(old: Cluster, new: Cluster) -> None:
     """The target log is padded and begins where the source's does; leases that end in between change nothing."""
     topic = create(old, fresh("far"))

@@ -20,7 +20,7 @@ from anabranch.replicate.control import Links
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.testing.brokers import STEADY
 
-pytestmark = pytest.mark.test
+pytestmark = [pytest.mark.test, pytest.mark.real]
 
 VERSIONS = ("2.8.2", "3.9.1", "4.0.0")
 

@@ -127,7 +127,7 @@ class Fiber:
         self._what = what
         self._turn = threading.Semaphore(0)
         self._begun = False
-        self._thread = threading.Thread(target=self._main, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._main, name=f"simulated {name}", daemon=True)
         process.threads.append(self)
 
     def start(self) -> None:

@@ -28,6 +28,7 @@ class World:
         self.scheduler = Scheduler(seed)
         self.network = Network(self.scheduler)
         self.clusters: dict[str, SimulatedCluster] = {}
+        self._processes: list[Process] = []
 
     @property
     def chance(self) -> random.Random:
@@ -44,6 +45,7 @@ class World:
     def process(self, name: str, what: Callable[[], Any]) -> Process:
         """Begin a process whose main thread does this."""
         process = Process(self.scheduler, name)
+        self._processes.append(process)
 
         def main() -> None:
             try:
@@ -111,6 +113,8 @@ class World:
         try:
             yield
         finally:
+            for process in self._processes:
+                process.kill()  # no thread of it stays behind in this one
             # Coroutines of killed processes end where their memory is freed, and complain that they cannot end.
             hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
             with warnings.catch_warnings():
