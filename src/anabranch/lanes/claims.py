@@ -163,20 +163,23 @@ class ClaimLog:
         """The claims that must be killed before the owner of producer id ``mine`` reads the tail.
 
         All before mine that were not released, however old: a tenure lasts as long as its process copies.  Mapped ones
-        are left out where a later claim of another producer id is older than the expiration and a day: whoever copies
-        looks for such a claim every few seconds and ends, and no request is on its way for a day.
+        are left out where a successor's claim (see ``successor``) is older than the expiration and a day: whoever
+        copies looks for one every few seconds and ends, and no request is on its way for a day.
         """
         own = self._lanes.get(lane, {}).get(mine)
         limit = own.offset if own is not None else self.end
         oldest = now_ms - expiration_ms - DAY_MS
         found: list[Claim] = []
-        is_over = False  # whether what was claimed earlier ended more than a day ago
+        ended_by: set[str] = set()  # the owners of later claims that have stood for so long
         for placed in reversed(self.claims(lane)):
             claim = placed.claim
-            stands = placed.offset < limit and claim.producer_id != mine and claim.state is ClaimState.CLAIMED
-            if stands and (claim.mode is LaneMode.IDENTITY or not is_over):
+            if claim.state is not ClaimState.CLAIMED:
+                continue
+            is_over = claim.mode is LaneMode.MAPPED and bool(ended_by - {claim.owner})
+            if placed.offset < limit and claim.producer_id != mine and not is_over:
                 found.append(claim)
-            is_over = is_over or claim.claimed_at_ms <= oldest
+            if claim.claimed_at_ms <= oldest:
+                ended_by.add(claim.owner)
         return tuple(reversed(found))
 
     def successor(self, lane: str, mine: int) -> Claim | None:

@@ -48,10 +48,20 @@ def test_everything_unreleased_before_mine_is_killed() -> None:
 def test_a_claim_is_left_out_where_a_later_one_is_old_but_never_an_identity_claim() -> None:
     """Who was followed a day ago has noticed; an identity claim stands for all of its owners for ever."""
     old = NOW - E - DAY_MS
-    journal = log(claim(1, at=old), claim(2, at=old, mode=LaneMode.IDENTITY), claim(3, at=old + 1), claim(4))
+    second = claim(2, owner="b", at=old, mode=LaneMode.IDENTITY)
+    journal = log(claim(1, at=old), second, claim(3, at=old + 1), claim(4))
     assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [2, 3]
-    journal = log(claim(1, at=0), claim(2, at=old, state=ClaimState.RELEASED), claim(3), claim(4))
-    assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [3]
+    journal = log(claim(1, at=0), claim(2, owner="b", at=old), claim(3), claim(4))
+    assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [2, 3]
+
+
+def test_only_a_claim_that_ends_a_tenure_lets_an_earlier_one_be_left_out() -> None:
+    """A worker that was stopped meanwhile takes a released claim, and one of its own, for nobody's, and copies on."""
+    old = NOW - E - DAY_MS
+    for later in (claim(2, owner="b", at=old, state=ClaimState.RELEASED), claim(2, at=old)):
+        journal = log(claim(1, at=0), later, claim(3, owner="c"))
+        assert journal.successor("t-0", 1) == claim(3, owner="c")
+        assert 1 in [c.producer_id for c in journal.predecessors("t-0", 3, E, NOW)]
 
 
 def test_a_claim_of_sixty_hours_is_killed_like_any_other() -> None:
