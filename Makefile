@@ -35,7 +35,7 @@ full: $(READY) ## everything, in chapters of half an hour; goes on where it was 
 simulate: $(READY) ## the real worker on simulated clusters under faults, SEEDS=100 of each plan from FIRST=1
 	@$(BIN)/python -m anabranch.testing.simulation --seeds $(SEEDS) --first $(FIRST)
 
-mutants: $(READY) ## break the code in some eighty ways, one after the other, and see which breaks unit and simulation find
+mutants: $(READY) ## break the code in some hundreds of ways, one at a time, and see which breaks unit and simulation find
 	@$(BIN)/python -m tests.mutants $(MUTANTS)
 
 lint: $(READY) ## style, types, import contracts, published schemas

@@ -24,7 +24,7 @@ def examples(count: int, **more: Any) -> settings:
 
 
 def seed(fixed: int) -> int:
-    """A test's seed; a new one is printed, so that a failure can be made again by writing it here."""
+    """A test's seed; a new one is printed, so that a failure is reproduced by writing it here."""
     if not ARE_NEW:
         return fixed
     drawn = random.SystemRandom().randrange(1, 1 << 31)

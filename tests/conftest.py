@@ -1,4 +1,4 @@
-"""The tiers of the suite, their order, what is tried a second time, and which chances are drawn anew.
+"""The tiers of the suite, their order, what is tried a second time, and which seeds are new.
 
 ``unit`` needs no process and no network; ``test`` has real clusters of the newest and the oldest version, fixed seeds
 and short faults; ``full`` has the rest: every version, long faults, planted bugs, soaks, new seeds.  The marker nearest
@@ -82,9 +82,9 @@ def _place(item: pytest.Item) -> tuple[int, int, int]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose by tier, and sort; a test without a tier is a mistake, since nobody could choose it."""
-    untold = sorted({item.nodeid.partition("::")[0] for item in items if not _tier(item)})
-    if untold:
-        raise pytest.UsageError(f"no marker of {', '.join(TIERS)} in: {', '.join(untold)}")
+    unmarked = sorted({item.nodeid.partition("::")[0] for item in items if not _tier(item)})
+    if unmarked:
+        raise pytest.UsageError(f"no marker of {', '.join(TIERS)} in: {', '.join(unmarked)}")
     only = config.getoption("--only-tier")
     wanted = {only} if only else set(TIERS[: TIERS.index(config.getoption("--tier")) + 1])
     left = []

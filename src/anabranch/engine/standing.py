@@ -38,7 +38,7 @@ class Standing:
     async def read(self) -> list[LinkStatus]:
         """Every link of the cluster by id, with its lanes, its plan and when this was read; raises ClusterError.
 
-        After an error begin with a new one: a control topic may have been truncated, or made again.
+        After an error begin with a new one: a control topic may have been truncated or recreated.
         """
         if not self._is_there and not await has_control_topics(self._cluster):
             return []

@@ -14,6 +14,11 @@ from anabranch.offsets.runs import Run, RunMap
 SEGMENT_RUNS = 1000
 
 
+def in_order(segments: Mapping[int, tuple[Run, ...]]) -> list[Run]:
+    """The runs of numbered segments, one behind the other; nothing is checked."""
+    return [run for number in sorted(segments) for run in segments[number]]
+
+
 class RunBook:
     """A lane's run map, with the first segment that was changed since it was last filed."""
 
@@ -28,7 +33,7 @@ class RunBook:
     @classmethod
     def of_segments(cls, segments: Mapping[int, tuple[Run, ...]]) -> RunBook:
         """The book that was filed as numbered segments."""
-        return cls(run for number in sorted(segments) for run in segments[number])
+        return cls(in_order(segments))
 
     @property
     def last(self) -> Run | None:

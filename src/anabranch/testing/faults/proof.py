@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.lane import LaneKey
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.replicate.control import Progress, Runs
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.rebuild import LaneLog, rebuild, whole_log
+from anabranch.replicate.runs import in_order
 from anabranch.sandbox import Cluster
 from anabranch.testing import brokers
 from anabranch.testing.faults.cleaned import compare_cleaned
@@ -164,18 +164,13 @@ async def filed_of(context: ClusterContext, link: str) -> tuple[dict[tuple[str, 
                 continue
             ids = claims.producer_ids(str(key))
             within = await whole_log(cluster, lane.target.topic, lane.target.partition)
-            filed = _segments(runs, key)
+            filed = in_order(runs.segments.get(key, {}))
             log = LaneLog(str(key), ids, jumps, RunMap.of(filed))
             again = await rebuild(cluster, within, log, claims.start(str(key), 0))
             found[(lane.source.topic, lane.source.partition)] = Filed(
                 joined(filed), joined(again), len(ids), lane.mode.value
             )
         return found, jumps.end
-
-
-def _segments(runs: Runs, key: LaneKey) -> list[Run]:
-    segments = runs.segments.get(key, {})
-    return [run for number in sorted(segments) for run in segments[number]]
 
 
 def joined(runs: Sequence[Run]) -> tuple[Run, ...]:

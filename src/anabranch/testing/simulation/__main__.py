@@ -9,14 +9,14 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
 from anabranch.testing.simulation.life import Life
-from anabranch.testing.simulation.plans import LONG, PLANS
+from anabranch.testing.simulation.plans import EVERY, PLANS
 from anabranch.testing.simulation.seed import Came, simulate
 
 
 def main() -> int:
     """0 where every life held."""
     parser = argparse.ArgumentParser(prog="python -m anabranch.testing.simulation", description=__doc__)
-    parser.add_argument("--plan", choices=sorted({**PLANS, **LONG}), action="append", help="which lives (default: all)")
+    parser.add_argument("--plan", choices=sorted(EVERY), action="append", help="which lives (default: all)")
     parser.add_argument("--seeds", type=int, default=100, help="how many of each")
     parser.add_argument("--first", type=int, default=1, help="the first of the seeds")
     parser.add_argument("--seed", type=int, help="this one alone, in this process")
@@ -53,7 +53,7 @@ def main() -> int:
 def _one(plans: list[str], seed: int, *, trace: bool) -> int:
     wrong = 0
     for plan in plans:
-        life = Life({**PLANS, **LONG}[plan], seed)
+        life = Life(EVERY[plan], seed)
         if trace:
             scheduler = life.world.scheduler
             scheduler.trace = lambda text, scheduler=scheduler: print(f"{scheduler.now:9.4f} {text}")

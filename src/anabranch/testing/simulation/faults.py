@@ -71,7 +71,7 @@ class Faults:
         if not faults or self.world.scheduler.now + wait > until:
             return
 
-        def strike() -> None:
+        def happen() -> None:
             fault = self.world.chance.choice(list(faults))
             if self.inject(fault):
                 self.struck[fault] = self.struck.get(fault, 0) + 1
@@ -79,7 +79,7 @@ class Faults:
                     self.world.scheduler.trace(f"fault: {fault}")
             self.begin(faults, gap_s, until)
 
-        self.world.scheduler.call_later(wait, strike)
+        self.world.scheduler.call_later(wait, happen)
 
     def end(self) -> None:
         """Undo every fault that still lasts."""

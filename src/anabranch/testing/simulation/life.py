@@ -31,6 +31,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.offsets.runs import Run as MappedRun
 from anabranch.replicate.control import Links, Progress, Runs, ensure_topics
+from anabranch.replicate.runs import in_order
 from anabranch.testing.faults.proof import Filed, Proof, filed_of, joined, weigh
 from anabranch.testing.faults.topics import SOURCE_SETTINGS, LoadTopic, TopicKind
 from anabranch.testing.simulation.faults import Fault, Faults
@@ -59,6 +60,12 @@ class Plan:
     load_gap_s: float = 0.15
     burst: int = 0
     catch_up_s: float = 400.0
+
+    @property
+    def names(self) -> list[str]:
+        """Those of the topics."""
+        return [topic.name for topic in self.topics]
+
     brokers: int = 1
     version: str = "4.3.1"
     expiration_ms: int = 86_400_000
@@ -175,7 +182,7 @@ class Life:
                 LINK,
                 ClusterRef("source", self.source.id),
                 ClusterRef("target", self.target.id),
-                _filter([topic.name for topic in self.plan.topics]),
+                _filter(self.plan.names),
                 replication_factor=min(3, self.plan.brokers),
                 mode=self.plan.mode,
             )
@@ -238,7 +245,7 @@ class Life:
         """No fault lasts any longer, and the link is not paused."""
         self.faults.end()
         self.world.scheduler.run(lambda: False, 2.0)
-        self.world.ask(lambda: asyncio.run(self._change(False, [topic.name for topic in self.plan.topics])))
+        self.world.ask(lambda: asyncio.run(self._change(False, self.plan.names)))
 
     # -- looking ---------------------------------------------------------------------------------------
 
@@ -261,8 +268,7 @@ class Life:
                 for key, lane in progress.lanes.items():
                     place = (lane.source.topic, lane.source.partition)
                     self._progress[place] = (lane.position, lane.state, lane.stop_reason)
-                    segments = runs.segments.get(key, {})
-                    self._hold(place, [run for number in sorted(segments) for run in segments[number]])
+                    self._hold(place, in_order(runs.segments.get(key, {})))
 
     def _hold(self, place: tuple[str, int], runs: Sequence[MappedRun]) -> None:
         """L2: of what both logs hold now, the filed runs say exactly where it is."""

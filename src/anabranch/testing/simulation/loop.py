@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from anabranch.testing.simulation.network import Network
 
 
-class _TimerHandle(events.TimerHandle):
-    """A timer of a loop; the loop need not be told that it was cancelled."""
-
-
 class SimulatedLoop(asyncio.AbstractEventLoop):
     """As much of an event loop as asyncio's own tasks, timeouts and locks, and connections, need."""
 
@@ -124,7 +120,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> events.TimerHandle:
         """At a virtual time."""
-        handle = _TimerHandle(when, callback, args, self, context)
+        handle = events.TimerHandle(when, callback, args, self, context)
 
         def due() -> None:
             if not handle.cancelled() and not self._closed:
@@ -145,7 +141,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def create_task(  # type: ignore[override]
         self, coro: Coroutine[Any, Any, Any], *, name: str | None = None, context: Context | None = None
     ) -> asyncio.Task[Any]:
-        """A task of this loop; the tasks of a killed process stay as they are until ``bury``."""
+        """A task of this loop; the tasks of a killed process stay as they are until ``clear``."""
         task = asyncio.Task(coro, loop=self, name=name, context=context)
         self._tasks[task] = None
         task.add_done_callback(self._forget)
@@ -154,8 +150,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.pop(task, None)
 
-    def bury(self) -> None:
-        """Let go of what a killed process left behind; what that does on its way out has no effect."""
+    def clear(self) -> None:
+        """Close the coroutines that a killed process left behind; what they do on their way out has no effect."""
         for task in list(self._tasks):
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             with suppress(BaseException):

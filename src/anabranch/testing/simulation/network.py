@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from anabranch.kafka.simulated.broker import Broker, Power, Session
@@ -102,7 +102,7 @@ class Wire(asyncio.Transport):
         if not self._ended:
             self._ended = True
             self._out.send(None)
-            self.network.wires.discard(self)
+            self.network.wires.pop(self, None)
             self._loop.call_soon(self._protocol.connection_lost, None)
 
     close = abort
@@ -119,14 +119,14 @@ class Wire(asyncio.Transport):
         if not self._ended:
             self._ended = True
             self._out.send(None)
-            self.network.wires.discard(self)
+            self.network.wires.pop(self, None)
 
     def reset(self) -> None:
         """The connection breaks: the client hears of it, and what is under way may or may not arrive."""
         if self._ended:
             return
         self._ended = True
-        self.network.wires.discard(self)
+        self.network.wires.pop(self, None)
         if self.network.scheduler.chance.random() < 0.5:
             self._out.send(None)
         else:
@@ -160,7 +160,7 @@ class Wire(asyncio.Transport):
             return
         if piece is None:
             self._ended = True
-            self.network.wires.discard(self)
+            self.network.wires.pop(self, None)
             self._loop.call_soon(self._protocol.connection_lost, None)
             return
         chance = self.network.scheduler.chance
@@ -185,7 +185,7 @@ class Network:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
-        self.wires = _Ordered()
+        self.wires: dict[Wire, None] = {}  # in the order in which they were opened
         self.loops: list[SimulatedLoop] = []
         self._brokers: dict[tuple[str, int], Broker] = {}
         self._cuts: set[tuple[str, str]] = set()
@@ -229,26 +229,7 @@ class Network:
         wire = Wire(self, loop, broker, protocol)
         if not wire.accept():
             raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
-        self.wires.add(wire)
+        self.wires[wire] = None
         loop.process.on_end.append(wire.process_died)
         protocol.connection_made(wire)
         return wire, protocol
-
-
-class _Ordered:
-    """A set in the order in which it was filled: what is drawn from it must not hang on addresses in memory."""
-
-    def __init__(self) -> None:
-        self._kept: dict[Wire, None] = {}
-
-    def add(self, wire: Wire) -> None:
-        self._kept[wire] = None
-
-    def discard(self, wire: Wire) -> None:
-        self._kept.pop(wire, None)
-
-    def __iter__(self) -> Iterator[Wire]:
-        return iter(list(self._kept))
-
-    def __len__(self) -> int:
-        return len(self._kept)

@@ -105,3 +105,5 @@ LONG: Mapping[str, Plan] = {
         ),
     )
 }
+
+EVERY: Mapping[str, Plan] = {**PLANS, **LONG}

@@ -138,8 +138,8 @@ class Run:
         if free:
             return self.world.chance.choice(free)
         self._numbers += 1
-        slot = Slot(None)  # type: ignore[arg-type]  # made in the next line
-        slot.process = self.world.process(f"worker-{self._numbers} of {self.job.run}", lambda: self._work(slot))
+        name = f"worker-{self._numbers} of {self.job.run}"
+        slot: Slot = Slot(self.world.process(name, lambda: self._work(slot)))  # which begins with the next step
         slot.process.skew_ms = self.skew_ms()
         self.workers.append(slot)
         return slot

@@ -6,7 +6,7 @@ import traceback
 from dataclasses import dataclass, replace
 
 from anabranch.testing.simulation.life import Life, Outcome
-from anabranch.testing.simulation.plans import LONG, PLANS
+from anabranch.testing.simulation.plans import EVERY
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Came:
 
 def simulate(plan: str, seed: int, seconds: float | None = None) -> Came:
     """One life, with faults for some virtual seconds; a simulation that breaks is something wrong, too."""
-    chosen = {**PLANS, **LONG}[plan]
+    chosen = EVERY[plan]
     life = Life(chosen if seconds is None else replace(chosen, seconds=seconds), seed)
     try:
         outcome = life.live()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 from anabranch.kafka.simulated import ClusterPlan, SimulatedCluster
 from anabranch.replicate import worker
@@ -81,16 +82,7 @@ class World:
     def entered(self) -> Iterator[None]:
         """While this lasts, clocks, event loops, threads and chance of this Python process are the simulated ones."""
         scheduler = self.scheduler
-        kept = (
-            time.monotonic,
-            time.time,
-            time.time_ns,
-            time.sleep,
-            uuid.uuid4,
-            vars(worker)["threading"],
-            random.getstate(),
-        )
-        policy = asyncio.get_event_loop_policy()
+        state, policy = random.getstate(), asyncio.get_event_loop_policy()
 
         def wall_ns() -> int:
             skew = scheduler.current.skew_ms if scheduler.current is not None else 0
@@ -104,31 +96,36 @@ class World:
             while scheduler.now < until:
                 fiber.park()
 
-        time.monotonic, time.time_ns, time.time = scheduler.monotonic, wall_ns, lambda: wall_ns() / 1e9
-        time.sleep = sleep  # type: ignore[assignment]
-        uuid.uuid4 = lambda: uuid.UUID(int=scheduler.chance.getrandbits(128), version=4)
-        vars(worker)["threading"] = SimpleNamespace(Thread=self._thread)
-        random.seed(scheduler.chance.getrandbits(64))
-        asyncio.set_event_loop_policy(_Policy(self))
-        try:
-            yield
-        finally:
-            for process in self._processes:
-                process.kill()  # no thread of it stays behind in this one
-            # Coroutines of killed processes end where their memory is freed, and complain that they cannot end.
-            hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                for loop in self.network.loops:
-                    loop.bury()
-                gc.collect()
-            sys.unraisablehook = hook
-            for name in ("monotonic", "time", "time_ns", "sleep"):
-                setattr(time, name, kept[("monotonic", "time", "time_ns", "sleep").index(name)])
-            uuid.uuid4 = kept[4]
-            vars(worker)["threading"] = kept[5]
-            random.setstate(kept[6])
-            asyncio.set_event_loop_policy(policy)
+        def wall() -> float:
+            return wall_ns() / 1e9
+
+        def uuid4() -> uuid.UUID:
+            return uuid.UUID(int=scheduler.chance.getrandbits(128), version=4)
+
+        with (
+            patch.multiple(time, monotonic=scheduler.monotonic, time_ns=wall_ns, time=wall, sleep=sleep),
+            patch.object(uuid, "uuid4", uuid4),
+            patch.object(worker, "threading", SimpleNamespace(Thread=self._thread)),
+        ):
+            random.seed(scheduler.chance.getrandbits(64))
+            asyncio.set_event_loop_policy(_Policy(self))
+            try:
+                yield
+            finally:
+                self._clear_away()
+                random.setstate(state)
+                asyncio.set_event_loop_policy(policy)
+
+    def _clear_away(self) -> None:
+        """End what still is there of the simulated processes, threads and coroutines."""
+        for process in self._processes:
+            process.kill()
+        # Coroutines of killed processes end where their memory is freed, and complain that they cannot end.
+        with patch.object(sys, "unraisablehook", lambda _: None), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for loop in self.network.loops:
+                loop.clear()
+            gc.collect()
 
     def _thread(self, target: Callable[[], Any], name: str = "", daemon: bool = True) -> _Thread:
         fiber = self.scheduler.fiber
