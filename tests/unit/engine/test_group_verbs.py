@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import pytest
-from tests.unit.group_lab import (
+from tests.unit.link_lab import (
     LINK,
     OTHER,
     SOURCE_END,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from tests.unit.group_lab import BLANK, LINK, OTHER, SOURCE_END, TARGET_END, A, B, Lab, lab
+from tests.unit.link_lab import BLANK, LINK, OTHER, SOURCE_END, TARGET_END, A, B, Lab, lab
 
 from anabranch.config.verifyspec import VerifyOptions, VerifySpec
 from anabranch.control.verified import LaneVerified, RunState, VerifyRun

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from tests.unit.group_lab import BLANK, LINK, SOURCE_END, TARGET_END, TO_A, TO_B, A, B, Lab, lab
+from tests.unit.link_lab import BLANK, LINK, SOURCE_END, TARGET_END, TO_A, TO_B, A, B, Lab, lab
 
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.verifyspec import VerifyOptions

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -11,6 +10,7 @@ from uuid import UUID
 import pytest
 from kafka.protocol.producer import AddPartitionsToTxnRequest, ProduceRequest
 from tests.simulated import Simulated
+from tests.unit.asking import append, on, records
 
 from anabranch.kafka import ends as kafka_ends
 from anabranch.kafka import log as kafka_log
@@ -29,14 +29,12 @@ from anabranch.kafka.partitions import (
     transactional_producer_id,
     write_marker,
 )
-from anabranch.kafka.security import open_cluster
 from anabranch.kafka.settling import until_led
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.records.control import Marker, marker_of
 from anabranch.records.encode import encode
 from anabranch.records.header import BatchHeader
-from anabranch.records.record import Record, TimestampType
 from anabranch.replicate import ends as replicate_ends
 from anabranch.sandbox import ClusterSpec
 
@@ -50,36 +48,12 @@ def context() -> Iterator[ClusterContext]:
         yield ClusterContext("one", (cluster.bootstrap,))
 
 
-def on(context: ClusterContext, ask: Callable[[Cluster], Awaitable[None]]) -> None:
-    """Ask the cluster something."""
-
-    async def run() -> None:
-        async with open_cluster(context) as cluster:
-            await ask(cluster)
-
-    asyncio.run(run())
-
-
 async def topic(cluster: Cluster, name: str) -> tuple[UUID, Connection]:
     """A new topic of one partition, and a connection to its leader."""
     await create_topic(cluster, name, 1, 1, {})
     await until_led(cluster, [name])
     meta, part = await cluster.partition(name, 0)
     return meta.id, await cluster.connection(part.leader)
-
-
-async def append(connection: Connection, name: str, topic_id: UUID, batch: bytes) -> int:
-    """Append a batch; the code."""
-    frame = await produce.submit(connection, [produce.Outgoing(name, topic_id, 0, batch)])
-    try:
-        return produce.parse(frame, produce.version_for(connection))[0].code
-    finally:
-        frame.release()
-
-
-def records(count: int) -> list[Record]:
-    """Some records."""
-    return [Record(n, 1_000, TimestampType.CREATE_TIME, b"k", b"v") for n in range(count)]
 
 
 async def begin(cluster: Cluster, connection: Connection, name: str) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
 import pytest
-from tests.unit.group_lab import LINK, TO_A, TO_B, A, B, Lab, append, lab
+from tests.unit.link_lab import LINK, TO_A, TO_B, A, B, Lab, append, lab
 
 from anabranch.engine.maps import read_maps
 from anabranch.errors import AnabranchError

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.engine.checkpoints.world import WISH, settle, snapshot
-from tests.unit.group_lab import LINK, RUNS, SOURCE_END, TARGET_END, TO_A, A, B, Lab, append, lab
+from tests.unit.link_lab import LINK, RUNS, SOURCE_END, TARGET_END, TO_A, A, B, Lab, append, lab
 
 from anabranch.checkpoints.reports import Lag
 from anabranch.checkpoints.route import Refusal, Why

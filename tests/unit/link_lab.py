@@ -1,20 +1,18 @@
-"""Two simulated clusters and a link between them whose runs are filed, for tests of the verbs that move groups."""
+"""Two simulated clusters and a link between them whose runs are filed, for tests of verbs and rounds."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from tests.simulated import Simulated
+from tests.unit import asking
+from tests.unit.asking import T, on
 
 from anabranch.kafka import groups as kafka_groups
-from anabranch.kafka import produce
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.security import open_cluster
 from anabranch.kafka.settling import until_led
 from anabranch.kafka.simulated import groups as simulated_groups
 from anabranch.lanes.claims import Claim, ClaimState
@@ -26,13 +24,11 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
 from anabranch.records.encode import encode
-from anabranch.records.record import Record, TimestampType
 from anabranch.replicate.control import Links, Progress, Runs, ensure_topics
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.positions import Positions
 from anabranch.sandbox import ClusterSpec
 
-T = TypeVar("T")
 LINK = "old-new"
 A, B, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("private", 0)
 BLANK = TopicPartition("orders", 2)
@@ -55,12 +51,7 @@ class Lab:
 
     def on(self, context: ClusterContext, ask: Callable[[Cluster], Awaitable[T]]) -> T:
         """What comes of asking one of the clusters."""
-
-        async def run() -> T:
-            async with open_cluster(context) as cluster:
-                return await ask(cluster)
-
-        return asyncio.run(run())
+        return on(context, ask)
 
     def commit(self, context: ClusterContext, group: str, commits: Mapping[TopicPartition, Commit]) -> None:
         """Have a group commit."""
@@ -132,13 +123,8 @@ def lab() -> Iterator[Lab]:
 async def append(cluster: Cluster, at: TopicPartition, records: int) -> None:
     """Append some records to a partition."""
     meta, part = await cluster.partition(at.topic, at.partition)
-    batch = encode([Record(n, 1_000, TimestampType.CREATE_TIME, b"k", b"v") for n in range(records)])
     connection = await cluster.connection(part.leader)
-    frame = await produce.submit(connection, [produce.Outgoing(at.topic, meta.id, at.partition, batch)])
-    try:
-        assert produce.parse(frame, produce.version_for(connection))[0].code == 0
-    finally:
-        frame.release()
+    assert await asking.append(connection, at.topic, meta.id, encode(asking.records(records)), at.partition) == 0
 
 
 async def _fill_source(cluster: Cluster) -> tuple[str, TopicId]:
