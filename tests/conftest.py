@@ -71,12 +71,12 @@ def _tier(item: pytest.Item) -> str:
     return next((mark.name for mark in item.iter_markers() if mark.name in TIERS), "")
 
 
-def _place(item: pytest.Item) -> tuple[int, int, int]:
+def _place(item: pytest.Item) -> tuple[int, int]:
     """The pure tests first, then the long files, in their own order."""
     file, tier = item.nodeid.partition("::")[0], TIERS.index(item.stash[_TIER])
     if tier == 0:
-        return (0, 0, 0)
-    return (1, _LONGEST.index(file) - len(_LONGEST) if file in _LONGEST else 0, 0)
+        return (0, 0)
+    return (1, _LONGEST.index(file) - len(_LONGEST) if file in _LONGEST else 0)
 
 
 @pytest.hookimpl(tryfirst=True)
