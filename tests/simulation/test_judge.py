@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from anabranch.records.control import Marker, marker_of
 from anabranch.testing.faults.topics import LoadTopic
 from anabranch.testing.simulation.life import Fault, Life
+from anabranch.testing.simulation.load import entries
 from anabranch.testing.simulation.plans import PLANS
 
 pytestmark = pytest.mark.unit
@@ -78,3 +80,18 @@ def test_a_lost_batch_is_found() -> None:
         return True
 
     assert altered(lose)
+
+
+@pytest.mark.test
+def test_the_load_writes_what_its_kinds_are_named_for() -> None:
+    """Or what is copied of transactions, cleaned logs and broker's times would be copied of none of them."""
+    life = Life(replace(PLANS["holes"], faults=(), seconds=6.0), 5)
+    assert life.live().wrong == []
+    logs = {name: life.source.partition(name, 0).led.log for name in life.plan.names}
+    markers = [one for one in logs["payments"].batches if one.header.is_control]
+    ends = {marker_of(memoryview(one.data), 0, one.header) for one in markers}
+    assert ends == {Marker.ABORT, Marker.COMMIT}
+    assert all(one.header.is_log_append_time for one in logs["stamped"].batches)
+    assert {one.header.count for one in logs["clicks"].batches} == {1}
+    offsets = [one.offset for one in entries(life.source.partition("balances", 0), committed=True)]
+    assert len(offsets) < logs["balances"].end, "nothing was cleaned away"

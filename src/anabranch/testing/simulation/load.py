@@ -169,10 +169,10 @@ class Load:
             return found
         self._names += 1
         name = f"application-{self._names}"
-        code, producer_id, epoch = self.cluster.transactions.begin(name, 600_000)
+        longest_ms = self.cluster.number("transaction.max.timeout.ms")
+        code, producer_id, epoch = self.cluster.transactions.begin(name, longest_ms)
         code = code or self.cluster.transactions.add(name, producer_id, epoch, {place})
-        if code:
-            return None
+        assert code == 0, f"the source begins no transaction: error {code}"
         longest = 6.0 if chance.random() < 0.1 else 0.3
         made = _Open(name, producer_id, epoch, timers.monotonic() + chance.uniform(0, longest), chance.random() < 0.7)
         self._open[place] = made
