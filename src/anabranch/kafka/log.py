@@ -11,6 +11,7 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from anabranch.errors import ClusterError
@@ -27,6 +28,7 @@ from anabranch.records.split import split
 PURPOSE = "control"
 _CHUNK = 4 << 20
 _DEFINITELY_NOT = {2, 10, 19, 29, 87}
+_INVALID_TIMESTAMP = 32
 
 
 class Entry(NamedTuple):
@@ -53,6 +55,27 @@ class LogShrunkError(ClusterError):
     @property
     def hint(self) -> str:
         return "an unclean election lost records of a control topic: start the link again, it reads everything anew"
+
+
+@dataclass(eq=False)
+class ClockAheadError(ClusterError):
+    """The broker takes no record of this machine's time, which lies too far ahead of its own (an hour, from 4.0 on)."""
+
+    cluster: str
+    topic: str
+    time_ms: int
+
+    @property
+    def message(self) -> str:
+        time = datetime.fromtimestamp(self.time_ms / 1000, UTC)
+        return (
+            f"cluster {self.cluster}: {self.topic} refuses records of {time:%Y-%m-%d %H:%M:%S} UTC, which is this "
+            f"machine's time: its clock is ahead of the brokers'"
+        )
+
+    @property
+    def hint(self) -> str:
+        return "set the clock of this machine, or those of the brokers; then start the link again"
 
 
 class KeyedLog:
@@ -88,6 +111,8 @@ class KeyedLog:
         if answer.code == 0:
             return answer.base_offset
         self._leader = None
+        if answer.code == _INVALID_TIMESTAMP:
+            raise ClockAheadError(self._cluster.name, self.topic, now_ms)
         if answer.code in _DEFINITELY_NOT:
             self._cluster.check(answer.code, "Write", f"topic {self.topic}", answer.detail)
         return None
