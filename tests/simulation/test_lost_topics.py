@@ -1,0 +1,48 @@
+"""What is lost of the control topics, as ``docs/what-if.md`` tells it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.simulation.watched import TOPIC, lanes, watched
+
+from anabranch.control import topics
+from anabranch.model.link import ModePolicy
+from anabranch.replicate.gate import HOLD_SECONDS
+from anabranch.testing.faults.topics import LoadTopic, TopicKind
+
+pytestmark = pytest.mark.test
+
+
+@pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
+def test_without_its_progress_a_link_goes_on_exactly_and_counts_anew(mode: ModePolicy) -> None:
+    """A log with transactions, whose worker was killed: positions are in the target's log."""
+    with watched(2, mode, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.05) as link:
+        run = link.run()
+        link.until(lambda: link.end_of("target") > 300)
+        run.kill()
+        run.workers[-1].process.kill()
+        link.pass_(5.0)
+        before = lanes(link.filed(topics.PROGRESS))[-1]
+        link.lose(topics.PROGRESS)
+        run = link.run()
+        link.until(lambda: link.end_of("target") > 600)
+        link.pass_(3.0)
+        after = lanes(link.filed(topics.PROGRESS))[-1]
+        assert after.position > before.position > 0
+        assert after.position - after.records > before.position // 3, "what was copied before is counted no more"
+        assert link.judge() == []
+        link.end(run)
+
+
+@pytest.mark.parametrize("topic", [topics.LINKS, topics.CLAIMS, topics.PROGRESS])
+def test_while_a_control_topic_is_gone_nothing_is_copied(topic: str) -> None:
+    """A worker that cannot read what is wanted, and who owns what, writes nothing once what it knows is seconds old."""
+    with watched(3) as link:
+        run = link.run()
+        link.until(lambda: link.end_of("target") > 50)
+        link.lose(topic, made_again=False)
+        at = link.now
+        link.pass_(20.0)
+        assert link.grown(at + HOLD_SECONDS + 1.0, link.now) == 0
+        assert link.end_of("source") > link.end_of("target") + 50
+        run.kill()
