@@ -28,7 +28,7 @@ from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import Run
 from anabranch.replicate.fold import Fold
 from anabranch.replicate.heard import Heard
-from anabranch.replicate.runs import RunBook
+from anabranch.replicate.runs import RunBook, Segments
 
 _CHUNK = 500
 _CHUNK_BYTES = 512 << 10  # a batch of a control topic must stay below the default max.message.bytes
@@ -190,7 +190,7 @@ class Runs(Fold):
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(cluster, topics.RUNS)
-        self.segments: dict[LaneKey, dict[int, tuple[Run, ...]]] = defaultdict(dict)
+        self.segments: dict[LaneKey, Segments] = defaultdict(Segments)
         self._news: dict[LaneKey, set[int]] = defaultdict(set)
 
     async def sync(self) -> None:
@@ -203,7 +203,8 @@ class Runs(Fold):
         if entry.value is None:
             self.segments[lane].pop(number, None)
         else:
-            self.segments[lane][number] = tuple(run_codec.decode(entry.key, entry.value))
+            run_codec.decode(entry.key, entry.value)
+            self.segments[lane].keep(number, entry.value)
 
     def book(self, lane: LaneKey) -> RunBook:
         """The book of a lane as it is filed; what was read of it until now is no news.  Raises RunOrderError."""

@@ -7,8 +7,9 @@ segments that are never written again, so filing costs the same however long the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 
+from anabranch.offsets import codec
 from anabranch.offsets.runs import Run, RunMap
 
 SEGMENT_RUNS = 1000
@@ -17,6 +18,37 @@ SEGMENT_RUNS = 1000
 def in_order(segments: Mapping[int, tuple[Run, ...]]) -> list[Run]:
     """The runs of numbered segments, one behind the other; nothing is checked."""
     return [run for number in sorted(segments) for run in segments[number]]
+
+
+class Segments(MutableMapping[int, tuple[Run, ...]]):
+    """The stored segments of a lane, by their numbers, kept as bytes: each worker has those of every lane.
+
+    As runs they would take forty times as much memory.
+    """
+
+    __slots__ = ("_stored",)
+
+    def __init__(self) -> None:
+        self._stored: dict[int, bytes] = {}
+
+    def __getitem__(self, number: int) -> tuple[Run, ...]:
+        return tuple(codec.decode(self._stored[number]))
+
+    def __setitem__(self, number: int, runs: tuple[Run, ...]) -> None:
+        self._stored[number] = codec.encode(RunMap.of(runs))
+
+    def __delitem__(self, number: int) -> None:
+        del self._stored[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._stored)
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    def keep(self, number: int, stored: bytes) -> None:
+        """Take a segment's bytes, which were decoded without an error."""
+        self._stored[number] = stored
 
 
 class RunBook:
@@ -33,7 +65,7 @@ class RunBook:
     @classmethod
     def of_segments(cls, segments: Mapping[int, tuple[Run, ...]]) -> RunBook:
         """The book that was filed as numbered segments."""
-        return cls(in_order(segments))
+        return cls(run for number in sorted(segments) for run in segments[number])
 
     @property
     def last(self) -> Run | None:
