@@ -17,9 +17,12 @@ from tests.unit.link_lab import (
     lab,
 )
 
+from anabranch.control import topics
+from anabranch.control.positions import encode_undo
 from anabranch.engine import groupmoves, groups, subscriptions
 from anabranch.engine.groups import GroupNotMadeError, GroupsMovedError, NoSuchUndoError
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import BrokerRefusedError
 from anabranch.kafka.groups import PartitionsRefusedError
 from anabranch.model.groups import Commit, GroupState
 from anabranch.model.start import StartPosition
@@ -373,3 +376,28 @@ def test_a_group_at_the_source_end_moves_to_the_target_end(both: Lab) -> None:
     done = sync(both, "ends", execute=True)
     assert [one.lag for one in done.groups[0].moves] == [0]
     assert both.committed(both.target, "ends") == {TO_A: Commit(15)}
+
+
+def undo_of(group: str, partitions: int, metadata: str = "") -> UndoRecord:
+    """What is stored of a group before it is moved, in so many partitions."""
+    places = [TopicPartition(f"a-topic-of-usual-length-{number // 50}", number % 50) for number in range(partitions)]
+    wrote = {place: Commit(123_456_789_012, metadata) for place in places}
+    former = {place: Commit(987_654_321_098, metadata) for place in places}
+    return UndoRecord("20261121-100000-cafe", group, True, former, wrote, 1, "sync")
+
+
+def test_an_undo_record_of_five_thousand_partitions_fits_and_a_larger_one_moves_nothing(both: Lab) -> None:
+    """The broker refuses it, and neither that group nor the one beside it is moved."""
+    limit = int(topics.configs(1)["max.message.bytes"])
+    assert limit * 0.75 < len(encode_undo(undo_of("large", 5_000))) < limit
+    beside = UndoRecord("20261121-100000-cafe", "beside", False, {TO_A: None}, {TO_A: Commit(2)}, 1, "sync")
+
+    for large in (undo_of("large", 8_000), undo_of("noted", 300, "m" * 2000)):
+
+        async def move(cluster: Cluster, large: UndoRecord = large) -> None:
+            await groupmoves.move(cluster, Positions(cluster), [beside, large])
+
+        with pytest.raises(BrokerRefusedError, match=r"TOO_LARGE"):
+            both.on(both.target, move)
+        for name in ("beside", large.group):
+            assert both.committed(both.target, name) == {}
