@@ -38,8 +38,9 @@ LOOK_S = 0.02
 class Watched:
     """A link of topics that are written to; ``seen`` are (virtual second, end of the target's partition)."""
 
-    def __init__(self, seed: int, mode: ModePolicy, topic: LoadTopic, load_gap_s: float) -> None:
-        self.life = Life(Plan("watched", (topic,), (), mode=mode, load_gap_s=load_gap_s), seed)
+    def __init__(self, seed: int, mode: ModePolicy, topic: LoadTopic, load_gap_s: float, guarded: bool) -> None:
+        plan = Plan("watched", (topic,), (), mode=mode, load_gap_s=load_gap_s, may_mark=not guarded)
+        self.life = Life(plan, seed)
         self.seen: list[tuple[float, int]] = []
         self._runs = 0
 
@@ -169,9 +170,10 @@ def watched(
     mode: ModePolicy = ModePolicy.AUTO,
     topic: LoadTopic = LIVE,
     load_gap_s: float = 0.15,
+    guarded: bool = False,
 ) -> Iterator[Watched]:
-    """A world with a link, while the block lasts."""
-    made = Watched(seed, mode, topic, load_gap_s)
+    """A world with a link, while the block lasts; ``guarded``: the target asks for a password."""
+    made = Watched(seed, mode, topic, load_gap_s, guarded)
     with made.world.entered():
         made.begin()
         yield made

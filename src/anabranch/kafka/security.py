@@ -95,8 +95,14 @@ def _sasl(cluster: str, login: Login, *, encrypted: bool) -> Sasl:
     }
     if isinstance(login, PasswordLogin):
         settings["sasl_plain_username"] = login.username
-        settings["sasl_plain_password"] = login.password.resolve().reveal()
-    elif isinstance(login, ClientCredentialsLogin):
+        login.password.resolve()  # one that is missing is told before anything is connected
+
+        def conversation(host: str) -> Any:
+            # At each connect: whoever copies for weeks must find a password that was changed.
+            return make(host=host, **settings, sasl_plain_password=login.password.resolve().reveal())
+
+        return Sasl(mechanism, conversation)
+    if isinstance(login, ClientCredentialsLogin):
         settings["sasl_oauth_token_provider"] = _ClientCredentials(cluster, login)
     else:
         settings["sasl_oauth_token_provider"] = _StoredToken(lambda: login.token.resolve().reveal())
