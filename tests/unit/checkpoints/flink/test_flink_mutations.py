@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from flink_samples import FIXTURES, GOLDEN, Arithmetic, GoldenFiles, reopened
+from flink_samples import FIXTURES, GOLDEN, PROPERTIES, Arithmetic, GoldenFiles, MemoryFiles, reopened
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.chance import examples
 
 from anabranch.checkpoints.errors import DamagedCheckpointError, NoCheckpointError, UnknownVersionError
-from anabranch.checkpoints.flink import open_checkpoint
+from anabranch.checkpoints.flink import FlinkCheckpoint, open_checkpoint
 from anabranch.checkpoints.flink.metadata import read_metadata
+from anabranch.checkpoints.flink.source import Kind
+from anabranch.checkpoints.flink.split import KafkaSplit
 from anabranch.checkpoints.plan import Transactions, Wish
-from anabranch.errors import AnabranchError
+from anabranch.checkpoints.position import Marker, Position, Role
+from anabranch.model.topics import TopicPartition
 
 pytestmark = pytest.mark.unit
 
@@ -37,22 +43,78 @@ LENGTHS = [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\x80\x00\x00\x00", b"\x00
 HEAD = bytes.fromhex("4960672d00000006") + bytes(8)
 
 
-def survive(path: Path, data: bytes) -> bool:
-    """Open and rewrite altered bytes; whether they were sound. Nothing is written on a refusal."""
-    try:
-        checkpoint = open_checkpoint(GoldenFiles(path, data))
-        assert checkpoint is not None
-        checkpoint.page()
-        clusters = {"east": ("north", "n:9092")}
-        wish = Wish(transactions=Transactions.DISCARD, renamed_clusters=clusters if "dynamic" in str(path) else {})
-        result = checkpoint.rewrite(wish, Arithmetic(by=3, rename=lambda topic: f"b.{topic}", marker=0))
-        if result.refusals:
-            assert result.writes == {}
-            return False
-        checkpoint.relocated(result.writes["_metadata"] or b"", "/somewhere")
-        return True
-    except AnabranchError:
+def taken(path: Path, data: bytes, state: Mapping[str, bytes] | None = None) -> bool:
+    """Open and rewrite altered bytes, beside altered files of ``state``; whether they were taken.
+
+    What is opened is emitted as it was read. What is rewritten has every position where the route leads, nothing else
+    has changed, and the way back gives the bytes of a move to nowhere. What is refused says where and why.
+    """
+    checkpoint = _opened(_files(path, data, state))
+    if checkpoint is None:
         return False
+    assert len(checkpoint.page().operators) == len(checkpoint.metadata.operators)
+    there = _rewrite(checkpoint, 3, lambda name: f"b.{name}")
+    if there is None:
+        return False
+    moved = open_checkpoint(_files(path, there, state))
+    assert moved is not None
+    positions = Counter((one.source, one.partition, one.role, one.offset) for one in moved.positions())
+    assert positions == Counter(map(_three_on, checkpoint.positions()))
+    others = {one.id for one in checkpoint.metadata.operators}
+    others -= {one.operator.id for one in (*checkpoint.sources, *checkpoint.sinks)}
+    old, new = ([one for one in each.metadata.operators if one.id in others] for each in (checkpoint, moved))
+    assert old == new
+    if not any(isinstance(one.offset, Marker) for one in checkpoint.positions()):
+        back = _rewrite(moved, -3, lambda name: name.removeprefix("b."))
+        assert back is not None and back == _rewrite(checkpoint, 0, lambda name: name)
+    return True
+
+
+def _opened(files: MemoryFiles) -> FlinkCheckpoint | None:
+    """The checkpoint, which is emitted as it was read; None where it was refused at one of its bytes."""
+    data = files.contents["_metadata"]
+    refused = None
+    try:
+        checkpoint = open_checkpoint(files)
+    except (DamagedCheckpointError, UnknownVersionError) as error:
+        refused = error
+    if refused is None:
+        assert checkpoint is not None and checkpoint.metadata.emit() == data
+        return checkpoint
+    assert (refused.path, refused.name) == (files.root, "_metadata")
+    place = re.search(r"byte (\d+)$", refused.at if isinstance(refused, DamagedCheckpointError) else refused.what)
+    assert place is not None and int(place[1]) <= len(data)
+    return None
+
+
+def _positions(path: Path, data: bytes) -> Counter[tuple[str, TopicPartition, Role, int | Marker | None]]:
+    checkpoint = open_checkpoint(GoldenFiles(path, data))
+    assert checkpoint is not None
+    return Counter((one.source, one.partition, one.role, one.offset) for one in checkpoint.positions())
+
+
+def _files(path: Path, data: bytes, state: Mapping[str, bytes] | None) -> GoldenFiles:
+    files = GoldenFiles(path, data)
+    files.contents = {**files.contents, **(state or {})}
+    return files
+
+
+def _rewrite(checkpoint: FlinkCheckpoint, by: int, rename: Callable[[str], str]) -> bytes | None:
+    """The file behind a move of topics and named clusters, None where it was refused."""
+    dynamic = (one for one in checkpoint.sources if one.kind is Kind.DYNAMIC)
+    clusters = {name: (rename(name), "new:9092") for one in dynamic for name in one.enumerators}
+    wish = Wish(transactions=Transactions.DISCARD, renamed_clusters=clusters)
+    result = checkpoint.rewrite(wish, Arithmetic(by, rename, marker=0))
+    if result.refusals:
+        assert result.writes == {} and all(one.what for one in result.refusals)
+        return None
+    return result.writes["_metadata"] if result.writes else checkpoint.metadata.emit()
+
+
+def _three_on(one: Position) -> tuple[str, TopicPartition, Role, int | Marker | None]:
+    """What the route of ``taken`` makes of a position."""
+    offset = None if one.offset is None else 0 if isinstance(one.offset, Marker) else one.offset + 3
+    return one.source, TopicPartition(f"b.{one.partition.topic}", one.partition.partition), one.role, offset
 
 
 @pytest.mark.parametrize(
@@ -67,7 +129,79 @@ def test_a_file_that_ends_too_early_is_refused_at_every_place(path: Path) -> Non
     for size in range(properties + 4 if properties < len(data) else len(data)):
         with pytest.raises((DamagedCheckpointError, UnknownVersionError)):
             read_metadata(data[:size], "torn")
-    assert survive(path, data)
+    assert taken(path, data)
+
+
+def test_what_flink_wrote_is_taken() -> None:
+    """Every file that is altered below is sound before."""
+    assert len(CHOSEN) > 20 and len(FILED) > 4
+    for path in dict.fromkeys([*CHOSEN, *FILED]):
+        assert taken(path, path.read_bytes())
+
+
+@pytest.mark.parametrize("offset", [0, 1, 8_192, (1 << 63) - 4])
+def test_an_offset_that_was_altered_is_the_one_that_is_read(offset: int) -> None:
+    """Any other number in the place of a position is as good as the one before; only compressed state has checksums."""
+    altered = 0
+    for path in (one for one in CHOSEN if NEWEST in one.parts):
+        data = path.read_bytes()
+        before = _positions(path, data)
+        for source, partition, role, old in before:
+            stored = KafkaSplit(partition, old).emit() if isinstance(old, int) else b""
+            if role is not Role.NEXT or data.count(stored) != 1:
+                continue
+            changed = data.replace(stored, KafkaSplit(partition, offset).emit())
+            after = Counter({**before, (source, partition, role, old): 0, (source, partition, role, offset): 1})
+            compressed = path.relative_to(GOLDEN).parts[1] == "compressed"
+            assert taken(path, changed) is not compressed
+            assert compressed or _positions(path, changed) == +after
+            altered += not compressed
+    assert altered > 10
+
+
+def test_what_a_position_may_not_be_is_refused() -> None:
+    """An offset below the markers, a partition below 0, a name that Kafka could have no topic of."""
+    path = next(one for one in CHOSEN if one.relative_to(GOLDEN).parts[:2] == (NEWEST, "canonical"))
+    data = path.read_bytes()
+    [(_, partition, _, offset), *_] = (one for one in _positions(path, data) if one[2] is Role.NEXT)
+    assert isinstance(offset, int)
+    stored = KafkaSplit(partition, offset).emit()
+    assert data.count(stored) == 1
+    for other, why in (
+        (KafkaSplit(partition, -4), "-4 is no offset"),
+        (KafkaSplit(TopicPartition(partition.topic, -1), offset), "-1 is no partition"),
+        (KafkaSplit(TopicPartition("?" * len(partition.topic), 0), offset), "there is no topic's name"),
+    ):
+        changed = data.replace(stored, other.emit())
+        assert not taken(path, changed)
+        checkpoint = open_checkpoint(GoldenFiles(path, changed))
+        assert checkpoint is not None
+        assert [why in one.what for source in checkpoint.sources for one in source.problems] == [True]
+
+
+@pytest.mark.parametrize(
+    ("at", "piece", "error", "place"),
+    [
+        (0, b"\x4a", DamagedCheckpointError, 0),
+        (4, LENGTHS[0], UnknownVersionError, 4),
+        (8, LENGTHS[1], DamagedCheckpointError, 8),
+        (16, LENGTHS[0], DamagedCheckpointError, 16),
+        (20, LENGTHS[0], DamagedCheckpointError, 20),
+        (20, LENGTHS[3], DamagedCheckpointError, 24),
+    ],
+)
+def test_a_head_that_was_altered_is_refused_at_its_byte(
+    at: int, piece: bytes, error: type[DamagedCheckpointError | UnknownVersionError], place: int
+) -> None:
+    """Magic, version, number, counts of masters and of operators."""
+    assert CHOSEN
+    for path in CHOSEN:
+        data = path.read_bytes()
+        if data[7] == 3 and piece == LENGTHS[3]:
+            continue  # without properties whatever is left is too much, at the same byte
+        with pytest.raises(error, match=rf"byte {place}\b") as caught:
+            read_metadata(data[:at] + piece + data[at + len(piece) :], "altered")
+        assert (caught.value.path, caught.value.name) == ("altered", "_metadata")
 
 
 @examples(400, suppress_health_check=list(HealthCheck))
@@ -80,7 +214,7 @@ def test_bytes_that_were_altered_never_crash_it(data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(altered) - 5))
         piece = data.draw(st.one_of(st.binary(min_size=1, max_size=1), st.sampled_from(LENGTHS)))
         altered[at : at + len(piece)] = piece
-    survive(path, bytes(altered))
+    taken(path, bytes(altered))
 
 
 @examples(200, suppress_health_check=list(HealthCheck))
@@ -92,7 +226,7 @@ def test_pieces_that_were_cut_out_or_repeated_never_crash_it(data: st.DataObject
     start, end = sorted((data.draw(st.integers(0, len(whole))), data.draw(st.integers(0, len(whole)))))
     other = data.draw(st.sampled_from(CHOSEN)).read_bytes()
     kinds = (whole[:start] + whole[end:], whole[:end] + whole[start:], whole[:start] + other[start:])
-    survive(path, data.draw(st.sampled_from(kinds)))
+    taken(path, data.draw(st.sampled_from(kinds)))
 
 
 @examples(150, suppress_health_check=list(HealthCheck))
@@ -100,27 +234,32 @@ def test_pieces_that_were_cut_out_or_repeated_never_crash_it(data: st.DataObject
 def test_state_files_that_were_altered_never_crash_it(data: st.DataObject) -> None:
     """Plain and compressed operator state beside the file: opened with its problem, and refused."""
     path = data.draw(st.sampled_from(FILED))
-    files = GoldenFiles(path)
-    name = data.draw(st.sampled_from(sorted(set(files.contents) - {"_metadata"})))
-    altered = bytearray(files.contents[name])
+    contents = GoldenFiles(path).contents
+    name = data.draw(st.sampled_from(sorted(set(contents) - {"_metadata"})))
+    altered = bytearray(contents[name])
     at = data.draw(st.integers(0, len(altered) - 5))
     piece = data.draw(st.one_of(st.binary(min_size=1, max_size=5), st.sampled_from(LENGTHS)))
     altered[at : at + len(piece)] = piece
-    files.contents = {**files.contents, name: bytes(altered[: data.draw(st.integers(0, len(altered) + 50))])}
-    checkpoint = open_checkpoint(files)
-    assert checkpoint is not None and checkpoint.page().operators
-    result = checkpoint.rewrite(Wish(), Arithmetic(by=3, marker=0))
-    assert not (result.refusals and result.writes)
+    cut = bytes(altered[: data.draw(st.integers(0, len(altered) + 50))])
+    taken(path, contents["_metadata"], {name: cut})
 
 
 @examples(300)
 @given(st.binary(max_size=200))
 def test_any_bytes_behind_a_good_beginning_are_refused_or_read(tail: bytes) -> None:
-    """No other exception, whatever follows."""
-    try:
-        reopened(HEAD + tail).page()
-    except AnabranchError:
-        return
+    """Whatever follows, and never something else than what is there."""
+    checkpoint = _opened(MemoryFiles({"_metadata": HEAD + tail}))
+    assert checkpoint is None or checkpoint.page()
+
+
+@examples(300)
+@given(st.binary(max_size=200))
+def test_any_properties_of_a_checkpoint_without_operators_are_kept(properties: bytes) -> None:
+    """They are Java's, and nothing of theirs moves; what does not begin as an object is refused at its byte."""
+    empty = HEAD + bytes(8)
+    assert reopened(empty + PROPERTIES + properties).metadata.emit() == empty + PROPERTIES + properties
+    with pytest.raises(DamagedCheckpointError, match=f"byte {len(empty)}: .*not a Java object"):
+        reopened(empty + b"\0" + properties)
 
 
 def test_a_length_is_never_believed() -> None:
@@ -129,8 +268,8 @@ def test_a_length_is_never_believed() -> None:
     data = path.read_bytes()
     tracemalloc.start()
     try:
-        for number, at in enumerate(range(8, len(data) - 4, 97)):
-            survive(path, data[:at] + LENGTHS[number % 3] + data[at + 4 :])
+        for number, at in enumerate(range(8, len(data) - 4, 193)):
+            taken(path, data[:at] + LENGTHS[number % 3] + data[at + 4 :])
         assert tracemalloc.get_traced_memory()[1] < 40 * len(data) + (8 << 20)
     finally:
         tracemalloc.stop()
@@ -157,8 +296,6 @@ def test_other_versions_are_refused(version: int) -> None:
 
 def test_what_is_no_savepoint_is_told_apart() -> None:
     """No file is none, another file is damaged, and a job's directory names the checkpoints in it."""
-    from flink_samples import MemoryFiles
-
     from anabranch.checkpoints.ports import Entry
 
     class Job(MemoryFiles):
