@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -10,11 +13,18 @@ from hypothesis import strategies as st
 from spark_samples import FIXTURES, MemoryFiles, TestRoute, fixture, offsets, opened, reasons, tree
 from tests.chance import examples
 
-from anabranch.checkpoints.errors import DamagedCheckpointError, FileTooLargeError, UnknownVersionError
+from anabranch.checkpoints.errors import (
+    DamagedCheckpointError,
+    FileTooLargeError,
+    MissingFileError,
+    UnknownVersionError,
+)
 from anabranch.checkpoints.plan import Uncommitted, Wish
-from anabranch.checkpoints.spark import DStreamsCheckpointError, PipelineFlowError, open_checkpoint
-from anabranch.checkpoints.spark.contents import MAX_LOG_BYTES
-from anabranch.errors import AnabranchError
+from anabranch.checkpoints.position import Marker, Position, Role
+from anabranch.checkpoints.spark import DStreamsCheckpointError, PipelineFlowError, SparkCheckpoint, open_checkpoint
+from anabranch.checkpoints.spark.contents import MAX_LOG_BYTES, initial_path
+from anabranch.checkpoints.spark.local_crc import crc_path
+from anabranch.model.topics import TopicPartition
 
 pytestmark = pytest.mark.unit
 TREES = {name: fixture(name) for name in FIXTURES}
@@ -35,22 +45,119 @@ PARTS = (
 )
 
 
-def use(files: MemoryFiles) -> None:
-    """All that the workflow does with a checkpoint; errors must be ours, and say where."""
+def taken(files: MemoryFiles) -> bool:
+    """Do all that the workflow does with a checkpoint; whether it was taken, which none without files is.
+
+    What is read is given back byte for byte, and its positions are the numbers that stand in the files. Behind a
+    rewrite each is where the route leads. What is refused names the file and what is wrong with it.
+    """
+    checkpoint = _opened(files)
+    if checkpoint is None:
+        return False
+    contents = checkpoint.contents
+    for batch in (contents.last, contents.previous):
+        assert batch is None or batch.file.emit() == files.content[batch.path]
+    for directory, initial in contents.initials.items():
+        assert initial.emit() == files.content[initial_path(directory)]
+    positions = checkpoint.positions()
+    for one in positions:
+        stored = one.offset if isinstance(one.offset, int) else {Marker.LATEST: -1, Marker.EARLIEST: -2}[one.offset]
+        assert _stored(files, one) == stored
+    assert [one for source in checkpoint.page().sources for one in source.positions] == list(positions)
+    rewrite = checkpoint.rewrite(Wish(uncommitted=Uncommitted.TRANSLATE), TestRoute())
+    if reasons(rewrite):
+        assert all(one.what for one in rewrite.refusals)
+        return False
+    after = Counter((p.source, p.role, p.partition, p.offset) for p in opened(files.written(rewrite)).positions())
+    assert after == Counter(map(_moved, positions))
+    return True
+
+
+def _opened(files: MemoryFiles) -> SparkCheckpoint | None:
+    """The checkpoint; None where there is none, and where it was refused at one of its files."""
+    refused: MissingFileError | DamagedCheckpointError | UnknownVersionError
     try:
-        checkpoint = open_checkpoint(files)
-        if checkpoint is None:
-            return
-        checkpoint.page()
-        checkpoint.positions()
-        checkpoint.interval_ms()
-        rewrite = checkpoint.rewrite(Wish(uncommitted=Uncommitted.TRANSLATE), TestRoute())
-    except AnabranchError as raised:
-        error = raised
+        return open_checkpoint(files)
+    except (MissingFileError, DamagedCheckpointError, UnknownVersionError) as error:
+        refused = error
+    assert refused.path == files.root and len(refused.message) < 1000
+    assert (refused.name in files.content) is not isinstance(refused, MissingFileError)
+    return None
+
+
+def _stored(files: MemoryFiles, one: Position) -> object:
+    """The number that stands in the position's file, in its source's line."""
+    path = one.place.partition(",")[0]
+    version, *lines = files.content[path].removeprefix(b"\0").decode().split("\n")
+    if path.startswith("sources/"):
+        text = (lines or [version])[0]
+    elif version == "v1":
+        text = lines[1 + int(one.source)]
     else:
-        reasons(rewrite)
-        return
-    assert len(error.message) < 1000
+        text = next(line for line in lines[1:] if line.startswith(f"{one.source}:")).removeprefix(f"{one.source}:")
+    return json.loads(text)[one.partition.topic][str(one.partition.partition)]
+
+
+def _moved(one: Position) -> tuple[str, Role, TopicPartition, int]:
+    """What the route makes of a position; a marker would have been refused."""
+    assert isinstance(one.offset, int)
+    return one.source, one.role, TopicPartition(f"new.{one.partition.topic}", one.partition.partition), one.offset + 100
+
+
+def test_what_spark_wrote_is_taken() -> None:
+    """Every checkpoint that is altered below is sound before, and continuous processing's is refused as such."""
+    assert len(FIXTURES) > 10
+    assert [name for name in FIXTURES if not taken(TREES[name])] == ["4.1.3/continuous"]
+
+
+@pytest.mark.parametrize("number", [100, 2**63 - 101])
+def test_a_number_that_was_altered_is_the_one_that_is_read(number: int) -> None:
+    """An offset above those of earlier batches is as good as the one before, where no checksum tells otherwise."""
+    altered = 0
+    for name in (one for one in FIXTURES if one != "4.1.3/continuous"):
+        files, before = TREES[name], opened(TREES[name]).positions()
+        for one in before:
+            path, here = one.place.partition(",")[0], f'"{one.partition.partition}":{one.offset}'.encode()
+            line = files.content[path]
+            if one.role is not Role.NEXT or line.count(here) != 1:
+                continue
+            there = line.replace(here, f'"{one.partition.partition}":{number}'.encode())
+            changed = MemoryFiles({**files.content, path: there})
+            checked = crc_path(path) in files.content
+            assert opened(changed).contents.stale == ((path,) if checked else ())
+            assert not (checked and taken(changed))
+            changed.content.pop(crc_path(path), None)
+            assert list(opened(changed).positions()) == [replace(p, offset=number) if p == one else p for p in before]
+            assert taken(changed)
+            altered += 1
+    assert altered > 20
+
+
+@pytest.mark.parametrize(
+    ("content", "at"),
+    [
+        (b"", "byte 0"),
+        (b"v1", "line 2"),
+        (b"v1\n{}", "line 3"),
+        (b"v1\n{}\n\xff", "byte 6"),
+        (b"v1\r\n{}\n17", "character 2"),
+        (b"v1\n[]\n17", "line 2"),
+        (b'v1\n{}\n{"t":{"0":-3}}', "line 3"),
+        (b"v2\n{}\n17", "line 3"),
+        (b"1\n{}\n17", "line 1"),
+    ],
+)
+def test_damage_is_told_with_the_file_and_its_line(content: bytes, at: str) -> None:
+    """Whichever query it was."""
+    for name in FIXTURES:
+        path = max((one for one in READ[name] if one.startswith("offsets/") and "." not in one), key=_batch)
+        with pytest.raises(DamagedCheckpointError) as caught:
+            opened(MemoryFiles({**TREES[name].content, path: content}))
+        assert (caught.value.path, caught.value.name, caught.value.at) == ("memory", path, at)
+
+
+def _batch(path: str) -> int:
+    return int(path.rpartition("/")[2])
 
 
 @examples(250, suppress_health_check=list(HealthCheck))
@@ -77,7 +184,7 @@ def test_mutated_files_of_real_spark_give_clear_errors(data: st.DataObject) -> N
     files.content[path] = content
     if data.draw(st.booleans()):
         files.content = {path: content for path, content in files.content.items() if not path.endswith(".crc")}
-    use(files)
+    taken(files)
 
 
 @examples(60)
@@ -86,7 +193,7 @@ def test_missing_files_give_clear_errors(gone: set[int], which: int) -> None:
     """Any part of a checkpoint may have been lost."""
     files = TREES[FIXTURES[which]]
     paths = sorted(files.content)
-    use(MemoryFiles({path: files.content[path] for number, path in enumerate(paths) if number not in gone}))
+    taken(MemoryFiles({path: files.content[path] for number, path in enumerate(paths) if number not in gone}))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +268,7 @@ def test_the_largest_file_of_the_worst_kind_needs_bounded_memory(part: str) -> N
     files = tree({0: offsets(line)}, 0)
     tracemalloc.start()
     try:
-        use(files)
+        taken(files)
         assert tracemalloc.get_traced_memory()[1] < 100 * size
     finally:
         tracemalloc.stop()
