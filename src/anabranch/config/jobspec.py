@@ -81,7 +81,7 @@ def read_spec(text: str, job: str, version: int, build: Callable[[Mapping[str, A
         return build(fields)
     except JobSpecError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, AnabranchError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, AnabranchError) as error:
         raise JobSpecError(repr(error)) from error
 
 

@@ -38,8 +38,12 @@ def load(place: str, known: int, data: bytes) -> Iterator[Fields]:
     """
     try:
         value = json.loads(data.decode("utf-8"))
+        if b"\\ud" in data.lower():  # half a character, which has no bytes: it could not be written again
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
     except ValueError as error:
         raise MalformedRecordError(place, f"not JSON: {error}") from error
+    except RecursionError:
+        raise MalformedRecordError(place, "not JSON of ours: nested too deep") from None
     if not isinstance(value, dict):
         raise MalformedRecordError(place, "not a JSON object")
     fields = Fields(value, place, "")

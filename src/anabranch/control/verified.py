@@ -157,6 +157,8 @@ def decode_lane(key: bytes, value: bytes) -> LaneVerified:
     lane, _ = parse_key(key)
     with load(f"{VERIFIED} {lane}", VERSION, value) as fields:
         numbers = fields.integers("differs")
+        if len(numbers) % 2:
+            raise fields.malformed("differs", "not a list of pairs")
         return LaneVerified(
             lane=lane,
             run=fields.text("run"),
@@ -193,7 +195,7 @@ def decode_run(key: bytes, value: bytes) -> VerifyRun:
     link, _ = parse_key(key)
     with load(f"{VERIFIED} {link}/run", VERSION, value) as fields:
         pins = fields.mapping("pins")
-        if not all(isinstance(ends, list) and len(ends) == 2 for ends in pins.values()):
+        if not all(isinstance(ends, list) and [type(end) for end in ends] == [int, int] for ends in pins.values()):
             raise fields.malformed("pins", "not an object of two offsets each")
         return VerifyRun(
             link=link,
@@ -207,7 +209,7 @@ def decode_run(key: bytes, value: bytes) -> VerifyRun:
             bytes=fields.integer("bytes"),
             differing=fields.integer("differing"),
             options=fields.mapping("options"),
-            pins={lane: (int(source), int(target)) for lane, (source, target) in pins.items()},
+            pins={lane: (source, target) for lane, (source, target) in pins.items()},
             why=fields.text("why"),
         )
 
@@ -237,7 +239,7 @@ def decode_report(value: bytes) -> dict[str, Any]:
     """The report; raises ``MalformedRecordError``."""
     try:
         found = json.loads(value)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MalformedRecordError(f"{VERIFIED} report", f"not JSON: {error}") from error
     if not isinstance(found, dict):
         raise MalformedRecordError(f"{VERIFIED} report", "not a JSON object")

@@ -11,6 +11,7 @@ import pytest
 from anabranch.config.jobspec import JobSpecError
 from anabranch.config.verifyspec import Levels, Reader, VerifySpec
 from anabranch.control import verified
+from anabranch.control.errors import MalformedRecordError
 from anabranch.control.verified import About, LaneVerified, RunState, VerifyRun, VerifyStatus
 from anabranch.errors import ProtocolError
 from anabranch.model.cluster import ClusterContext
@@ -102,11 +103,23 @@ def test_a_specification_survives_its_text() -> None:
     assert VerifySpec.from_json(SPEC.to_json()) == SPEC
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"v": 2, "job": "verify"}', '{"v": 1, "job": "link"}'])
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize("text", [DEEP, "", "[]", "{}", '{"v": 2, "job": "verify"}', '{"v": 1, "job": "link"}'])
 def test_another_text_is_no_specification(text: str) -> None:
     """Whatever is not one is refused by one error."""
     with pytest.raises(JobSpecError):
         VerifySpec.from_json(text)
+
+
+def test_a_report_reads_back_and_other_bytes_are_malformed() -> None:
+    """The last report of a link, whatever else may stand in its place."""
+    made = {"verdict": "equal", "samples": [{"where": "größe"}]}
+    assert verified.decode_report(verified.encode_report(made)) == made
+    for other in (DEEP.encode(), b"", b"[]", b"3", b"\xff", b'{"a":1'):
+        with pytest.raises(MalformedRecordError, match="report: not "):
+            verified.decode_report(other)
 
 
 def lane(counts: dict[Kind, int], done: tuple[int, int] = (100, 95), open_chunks: int = 0) -> LaneResult:

@@ -212,5 +212,5 @@ def _parse(root: str, name: str, id_: str, data: bytes) -> Manifest:
             {str(path): str(digest) for path, digest in value.get("digests", {}).items()},
             str(value.get("of", "")),
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DamagedBackupError(root, name, "it is no manifest of a rewrite") from None

@@ -296,7 +296,7 @@ def test_what_somebody_changed_by_hand_is_not_overwritten(place: Path) -> None:
     assert (place / "offsets" / "4").read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize("damage", ["manifest", "later", "another", "truncated", "bytes", "gone"])
+@pytest.mark.parametrize("damage", ["manifest", "deep", "later", "another", "truncated", "bytes", "gone"])
 def test_a_damaged_backup_is_refused_before_anything_changes(place: Path, damage: str) -> None:
     """Bytes that are not those that were saved are never written back."""
     files = open_files(str(place))
@@ -304,6 +304,8 @@ def test_a_damaged_backup_is_refused_before_anything_changes(place: Path, damage
     manifest, old = place / ".anabranch" / id_ / "manifest.json", place / ".anabranch" / id_ / "old/offsets/4"
     if damage == "manifest":
         manifest.write_bytes(b'{"version": 2}')
+    elif damage == "deep":
+        manifest.write_bytes(b"[" * 100_000)
     elif damage == "later":
         manifest.write_bytes(manifest.read_bytes().replace(b'"version": 1', b'"version": 2'))
     elif damage == "another":
