@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -56,12 +57,71 @@ def test_what_is_written_is_read_again(
     assert decode_heartbeat(*encode_heartbeat(heartbeat)) == heartbeat
 
 
-@given(st.binary(max_size=60), st.binary(max_size=60))
-def test_other_bytes_are_a_typed_error_or_a_record(key: bytes, value: bytes) -> None:
+SAMPLES: list[tuple[str, Callable[..., Any], Callable[..., tuple[bytes, bytes]], tuple[bytes, bytes], int]] = [
+    (
+        "offset sync",
+        decode_sync,
+        lambda found: encode_sync(*found),
+        encode_sync(TopicPartition("t", 1), OffsetSync(2, 3)),
+        0,
+    ),
+    (
+        "checkpoint",
+        decode_checkpoint,
+        encode_checkpoint,
+        encode_checkpoint(Checkpoint("g", TopicPartition("t", 1), 2, 3, "m")),
+        2,
+    ),
+    ("heartbeat", decode_heartbeat, encode_heartbeat, encode_heartbeat(Heartbeat("a", "b", 5)), 2),
+]
+
+
+def is_taken(kind: str, decode: Any, encode: Any, key: bytes, value: bytes, version: int) -> bool:
+    """Whether bytes are read: then they are those of the record but for a later version's; else the error says what."""
+    refused = None
+    try:
+        found = decode(key, value)
+    except MirrorRecordError as error:
+        refused = error
+    if refused is not None:
+        assert refused.kind == kind and refused.problem
+        return False
+    again = encode(found)
+    assert again[0] == key
+    assert value[version:].startswith(again[1][version:])
+    return True
+
+
+@pytest.mark.parametrize(("kind", "decode", "encode", "record", "version"), SAMPLES, ids=[one[0] for one in SAMPLES])
+@given(key=st.binary(max_size=60), value=st.binary(max_size=60))
+def test_other_bytes_are_a_typed_error_or_a_record(
+    kind: str, decode: Any, encode: Any, record: tuple[bytes, bytes], version: int, key: bytes, value: bytes
+) -> None:
     """Nothing else comes out of a topic that somebody else writes to."""
-    for decode in (decode_sync, decode_checkpoint, decode_heartbeat):
-        with contextlib.suppress(MirrorRecordError):
-            assert decode(key, value) is not None
+    assert is_taken(kind, decode, encode, *record, version)
+    assert is_taken(kind, decode, encode, record[0], record[1] + value, version)
+    for other in ((key, value), (key, record[1]), (record[0], value)):
+        is_taken(kind, decode, encode, *other, version)
+
+
+@pytest.mark.parametrize(("kind", "decode", "encode", "record", "version"), SAMPLES, ids=[one[0] for one in SAMPLES])
+def test_every_byte_altered_is_another_record_or_a_typed_error(
+    kind: str, decode: Any, encode: Any, record: tuple[bytes, bytes], version: int
+) -> None:
+    """Letters and numbers may be any, lengths may not; what is cut off is refused."""
+    taken = refused = 0
+    for part, data in enumerate(record):
+        for at in range(len(data)):
+            for byte in {0, 1, 0x41, 0x7F, 0x80, 0xFF} - {data[at]}:
+                altered = list(record)
+                altered[part] = data[:at] + bytes((byte,)) + data[at + 1 :]
+                found = is_taken(kind, decode, encode, altered[0], altered[1], version)
+                taken, refused = taken + found, refused + (not found)
+            cut = list(record)
+            cut[part] = data[:at]
+            assert not is_taken(kind, decode, encode, cut[0], cut[1], version)
+    assert taken > 30
+    assert refused > 10
 
 
 def test_a_later_version_is_read_as_far_as_it_is_known() -> None:

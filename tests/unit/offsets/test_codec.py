@@ -89,6 +89,26 @@ def test_any_bytes_under_a_true_crc_are_a_map_or_refused(noise: bytes) -> None:
     assert encode(runs) == stored
 
 
+@pytest.mark.parametrize(("name", "others"), [("v1-picture", 5), ("v1-transactions", 50), ("v1-empty-at", 5)])
+def test_every_byte_altered_under_a_true_crc_is_another_map_or_refused(name: str, others: int) -> None:
+    """What is read is written again as it is, and is not the map before."""
+    stored = encode(GOLDEN_MAPS[name])
+    taken = refused = 0
+    for at in range(2, len(stored) - 4):
+        for other in {0, 1, 2, 0x7F, 0x80, 0xFF} - {stored[at]}:
+            altered = sealed(stored[2:at], other, stored[at + 1 : -4])
+            try:
+                runs = decode(altered)
+            except CorruptRunsError:
+                refused += 1
+                continue
+            assert encode(runs) == altered
+            assert runs.is_sound() and runs != GOLDEN_MAPS[name]
+            taken += 1
+    assert taken >= others
+    assert refused >= others
+
+
 def test_another_version_is_named() -> None:
     """The reader says what it knows, and which it met."""
     stored = bytearray(encode(RunMap()))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from google_crc32c import value as crc32c
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anabranch.records.compression import compress
@@ -165,16 +165,51 @@ def test_a_flipped_bit_is_found(parts: list[bytes], data: st.DataObject) -> None
 
 
 @given(st.binary(max_size=60), st.integers(-1, 6), st.sampled_from(Codec))
+@example(one()[HEADER_SIZE:], 1, Codec.NONE)
+@example(one()[HEADER_SIZE:], 1, Codec.ZSTD)
 def test_a_body_of_anything_joins_or_is_a_typed_error(body: bytes, count: int, codec: Codec) -> None:
     """A right CRC vouches for the bytes, not for their sense; what joins has the records that it claims."""
     packed = compress(codec, body)
     batch = bytearray(HEADER.pack(7, 49 + len(packed), 0, 2, 0, codec, 9, 0, 0, -1, -1, -1, count) + packed)
     batch[17:21] = crc32c(bytes(batch[CRC_START:])).to_bytes(4, "big")
+    refused = None
     try:
         joined = join([part(one()), part(bytes(batch))])
-    except (CorruptBatchError, UnjoinableError):
+    except (CorruptBatchError, UnjoinableError) as error:
+        refused = error
+    if refused is not None:
+        assert body != one()[HEADER_SIZE:] or count != 1
+        assert isinstance(refused, UnjoinableError) or refused.offset == 7
         return
     assert read_header(joined).count == 1 + count
+    assert body != one()[HEADER_SIZE:] or count != 1 or read(joined)[1:] == [Record(1, 0, CREATE, b"k", b"v")]
+    try:
+        own = read(bytes(batch))
+    except CorruptBatchError:
+        return  # what is behind a record's deltas is not looked at
+    assert read(joined)[1:] == [record._replace(offset=1 + n) for n, record in enumerate(own)]
+
+
+@given(RECORDS, st.sampled_from(Codec), st.integers(0, 400), st.integers(0, 255))
+def test_a_byte_of_a_body_altered_under_a_true_crc_is_read_the_same_joined(
+    records: list[tuple[int, bytes | None, bytes | None, tuple[()]]], codec: Codec, at: int, byte: int
+) -> None:
+    """What decodes after all joins to what it decodes to, unless its times are too far apart."""
+    good = encode([Record(n, *fields[:1], CREATE, *fields[1:]) for n, fields in enumerate(records)])
+    for altered in (b"", bytes((byte,))):
+        body = bytearray(good[HEADER_SIZE:])
+        at %= len(body)
+        body[at : at + len(altered)] = altered
+        head = read_header(good)
+        times = head.base_timestamp, head.max_timestamp
+        batch = seal(bytes(body), count=head.count, last_offset_delta=head.count - 1, timestamps=times, attributes=0)
+        try:
+            own = read(batch)
+            joined = join([part(one()), part(batch)])
+        except (CorruptBatchError, UnjoinableError):
+            assert altered
+            continue
+        assert read(joined)[1:] == [record._replace(offset=1 + n) for n, record in enumerate(own)]
 
 
 @pytest.mark.parametrize(

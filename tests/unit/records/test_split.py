@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
 from anabranch.records.errors import CorruptBatchError, OldFormatError
-from anabranch.records.header import read_header
-from anabranch.records.record import Record
+from anabranch.records.header import HEADER_SIZE, read_header
+from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
 
 from .strategies import oracle_build, record_lists
 
 pytestmark = pytest.mark.unit
+CREATE = TimestampType.CREATE_TIME
 
 
 def old_message(magic: int, offset: int) -> bytes:
@@ -43,32 +44,53 @@ def test_a_buffer_cut_anywhere_gives_the_batches_before_the_cut(
     assert split(memoryview(whole)[:cut]) == expected
 
 
-@given(st.binary(max_size=300))
-def test_random_bytes_are_refused_or_left_out(noise: bytes) -> None:
-    """Any bytes at all give batches inside the buffer or a typed error."""
-    try:
-        found = split(memoryview(noise))
-    except (CorruptBatchError, OldFormatError):
-        return
-    assert all(position + header.size <= len(noise) for position, header in found)
+@given(record_lists(), st.binary(max_size=300))
+def test_random_bytes_are_refused_or_left_out(records: list[Record], noise: bytes) -> None:
+    """Behind a good batch and alone: the batch is found, and an error names what stands as an offset in the bytes."""
+    good = bytes(oracle_build(records))
+    assert split(memoryview(good)) == [(0, read_header(good))]
+    for before in (b"", good):
+        refused = None
+        try:
+            found = split(memoryview(before + noise))
+        except (CorruptBatchError, OldFormatError) as error:
+            refused = error
+        if refused is not None:
+            assert len(noise) >= 17
+            assert refused.offset == int.from_bytes(noise[:8], "big", signed=True)
+            continue
+        assert found[: bool(before)] == ([(0, read_header(good))] if before else [])
+        assert _tile(before + noise) == [start for start, _ in found]
 
 
-@given(record_lists(), record_lists(), st.integers(0, 60), st.integers(0, 255))
-def test_a_byte_changed_in_a_header_never_makes_it_hang(
-    first: list[Record], second: list[Record], at: int, byte: int
-) -> None:
-    """A damaged header gives batches that still tile the buffer from its start, or a typed error."""
-    buffer = bytearray(oracle_build(first) + oracle_build(second))
-    buffer[at] = byte
+@pytest.mark.parametrize("at", range(HEADER_SIZE))
+def test_a_byte_changed_in_a_header_never_makes_it_hang(at: int) -> None:
+    """Neither length nor format: other headers at the same places. Else batches that tile the buffer, or an error."""
+    first, second = (bytes(oracle_build([Record(n, 1, CREATE, b"k", b"v" * n)])) for n in (5, 6))
+    both, size = first + second, len(first)
+    assert split(memoryview(both)) == [(0, read_header(both)), (size, read_header(both, size))]
+    for byte in {0, 1, 2, 3, 0x7F, 0x80, 0xFF, both[at] ^ 1} - {both[at]}:
+        buffer = both[:at] + bytes((byte,)) + both[at + 1 :]
+        if at not in (8, 9, 10, 11, 16):
+            assert split(memoryview(buffer)) == [(0, read_header(buffer)), (size, read_header(buffer, size))]
+        elif at == 16:
+            with pytest.raises(OldFormatError if byte < 2 else CorruptBatchError) as caught:
+                split(memoryview(buffer))
+            assert caught.value.offset == 5
+        else:
+            assert _tile(buffer) != [0, size]
+
+
+def _tile(buffer: bytes) -> list[int]:
+    """Where batches begin, each behind the one before; nothing where a length cannot be."""
     try:
         found = split(memoryview(buffer))
     except (CorruptBatchError, OldFormatError):
-        return
-    position = 0
-    for start, header in found:
-        assert start == position
-        position += header.size
-    assert position <= len(buffer)
+        return []
+    assert all(header == read_header(buffer, start) for start, header in found)
+    ends = [start + header.size for start, header in found]
+    assert [start for start, _ in found] == [0, *ends][: len(found)] and max(ends, default=0) <= len(buffer)
+    return [start for start, _ in found]
 
 
 @pytest.mark.parametrize("magic", [0, 1])
