@@ -74,6 +74,11 @@ def read(path: Path) -> dict[str, Any]:
         raise UnreadableFileError(str(path), f"cannot read it: {reason}") from error
     try:
         value = _value(text)
+        refuse_secrets(str(path), value, "")
+    except RecursionError:
+        raise UnreadableFileError(str(path), "it is nested too deep, or holds itself") from None
+    except (ValueError, KeyError, AttributeError):  # whose words would repeat what may be a secret
+        raise UnreadableFileError(str(path), "not YAML: a value that is not of its kind, such as a date") from None
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark is not None else ""
         raise UnreadableFileError(str(path), f"not YAML: {line}{error.problem}") from None
@@ -83,7 +88,6 @@ def read(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(value, dict):
         raise UnreadableFileError(str(path), "a mapping of fields is wanted at the top")
-    refuse_secrets(str(path), value, "")
     return value
 
 

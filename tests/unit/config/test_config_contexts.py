@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anabranch.config import context_file, yaml_file
@@ -307,17 +307,92 @@ def test_what_stands_in_a_wrong_field_is_not_repeated(tmp_path: Path, field: str
     assert "hunter2" not in str(caught.value) + caught.value.hint
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 2_000,
+        "- " * 2_000,
+        "a: &x [*x]",
+        "a: 2024-13-45",
+        "a: " + "9" * 5000,
+        "a: !!int hunter2",
+        "a: !!float hunter2",
+        "a: !!bool hunter2",
+        "a: !!timestamp hunter2",
+        "a: !!python/object:os.system {}",
+        "? [1]\n: 2",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_what_yaml_makes_no_value_of_is_refused(tmp_path: Path, text: str) -> None:
+    """Without end, within itself, or of no kind; and nothing of it is repeated."""
+    with pytest.raises(UnreadableFileError) as caught:
+        load(write(tmp_path, text))
+    assert caught.value.message.startswith(f"{tmp_path / 'contexts.yaml'}: ")
+    assert "hunter2" not in caught.value.message
+
+
 values = st.recursive(st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x))
 
 
-@given(values)
-def test_no_value_breaks_the_reader_otherwise(value: Any) -> None:
-    """Whatever stands at the top or under contexts, the answer is contexts or an error that names the file."""
-    raw = value if isinstance(value, dict) else {"contexts": value}
-    told = ""
+def parsed(raw: dict[str, Any]) -> dict[str, ClusterContext] | None:
+    """The contexts, which read again from their own fields; None where they are refused, with the file's name."""
+    refused = None
     try:
         target, contexts = context_file.parse(raw, Path("f.yaml"))
     except ConfigError as error:
-        target, contexts, told = None, {}, str(error)
+        refused = error
+    if refused is not None:
+        assert str(refused).startswith("f.yaml: ")
+        return None
     assert target is None or target in contexts
-    assert not told or told.startswith("f.yaml")
+    for name, context in contexts.items():
+        assert read_context(name, context_fields(context), "again") == context
+    return contexts
+
+
+@given(values)
+@example({})
+@example({"a": {"bootstrap": ["h:1"]}})
+def test_no_value_breaks_the_reader_otherwise(value: Any) -> None:
+    """Whatever stands at the top, under contexts or for one context: contexts, or an error that names the file."""
+    good = {"bootstrap": ["h:1"]}
+    assert parsed({"contexts": {"good": good}}) == {"good": ClusterContext("good", ("h:1",))}
+    for raw in (
+        value if isinstance(value, dict) else {},
+        {"contexts": value},
+        {"contexts": {"good": good, "x": value}},
+    ):
+        contexts = parsed(raw)
+        named = raw.get("contexts")
+        assert contexts is None or contexts.keys() == (named or {}).keys()
+
+
+@pytest.mark.parametrize("other", [None, True, 3, 1.5, "x", "", [], ["x"], {}, {"x": "y"}], ids=repr)
+def test_a_part_of_a_file_that_was_altered_is_taken_or_named(other: Any) -> None:
+    """Every field of every context, against every kind of value; the other contexts stay as they are."""
+    whole = parsed(yaml.safe_load(FILE))
+    assert whole is not None and len(whole) == 4
+    taken = refused = 0
+    for name in whole:
+        for path in _fields(yaml.safe_load(FILE)["contexts"][name]):
+            raw = yaml.safe_load(FILE)
+            where = raw["contexts"][name]
+            for part in path[:-1]:
+                where = where[part]
+            where[path[-1]] = other
+            contexts = parsed(raw)
+            taken, refused = taken + (contexts is not None), refused + (contexts is None)
+            if contexts is None:
+                with pytest.raises(ConfigError, match=rf"contexts\.{name}\b"):
+                    context_file.parse(raw, Path("f.yaml"))
+            else:
+                assert {**contexts, name: None} == {**whole, name: None}
+    assert refused >= 12
+    assert taken >= (3 if isinstance(other, str) and other else 0)
+
+
+def _fields(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """The way to every part of a YAML value."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [one for key, part in inside for one in ((*path, key), *_fields(part, (*path, key)))]
