@@ -1,75 +1,177 @@
 """Which lanes a worker has when a lease begins, and what is left of it when it ends."""
 
+from __future__ import annotations
+
 import asyncio
 import uuid
-from collections.abc import Mapping
-from types import SimpleNamespace
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, cast
 
 import pytest
+from tests.unit import asking
 
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
-from anabranch.model.lane import LaneAssignment, LaneKey
-from anabranch.model.link import ModePolicy
+from anabranch.kafka.security import open_cluster
+from anabranch.kafka.settling import until_led
+from anabranch.kafka.simulated import ClusterPlan, SimulatedCluster
+from anabranch.lanes.claims import Claim
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress, LaneState
+from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, ModePolicy, WantedState
+from anabranch.model.plugins import PluginSpec
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
+from anabranch.records.encode import encode
+from anabranch.replicate.control import Links, Progress, Runs, ensure_topics
 from anabranch.replicate.crew import Crew
-from anabranch.replicate.lane import Lane, Phase
+from anabranch.replicate.journal import Journal
+from anabranch.replicate.lane import Lane
 from anabranch.replicate.lease import Lease, fingerprint
+from anabranch.testing.simulation.world import World
 
 pytestmark = pytest.mark.unit
 
-TOPIC = TopicId(uuid.UUID(int=9))
-OWNER = "run-1/me"
+T = TypeVar("T")
+LINK, RUN, OWNER, TOPIC = "link", "run-1", "run-1/me", "orders"
+RECORDS = 10
+"""In each partition when a worker begins."""
 
 
-def assigned(part: int = 0) -> LaneAssignment:
-    """What a plan says of one lane."""
-    place = TopicPartition("t", part)
-    return LaneAssignment(LaneKey("l", TOPIC, part), place, place, TOPIC, LaneStart(), ModePolicy.AUTO)
+@dataclass
+class Stage:
+    """A link between two simulated clusters, and what a worker of it does; all clocks are virtual."""
+
+    world: World
+    source: SimulatedCluster
+    target: SimulatedCluster
+    source_cluster: Cluster = field(init=False)
+    target_cluster: Cluster = field(init=False)
+    crew: Crew = field(init=False)
+
+    @property
+    def now(self) -> float:
+        """The virtual time."""
+        return self.world.scheduler.now
+
+    async def until(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
+        """Work until it is so."""
+        deadline = self.now + seconds
+        while not condition():
+            assert self.now < deadline
+            await self.crew.work(0.02)
+            await asyncio.sleep(0.02)
+
+    def lane(self, partition: int = 0) -> LaneAssignment:
+        """What a plan says of a lane."""
+        at = TopicPartition(TOPIC, partition)
+        source_id, target_id = (TopicId(one.topics[TOPIC].id) for one in (self.source, self.target))
+        return LaneAssignment(LaneKey(LINK, source_id, partition), at, at, target_id, LaneStart(), ModePolicy.AUTO)
+
+    def lease(self, batch: int, lanes: Iterable[LaneAssignment], stays: Iterable[LaneAssignment] = ()) -> Lease:
+        """A lease of lanes; with ``stays`` the plan says that the worker goes on with these."""
+        stays = list(stays)
+        return Lease(LINK, RUN, batch, 0, 1, 600.0, tuple(lanes), {OWNER: fingerprint(stays)} if stays else {})
+
+    def copied(self, partition: int = 0) -> int:
+        """How many offsets the target's log has."""
+        return self.target.partition(TOPIC, partition).high_watermark
+
+    async def append(self, partition: int = 0) -> None:
+        """Somebody writes as many records again."""
+        meta, part = await self.source_cluster.partition(TOPIC, partition)
+        connection = await self.source_cluster.connection(part.leader)
+        assert await asking.append(connection, TOPIC, meta.id, encode(asking.records(RECORDS)), partition) == 0
+
+    async def want(self, include: str) -> None:
+        """Have the link copy these topics."""
+        links = Links(self.target_cluster)
+        await links.sync()
+        record = links.links[LINK]
+        spec = replace(record.wanted.spec, filter=PluginSpec("regex", {"include": [include]}))
+        wanted = replace(record.wanted, spec=spec, revision=record.wanted.revision + 1)
+        await links.put(replace(record, wanted=wanted))
+
+    async def claims(self, partition: int = 0) -> list[Claim]:
+        """All claims of a lane."""
+        journal = Journal(self.target_cluster)
+        await journal.read()
+        return [one.claim for one in journal.claims.claims(str(self.lane(partition).lane))]
+
+    async def progress(self, partition: int = 0) -> LaneProgress:
+        """What is filed of a lane."""
+        progress = Progress(self.target_cluster)
+        await progress.sync()
+        return progress.lanes[self.lane(partition).lane]
 
 
-class Alone(Crew):
-    """A crew that reads no control topic and keeps what it was told to have."""
+def play(
+    what: Callable[[Stage], Awaitable[T]],
+    *,
+    brokers: int = 1,
+    partitions: int = 1,
+) -> T:
+    """What comes of a worker's doing."""
+    world = World(1)
+    addresses = [(f"target-{number}", 9092) for number in range(1, brokers + 1)]
+    source = world.cluster(ClusterPlan("source", addresses=[("source-1", 9092)], seed=1))
+    stage = Stage(world, source, world.cluster(ClusterPlan("target", addresses=addresses, seed=2)))
+    found: list[T] = []
 
-    def __init__(self) -> None:
-        super().__init__(OWNER, *(Cluster(Transport(name, "User:ANONYMOUS"), []) for name in "st"), lambda: True)
-        self.assigned: list[frozenset[LaneAssignment]] = []
+    async def run() -> None:
+        contexts = (
+            ClusterContext(name, tuple(f"{one.host}:{one.port}" for one in world.clusters[name].brokers.values()))
+            for name in ("source", "target")
+        )
+        async with open_cluster(next(contexts)) as here, open_cluster(next(contexts)) as there:
+            stage.source_cluster, stage.target_cluster = here, there
+            await until_led(here, [TOPIC])
+            await ensure_topics(there)
+            await until_led(there, [TOPIC])
+            refs = ClusterRef("source", source.id), ClusterRef("target", stage.target.id)
+            spec = LinkSpec(LINK, *refs, filter=PluginSpec("regex", {"include": [TOPIC]}), mode=ModePolicy.MAPPED)
+            await Links(there).put(LinkRecord(WantedState(spec), (source.id,), 1))
+            for partition in range(partitions):
+                await stage.append(partition)
+            stage.crew = Crew(OWNER, here, there, lambda: True)
+            found.append(await what(stage))
 
-    async def _sync(self) -> None:
-        pass
-
-    def _start(self) -> None:
-        pass
-
-    def _assign(self, wanted: Mapping[LaneAssignment, None]) -> None:
-        self.assigned.append(frozenset(wanted))
-
-    def wake(self) -> None:
-        """What a fetcher and a keeper have."""
+    with world.entered():
+        source.create(TOPIC, partitions, 1, {})
+        stage.target.create(TOPIC, [[brokers]] * partitions, 1, {})
+        world.ask(lambda: asyncio.run(run()), 4000.0)
+    return found[0]
 
 
-@pytest.mark.parametrize(("phase", "is_home"), [(Phase.RUNNING, True), (Phase.OVER, False)])
-def test_a_lane_that_a_filter_left_out_and_took_in_again_is_begun_again(
-    phase: Phase, is_home: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def running(stage: Stage) -> int:
+    """How many lanes a worker copies."""
+    return stage.crew.figures().running
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_a_lane_that_a_filter_left_out_and_took_in_again_is_begun_again(left: bool) -> None:
     """Both may happen between two plans: then the plan says that the worker keeps its lanes, and it has left one."""
 
-    async def read() -> None:
-        pass
+    async def worker(stage: Stage) -> tuple[int, int, int]:
+        crew, one = stage.crew, stage.lane()
+        await crew.begin(stage.lease(1, [one]))
+        await stage.until(lambda: stage.copied() == RECORDS)
+        if left:
+            await stage.want("another")
+            await stage.until(lambda: running(stage) == 0)
+            await stage.want(TOPIC)
+            await crew.copy_on(asyncio.Event(), 2.0)
+        await crew.begin(stage.lease(2, [], stays=[one]) if not left else stage.lease(2, [one], stays=[one]))
+        await stage.append()
+        await stage.until(lambda: stage.copied() >= 2 * RECORDS)
+        await crew.end(1.0)
+        return stage.copied(), running(stage), len({one.producer_id for one in await stage.claims()})
 
-    async def play() -> list[frozenset[LaneAssignment]]:
-        crew, one = Alone(), assigned()
-        monkeypatch.setattr(crew._runs, "sync", read)
-        lane = Lane(one)
-        lane.phase = phase
-        crew._lanes.append(lane)
-        await crew.begin(Lease("l", "run-1", 2, 0, 1, 10.0, (one,), {OWNER: fingerprint([one])}))
-        return crew.assigned
-
-    assert asyncio.run(play()) == ([] if is_home else [frozenset([assigned()])])
+    copied, lanes, owners = play(worker)
+    assert lanes == 0
+    assert (copied, owners) == ((2 * RECORDS + 1, 2) if left else (2 * RECORDS, 1))  # with the marker of the second
 
 
 class Wire:
@@ -84,24 +186,38 @@ class Wire:
         """Versions with names."""
         return 9
 
+    def wake(self) -> None:
+        """What a fetcher and a keeper have."""
+
+
+def unconnected() -> Crew:
+    """A crew whose clusters are nowhere."""
+    return Crew(OWNER, *(Cluster(Transport(name, "User:ANONYMOUS"), []) for name in "st"), lambda: True)
+
 
 def test_nothing_runs_after_the_end_of_a_lane_that_was_won_as_it_came() -> None:
     """The takeover ends well in the very moment in which it is cancelled, and the lane gets a sender."""
 
     async def play() -> set[str]:
-        crew, lane = Alone(), Lane(assigned())
-        lane.connection = cast(Any, Wire())
-        crew._fetcher = crew._keeper = cast(Any, crew)  # who is woken there
+        at = TopicPartition(TOPIC, 0)
+        topic = TopicId(uuid.UUID(int=9))
+        crew, wire = unconnected(), Wire()
+        lane = Lane(LaneAssignment(LaneKey(LINK, topic, 0), at, at, topic, LaneStart(), ModePolicy.AUTO))
+        lane.connection = cast(Any, wire)
+        crew._fetcher = crew._keeper = cast(Any, wire)  # who is woken there
+        won = []
 
         async def keeper() -> None:
             try:
                 await asyncio.sleep(60)
             finally:
                 crew._taken(lane)
+                won.extend(task.get_name() for task in asyncio.all_tasks())
 
         crew._tasks = [asyncio.create_task(keeper())]
         await asyncio.sleep(0)
         await crew.end(1.0)
+        assert "send-1" in won
         return {task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()}
 
     assert asyncio.run(play()) == set()
@@ -111,7 +227,7 @@ def test_a_worker_that_ends_asks_for_no_lanes() -> None:
     """What another one asks of it while it lets lanes go is no reason to do as its lease says."""
 
     async def play() -> bool:
-        crew = Alone()
+        crew = unconnected()
         crew._is_home = True
         await crew.end(0.1)
         return crew._is_home
@@ -119,58 +235,69 @@ def test_a_worker_that_ends_asks_for_no_lanes() -> None:
     assert not asyncio.run(play())
 
 
-def test_filed_runs_that_contradict_each_other_end_no_run() -> None:
-    """An older segment that was stored late after a truncation holds up its lane, and the others are copied."""
-
-    async def play() -> Lane:
-        crew = Alone()
-        crew._runs.segments[assigned().lane] = {0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)}
-        return crew._lane(assigned())
-
-    lane = asyncio.run(play())
-    assert lane.is_untold and lane.book.last is None
-
-
 def test_a_lane_that_is_let_go_is_taken_over_no_more() -> None:
     """Its takeover may be under way when another worker is told that the lane is free."""
 
-    async def play() -> list[tuple[Phase, bool]]:
-        crew, lane, found = Alone(), Lane(assigned()), list[tuple[Phase, bool]]()
+    async def worker(stage: Stage) -> tuple[list[Claim], list[Claim]]:
+        crew, broker = stage.crew, stage.target.brokers[2]
+        broker.pause()
+        await crew.begin(stage.lease(1, [stage.lane()]))
+        await crew.work(0.5)
+        assert crew.figures().lanes == 1
+        await crew.begin(stage.lease(2, []))
+        await stage.until(lambda: crew.figures().lanes == 0)
+        free = await stage.claims()
+        broker.resume()
+        await crew.work(20.0)
+        later = await stage.claims()
+        await crew.begin(stage.lease(3, [stage.lane()]))
+        await stage.until(lambda: stage.copied() == RECORDS)
+        await crew.end(1.0)
+        return free, later
 
-        class Keeper:
-            """Tells when it was asked."""
+    free, later = play(worker, brokers=2)
+    assert free == later == []
 
-            async def forgo(self, lane: Lane) -> None:
-                """The lane was left, and is still this worker's."""
-                found.append((lane.phase, lane in crew._lanes))
 
-        crew._keeper = cast(Any, Keeper())
-        crew._lanes.append(lane)
-        crew._counts.add(lane)
-        await crew._leave(lane)
-        assert crew._lanes == []
+def test_filed_runs_that_contradict_each_other_end_no_run() -> None:
+    """An older segment that was stored late after a truncation holds up its lane, and the others are copied."""
+
+    async def worker(stage: Stage) -> tuple[LaneProgress, list[Claim], int]:
+        lane = stage.lane(0).lane
+        await Runs(stage.target_cluster).file({(lane, 0): (Run(0, 0, 50),), (lane, 1): (Run(40, 40, 9),)})
+        await stage.crew.begin(stage.lease(1, [stage.lane(0), stage.lane(1)]))
+        await stage.until(lambda: stage.copied(1) == RECORDS)
+        await stage.crew.work(5.0)
+        found = await stage.progress(0), await stage.claims(0), stage.copied(0)
+        await stage.crew.end(1.0)
         return found
 
-    assert asyncio.run(play()) == [(Phase.OVER, True)]
+    told, claims, copied = play(worker, partitions=2)
+    assert (told.state, claims, copied) == (LaneState.WAITING, [], 0)
+    assert told.stop_reason is not None and "contradicts itself" in told.stop_reason
 
 
-def test_a_lane_that_is_let_go_waits_for_no_answer_of_a_connection_that_ended(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_lane_that_is_let_go_waits_for_no_answer_of_a_connection_that_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its sender has forgotten it by then, so that nobody ends its tenure; who asked for it would wait for nothing."""
-
     monkeypatch.setattr("anabranch.replicate.crew.LET_GO_S", 3600.0)
 
-    async def play() -> None:
-        crew, lane, wire = Alone(), Lane(assigned()), Wire()
-        lane.connection, lane.pipeline = cast(Any, wire), cast(Any, SimpleNamespace(in_flight=1, next_offset=0))
-        crew._lanes.append(lane)
-        crew._counts.add(lane)
-        task = asyncio.create_task(crew._leave(lane))
-        await asyncio.sleep(0.02)
-        assert not task.done()
-        wire.closed = "lost"
-        async with asyncio.timeout(60):
-            await task
+    async def worker(stage: Stage) -> tuple[bool, float]:
+        crew, broker = stage.crew, stage.target.brokers[2]
+        await crew.begin(stage.lease(1, [stage.lane()]))
+        await stage.until(lambda: stage.copied() == RECORDS)
+        broker.pause()
+        await stage.append()
+        await crew.work(0.5)
+        await crew.begin(stage.lease(2, []))
+        await crew.work(1.0)
+        waits = crew.figures().lanes == 1
+        broker.kill()
+        killed = stage.now
+        await stage.until(lambda: crew.figures().lanes == 0)
+        broker.start()
+        await crew.end(1.0)
+        return waits, stage.now - killed
 
-    asyncio.run(play())
+    waits, seconds = play(worker, brokers=2)
+    assert waits
+    assert seconds < 60.0
