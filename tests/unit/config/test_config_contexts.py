@@ -111,7 +111,9 @@ def test_a_file_reads_as_contexts(tmp_path: Path) -> None:
 
 def test_a_context_goes_through_a_job_specification_unchanged(tmp_path: Path) -> None:
     """Fields that are made from a context read as that context, in another directory too."""
-    for context in load(write(tmp_path, FILE)).contexts.values():
+    contexts = load(write(tmp_path, FILE)).contexts
+    assert list(contexts) == ["old", "new", "cloud", "token"]
+    for context in contexts.values():
         assert read_context(context.name, context_fields(context), "job") == context
 
 

@@ -250,10 +250,11 @@ def test_a_tree_is_on_the_disk_before_it_becomes_another_place(tmp_path: Path, d
     assert disk[3:] == ["rename to place", "directory ."]
 
 
-def test_a_rename_that_a_store_refused_is_an_error(files: StoredFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rename_that_a_store_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """WebHDFS answers that somebody else's file is in the way, and its driver does not read that."""
-    if not isinstance(files, RemoteFiles) or not files.renames:
-        return
+    files = open_files(f"memory://{uuid.uuid4().hex}/cp")
+    assert isinstance(files, RemoteFiles)
+    files.renames = True
     files.put("offsets/0", b"old")
     monkeypatch.setattr(files._fs, "mv", lambda temporary, target: files._fs.pipe_file(target, b"theirs"))
     with pytest.raises(StorageError, match="written by somebody else"):
