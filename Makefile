@@ -53,7 +53,7 @@ bench: $(READY) ## speed, latency, scale, translation, groups and comparing besi
 soak: $(READY) ## kills at random under load for MINUTES=10, and counts
 	@$(BIN)/python -m anabranch.testing.soak --minutes $(MINUTES)
 
-jars: $(READY) ## bring the JVM parts by Maven, before something needs them
+jars: $(READY) ## bring the JVM parts by Maven, and archives of their classes, before something needs them
 	@$(BIN)/python .ci/jars.py
 
 lock: $(READY) ## write requirements/ from pyproject.toml; UPGRADE=--upgrade for newer versions

@@ -1,4 +1,4 @@
-"""Bring the jars of every JVM runtime that demo, tests and benchmarks use, before something waits for one."""
+"""Bring the jars of every JVM runtime that demo, tests and benchmarks use, and make archives of their classes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from anabranch.errors import AnabranchError
 from anabranch.sandbox import VERSIONS
 from anabranch.sandbox.jars import runtime_jars
+from anabranch.testing import shared_classes
 from anabranch.testing.mm2 import RUNTIME
 
 # The versions that restore checkpoints in the tests; the others only wrote fixtures.
@@ -24,3 +25,4 @@ if __name__ == "__main__":
             list(pool.map(runtime_jars, runtimes))
     except AnabranchError as error:
         sys.exit(f"error: {error.message}\nhint: {error.hint}")
+    shared_classes.make_all()

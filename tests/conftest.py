@@ -59,6 +59,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--only-tier", choices=TIERS, help="this tier alone")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """JVMs of Spark start by an archive of their classes, where ``make jars`` has made one, and compile little."""
+    if config.getoption("--tier") == "unit" or config.getoption("--only-tier") == "unit":
+        return
+    from anabranch.testing.shared_classes import spark_options
+
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {spark_options()}")
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """The unit tier does without the files of the others, which take long to be read."""
     if config.getoption("--tier") != "unit" or collection_path.parent != Path(__file__).parent:

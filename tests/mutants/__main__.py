@@ -32,6 +32,8 @@ from tests.mutants.mutant import Mutant, StaleMutantError, broken
 ROOT = Path(__file__).parents[2]
 WANTED = 0.95
 STAGE_S = 900
+_LIVED = ("lanes", "replicate")
+"""The packages that a simulated life is made of."""
 _FAILED = 1  # pytest's exit code for tests that failed
 
 
@@ -50,14 +52,14 @@ class Found:
         return bool(self.test)
 
 
-def stages(mutant: Mutant) -> Iterator[tuple[str, list[str]]]:
+def stages(mutant: Mutant) -> list[tuple[str, list[str]]]:
     """What to run, the likeliest to fail first."""
     package = mutant.file.split("/")[0]
     near = ROOT / "tests" / "unit" / package
-    if near.is_dir():
-        yield "near", ["--only-tier", "unit", str(near.relative_to(ROOT))]
-    yield "unit", ["--only-tier", "unit", "tests", f"--ignore=tests/unit/{package}"]
-    yield "simulation", ["--tier", "test", "tests/simulation", "-k", "seeds_hold or short_life"]
+    unit = ("unit", ["--only-tier", "unit", "tests", f"--ignore=tests/unit/{package}"])
+    simulation = ("simulation", ["--tier", "test", "tests/simulation", "-k", "seeds_hold or short_life"])
+    then = [simulation, unit] if package in _LIVED else [unit, simulation]
+    return [*([("near", ["--only-tier", "unit", str(near.relative_to(ROOT))])] if near.is_dir() else []), *then]
 
 
 def look(mutant: Mutant, copy: Path) -> Found:

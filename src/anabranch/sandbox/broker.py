@@ -6,7 +6,8 @@ import signal
 import time
 from pathlib import Path
 
-from anabranch.sandbox.jars import class_path, java_program
+from anabranch.sandbox import shared_classes
+from anabranch.sandbox.jars import class_path, java_program, runtime_jars
 from anabranch.sandbox.layout import ClusterLayout, NodeLayout
 from anabranch.sandbox.process import LeashedProcess
 from anabranch.sandbox.properties import ZOOKEEPER_SESSION_MS
@@ -24,8 +25,10 @@ _LOGGING = (
 
 def jvm_command(spec: ClusterSpec, main_class: str, *arguments: str) -> list[str]:
     """The command of a JVM of the spec's version, heap and options."""
-    heap = [f"-Xmx{spec.heap_mb}m", *spec.jvm_options, "-Djava.awt.headless=true", *_LOGGING]
-    return [java_program(), *heap, "-cp", class_path(spec.kafka.runtime), main_class, *arguments]
+    runtime = spec.kafka.runtime
+    classes = shared_classes.using(runtime, runtime_jars(runtime))
+    heap = [f"-Xmx{spec.heap_mb}m", *spec.jvm_options, *classes, "-Djava.awt.headless=true", *_LOGGING]
+    return [java_program(), *heap, "-cp", class_path(runtime), main_class, *arguments]
 
 
 def _stat(task: Path) -> str:

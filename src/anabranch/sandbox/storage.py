@@ -13,12 +13,13 @@ import subprocess
 import uuid
 from pathlib import Path
 
+from anabranch.sandbox import shared_classes
 from anabranch.sandbox.errors import SandboxProcessError
-from anabranch.sandbox.jars import class_path, java_program
+from anabranch.sandbox.jars import class_path, java_program, runtime_jars
 from anabranch.sandbox.layout import ClusterLayout, NodeLayout
 from anabranch.sandbox.process import telling_lines
 from anabranch.sandbox.properties import broker_properties, render, zookeeper_properties
-from anabranch.sandbox.spec import ClusterSpec
+from anabranch.sandbox.spec import QUICK_JVM, ClusterSpec
 
 _FORMAT_SECONDS = 120
 
@@ -54,8 +55,9 @@ def scram_credential(spec: ClusterSpec, user: str) -> str:
 
 def _format(layout: ClusterLayout, node: NodeLayout) -> None:
     spec = layout.spec
-    command = [java_program(), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    command += ["-cp", class_path(spec.kafka.runtime), "kafka.tools.StorageTool", "format"]
+    runtime = spec.kafka.runtime
+    command = [java_program(), "-Xmx256m", *QUICK_JVM, *shared_classes.using(runtime, runtime_jars(runtime))]
+    command += ["-cp", class_path(runtime), "kafka.tools.StorageTool", "format"]
     command += ["--cluster-id", layout.cluster_id, "--config", str(node.properties)]
     if spec.listener.scram:
         for user in spec.users:
