@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -40,6 +40,7 @@ from anabranch.lanes import (
     release,
     takeover,
 )
+from anabranch.lanes.guard import MARGIN_MS
 from anabranch.model.lane import LaneMode
 
 pytestmark = pytest.mark.unit
@@ -215,6 +216,71 @@ def test_an_acknowledged_kill_that_is_not_in_the_log_ends_the_takeover() -> None
     with pytest.raises(TenureEnded) as ended:
         Target([data(0, 3, 1, 50)], [claim(1)], forget_markers=True).run(takeover(bid()))
     assert ended.value.reason is Ending.KILL_MISSING
+
+
+@pytest.mark.parametrize(("age_ms", "kills"), [(0, []), (E - MARGIN_MS - 1, []), (E - MARGIN_MS, [1]), (2 * E, [1])])
+def test_a_noted_kill_proves_what_the_target_still_remembers(age_ms: int, kills: list[int]) -> None:
+    """A producer id that the target has forgotten is refused nothing: its owner is shut out anew."""
+    log = [data(0, 3, 1, 50), replace(marker(3, 1), max_timestamp=NOW - age_ms)]
+    target = Target(log, [claim(1)], kills={1: 3})
+    assert target.run(takeover(bid())).position == 53
+    assert [effect.producer_id for effect in target.asked if isinstance(effect, Kill)] == kills
+
+
+def test_an_owner_that_is_succeeded_while_it_claims_shuts_nobody_out() -> None:
+    """It would shut its successor out, which has read the log already."""
+
+    class Raced(Target):
+        def perform(self, effect: Any) -> Any:
+            answer = super().perform(effect)
+            if isinstance(effect, AppendClaim):
+                self.journal.append(claim(9))
+            return answer
+
+    target = Raced([data(0, 3, 1, 50)], [claim(1)])
+    with pytest.raises(TenureEnded) as ended:
+        target.run(takeover(bid()))
+    assert (ended.value.reason, ended.value.detail) == (Ending.SUPERSEDED, "other")
+    assert not any(isinstance(effect, Kill) for effect in target.asked)
+
+
+@pytest.mark.parametrize("shown", [0, 1])
+def test_a_claim_that_the_journal_does_not_show_ends_the_takeover(shown: int) -> None:
+    """Whoever reads an old journal does not know who else has claimed."""
+
+    class Behind(Target):
+        def perform(self, effect: Any) -> Any:
+            if isinstance(effect, ReadClaims) and len(self.journal) > 1:
+                return ClaimLog((i, c.key, c) for i, c in enumerate(self.journal[:shown]))
+            return super().perform(effect)
+
+    with pytest.raises(TenureEnded) as ended:
+        Behind([data(0, 3, 1, 50)], [claim(1)]).run(takeover(bid()))
+    assert ended.value.reason is Ending.JOURNAL and "not read back" in ended.value.detail
+
+
+def test_a_claim_again_that_the_journal_shows_only_as_it_was_before_ends_the_takeover() -> None:
+    """The record of the same producer id is there, but it is the older one."""
+
+    class Behind(Target):
+        def perform(self, effect: Any) -> Any:
+            if isinstance(effect, ReadClaims) and len(self.journal) > 2:
+                return ClaimLog((i, c.key, c) for i, c in enumerate(self.journal[:2]))
+            return super().perform(effect)
+
+    target = Behind()
+    held = held_after(target)
+    with pytest.raises(TenureEnded) as ended:
+        target.run(takeover(bid(held=held)))
+    assert ended.value.reason is Ending.JOURNAL
+
+
+@pytest.mark.parametrize("starts", [(50, 70), (70, 50)])
+def test_a_lane_begins_where_the_lowest_of_its_claims_says(starts: tuple[int, int]) -> None:
+    """Whatever a later owner takes for the start, as with a lane that begins at the latest record."""
+    target = Target(journal=[replace(claim(at), start=start) for at, start in enumerate(starts)])
+    tenure = target.run(takeover(bid(start=90)))
+    assert (tenure.position, target.journal[-1].start) == (50, 50)
 
 
 @pytest.mark.parametrize("noted", [2, 3, 4, 400])

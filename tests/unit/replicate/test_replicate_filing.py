@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -29,12 +29,17 @@ class Stored:
     def __init__(self) -> None:
         self.lanes: dict[LaneKey, LaneProgress] = {}
         self.rounds: list[set[int]] = []
+        self.kinds: list[str] = []
         self.stolen: set[LaneKey] = set()
         self.fails = False
         self.hangs = False
 
-    async def file(self, reports: Iterable[LaneProgress]) -> None:
+    async def file(self, reports: Iterable[LaneProgress] | Mapping[tuple[LaneKey, int], tuple[Run, ...]]) -> None:
         """Store, fail, or never answer."""
+        if isinstance(reports, Mapping):
+            self.kinds.append("runs")
+            return
+        self.kinds.append("progress")
         if self.hangs:
             await asyncio.get_running_loop().create_future()
         if self.fails:
@@ -131,3 +136,21 @@ def test_what_somebody_else_has_filed_is_filed_again() -> None:
     asyncio.run(filing.file())
     assert 20 in stored.rounds[1]
     assert stored.lanes[key].owner == "me"
+
+
+def test_runs_are_filed_before_the_position_that_they_lead_to() -> None:
+    """Whoever dies in between must not have told a position whose runs nobody has."""
+    filing, lanes, stored = made(2)
+    lanes[0].book.append(Run(0, 0, 5))
+    asyncio.run(filing.file())
+    assert stored.kinds == ["runs", "progress"]
+
+
+def test_a_process_that_has_not_read_the_claims_lately_files_nothing() -> None:
+    """It was stopped and goes on: a successor may have filed meanwhile, and would be told wrong."""
+    filing, lanes, stored = made(2)
+    lanes[0].book.append(Run(0, 0, 5))
+    filing._gate.shut()
+    asyncio.run(filing.file())
+    assert stored.kinds == []
+    assert [number for number, _ in lanes[0].book.unfiled()] == [0]

@@ -238,7 +238,9 @@ def test_an_answer_that_cannot_be_read_ends_the_connection() -> None:
     assert [why.startswith("an answer could not be used: ") for why in asyncio.run(play())] == [True]
 
 
-@pytest.mark.parametrize(("code", "sent", "phase"), [(0, 1, Phase.RUNNING), (74, 0, Phase.TAKING), (6, 0, Phase.TAKING)])
+@pytest.mark.parametrize(
+    ("code", "sent", "phase"), [(0, 1, Phase.RUNNING), (74, 0, Phase.TAKING), (6, 0, Phase.TAKING)]
+)
 def test_after_idling_a_lane_sends_only_to_a_leader_of_its_tenure_s_epoch(code: int, sent: int, phase: Phase) -> None:
     """One that lost its partition and won it back has a log that others have written to meanwhile."""
 
