@@ -9,7 +9,8 @@ from anabranch.control.topics import CLAIMS
 from anabranch.lanes.claims import Claim, ClaimKey, ClaimState, KillKey
 from anabranch.model.lane import LaneMode
 
-VERSION = 1
+VERSION = 2
+_WITHOUT_END = 1
 _KILLED = "/killed"
 
 
@@ -34,7 +35,7 @@ def decode_key(key: bytes) -> ClaimKey | KillKey:
 
 def encode_kill(marker: int) -> bytes:
     """The value of a note about a kill: the marker's target offset."""
-    return dump(VERSION, {"marker": marker})
+    return dump(_WITHOUT_END, {"marker": marker})
 
 
 def decode_kill(key: bytes, value: bytes) -> int:
@@ -45,8 +46,9 @@ def decode_kill(key: bytes, value: bytes) -> int:
 
 def encode(claim: Claim) -> bytes:
     """The value of a claim; lane and producer id stand in the key alone."""
+    end = {} if claim.end is None else {"end": claim.end}
     return dump(
-        VERSION,
+        VERSION if end else _WITHOUT_END,
         {
             "mode": claim.mode.value,
             "owner": claim.owner,
@@ -55,6 +57,7 @@ def encode(claim: Claim) -> bytes:
             "state": claim.state.value,
             "start": claim.start,
             "floor": claim.floor,
+            **end,
         },
     )
 
@@ -75,4 +78,5 @@ def decode(key: bytes, value: bytes) -> Claim:
             state=fields.enum("state", ClaimState),
             start=fields.integer("start"),
             floor=fields.integer("floor"),
+            end=fields.integer("end") if fields.has("end") else None,
         )

@@ -15,13 +15,12 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from anabranch.lanes import age
 from anabranch.model.lane import LaneMode
-
-DAY_MS = 86_400_000
 
 
 class ClaimState(StrEnum):
@@ -52,10 +51,10 @@ class Claim:
     """One owner's right to write a lane with one producer id.
 
     ``owner`` names one process for its life.  ``transactional_id`` is set where the id came from a coordinator
-    and is killed through it.  ``claimed_at_ms`` is wall-clock; a tenure must be over before
-    ``claimed_at_ms + producer.id.expiration.ms``, or a later owner may think it dead.  ``start`` is the source
-    offset that the lane starts at while the target holds none of its batches.  ``floor`` is a target offset
-    below which the lane has never written: the log's end before the lane's first claim.
+    and is killed through it.  ``claimed_at_ms`` is wall-clock: how old a claim may grow is told by ``lanes.age``.
+    ``start`` is the source offset that the lane starts at while the target holds none of its batches.  ``floor`` is a
+    target offset below which the lane has never written: the log's end before the lane's first claim.  ``end`` is a
+    target offset below which all lies that was written under the claim, known once it is released.
     """
 
     lane: str
@@ -67,6 +66,7 @@ class Claim:
     state: ClaimState
     start: int
     floor: int
+    end: int | None = None
 
     @property
     def key(self) -> ClaimKey:
@@ -162,25 +162,34 @@ class ClaimLog:
     def predecessors(self, lane: str, mine: int, expiration_ms: int, now_ms: int) -> tuple[Claim, ...]:
         """The claims that must be killed before the owner of producer id ``mine`` reads the tail.
 
-        All before mine that were not released, however old: a tenure lasts as long as its process copies.  Mapped ones
-        are left out where a successor's claim (see ``successor``) is older than the expiration and a day: whoever
-        copies looks for one every few seconds and ends, and no request is on its way for a day.
+        All before mine that were not released, but for mapped ones that nobody writes under any more (A2).
         """
+        return tuple(
+            claim
+            for claim in self._before(lane, mine)
+            if claim.state is ClaimState.CLAIMED
+            and not (claim.mode is LaneMode.MAPPED and age.is_over(claim.claimed_at_ms, expiration_ms, now_ms))
+        )
+
+    def useless(self, lane: str, mine: int, expiration_ms: int, now_ms: int, log_start: int) -> tuple[int, ...]:
+        """The producer ids of mapped claims before mine that nobody writes under any more, nor has a batch in the log.
+
+        A claim's batches lie below where it ended, or below the marker that shut it out.  The first claims are
+        forgotten without loss: each later one carries the lane's start and floor (C2).
+        """
+        found = []
+        for claim in self._before(lane, mine):
+            end = claim.end if claim.state is ClaimState.RELEASED else self.marker(lane, claim.producer_id)
+            is_over = claim.mode is LaneMode.MAPPED and age.is_over(claim.claimed_at_ms, expiration_ms, now_ms)
+            if is_over and end is not None and end <= log_start:
+                found.append(claim.producer_id)
+        return tuple(found)
+
+    def _before(self, lane: str, mine: int) -> Iterator[Claim]:
+        """The claims before that of producer id ``mine``; all where there is none of it."""
         own = self._lanes.get(lane, {}).get(mine)
         limit = own.offset if own is not None else self.end
-        oldest = now_ms - expiration_ms - DAY_MS
-        found: list[Claim] = []
-        ended_by: set[str] = set()  # the owners of later claims that have stood for so long
-        for placed in reversed(self.claims(lane)):
-            claim = placed.claim
-            if claim.state is not ClaimState.CLAIMED:
-                continue
-            is_over = claim.mode is LaneMode.MAPPED and bool(ended_by - {claim.owner})
-            if placed.offset < limit and claim.producer_id != mine and not is_over:
-                found.append(claim)
-            if claim.claimed_at_ms <= oldest:
-                ended_by.add(claim.owner)
-        return tuple(reversed(found))
+        return (one.claim for one in self.claims(lane) if one.offset < limit and one.claim.producer_id != mine)
 
     def successor(self, lane: str, mine: int) -> Claim | None:
         """The first standing claim of another owner after that of producer id ``mine``, or None.

@@ -8,7 +8,7 @@ drives it keeps these promises:
 - a follower answers Fetch and DescribeProducers without an error, so an answer counts only when a ListOffsets
   with the epoch was answered 0 on the same connection after it was asked for;
 - a timeout, a broken connection or an error code is thrown into the generator, or simply raised, as the error
-  that :func:`anabranch.lanes.endings.refusal` makes of it; only :class:`Kill` answers codes, and only
+  that :func:`anabranch.lanes.endings.refusal` makes of it; only :class:`Kills` answers codes, and only
   :class:`AppendClaim` answers "unknown";
 - journal appends are sent once, never again.
 """
@@ -101,14 +101,42 @@ class EndOfEpoch:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """Append a marker that shuts a producer id out for good; answered with the error code of this partition.
-
-    By WriteTxnMarkers with producer epoch 32767 (each id at most once in a request), or, with a transactional
-    id, by an empty transaction of a newer epoch.  0 means: in the log of every in-sync replica.
-    """
+    """A marker that shuts a producer id out for good: by WriteTxnMarkers with producer epoch 32767, or, with a
+    transactional id, by an empty transaction of a newer epoch."""
 
     producer_id: int
     transactional_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kills:
+    """Append the markers of some kills, all at once; answered with each one's error code of this partition.
+
+    0 means: in the log of every in-sync replica.  ``FORGOTTEN``: the coordinator knows the transactional id no more.
+    """
+
+    kills: tuple[Kill, ...]
+
+
+FORGOTTEN = -2
+"""No code of Kafka's: what a coordinator has forgotten it cannot shut out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMarkers:
+    """Read what lies at some offsets below the high watermark, all at once; answered with each one's last batch that
+    begins at or below it, or None, as :class:`ReadTail` would."""
+
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetClaims:
+    """Forget claims of which nothing is left in the target log; answered with None whatever became of it, for what is
+    not forgotten now is forgotten by a later owner."""
+
+    lane: str
+    producer_ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +235,9 @@ Effect: TypeAlias = (
     | ReadRuns
     | ReadEnd
     | EndOfEpoch
-    | Kill
+    | ForgetClaims
+    | Kills
+    | ReadMarkers
     | ReadTail
     | DescribeProducer
     | AppendJumps

@@ -35,6 +35,8 @@ class Ending(StrEnum):
     UNSETTLED = "the end of the target log did not settle"
     KILL_MISSING = "a marker that was acknowledged is not in the log"
     LEASE = "the lease is over"
+    CLAIM_OLD = "the claim is too old to be written under"
+    RENEWED = "the claim is renewed"
     TOO_LARGE = "the target takes no batch as large as the joined one: they go one by one"
     NOT_IDENTITY = "target offsets cannot go on equal to source offsets: the lane turns mapped"
 

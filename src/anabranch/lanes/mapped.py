@@ -1,8 +1,8 @@
 """Taking over a mapped lane: claim, kill, tail.
 
     claim   a fresh producer id, in the journal, whose offset order arbitrates
-    kill    every earlier claim that was not released, each until acknowledged on this leader epoch, or found in the
-            log where an earlier owner noted its marker
+    kill    every earlier claim that was not released and may still be written under, each until acknowledged on this
+            leader epoch, or found in the log where an earlier owner noted its marker
     tail    the position from the headers of the target log and the journal of jumps, both read after the kills
 
 Invariants
@@ -13,32 +13,34 @@ Invariants
         and runs come from headers alone.
     I6  a producer id is claimed again only by the process that released it, in the leader epoch in which it
         wrote, while no other id has a claim in the journal after its own.
-    I7  a kill is proven where this leader returns its marker from below the high watermark, and the marker is younger
-        than the expiration: every replica that can lead without another leader epoch has it, and refuses the id.
+    I7  a kill is proven where this leader returns its marker from below the high watermark, and the marker is young
+        enough (A3): every replica that can lead without another leader epoch has it, and refuses the id.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from anabranch.lanes import age
 from anabranch.lanes.claims import Claim, ClaimLog, ClaimState
 from anabranch.lanes.effects import (
     Allocated,
     AllocateProducerId,
     AppendClaim,
     AppendKills,
-    Kill,
+    ForgetClaims,
     LogEnd,
     Pause,
     ReadClaims,
     ReadEnd,
     ReadJumps,
-    ReadTail,
+    ReadMarkers,
     Steps,
     TailBatch,
 )
-from anabranch.lanes.endings import Ending, TenureEnded, refusal
-from anabranch.lanes.guard import MARGIN_MS
+from anabranch.lanes.endings import Ending, TenureEnded
+from anabranch.lanes.kills import shut_out
 from anabranch.lanes.tail import Journal, read_tail
 from anabranch.lanes.tenure import Bid, Held, Tenure
 from anabranch.model.lane import LaneMode
@@ -46,6 +48,8 @@ from anabranch.records.sequence import sequence_of
 
 CLAIM_ATTEMPTS = 5
 LOOKS = 50
+FORGOTTEN = 200
+"""Claims that one takeover forgets at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +72,18 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
     if (later := own.log.successor(bid.lane, own.claim.producer_id)) is not None:
         raise TenureEnded(bid.lane, Ending.SUPERSEDED, detail=later.owner)
     settled = bid.held.settled if own.reclaimed and bid.held is not None else frozenset()
-    killed: set[int] = set()
     old = own.log.predecessors(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms)
-    proven: set[int] = set()
-    for claim in old:
-        if claim.producer_id in settled:
-            continue
-        if (yield from _is_proven(bid, own.log, end, claim.producer_id)):
-            proven.add(claim.producer_id)
-            continue
-        code: int = yield Kill(claim.producer_id, claim.transactional_id)
-        if code:
-            raise refusal(bid.lane, code, bid.start, f"shutting out producer id {claim.producer_id}")
-        killed.add(claim.producer_id)
+    standing = [claim for claim in old if claim.producer_id not in settled]
+    proven = yield from _proven(bid, own.log, end, [claim.producer_id for claim in standing])
+    left = [claim for claim in standing if claim.producer_id not in proven]
+    killed = yield from shut_out(bid.lane, bid.start, left, bid.guard_ms, bid.now_ms)
     end = yield from _settle(bid)
     jumps = yield ReadJumps(bid.lane)
     tail = yield from read_tail(bid, Journal(own.log, jumps), end.high_watermark, frozenset(killed))
     if tail.markers:
         yield AppendKills(bid.lane, tail.markers)
+    if useless := own.log.useless(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms, end.start):
+        yield ForgetClaims(bid.lane, useless[:FORGOTTEN])
     goes_on = tail.producer_id == own.claim.producer_id
     jumped = jumps.count(bid.lane, own.claim.producer_id)
     if jumped and not goes_on:
@@ -106,26 +104,30 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
         last_timestamp=tail.last_timestamp,
         settled=settled | killed | proven,
         why=why,
+        allocated_at_ms=bid.held.allocated_at_ms if own.reclaimed and bid.held is not None else bid.now_ms,
         jumps=jumped,
     )
 
 
-def _is_proven(bid: Bid, log: ClaimLog, end: LogEnd, producer_id: int) -> Steps[bool]:
-    """Whether the kill of a producer id that an earlier owner noted is still in this leader's log (I7).
+def _proven(bid: Bid, log: ClaimLog, end: LogEnd, producer_ids: Sequence[int]) -> Steps[set[int]]:
+    """The producer ids whose kill, which an earlier owner noted, is still in this leader's log (I7).
 
     An unclean election may have taken it, and all behind it: past the end a broker would not even look.
     """
-    marker = log.marker(bid.lane, producer_id)
-    if marker is None or marker >= end.high_watermark:
-        return False
-    batch: TailBatch | None = yield ReadTail(marker + 1)
-    return (
-        batch is not None
+    noted = [(one, at) for one in producer_ids if (at := log.marker(bid.lane, one)) is not None]
+    noted = [(one, at) for one, at in noted if at < end.high_watermark]
+    if not noted:
+        return set()
+    found: tuple[TailBatch | None, ...] = yield ReadMarkers(tuple(at for _, at in noted))
+    return {
+        producer_id
+        for (producer_id, at), batch in zip(noted, found, strict=True)
+        if batch is not None
         and batch.is_control
-        and batch.base_offset == marker
+        and batch.base_offset == at
         and batch.producer_id == producer_id
-        and batch.max_timestamp > bid.now_ms - bid.expiration_ms + MARGIN_MS
-    )
+        and age.proves(batch.max_timestamp, bid.expiration_ms, bid.now_ms)
+    }
 
 
 def claim_lane(bid: Bid, mode: LaneMode, end: LogEnd, log: ClaimLog) -> Steps[Claimed]:
@@ -175,6 +177,8 @@ def _usable(bid: Bid, log: ClaimLog) -> bool:
         return False
     if bid.now_ms - held.claimed_at_ms >= bid.expiration_ms:
         return False
+    if held.transactional_id is not None and bid.now_ms - held.allocated_at_ms >= age.COORDINATED_MS:
+        return False
     placed = log.get(bid.lane, held.producer_id)
     return (
         placed is not None
@@ -204,6 +208,7 @@ def to_held(tenure: Tenure) -> Held:
         owner=tenure.claim.owner,
         claim_offset=tenure.claim_offset,
         claimed_at_ms=tenure.claim.claimed_at_ms,
+        allocated_at_ms=tenure.allocated_at_ms,
         leader_epoch=tenure.leader_epoch,
         settled=tenure.settled,
     )

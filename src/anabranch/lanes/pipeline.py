@@ -10,6 +10,7 @@ Invariants
     P3  after the first doubt nothing is sent any more: the first error is raised again and again.
     P4  a batch that does not plainly follow the one before it is sent only after a jump that tells its source
         offsets was acknowledged (H1); one that begins where a jump does begins it.
+    P5  nothing is sent under a claim that has grown too old (A1).
 
 Hot path: called once per batch; integers and a deque, no allocation but two tuples and one Run.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from anabranch.lanes import age
 from anabranch.lanes.endings import Ending, LaneMisuseError, LaneStopped, TenureEnded, refusal
 from anabranch.lanes.guard import MARGIN_MS
 from anabranch.lanes.holes import Jump, Stretch, breaks
@@ -43,6 +45,8 @@ class Pipeline:
 
     __slots__ = (
         "_appended",
+        "_began",
+        "_claimed_at",
         "_clock",
         "_error",
         "_exact",
@@ -51,6 +55,7 @@ class Pipeline:
         "_intended",
         "_jumps",
         "_lane",
+        "_limit",
         "_next",
         "_quiet_since",
         "_sequence",
@@ -83,7 +88,10 @@ class Pipeline:
         self._error: TenureEnded | LaneStopped | None = None
         self._clock = clock
         self._wall_ms = wall_ms
-        self._quiet_since = clock()
+        self._quiet_since = self._began = clock()
+        # An identity claim is never renewed: its producer id is shared for ever.
+        self._claimed_at = tenure.claim.claimed_at_ms if tenure.mode is LaneMode.MAPPED else None
+        self._limit = age.limit_ms(tenure.expiration_ms)
 
     @property
     def next_offset(self) -> int:
@@ -104,6 +112,11 @@ class Pipeline:
     def position(self) -> int:
         """The source offset after the last acknowledged record."""
         return self._appended
+
+    @property
+    def target_end(self) -> int:
+        """The target offset below which all lies that was acknowledged."""
+        return self._target_end
 
     @property
     def in_flight(self) -> int:
@@ -161,8 +174,28 @@ class Pipeline:
         """
         return not self._flight and self._clock() - self._quiet_since > IDLE_S
 
+    def is_aging(self) -> bool:
+        """Whether the claim is old enough to be renewed."""
+        return self._claimed_at is not None and self._age_ms(self._claimed_at) >= age.renew_ms(self._expiration)
+
+    def _age_ms(self, claimed_at: int) -> float:
+        """How old the claim is: a clock that was set back makes it no younger than the tenure."""
+        return max(self._wall_ms() - claimed_at, (self._clock() - self._began) * 1000)
+
     def epoch_confirmed(self) -> None:
         """The leader has just answered ListOffsets with the tenure's epoch."""
+        self._quiet_since = self._clock()
+
+    def reconnected(self) -> None:
+        """The tenure goes on over another connection, whose leader has just confirmed the tenure's epoch.
+
+        Only where nothing was in flight on the one before: then nothing of the tenure is in doubt, and what the leader
+        has in its log is what was acknowledged.  Whether it still remembers the producer id is asked for again by a
+        first batch alone (P1).  Raises LaneMisuseError while a batch is in flight.
+        """
+        if self._flight:
+            raise LaneMisuseError(self._lane, "the connection was changed with batches in flight")
+        self._warm = False
         self._quiet_since = self._clock()
 
     def filled(self, end: int) -> None:
@@ -193,6 +226,8 @@ class Pipeline:
         on.  Raises LaneMisuseError where no jump leads to them or the window has no room, and the tenure's own
         error after it ended.
         """
+        if self._error is None and self._claimed_at is not None and self._age_ms(self._claimed_at) >= self._limit:
+            self._error = TenureEnded(self._lane, Ending.CLAIM_OLD)
         if self._error is not None:
             raise self._error
         if not self.room():

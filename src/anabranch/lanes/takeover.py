@@ -85,5 +85,5 @@ def release(tenure: Tenure, pipeline: Pipeline) -> Steps[Held | None]:
     if tenure.mode is LaneMode.IDENTITY or not pipeline.clean:
         return None
     used_up = pipeline.jumps_ahead
-    offset = yield AppendClaim(replace(tenure.claim, state=ClaimState.RELEASED))
+    offset = yield AppendClaim(replace(tenure.claim, state=ClaimState.RELEASED, end=pipeline.target_end))
     return None if offset is None or used_up else to_held(tenure)

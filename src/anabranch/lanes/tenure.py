@@ -24,6 +24,8 @@ class Filed:
 class Held:
     """A producer id that this process released after a clean tenure and may claim again.
 
+    ``allocated_at_ms`` is when the process got it: a coordinator forgets an id in time, and can shut it out no more.
+
     Lives in the memory of the process that released it and nowhere else; it is used up by one takeover.
     """
 
@@ -32,6 +34,7 @@ class Held:
     owner: str
     claim_offset: int
     claimed_at_ms: int
+    allocated_at_ms: int
     leader_epoch: int
     settled: frozenset[int]
 
@@ -75,9 +78,9 @@ class Tenure:
     target offset after the lane's last batch: whatever an earlier tenure filed at or past it was truncated, and
     is void.  ``target_end`` is where the next batch lands if nobody else writes.  ``last_timestamp`` is the
     maximum timestamp of the lane's last batch, None where there is none.  ``settled`` are the producer ids that
-    were killed on this leader epoch.  ``expiration_ms`` is what the guard may count on,
-    0 if unknown.  ``jumps`` is the ordinal of the producer id's next jump.  ``why`` says in a sentence why the
-    lane has its mode.
+    were killed on this leader epoch.  ``expiration_ms`` is what the guard may count on, 0 if unknown.
+    ``allocated_at_ms`` is when its process got the producer id.  ``jumps`` is the ordinal of the producer id's next
+    jump.  ``why`` says in a sentence why the lane has its mode.
 
     An identity lane may have two things to do before the next record.  Where ``position`` is below the claim's
     ``start``, the head of the target log must be padded up to there.  ``ahead`` is the source offset of the next
@@ -97,6 +100,7 @@ class Tenure:
     last_timestamp: int | None
     settled: frozenset[int]
     why: str
+    allocated_at_ms: int = 0
     jumps: int = 0
     ahead: int = -1
     jumped_at: int = -1

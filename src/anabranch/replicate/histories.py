@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from anabranch.lanes.claims import ClaimLog, ClaimState
-from anabranch.lanes.effects import Kill, LogEnd, ReadEnd, Steps
-from anabranch.lanes.endings import refusal
+from anabranch.lanes.effects import LogEnd, ReadEnd, Steps
+from anabranch.lanes.kills import shut_out
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
 
 
 def shut_out_histories(
-    assignment: LaneAssignment, position: int, claims: ClaimLog, filed: Mapping[LaneKey, LaneProgress]
+    assignment: LaneAssignment,
+    position: int,
+    claims: ClaimLog,
+    filed: Mapping[LaneKey, LaneProgress],
+    expiration_ms: int,
+    now_ms: int,
 ) -> Steps[None]:
     """Before a lane's first claim, shut out who wrote its target partition in a history that was given up.
 
@@ -31,9 +36,6 @@ def shut_out_histories(
         for key, progress in filed.items()
         if key.link == lane.link and key != lane and progress.target == assignment.target
     ]
-    for key in earlier:
-        for placed in claims.claims(str(key)):
-            if placed.claim.state is ClaimState.CLAIMED:
-                code: int = yield Kill(placed.claim.producer_id, placed.claim.transactional_id)
-                if code:
-                    raise refusal(str(lane), code, position, f"shutting out {placed.claim.producer_id}")
+    standing = [placed.claim for key in earlier for placed in claims.claims(str(key))]
+    standing = [claim for claim in standing if claim.state is ClaimState.CLAIMED]
+    yield from shut_out(str(lane), position, standing, expiration_ms, now_ms)

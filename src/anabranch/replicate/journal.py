@@ -81,6 +81,11 @@ class Journal(Fold):
         with contextlib.suppress(AnabranchError):
             await write(self._log, entries)
 
+    async def forget_some(self, lane: str, producer_ids: Iterable[int]) -> None:
+        """Forget claims of a lane of which nothing is left; what cannot be written now is forgotten another time."""
+        with contextlib.suppress(AnabranchError):
+            await self.forget({lane: producer_ids})
+
     async def forget(self, lanes: Mapping[str, Iterable[int]]) -> None:
         """Forget the claims of lanes that nobody will ever write again; raises ControlLostError."""
         keys: list[bytes] = []

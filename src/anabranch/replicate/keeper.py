@@ -46,6 +46,7 @@ from anabranch.replicate.target import TargetPartition
 AT_ONCE = 16
 SILENCE_S = 6.0
 PILE = 20
+LOOK_S = 0.005
 DEFAULT_EXPIRATION_MS = 86_400_000
 _LONGEST_EXPIRATION_MS = 2**31 - 1
 PURPOSE = "produce"
@@ -127,11 +128,64 @@ class Keeper:
         for lane in lanes:
             if len(self._tasks) >= AT_ONCE:
                 return
-            if lane.phase is not Phase.TAKING or lane.key in self._tasks:
+            if lane.key in self._tasks:
+                continue
+            if lane.phase is Phase.RUNNING and lane.pipeline is not None:
+                if lane.connection is None and lane.queue:
+                    self._tasks[lane.key] = asyncio.create_task(self._connect(lane), name=f"connect-{lane.key}")
+                elif lane.pipeline.is_aging():
+                    self._tasks[lane.key] = asyncio.create_task(self._renew(lane), name=f"renew-{lane.key}")
+            if lane.phase is not Phase.TAKING:
                 continue
             if self._retries.setdefault(lane.key, _Retry()).at > now or self.is_anothers(lane):
                 continue
             self._tasks[lane.key] = asyncio.create_task(self._take(lane), name=f"take-{lane.key}")
+
+    async def _connect(self, lane: Lane) -> None:
+        """Go on with a tenure whose connection ended while nothing was in flight, if its leader is the same still."""
+        pipeline, tenure = lane.pipeline, lane.tenure
+        assert pipeline is not None and tenure is not None
+        try:
+            target = await self._open(lane, lane.position)
+            if target.leader_epoch != tenure.leader_epoch:
+                raise TenureEnded(lane.key, Ending.LEADER_EPOCH)
+            await target.confirm()
+            if target.connection.closed is not None:
+                raise TenureEnded(lane.key, Ending.DISCONNECTED, None, target.connection.closed.reason)
+        except TenureEnded as ended:
+            lane.end_tenure(pipeline, ended)
+        except LaneStopped as stopped:
+            lane.stop(stopped)
+        except AnabranchError as error:
+            lane.end_tenure(pipeline, TenureEnded(lane.key, Ending.BROKER, None, error.message))
+        else:
+            if lane.pipeline is pipeline and lane.phase is Phase.RUNNING:
+                pipeline.reconnected()
+                lane.place, lane.connection = target, target.connection
+                self._on_taken(lane)
+
+    async def _renew(self, lane: Lane) -> None:
+        """Give a lane back and end its tenure, so that it is claimed again before its claim is too old (A1).
+
+        Nothing is sent meanwhile, and what is in flight is answered first: then nothing is in doubt, and the producer
+        id is used again.
+        """
+        pipeline = lane.pipeline
+        assert pipeline is not None
+        lane.renewing = True
+        try:
+            while lane.pipeline is pipeline and (pipeline.in_flight or lane.checking):
+                await asyncio.sleep(LOOK_S)
+            if lane.pipeline is not pipeline:
+                return
+            try:
+                await self.give_back(lane)
+            finally:
+                # Were it released a second time, that might land after the next claim and hide it.
+                pipeline.fail(Ending.RENEWED)
+                lane.end_tenure(pipeline, TenureEnded(lane.key, Ending.RENEWED))
+        finally:
+            lane.renewing = False
 
     def is_anothers(self, lane: Lane) -> bool:
         """Whether the lane is another's who filed progress lately; the own run's lanes are ours to take at once,
@@ -194,10 +248,10 @@ class Keeper:
         others = await self._refresh_runs(lane, retry.untold or lane.is_untold)
         kept = await self._surviving(lane)
         target = await self._open(lane, start)
-        await target.drive(
-            shut_out_histories(lane.assignment, lane.position, self._journal.claims, self._progress.lanes)
-        )
         expiration = await self._expiration(target)
+        known = expiration if self._expiration_ms is not None else 0
+        claims, filed = self._journal.claims, self._progress.lanes
+        await target.drive(shut_out_histories(lane.assignment, lane.position, claims, filed, known, now_ms()))
         mode, why = await self._mode(lane, start, expiration)
         bid = Bid(
             lane=lane.key,
@@ -312,7 +366,7 @@ class Keeper:
     async def give_back(self, lane: Lane) -> None:
         """After a clean lease: release the claim, and keep the producer id for the next one."""
         tenure, pipeline = lane.tenure, lane.pipeline
-        if tenure is None or pipeline is None or lane.connection is None:
+        if tenure is None or pipeline is None:
             return
         try:
             target = await self._open(lane, lane.position)

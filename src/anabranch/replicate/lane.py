@@ -151,6 +151,7 @@ class Lane:
         self.ended: TenureEnded | None = None
         self.stopped: LaneStopped | None = None
         self.checking = False
+        self.renewing = False
         self.joins = True
         self.has_joined = False
 
@@ -193,6 +194,15 @@ class Lane:
         self.phase = Phase.TAKING
         return True
 
+    def disconnected(self) -> bool:
+        """The connection ended; True where nothing was under way on it, so that the tenure goes on over another."""
+        if self.pipeline is None or self.phase is not Phase.RUNNING or self.checking or self.renewing:
+            return False
+        if self.pipeline.in_flight:
+            return False
+        self.connection = None
+        return True
+
     def stop(self, stopped: LaneStopped) -> None:
         """Going on would lose, repeat or guess: stand still until a person acts."""
         self.stopped = stopped
@@ -231,6 +241,7 @@ class Lane:
             and ((ticket := self.queue[0].ticket) is None or ticket.good)
             and self.phase is Phase.RUNNING
             and not self.checking
+            and not self.renewing
             and self.pipeline is not None
             and self.pipeline.room() > 0
         )

@@ -2,7 +2,8 @@
 
 A request carries one batch for each lane that has one, because the broker serves a connection one request at a
 time: what is put together shares the wait for the replicas.  Nothing is ever sent again: whatever goes wrong
-ends the tenures that were in flight, and the keeper takes those lanes over anew.
+ends the tenures that were in flight, and the keeper takes those lanes over again.  A connection that ends while
+nothing of a lane is in flight leaves its tenure whole.
 """
 
 from __future__ import annotations
@@ -326,6 +327,11 @@ class Sender:
 
     def _closed(self, error: ConnectionLostError) -> None:
         for lane in list(self._lanes.values()):
-            if lane.connection is self.connection and lane.pipeline is not None:
+            if lane.connection is not self.connection or lane.pipeline is None:
+                continue
+            if lane.disconnected():
+                self.remove(lane)
+                self._on_ended()  # the keeper connects it again when it has something to send
+            else:
                 self._ended(lane, lane.pipeline, TenureEnded(lane.key, Ending.DISCONNECTED, None, error.reason))
         self._wake.set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ from anabranch.replicate.runs import RunBook
 
 T = TypeVar("T")
 _PAUSE_S = 0.1
+_AT_ONCE = 50
 _OUT_OF_RANGE = 1
 _TRANSACTIONAL_ID_DENIED = 53
 
@@ -140,11 +141,14 @@ class TargetPartition:
                 )
                 self.check(code)
                 return end
-            case effects.Kill(producer_id, None):
-                return await partitions.write_marker(self.connection, self.topic, self.partition, producer_id)
-            case effects.Kill(producer_id, transactional_id):
-                assert transactional_id is not None
-                return await self._kill_by_coordinator(producer_id, transactional_id)
+            case effects.Kills(kills):
+                return await self._kill(kills)
+            case effects.ReadMarkers(offsets):
+                found = await asyncio.gather(*(self._batch_at(at) for at in offsets))
+                await self.confirm()
+                return tuple(None if header is None else tail_batch(header) for header in found)
+            case effects.ForgetClaims(lane, producer_ids):
+                return await self.journal.forget_some(lane, producer_ids)
             case effects.ReadTail(below):
                 return await self._read_tail(below)
             case effects.DescribeProducer(producer_id):
@@ -203,6 +207,22 @@ class TargetPartition:
         self.check(code)
         return effects.Allocated(producer_id, transactional_id)
 
+    async def _kill(self, kills: Sequence[effects.Kill]) -> tuple[int, ...]:
+        """Those by markers in few requests, each answered before the next is sent; those by a coordinator at once."""
+        codes: dict[int, int] = {}
+        plain = [one.producer_id for one in kills if one.transactional_id is None]
+        for at in range(0, len(plain), _AT_ONCE):
+            chunk = plain[at : at + _AT_ONCE]
+            codes |= await partitions.write_kills(self.connection, self.topic, self.partition, chunk)
+        named = [one for one in kills if one.transactional_id is not None]
+        for at in range(0, len(named), _AT_ONCE):
+            some = named[at : at + _AT_ONCE]
+            answers = await asyncio.gather(
+                *(self._kill_by_coordinator(one.producer_id, one.transactional_id or "") for one in some)
+            )
+            codes |= {one.producer_id: code for one, code in zip(some, answers, strict=True)}
+        return tuple(codes[one.producer_id] for one in kills)
+
     async def _kill_by_coordinator(self, producer_id: int, transactional_id: str) -> int:
         """Raise the id's epoch at its coordinator and let an empty transaction write that epoch's marker here.
 
@@ -212,13 +232,7 @@ class TargetPartition:
         if code:
             return code
         if found != producer_id:
-            raise LaneStopped(
-                self.lane,
-                Stop.NOT_ALLOWED,
-                self.start,
-                detail=f"the coordinator has forgotten transactional id {transactional_id} of an earlier owner",
-                fix="grant ALTER on the target cluster, so that producer ids can be shut out by markers",
-            )
+            return effects.FORGOTTEN
         before = await self._read_end()
         code = await partitions.empty_transaction(
             self.cluster, transactional_id, producer_id, epoch, self.topic, self.partition

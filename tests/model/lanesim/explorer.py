@@ -53,7 +53,7 @@ class Variant:
     may_stop: tuple[Stop, ...] = ()
     transactions: bool = False
     compacts: bool = False
-    lease_ms: int = EXPIRATION_MS
+    lease_ms: int | None = None
     stuck: bool = False
     long: bool = False
 

@@ -142,8 +142,10 @@ class HoleOwner(Owner):
         pipeline, tenure, connection = self.pipeline, self.tenure, self.connection
         assert pipeline is not None and tenure is not None and connection is not None and self.filing is not None
         if connection.broken:
+            if self._reconnects(pipeline):
+                return
             raise pipeline.fail(Ending.DISCONNECTED)
-        if self.world.partition.now_ms - tenure.claim.claimed_at_ms > self.world.lease_ms:
+        if self._is_leased_out(tenure):
             raise pipeline.fail(Ending.LEASE)
         if self._answered(connection):
             (code, base), _ = connection.answers.popleft()

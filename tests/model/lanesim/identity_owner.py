@@ -89,14 +89,14 @@ class IdentityOwner(Owner):
                     coordinator.epoch = coordinator.epoch or 1
                     return Filler(0, FILLER_ID, coordinator.epoch)
                 self._post(Request(coordinator.start))
-                self.waiting = True
+                self.waiting, self.several = 1, False
                 return None
             case EmptyTransaction(_, filler):
                 if raw:
                     self._post(Request(lambda: partition.mark(FILLER_ID, 0)))
                 else:
                     self._post(Request(lambda: coordinator.empty(filler.epoch)))
-                self.waiting = True
+                self.waiting, self.several = 1, False
                 return None
             case Pause() if self.luck.random() < 0.5:
                 coordinator.flush()

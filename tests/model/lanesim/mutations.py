@@ -15,11 +15,12 @@ from anabranch.lanes import (
     ClaimLog,
     ClaimState,
     Kill,
+    Kills,
     Pipeline,
     ProducerEntry,
     ReadClaims,
     ReadEnd,
-    ReadTail,
+    ReadMarkers,
     TailBatch,
     Tenure,
     release,
@@ -150,7 +151,7 @@ class RaisedEpoch(Mutation):
 
     def takeover(self, owner: Owner, bid: Bid) -> Steps:
         epoch = self.epochs = self.epochs + 1
-        if self.marker and (yield Kill(self.producer_id, str(epoch))):
+        if self.marker and (yield Kills((Kill(self.producer_id, str(epoch)),))) != (0,):
             return (yield from self.takeover(owner, bid))
         end = (yield ReadEnd()).end
         position = owner.world.partition.next_source
@@ -225,8 +226,9 @@ class TailBeforeKill(Mutation):
         own = yield from claim_lane(bid, LaneMode.MAPPED, end, log)
         end = yield ReadEnd()
         tail = yield from read_tail(bid, Journal(own.log, JumpLog()), end.high_watermark, frozenset())
-        for claim in own.log.predecessors(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms):
-            yield Kill(claim.producer_id, None)
+        old = own.log.predecessors(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms)
+        if old:
+            yield Kills(tuple(Kill(claim.producer_id, None) for claim in old))
         end = yield ReadEnd()
         return Tenure(
             lane=bid.lane,
@@ -250,7 +252,7 @@ class _AsksForProofs(Mutation):
 
     def takeover(self, owner: Owner, bid: Bid) -> Steps:
         work = takeover(bid)
-        answer, log, proving = None, ClaimLog(), False
+        answer, log = None, ClaimLog()
         while True:
             try:
                 effect = work.send(answer)
@@ -258,11 +260,10 @@ class _AsksForProofs(Mutation):
                 return finished.value
             answer = yield effect
             if isinstance(effect, ReadClaims):
-                log, proving = answer, True
-            elif isinstance(effect, ReadEnd):
-                proving = False
-            elif isinstance(effect, ReadTail) and proving:
-                answer = self.proof(bid, log, effect.below - 1, answer)
+                log = answer
+            elif isinstance(effect, ReadMarkers):
+                told = zip(effect.offsets, answer, strict=True)
+                answer = tuple(self.proof(bid, log, at, batch) for at, batch in told)
 
     def proof(self, bid: Bid, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
         """The batch that is shown where a marker should lie."""

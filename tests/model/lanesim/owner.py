@@ -11,6 +11,8 @@ import random
 from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from anabranch.lanes import (
@@ -23,8 +25,9 @@ from anabranch.lanes import (
     DescribeProducer,
     Ending,
     EndOfEpoch,
+    ForgetClaims,
     Held,
-    Kill,
+    Kills,
     LaneStopped,
     LogEnd,
     Pause,
@@ -33,8 +36,10 @@ from anabranch.lanes import (
     ReadClaims,
     ReadEnd,
     ReadJumps,
+    ReadMarkers,
     ReadTail,
     Strong,
+    TailBatch,
     Tenure,
     TenureEnded,
     guard,
@@ -59,7 +64,8 @@ class Owner:
     connection: Connection | None = None
     work: Generator[Any, Any, Any] | None = None
     answer: Any = None
-    waiting: bool = False
+    waiting: int = 0
+    several: bool = False
     tenure: Tenure | None = None
     pipeline: Pipeline | None = None
     generation: Generation | None = None
@@ -105,7 +111,7 @@ class Owner:
         self.tenures += 1
         self.work = self.mutation.takeover(self, self._bid(held))
         self.answer = None
-        self.waiting = False
+        self.waiting = 0
 
     def _bid(self, held: Held | None) -> Bid:
         assert self.connection is not None
@@ -130,12 +136,13 @@ class Owner:
                 raise TenureEnded(LANE, Ending.DISCONNECTED)
             connection = self.connection = self.world.connect()
             if self.waiting:
-                self.answer, self.waiting = 0, False
+                self.answer, self.waiting = (0,) * self.waiting if self.several else 0, 0
         if self.waiting:
-            if not self._answered(connection):
+            if not self._answered(connection, self.waiting):
                 return
-            self.answer = connection.answers.popleft()[0]
-            self.waiting = False
+            answers = tuple(connection.answers.popleft()[0] for _ in range(self.waiting))
+            self.answer = answers if self.several else answers[0]
+            self.waiting = 0
         try:
             effect = self.work.send(self.answer)
         except StopIteration as finished:
@@ -144,8 +151,10 @@ class Owner:
             return
         self.answer = self._perform(effect)
 
-    def _answered(self, connection: Connection) -> bool:
-        return bool(connection.answers) and connection.answers[0][1] <= self.world.partition.high_watermark
+    def _answered(self, connection: Connection, count: int = 1) -> bool:
+        """Whether the oldest answers have come: what they acknowledge is replicated."""
+        oldest = list(islice(connection.answers, count))
+        return len(oldest) == count and all(at <= self.world.partition.high_watermark for _, at in oldest)
 
     def _finished(self, value: Any) -> None:
         if self.releasing:
@@ -174,10 +183,7 @@ class Owner:
             case ReadEnd():
                 return LogEnd(partition.start, partition.high_watermark, partition.end)
             case ReadTail(below):
-                if below - 1 > partition.end:
-                    raise TenureEnded(LANE, Ending.UNSETTLED, 1)  # OFFSET_OUT_OF_RANGE
-                batch = partition.last_below(below)
-                return None if batch is None else batch.header
+                return self._last(below)
             case ReadClaims():
                 return self.mutation.read_claims(self)
             case AppendClaim(claim):
@@ -190,11 +196,16 @@ class Owner:
             case AllocateProducerId():
                 world.next_producer_id += 1
                 return Allocated(world.next_producer_id)
-            case Kill(producer_id, _):
-                world.seen["kill"] += 1
-                epoch = self.mutation.kill_epoch(effect)
-                self._post(Request(lambda: partition.mark(producer_id, epoch)))
-                self.waiting = True
+            case Kills(kills):
+                for kill in kills:
+                    world.seen["kill"] += 1
+                    self._post(Request(partial(partition.mark, kill.producer_id, self.mutation.kill_epoch(kill))))
+                self.waiting, self.several = len(kills), True
+                return None
+            case ReadMarkers(offsets):
+                return tuple(self._last(at + 1) for at in offsets)
+            case ForgetClaims(_, producer_ids):
+                world.forget_claims(producer_ids)
                 return None
             case DescribeProducer(producer_id):
                 entry = partition.entries.get(producer_id)
@@ -206,6 +217,13 @@ class Owner:
                 partition.high_watermark = partition.end
                 return None
         raise AssertionError(effect)
+
+    def _last(self, below: int) -> TailBatch | None:
+        """The last batch that begins below an offset."""
+        if below - 1 > self.world.partition.end:
+            raise TenureEnded(LANE, Ending.UNSETTLED, 1)  # OFFSET_OUT_OF_RANGE
+        batch = self.world.partition.last_below(below)
+        return None if batch is None else batch.header
 
     def _append(self, claim: Any) -> int | None:
         self.claimed = claim
@@ -227,14 +245,13 @@ class Owner:
         assert pipeline is not None and tenure is not None and connection is not None
         assert self.generation is not None
         if connection.broken:
+            if self._reconnects(pipeline):
+                return
             if not self.mutation.resends(self, leader_changed=self._leader_changed()):
                 raise pipeline.fail(Ending.DISCONNECTED)
             self._send_again()
             return
-        if (
-            self.world.partition.now_ms - tenure.claim.claimed_at_ms > self.world.lease_ms
-            and tenure.mode is LaneMode.MAPPED
-        ):
+        if self._is_leased_out(tenure):
             raise pipeline.fail(Ending.LEASE)
         if self._answered(connection):
             (code, base), _ = connection.answers.popleft()
@@ -246,6 +263,20 @@ class Owner:
             self._send(pipeline, tenure)
         elif self.ending and not pipeline.in_flight:
             self._give_back(pipeline, tenure)
+
+    def _reconnects(self, pipeline: Pipeline) -> bool:
+        """Go on over another connection where nothing was in flight and the leader epoch is the same."""
+        if pipeline.in_flight or (self.mutation.checks_epoch and self._leader_changed()):
+            return False
+        self.connection = self.world.connect()
+        pipeline.reconnected()
+        self.world.seen["reconnected"] += 1
+        return True
+
+    def _is_leased_out(self, tenure: Tenure) -> bool:
+        """Whether a short lease is over; how old a claim may grow at most, the pipeline knows."""
+        lease, since = self.world.lease_ms, tenure.claim.claimed_at_ms
+        return lease is not None and tenure.mode is LaneMode.MAPPED and self.world.partition.now_ms - since > lease
 
     def _give_back(self, pipeline: Pipeline, tenure: Tenure) -> None:
         self.ending = False
@@ -351,4 +382,4 @@ class Owner:
         self.pipeline = None
         self.tenure = None
         self.flight.clear()
-        self.waiting = False
+        self.waiting = 0

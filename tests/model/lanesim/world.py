@@ -58,7 +58,7 @@ class World:
         self.source_start = batches[0][0]
         self.source_end = batches[-1][0] + batches[-1][1]
         self.partition = Partition(self.source_start, log_start, EXPIRATION_MS, NOW_MS, identity)
-        self.lease_ms = EXPIRATION_MS
+        self.lease_ms: int | None = None
         self.identity = identity
         self.sole = sole
         self.journal: dict[ClaimKey, tuple[int, Claim]] = {}
@@ -90,6 +90,14 @@ class World:
         for producer_id, offset in markers:
             self.kills[KillKey(LANE, producer_id)] = (self.journal_end, offset)
             self.journal_end += 1
+
+    def forget_claims(self, producer_ids: tuple[int, ...]) -> None:
+        """Tombstones, which compaction takes away in turn."""
+        self.journal_end += 1
+        self.seen["forgotten"] += len(producer_ids)
+        for one in producer_ids:
+            self.journal.pop(ClaimKey(LANE, one), None)
+            self.kills.pop(KillKey(LANE, one), None)
 
     def claim_records(self) -> list[tuple[int, ClaimKey, Claim]]:
         """The journal as compaction leaves it: each key's last record."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import control_samples as samples
@@ -29,11 +30,20 @@ def changed(**fields: Any) -> bytes:
 def test_a_newer_version_is_refused_with_the_way_out() -> None:
     """A record of a newer Anabranch is a typed refusal that names both versions and says to upgrade."""
     with pytest.raises(NewerFormatError) as caught:
-        claims.decode(KEY, changed(v=2, surprise=1))
-    assert (caught.value.version, caught.value.known) == (2, 1)
+        claims.decode(KEY, changed(v=3, surprise=1))
+    assert (caught.value.version, caught.value.known) == (3, 2)
     assert "upgrade" in caught.value.hint
     assert caught.value.exit_code == 3
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_a_claim_of_the_first_version_is_read_and_one_that_has_no_end_is_written_as_such() -> None:
+    """Workers of the release before still read what does not need the newer version."""
+    assert claims.decode(KEY, changed(v=1)) == samples.CLAIM
+    assert b'"v":1' in claims.encode(samples.CLAIM)
+    ended = replace(samples.CLAIM, end=7)
+    assert b'"v":2' in claims.encode(ended)
+    assert claims.decode(KEY, claims.encode(ended)) == ended
 
 
 @pytest.mark.parametrize(

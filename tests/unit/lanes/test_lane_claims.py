@@ -9,8 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.lanes import Claim, ClaimKey, ClaimLog, ClaimState, Ending, LaneStopped, Stop, TenureEnded, refusal
-from anabranch.lanes.claims import DAY_MS
+from anabranch.lanes import (
+    Claim,
+    ClaimKey,
+    ClaimLog,
+    ClaimState,
+    Ending,
+    KillKey,
+    LaneStopped,
+    Stop,
+    TenureEnded,
+    age,
+    refusal,
+)
 from anabranch.model.lane import LaneMode
 
 pytestmark = pytest.mark.unit
@@ -45,29 +56,50 @@ def test_everything_unreleased_before_mine_is_killed() -> None:
     assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [1, 3]
 
 
-def test_a_claim_is_left_out_where_a_later_one_is_old_but_never_an_identity_claim() -> None:
-    """Who was followed a day ago has noticed; an identity claim stands for all of its owners for ever."""
-    old = NOW - E - DAY_MS
-    second = claim(2, owner="b", at=old, mode=LaneMode.IDENTITY)
-    journal = log(claim(1, at=old), second, claim(3, at=old + 1), claim(4))
-    assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [2, 3]
-    journal = log(claim(1, at=0), claim(2, owner="b", at=old), claim(3), claim(4))
+def test_a_claim_that_nobody_can_write_under_any_more_is_left_out_but_never_an_identity_claim() -> None:
+    """Its owner ended a day before; an identity claim stands for all of its owners for ever."""
+    over = NOW - E - age.OVER_MS
+    journal = log(claim(1, at=over), claim(2, at=over, mode=LaneMode.IDENTITY), claim(3, at=over + 1), claim(4))
     assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [2, 3]
 
 
-def test_only_a_claim_that_ends_a_tenure_lets_an_earlier_one_be_left_out() -> None:
-    """A worker that was stopped meanwhile takes a released claim, and one of its own, for nobody's, and copies on."""
-    old = NOW - E - DAY_MS
-    for later in (claim(2, owner="b", at=old, state=ClaimState.RELEASED), claim(2, at=old)):
-        journal = log(claim(1, at=0), later, claim(3, owner="c"))
-        assert journal.successor("t-0", 1) == claim(3, owner="c")
-        assert 1 in [c.producer_id for c in journal.predecessors("t-0", 3, E, NOW)]
+def test_nobody_sends_under_a_claim_that_another_owner_may_leave_out() -> None:
+    """Clocks that differ by a day do no harm, whatever the expiration."""
+    for expiration in (0, 60_000, HOUR, 12 * HOUR, E, 30 * E):
+        last_sent = NOW + age.limit_ms(expiration) - 1
+        assert not age.is_over(NOW, max(expiration, HOUR), last_sent + age.OVER_MS - 2 * HOUR)
+        assert not age.is_silent(NOW, expiration, last_sent + age.OVER_MS)
+        assert age.renew_ms(expiration) < age.limit_ms(expiration)
+        assert age.limit_ms(expiration) <= max(expiration // 2, 2 * HOUR)
 
 
-def test_a_claim_of_sixty_hours_is_killed_like_any_other() -> None:
-    """Its tenure lasts as long as its owner copies, which nothing ends."""
-    journal = log(claim(1, at=NOW - 60 * HOUR), claim(2, at=NOW - HOUR), claim(3))
-    assert [c.producer_id for c in journal.predecessors("t-0", 3, E, NOW)] == [1, 2]
+@pytest.mark.parametrize("hours", [1, 2, 24])
+def test_a_marker_proves_a_kill_for_as_long_as_it_is_remembered(hours: int) -> None:
+    """With an expiration of an hour, too: else each takeover would shut everyone out again."""
+    expiration = hours * HOUR
+    left = min(HOUR, expiration // 2)
+    assert age.proves(NOW - expiration + left + 1, expiration, NOW)
+    assert not age.proves(NOW - expiration + left, expiration, NOW)
+
+
+def test_claims_are_useless_once_they_are_over_and_their_batches_are_gone() -> None:
+    """Where they ended, or were shut out, lies below the log's start; what tells neither stays."""
+    over = NOW - E - age.OVER_MS
+    released = {"state": ClaimState.RELEASED, "at": over}
+    journal = log(
+        replace(claim(1, **released), end=10),
+        replace(claim(2, **released), end=11),
+        claim(3, **released),
+        claim(4, at=over),
+        claim(5, at=over),
+        replace(claim(6, at=over, mode=LaneMode.IDENTITY), end=1),
+        replace(claim(7, state=ClaimState.RELEASED), end=5),
+        claim(8),
+        replace(claim(9, **released), end=5),
+    )
+    for at, (producer_id, marker) in enumerate(((4, 9), (6, 1))):
+        journal.apply_kill(20 + at, KillKey("t-0", producer_id), marker)
+    assert journal.useless("t-0", 8, E, NOW, 10) == (1, 4)
 
 
 def test_a_later_claim_by_somebody_else_is_a_successor() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.lanes import (
+    WINDOW,
     Claim,
     ClaimState,
     Ending,
@@ -21,10 +22,12 @@ from anabranch.lanes import (
     Tenure,
     TenureEnded,
     Weak,
+    age,
     guard,
 )
 from anabranch.lanes.endings import LaneMisuseError
 from anabranch.lanes.guard import MARGIN_MS
+from anabranch.lanes.pipeline import IDLE_S
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import Run
 
@@ -193,3 +196,59 @@ def test_the_guard_is_strong_only_with_an_hour_to_spare(timestamps: list[int], e
     strong = all(t + expiration > NOW + MARGIN_MS for t in timestamps or [NOW])
     assert isinstance(strength, Strong if strong else Weak)
     assert " " in strength.reason
+
+
+class Clocks:
+    """A monotonic clock in seconds and a wall clock in ms."""
+
+    def __init__(self) -> None:
+        self.s = 0.0
+        self.ms = NOW
+
+    def pipeline(self, tenure: Tenure) -> Pipeline:
+        """A tenure's window by these clocks."""
+        return Pipeline(tenure, sole_writer=False, clock=lambda: self.s, wall_ms=lambda: self.ms)
+
+
+@pytest.mark.parametrize("by", ["wall", "monotonic"])
+def test_nothing_is_sent_under_a_claim_that_has_grown_too_old(by: str) -> None:
+    """By either clock: one that was set back makes the claim no younger."""
+    clocks = Clocks()
+    pipeline = clocks.pipeline(TENURE)
+    for age_ms, aging in ((age.renew_ms(E) - 1, False), (age.renew_ms(E), True), (age.limit_ms(E) - 1, True)):
+        clocks.s, clocks.ms = (0.0, NOW + age_ms) if by == "wall" else (age_ms / 1000, NOW - age_ms)
+        assert pipeline.is_aging() is aging
+    pipeline.send(100, 1, NOW)
+    pipeline.acknowledge(0, 8)
+    clocks.s, clocks.ms = (0.0, NOW + age.limit_ms(E)) if by == "wall" else (age.limit_ms(E) / 1000, NOW)
+    for _ in range(2):
+        with pytest.raises(TenureEnded) as ended:
+            pipeline.send(101, 1, NOW)
+        assert ended.value.reason is Ending.CLAIM_OLD
+    assert not pipeline.clean
+
+
+def test_an_identity_claim_does_not_grow_old() -> None:
+    """It stands for all owners, for ever; the guard says whether it may be written under."""
+    clocks = Clocks()
+    pipeline = clocks.pipeline(replace(TENURE, mode=LaneMode.IDENTITY))
+    clocks.s = 10 * E / 1000
+    assert not pipeline.is_aging()
+    assert pipeline.send(100, 1, NOW) == 100
+
+
+def test_a_tenure_goes_on_over_another_connection_only_with_nothing_in_flight() -> None:
+    """And sends one batch alone before others follow: the broker may have forgotten the producer id meanwhile."""
+    clocks = Clocks()
+    pipeline = clocks.pipeline(TENURE)
+    pipeline.send(100, 1, NOW)
+    with pytest.raises(LaneMisuseError):
+        pipeline.reconnected()
+    pipeline.acknowledge(0, 8)
+    assert pipeline.room() == WINDOW
+    clocks.s = 2 * IDLE_S
+    assert pipeline.needs_epoch_check()
+    pipeline.reconnected()
+    assert (pipeline.room(), pipeline.needs_epoch_check()) == (1, False)
+    pipeline.send(101, 1, NOW)
+    assert pipeline.room() == 0

@@ -20,10 +20,11 @@ from anabranch.lanes import (
     Ending,
     EndOfEpoch,
     Filed,
+    ForgetClaims,
     Jump,
     JumpLog,
-    Kill,
     KillKey,
+    Kills,
     LaneStopped,
     LogEnd,
     Pause,
@@ -32,6 +33,7 @@ from anabranch.lanes import (
     ReadClaims,
     ReadEnd,
     ReadJumps,
+    ReadMarkers,
     ReadTail,
     Stop,
     TailBatch,
@@ -115,14 +117,18 @@ class Target:
                     return None
                 self.journal.append(claim)
                 return len(self.journal) - 1
-            case Kill(producer_id, _):
-                if not self.kill_code and not self.forget_markers:
-                    self.log.append(marker(self.end, producer_id))
-                return self.kill_code
+            case Kills(kills):
+                for kill in kills:
+                    if not self.kill_code and not self.forget_markers:
+                        self.log.append(marker(self.end, kill.producer_id))
+                return (self.kill_code,) * len(kills)
+            case ReadMarkers(offsets):
+                return tuple(self._last(offset + 1) for offset in offsets)
+            case ForgetClaims(_, producer_ids):
+                self.journal = [one for one in self.journal if one.producer_id not in producer_ids]
+                return None
             case ReadTail(below):
-                if below - 1 > self.end:
-                    raise TenureEnded("t-0", Ending.UNSETTLED, 1)
-                return next((b for b in reversed(self.log) if b.base_offset < below), None)
+                return self._last(below)
             case DescribeProducer(producer_id):
                 return self.entries.get(producer_id)
             case EndOfEpoch():
@@ -131,6 +137,16 @@ class Target:
                 self.lag = 0
                 return None
         raise AssertionError(effect)
+
+    def _last(self, below: int) -> TailBatch | None:
+        if below - 1 > self.end:
+            raise TenureEnded("t-0", Ending.UNSETTLED, 1)
+        return next((b for b in reversed(self.log) if b.base_offset < below), None)
+
+    @property
+    def killed(self) -> list[int]:
+        """Who was asked to be shut out."""
+        return [kill.producer_id for effect in self.asked if isinstance(effect, Kills) for kill in effect.kills]
 
 
 def bid(**changes: Any) -> Bid:
@@ -159,16 +175,16 @@ def test_a_lane_never_claimed_starts_at_its_start() -> None:
     target = Target(log=[data(0, 5, 77, 0)])
     tenure = target.run(takeover(bid()))
     assert (tenure.position, tenure.sequence, tenure.target_end, tenure.producer_id) == (50, 50, 5, 101)
-    assert target.journal[0].floor == 5 and not any(isinstance(e, Kill) for e in target.asked)
+    assert target.journal[0].floor == 5 and not target.killed
 
 
 def test_the_position_is_read_after_every_earlier_claim_is_killed() -> None:
     """Control batches and strangers are passed over on the way back."""
     target = Target([data(0, 3, 1, 50), data(3, 2, 2, 53), data(5, 1, 77, 0)], [claim(1), claim(2)])
     tenure = target.run(takeover(bid()))
-    assert [e.producer_id for e in target.asked if isinstance(e, Kill)] == [1, 2]
+    assert target.killed == [1, 2]
     first_look = next(i for i, e in enumerate(target.asked) if isinstance(e, ReadTail))
-    assert first_look > max(i for i, e in enumerate(target.asked) if isinstance(e, Kill))
+    assert first_look > max(i for i, e in enumerate(target.asked) if isinstance(e, Kills))
     assert (tenure.position, tenure.tail_end, tenure.target_end) == (55, 5, 8)
     assert tenure.settled == {1, 2}
 
@@ -188,7 +204,7 @@ def test_a_released_claim_is_not_killed() -> None:
     """A clean end costs no offset."""
     target = Target([data(0, 3, 1, 50)], [claim(1, state=ClaimState.RELEASED)])
     assert target.run(takeover(bid())).position == 53
-    assert not any(isinstance(e, Kill) for e in target.asked)
+    assert not target.killed
 
 
 def test_an_append_of_unknown_outcome_throws_the_producer_id_away() -> None:
@@ -224,7 +240,7 @@ def test_a_noted_kill_proves_what_the_target_still_remembers(age_ms: int, kills:
     log = [data(0, 3, 1, 50), replace(marker(3, 1), max_timestamp=NOW - age_ms)]
     target = Target(log, [claim(1)], kills={1: 3})
     assert target.run(takeover(bid())).position == 53
-    assert [effect.producer_id for effect in target.asked if isinstance(effect, Kill)] == kills
+    assert target.killed == kills
 
 
 def test_an_owner_that_is_succeeded_while_it_claims_shuts_nobody_out() -> None:
@@ -241,7 +257,7 @@ def test_an_owner_that_is_succeeded_while_it_claims_shuts_nobody_out() -> None:
     with pytest.raises(TenureEnded) as ended:
         target.run(takeover(bid()))
     assert (ended.value.reason, ended.value.detail) == (Ending.SUPERSEDED, "other")
-    assert not any(isinstance(effect, Kill) for effect in target.asked)
+    assert not target.killed
 
 
 @pytest.mark.parametrize("shown", [0, 1])
@@ -288,7 +304,7 @@ def test_a_noted_kill_that_the_log_has_lost_is_made_again(noted: int) -> None:
     """An unclean election took its marker: the owner is shut out anew, also where the log ends before it."""
     target = Target([data(0, 3, 1, 50)], [claim(1)], kills={1: noted})
     assert target.run(takeover(bid())).position == 53
-    assert [effect.producer_id for effect in target.asked if isinstance(effect, Kill)] == [1]
+    assert target.killed == [1]
 
 
 def test_the_tail_is_read_only_when_all_of_it_is_replicated() -> None:
@@ -331,17 +347,17 @@ def test_a_truncated_log_that_lost_all_of_the_lane_starts_over() -> None:
 def held_after(target: Target) -> Any:
     """A tenure that copied nothing and was released."""
     tenure = target.run(takeover(bid()))
-    return target.run(release(tenure, Pipeline(tenure, sole_writer=True)))
+    return target.run(release(tenure, Pipeline(tenure, sole_writer=True, wall_ms=lambda: NOW)))
 
 
 def test_a_released_producer_id_is_claimed_again_by_its_process() -> None:
     """No fresh id, no kill, but the tail is read."""
     target = Target([data(0, 3, 1, 50)], [claim(1)])
     held = held_after(target)
-    killed = len([e for e in target.asked if isinstance(e, Kill)])
+    killed = len(target.killed)
     tenure = target.run(takeover(bid(held=held)))
     assert tenure.producer_id == held.producer_id == 101 and tenure.position == 53
-    assert len([e for e in target.asked if isinstance(e, Kill)]) == killed
+    assert len(target.killed) == killed
 
 
 @pytest.mark.parametrize("what", ["claimed since", "other epoch", "too old", "other process"])
@@ -365,14 +381,14 @@ def test_a_release_of_unknown_outcome_is_not_claimed_again() -> None:
     target = Target()
     tenure = target.run(takeover(bid()))
     target.lose_appends = 1
-    assert target.run(release(tenure, Pipeline(tenure, sole_writer=True))) is None
+    assert target.run(release(tenure, Pipeline(tenure, sole_writer=True, wall_ms=lambda: NOW))) is None
 
 
 def test_a_tenure_with_batches_in_doubt_is_not_released() -> None:
     """The next owner must kill it."""
     target = Target()
     tenure = target.run(takeover(bid()))
-    pipeline = Pipeline(tenure, sole_writer=True)
+    pipeline = Pipeline(tenure, sole_writer=True, wall_ms=lambda: NOW)
     pipeline.send(50, 1, NOW)
     assert target.run(release(tenure, pipeline)) is None
     assert target.journal[-1].state is ClaimState.CLAIMED
@@ -416,7 +432,7 @@ def test_an_identity_lane_in_doubt_becomes_mapped_and_says_why(
     target = Target([last], [claim(9, LaneMode.IDENTITY, floor=50)], start=50, entries=entries)
     tenure = identity(target)
     assert tenure.mode is LaneMode.MAPPED and why in tenure.why
-    assert [e.producer_id for e in target.asked if isinstance(e, Kill)] == [9]
+    assert target.killed == [9]
 
 
 def test_why_a_lane_becomes_mapped_is_told_though_its_takeover_breaks() -> None:

@@ -1,11 +1,12 @@
 """Who is shut out of a target partition before a lane's first claim."""
 
 import uuid
+from dataclasses import replace
 
 import pytest
 
 from anabranch.lanes.claims import Claim, ClaimLog, ClaimState
-from anabranch.lanes.effects import Kill, LogEnd, ReadEnd
+from anabranch.lanes.effects import FORGOTTEN, Kill, Kills, LogEnd, ReadEnd
 from anabranch.lanes.endings import LaneStopped
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ModePolicy
@@ -19,6 +20,7 @@ TOPIC, REMADE = TopicId(uuid.UUID(int=1)), TopicId(uuid.UUID(int=2))
 PLACE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 FIRST, SECOND, MINE = LaneKey("l", TOPIC, 0), LaneKey("l", TOPIC, 0, 1), LaneKey("l", REMADE, 0)
 WRITTEN = LogEnd(0, 9, 9)
+DAY_MS, NOW = 86_400_000, 1_700_000_000_000
 
 
 def filed(lane: LaneKey, target: TopicPartition = PLACE) -> LaneProgress:
@@ -65,7 +67,7 @@ def test_every_earlier_history_is_shut_out_while_other_lanes_are_filed() -> None
     """The progress and the claims grow while the broker is waited for; each earlier owner is killed once."""
     lanes = {FIRST: filed(FIRST), SECOND: filed(SECOND)}
     claims = journal(claim(FIRST, 11), claim(FIRST, 12), claim(SECOND, 13))
-    steps = shut_out_histories(assigned(), 0, claims, lanes)
+    steps = shut_out_histories(assigned(), 0, claims, lanes, DAY_MS, NOW)
     assert isinstance(next(steps), ReadEnd)
     asked = [steps.send(WRITTEN)]
     for partition in range(1, 100):  # a colleague of this worker reads on meanwhile
@@ -73,10 +75,10 @@ def test_every_earlier_history_is_shut_out_while_other_lanes_are_filed() -> None
         lanes[key] = filed(key, TopicPartition("t", partition))
         claims.apply(claims.end, claim(key, 100 + partition).key, claim(key, 100 + partition))
         try:
-            asked.append(steps.send(0))
+            asked.append(steps.send((0, 0, 0)))
         except StopIteration:
             break
-    assert asked == [Kill(11, None), Kill(12, None), Kill(13, None)]
+    assert asked == [Kills((Kill(11, None), Kill(12, None), Kill(13, None)))]
 
 
 def test_nobody_else_is_shut_out() -> None:
@@ -84,7 +86,7 @@ def test_nobody_else_is_shut_out() -> None:
     elsewhere, foreign = LaneKey("l", TOPIC, 1), LaneKey("m", TOPIC, 0)
     lanes = {FIRST: filed(FIRST), elsewhere: filed(elsewhere, OTHER), foreign: filed(foreign), MINE: filed(MINE)}
     claims = journal(claim(FIRST, 11, ClaimState.RELEASED), claim(elsewhere, 12), claim(foreign, 13))
-    steps = shut_out_histories(assigned(), 0, claims, lanes)
+    steps = shut_out_histories(assigned(), 0, claims, lanes, DAY_MS, NOW)
     next(steps)
     with pytest.raises(StopIteration):
         steps.send(WRITTEN)
@@ -93,19 +95,30 @@ def test_nobody_else_is_shut_out() -> None:
 def test_an_empty_log_and_a_lane_claimed_before_need_nothing() -> None:
     """A marker would cost a new topic its first offset; who has claimed before has done it."""
     lanes = {FIRST: filed(FIRST)}
-    steps = shut_out_histories(assigned(), 0, journal(claim(FIRST, 11)), lanes)
+    steps = shut_out_histories(assigned(), 0, journal(claim(FIRST, 11)), lanes, DAY_MS, NOW)
     next(steps)
     with pytest.raises(StopIteration):
         steps.send(LogEnd(0, 0, 0))
     with pytest.raises(StopIteration):
-        next(shut_out_histories(assigned(), 0, journal(claim(FIRST, 11), claim(MINE, 12)), lanes))
+        next(shut_out_histories(assigned(), 0, journal(claim(FIRST, 11), claim(MINE, 12)), lanes, DAY_MS, NOW))
 
 
 def test_a_refused_kill_keeps_the_lane_from_beginning() -> None:
     """Nothing may be sent while an earlier history can still write."""
-    steps = shut_out_histories(assigned(), 7, journal(claim(FIRST, 11)), {FIRST: filed(FIRST)})
+    steps = shut_out_histories(assigned(), 7, journal(claim(FIRST, 11)), {FIRST: filed(FIRST)}, DAY_MS, NOW)
     next(steps)
     steps.send(WRITTEN)
     with pytest.raises(LaneStopped) as stopped:
-        steps.send(31)  # CLUSTER_AUTHORIZATION_FAILED
+        steps.send((31,))  # CLUSTER_AUTHORIZATION_FAILED
     assert stopped.value.offset == 7
+
+
+@pytest.mark.parametrize(("claimed_at", "stops"), [(NOW - 10 * DAY_MS, False), (NOW - DAY_MS, True)])
+def test_an_id_that_its_coordinator_has_forgotten_is_waited_out(claimed_at: int, stops: bool) -> None:
+    """It cannot be shut out: the lane begins once nobody can have sent under it for a day."""
+    old = replace(claim(FIRST, 11), transactional_id="t", claimed_at_ms=claimed_at)
+    steps = shut_out_histories(assigned(), 7, journal(old), {FIRST: filed(FIRST)}, DAY_MS, NOW)
+    next(steps)
+    steps.send(WRITTEN)
+    with pytest.raises(LaneStopped if stops else StopIteration):
+        steps.send((FORGOTTEN,))

@@ -15,6 +15,7 @@ from anabranch.lanes.endings import Ending, TenureEnded
 from anabranch.lanes.holes import Stretch
 from anabranch.lanes.pipeline import IDLE_S, Pipeline
 from anabranch.lanes.tenure import Tenure
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
@@ -90,7 +91,7 @@ async def settled() -> None:
 
 def won(lane: Lane, wire: Wire, producer_id: int, gate: Gate | None = None, idle_s: float = 0.0) -> Sender:
     """The lane's next tenure over a connection, and the sender of that connection with the lane in it."""
-    claim = Claim(lane.key, producer_id, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
+    claim = Claim(lane.key, producer_id, LaneMode.MAPPED, "me", None, now_ms(), ClaimState.CLAIMED, 0, 0)
     tenure = Tenure(lane.key, LaneMode.MAPPED, claim, producer_id, 1, 86_400_000, 0, 0, 0, 0, None, frozenset(), "")
     connection = cast(Connection, wire)
     clock = iter([0.0])

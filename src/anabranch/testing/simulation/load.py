@@ -50,6 +50,8 @@ class Load:
     burst: int = 0
     ledger: Ledger = field(default_factory=Ledger)
     records: int = 0
+    committed: int = 0
+    aborted: int = 0
     is_over: bool = False
     _open: dict[tuple[str, int], _Open] = field(default_factory=dict)
     _sequences: dict[tuple[int, str, int], int] = field(default_factory=dict)
@@ -89,8 +91,6 @@ class Load:
         producer_id, epoch, transactional = 1_000_000 + index, 0, False
         if topic.kind is TopicKind.TRANSACTIONAL and chance.random() < 0.7:
             one = self._transaction(topic, index)
-            if one is None:
-                return
             producer_id, epoch, transactional = one.producer_id, one.epoch, True
         count = 1 if topic.kind is TopicKind.SINGLE else chance.randint(1, 12)
         now = OLD_MS + self.records if topic.old else self.cluster.timers.wall_ms()
@@ -158,7 +158,7 @@ class Load:
 
     # -- transactions ----------------------------------------------------------------------------------
 
-    def _transaction(self, topic: LoadTopic, index: int) -> _Open | None:
+    def _transaction(self, topic: LoadTopic, index: int) -> _Open:
         place = (topic.name, index)
         found = self._open.get(place)
         chance, timers = self.cluster.chance, self.cluster.timers
@@ -179,7 +179,9 @@ class Load:
         return made
 
     def _end(self, place: tuple[str, int], one: _Open) -> None:
-        self.cluster.transactions.end(one.name, one.producer_id, one.epoch, commit=one.commits)
+        if self.cluster.transactions.end(one.name, one.producer_id, one.epoch, commit=one.commits) == 0:
+            self.committed += one.commits
+            self.aborted += not one.commits
         del self._open[place]
 
 

@@ -1,0 +1,36 @@
+"""Shutting out the owners of earlier claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anabranch.lanes import age
+from anabranch.lanes.claims import Claim
+from anabranch.lanes.effects import FORGOTTEN, Kill, Kills, Steps
+from anabranch.lanes.endings import LaneStopped, Stop, refusal
+
+
+def shut_out(lane: str, start: int, claims: Sequence[Claim], expiration_ms: int, now_ms: int) -> Steps[set[int]]:
+    """Shut the owners of these claims out; returns the producer ids whose markers were acknowledged.
+
+    An id that its coordinator has forgotten cannot be shut out, and need not be where nothing was sent under it for a
+    day.  Raises what the first refusal means: TenureEnded or LaneStopped.
+    """
+    if not claims:
+        return set()
+    codes: tuple[int, ...] = yield Kills(tuple(Kill(claim.producer_id, claim.transactional_id) for claim in claims))
+    killed = set()
+    for claim, code in zip(claims, codes, strict=True):
+        if code == 0:
+            killed.add(claim.producer_id)
+        elif code != FORGOTTEN:
+            raise refusal(lane, code, start, f"shutting out producer id {claim.producer_id}")
+        elif not age.is_silent(claim.claimed_at_ms, expiration_ms, now_ms):
+            raise LaneStopped(
+                lane,
+                Stop.NOT_ALLOWED,
+                start,
+                detail=f"the coordinator has forgotten transactional id {claim.transactional_id} of an earlier owner",
+                fix="grant ALTER on the target cluster, so that producer ids can be shut out by markers, or wait a day",
+            )
+    return killed
