@@ -252,3 +252,14 @@ def test_a_tenure_goes_on_over_another_connection_only_with_nothing_in_flight() 
     assert (pipeline.room(), pipeline.needs_epoch_check()) == (1, False)
     pipeline.send(101, 1, NOW)
     assert pipeline.room() == 0
+
+
+def test_the_first_batch_of_a_tenure_goes_alone_however_young_the_records_are() -> None:
+    """Where it is refused, a second one would be appended behind the hole that it leaves."""
+    clocks = Clocks()
+    pipeline = clocks.pipeline(replace(TENURE, last_timestamp=NOW))
+    assert pipeline.room() == 1
+    pipeline.send(100, 1, NOW)
+    assert pipeline.room() == 0
+    pipeline.acknowledge(0, 8)
+    assert pipeline.room() == WINDOW

@@ -16,7 +16,9 @@ from anabranch.kafka.connection import Transport
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.settling import until_led
 from anabranch.kafka.simulated import ClusterPlan, SimulatedCluster
-from anabranch.lanes.claims import Claim
+from anabranch.lanes import age
+from anabranch.lanes.claims import Claim, ClaimState
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, ModePolicy, WantedState
@@ -35,6 +37,7 @@ from anabranch.testing.simulation.world import World
 pytestmark = pytest.mark.unit
 
 T = TypeVar("T")
+DAY_MS = 86_400_000
 LINK, RUN, OWNER, TOPIC = "link", "run-1", "run-1/me", "orders"
 RECORDS = 10
 """In each partition when a worker begins."""
@@ -112,6 +115,7 @@ def play(
     *,
     brokers: int = 1,
     partitions: int = 1,
+    replicas: int = 1,
 ) -> T:
     """What comes of a worker's doing."""
     world = World(1)
@@ -140,7 +144,7 @@ def play(
 
     with world.entered():
         source.create(TOPIC, partitions, 1, {})
-        stage.target.create(TOPIC, [[brokers]] * partitions, 1, {})
+        stage.target.create(TOPIC, [list(range(brokers, brokers - replicas, -1))] * partitions, replicas, {})
         world.ask(lambda: asyncio.run(run()), 4000.0)
     return found[0]
 
@@ -301,3 +305,125 @@ def test_a_lane_that_is_let_go_waits_for_no_answer_of_a_connection_that_ended(mo
     waits, seconds = play(worker, brokers=2)
     assert waits
     assert seconds < 60.0
+
+
+def test_a_worker_that_stood_while_it_read_writes_nothing_before_it_has_read_again() -> None:
+    """What it read before it was stopped for a minute says nothing about who else has claimed since."""
+
+    async def worker(stage: Stage) -> tuple[bool, bool]:
+        crew, read = stage.crew, stage.crew._journal.read
+        await crew.begin(stage.lease(1, [stage.lane()]))
+        await stage.until(lambda: stage.copied() == RECORDS)
+        opened = []
+
+        async def slow() -> Any:
+            found = await read()
+            await asyncio.sleep(60.0)
+            return found
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(crew._journal, "read", slow)
+            await crew._sync()
+            opened.append(crew.gate.is_open)
+        await crew._sync()
+        opened.append(crew.gate.is_open)
+        await crew.end(1.0)
+        return opened[0], opened[1]
+
+    assert play(worker) == (False, True)
+
+
+def test_a_claim_is_renewed_before_it_is_old_and_nothing_is_repeated() -> None:
+    """Its producer id is used again, and nobody is shut out: the target gets no marker."""
+
+    async def worker(stage: Stage) -> tuple[int, list[tuple[int, ClaimState]], int]:
+        crew = stage.crew
+        await crew.begin(stage.lease(1, [stage.lane()]))
+        await stage.until(lambda: stage.copied() == RECORDS)
+        (first,) = await stage.claims()
+        for times in (2, 3):
+            stage.world.scheduler.leapt_ms += age.renew_ms(DAY_MS)
+            await crew.work(5.0)
+            await stage.append()
+            await stage.until(lambda at=times * RECORDS: stage.copied() >= at)
+        claims = await stage.claims()
+        await crew.end(1.0)
+        states = [(one.producer_id - first.producer_id, one.state) for one in claims]
+        return stage.copied(), states, claims[-1].claimed_at_ms - first.claimed_at_ms
+
+    copied, claims, later = play(worker)
+    assert (copied, claims) == (3 * RECORDS, [(0, ClaimState.CLAIMED)])
+    assert later >= 2 * age.renew_ms(DAY_MS)
+
+
+def test_a_claim_is_renewed_once_what_was_sent_under_it_is_answered() -> None:
+    """Released before, it would tell the next owner that nothing is on its way."""
+
+    async def worker(stage: Stage) -> tuple[int, list[Claim]]:
+        crew = stage.crew
+        await crew.begin(stage.lease(1, [stage.lane()]))
+        await stage.until(lambda: stage.copied() == RECORDS)
+        stage.world.network.cut("*", "target")
+        await stage.append()
+        await crew.work(0.5)
+        stage.world.scheduler.leapt_ms += age.renew_ms(DAY_MS)
+        await crew.work(1.0)
+        stage.world.network.heal()
+        await crew.work(3.0)
+        await stage.append()
+        await stage.until(lambda: stage.copied() >= 3 * RECORDS)
+        claims = await stage.claims()
+        await crew.end(1.0)
+        return stage.copied(), claims
+
+    copied, claims = play(worker)
+    assert (copied, len(claims)) == (3 * RECORDS, 1)
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_an_idle_lane_whose_connection_is_closed_is_not_taken_over(moved: bool) -> None:
+    """It goes on over another connection where its leader is the same; else it is taken over, once it has records."""
+
+    async def worker(stage: Stage) -> tuple[int, list[Claim], list[Claim]]:
+        crew, leader = stage.crew, stage.target.partition(TOPIC, 0).leader
+        await crew.begin(stage.lease(1, [stage.lane()]))
+        await stage.until(lambda: stage.copied() == RECORDS)
+        for _ in range(3):
+            for wire in list(stage.world.network.wires):
+                if wire.broker is stage.target.brokers[leader]:
+                    wire.reset()
+            await crew.work(3.0)
+        idle = await stage.claims()
+        if moved:
+            assert stage.target.move_leader(stage.target.partition(TOPIC, 0), 1 if leader != 1 else 2)
+        await stage.append()
+        await stage.until(lambda: stage.copied() >= 2 * RECORDS)
+        claims = await stage.claims()
+        await crew.end(1.0)
+        return stage.copied(), idle, claims
+
+    copied, idle, claims = play(worker, brokers=2, replicas=2)
+    assert len(idle) == 1
+    assert (copied, len(claims)) == ((2 * RECORDS + 1, 2) if moved else (2 * RECORDS, 1))
+
+
+def test_a_lane_that_another_worker_has_the_lease_of_is_let_go_at_its_asking() -> None:
+    """Between two leases a worker copies on; whoever has the lane next must not take it by force."""
+
+    async def worker(stage: Stage) -> tuple[int, list[ClaimState]]:
+        crew = stage.crew
+        await crew.begin(stage.lease(1, [stage.lane()]))
+        await stage.until(lambda: stage.copied() == RECORDS)
+        await crew.work(3.0)
+        crew.over = "the lease is over"
+        other = Progress(stage.target_cluster)
+        await other.sync()
+        told = await stage.progress()
+        for _ in range(3):  # as who waits for a lane asks again and again
+            await other.file([replace(told, owner=f"{RUN}/other", state=LaneState.WAITING, updated_at_ms=now_ms())])
+            await crew.copy_on(asyncio.Event(), 1.0)
+        found = crew.figures().lanes, [one.state for one in await stage.claims()]
+        await crew.end(1.0)
+        return found
+
+    assert play(worker) == (0, [ClaimState.RELEASED])

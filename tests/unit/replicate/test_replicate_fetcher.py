@@ -5,23 +5,34 @@ import uuid
 from typing import Any, cast
 
 import pytest
+from tests.simulated import Simulated
+from tests.unit.asking import on
 
+from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.kafka.errors import ConnectionLostError
 from anabranch.kafka.partitions import OffsetAnswer
+from anabranch.kafka.settling import until_led
+from anabranch.kafka.simulated import SimulatedCluster
 from anabranch.lanes.claims import Claim, ClaimState
 from anabranch.lanes.endings import Ending, Stop, TenureEnded
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Tenure
+from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.records.decode import decode
+from anabranch.records.encode import body_of, seal
+from anabranch.records.header import TRANSACTIONAL, read_header
+from anabranch.records.record import Record, TimestampType
 from anabranch.replicate import fetcher as module
 from anabranch.replicate.fetcher import Fetcher
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.lane import Lane, Phase
+from anabranch.sandbox import ClusterSpec
 
 pytestmark = pytest.mark.unit
 
@@ -99,3 +110,72 @@ def test_what_the_source_lost_is_told_of_the_tenure_that_asked_alone(
     else:
         assert lane.stopped is not None
         assert (lane.phase, lane.stopped.reason, lane.stopped.offset) == (Phase.STOPPED, Stop.SOURCE_EXPIRED, 80)
+
+
+def running(position: int, source: TopicId = TOPIC) -> Lane:
+    """A lane that has copied up to there."""
+    at = TopicPartition("t", 0)
+    lane = Lane(LaneAssignment(LaneKey("l", source, 0), at, at, TOPIC, LaneStart(), ModePolicy.AUTO))
+    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
+    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, position, position, 0, 0, None, frozenset(), "")
+    lane.begin(tenure, Pipeline(tenure, sole_writer=False), cast(Connection, None))
+    return lane
+
+
+@pytest.mark.parametrize(("kept", "phase"), [(79, Phase.STOPPED), (80, Phase.TAKING)])
+def test_a_source_that_lost_what_was_copied_stops_the_lane(kept: int, phase: Phase) -> None:
+    """What was only read is read again; what was copied is on the target, and a person must say what becomes of it."""
+    lane = running(80)
+    module._lost(lane, kept)
+    assert lane.phase is phase
+    assert (lane.stopped.reason if lane.stopped else None) is (Stop.SOURCE_TRUNCATED if kept < 80 else None)
+
+
+def stored(cluster: SimulatedCluster, batch: bytes) -> None:
+    """Put a batch into the leader's log, as a producer's request would."""
+    partition = cluster.partition("t", 0)
+    partition.led.log.append(batch, read_header(batch), partition.leader_epoch, 1_000)
+    cluster.appended(partition)
+
+
+def test_only_what_transactions_have_committed_is_queued() -> None:
+    """Neither what was aborted, nor what is open still, nor what lies behind that."""
+    sent = {"first": b"committed", "second": b"aborted", "third": b"open"}
+    with Simulated(ClusterSpec(name="old"), 1) as simulated:
+        context = ClusterContext("old", tuple(simulated.bootstrap.split(",")))
+
+        async def play(cluster: Cluster) -> list[bytes]:
+            await create_topic(cluster, "t", 1, 1, {})
+            await until_led(cluster, ["t"])
+            meta, _ = await cluster.partition("t", 0)
+            for name, value in sent.items():
+                code, producer_id, epoch = simulated.served.do(lambda one, n=name: one.transactions.begin(n, 60_000))
+                assert code == 0
+                add = (name, producer_id, epoch, {("t", 0)})
+                assert simulated.served.do(lambda one, a=add: one.transactions.add(*a)) == 0
+                body = body_of([Record(0, 1_000, TimestampType.CREATE_TIME, None, value)], range(1))
+                batch = seal(
+                    body,
+                    count=1,
+                    last_offset_delta=0,
+                    timestamps=(1_000, 1_000),
+                    attributes=TRANSACTIONAL,
+                    producer=(producer_id, epoch, 0),
+                )
+                simulated.served.do(lambda one, b=batch: stored(one, b))
+                if value != b"open":
+                    end = (name, producer_id, epoch)
+                    commit = value == b"committed"
+                    assert simulated.served.do(lambda one, e=end, c=commit: one.transactions.end(*e, commit=c)) == 0
+            lane = running(0, TopicId(meta.id))
+            loops = fetcher(cluster)
+            loops.add([lane])
+            task = asyncio.create_task(loops.run())
+            while lane.fetch_at < 3:  # two records and a marker lie before the open transaction
+                await asyncio.sleep(0.01)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            found = [one.value for batch in lane.queue for one in decode(batch.view, batch.at, batch.header)]
+            return [bytes(value) for value in found if value is not None]
+
+        assert on(context, play) == [b"committed"]

@@ -16,6 +16,7 @@ from anabranch.lanes.endings import Ending
 from anabranch.lanes.holes import Jump, JumpKey, JumpLog, Stretch
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Tenure
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
@@ -58,7 +59,7 @@ class Stored:
 def made() -> tuple[Lane, Pipeline]:
     """A running lane whose sequences begin at 0."""
     lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
-    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
+    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, now_ms(), ClaimState.CLAIMED, 0, 0)
     tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, 0, 0, 0, 0, None, frozenset(), "")
     pipeline = Pipeline(tenure, sole_writer=False)
     lane.begin(tenure, pipeline, cast(Connection, None))

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any
 
 import pytest
@@ -186,3 +186,26 @@ def test_a_lane_whose_filed_runs_contradict_each_other_waits_and_says_so() -> No
     waiting, books, phase = asyncio.run(play())
     assert waiting.startswith("what is filed of its offset map contradicts itself: ")
     assert books == [] and phase is Phase.TAKING
+
+
+def test_filed_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_anything_is_sent() -> None:
+    """An election took what they tell of: what lies there next is something else."""
+    cluster = Cluster(Transport("c", "User:ANONYMOUS"), [])
+    filed: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
+
+    async def file(segments: Mapping[tuple[LaneKey, int], tuple[Run, ...]]) -> None:
+        filed.update(segments)
+
+    runs = Runs(cluster)
+    keeper = Keeper(
+        "me", cluster, cluster, Journal(cluster), Jumps(cluster), Progress(cluster), runs, lambda _: None, Gate()
+    )
+    lane = wanted()
+    lane.book.append(Run(0, 0, 20))
+    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
+    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 1, 12, 12, 12, 12, None, frozenset(), "")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "file", file)
+        asyncio.run(keeper._complete_runs(lane, tenure))
+    assert filed == {(lane.assignment.lane, 0): (Run(0, 0, 12),)}
+    assert lane.book.map.target_end == 12

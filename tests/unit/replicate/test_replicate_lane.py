@@ -11,6 +11,7 @@ from anabranch.lanes.endings import Ending, TenureEnded
 from anabranch.lanes.holes import Stretch
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Tenure
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
@@ -27,7 +28,7 @@ TOPIC, PLACE = TopicId(uuid.UUID(int=9)), TopicPartition("t", 0)
 
 def won(lane: Lane, position: int) -> Pipeline:
     """The lane's next tenure, from a source offset on."""
-    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
+    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, now_ms(), ClaimState.CLAIMED, 0, 0)
     tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, position, position, 0, 0, None, frozenset(), "")
     pipeline = Pipeline(tenure, sole_writer=False)
     lane.begin(tenure, pipeline, cast(Connection, None))
@@ -80,3 +81,19 @@ def test_what_is_fetched_and_not_copied_is_not_told_as_copied() -> None:
     assert lane.reached == 25
     lane.end_tenure(pipeline, TenureEnded(lane.key, Ending.DISCONNECTED))
     assert lane.reached == 11
+
+
+def test_a_connection_that_ends_leaves_a_tenure_whole_only_where_nothing_is_in_doubt() -> None:
+    """A batch in flight, a question under way or a claim that is being renewed: then the lane is taken over."""
+    lane = running()
+    pipeline = lane.pipeline
+    assert pipeline is not None
+    pipeline.send(0, 1, 1)
+    assert not lane.disconnected()
+    pipeline.acknowledge(0, 0)
+    for doubt in ("checking", "renewing"):
+        setattr(lane, doubt, True)
+        assert not lane.disconnected()
+        setattr(lane, doubt, False)
+    assert lane.disconnected()
+    assert lane.connection is None and lane.phase is Phase.RUNNING
