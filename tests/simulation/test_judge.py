@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from anabranch.records.control import Marker, marker_of
-from anabranch.testing.faults.topics import LoadTopic, TopicKind
+from anabranch.testing.faults.topics import LoadTopic
 from anabranch.testing.simulation.life import Fault, Life
 from anabranch.testing.simulation.load import entries
 from anabranch.testing.simulation.plans import PLANS
@@ -49,14 +49,6 @@ def _copied(life: Life, least: int) -> bool:
 def test_an_untouched_life_holds() -> None:
     """The reason why the others fail is what they alter."""
     assert altered(lambda life: _copied(life, 3)) == []
-
-
-def test_applications_commit_and_abort_while_a_link_copies() -> None:
-    """Else nothing that goes wrong with transactions could be found."""
-    life = Life(replace(QUIET, topics=(LoadTopic("payments", 4, old=False, kind=TopicKind.TRANSACTIONAL),)), 5)
-    assert life.live().wrong == []
-    assert life.load.committed > 0
-    assert life.load.aborted > 0
 
 
 def test_a_repeated_batch_is_found() -> None:

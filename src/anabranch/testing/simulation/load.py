@@ -50,8 +50,6 @@ class Load:
     burst: int = 0
     ledger: Ledger = field(default_factory=Ledger)
     records: int = 0
-    committed: int = 0
-    aborted: int = 0
     is_over: bool = False
     _open: dict[tuple[str, int], _Open] = field(default_factory=dict)
     _sequences: dict[tuple[int, str, int], int] = field(default_factory=dict)
@@ -179,9 +177,7 @@ class Load:
         return made
 
     def _end(self, place: tuple[str, int], one: _Open) -> None:
-        if self.cluster.transactions.end(one.name, one.producer_id, one.epoch, commit=one.commits) == 0:
-            self.committed += one.commits
-            self.aborted += not one.commits
+        self.cluster.transactions.end(one.name, one.producer_id, one.epoch, commit=one.commits)
         del self._open[place]
 
 
