@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from anabranch.checkpoints.flink import writer
 from anabranch.checkpoints.flink.handles import Inline, Null, read_stream
+from anabranch.checkpoints.flink.java_object import skip_object
 from anabranch.checkpoints.flink.keyed import NO_CHANNELS, NO_KEYED, Span, read_channels, read_keyed
 from anabranch.checkpoints.flink.operator_handle import OperatorHandle, read_operator_handle
 from anabranch.checkpoints.flink.reader import Reader
@@ -17,7 +18,6 @@ MAGIC = 0x4960672D
 _MASTER_MAGIC = 0xC96B1696 - (1 << 32)
 _VERSIONS = (3, 4, 5, 6)
 _KNOWN = "3 (Flink 1.11 to 1.15), 4 (1.16 to 1.20), 5 (2.0) and 6 (2.1 to 2.3)"
-_JAVA_OBJECT = b"\xac\xed\x00\x05"
 _FULLY_FINISHED = -1
 
 
@@ -165,9 +165,9 @@ def read_metadata(data: bytes, path: str, name: str = "_metadata") -> Metadata:
         reader.fail("an operator id is there twice", 0)
     properties = b""
     if version >= 4:
-        if reader.data[reader.at : reader.at + 4] != _JAVA_OBJECT:
-            reader.fail("the checkpoint's properties are not a Java object")
-        properties = reader.raw(reader.left)
+        start = reader.at
+        skip_object(reader)
+        properties = data[start : reader.at]
     reader.finish()
     metadata = Metadata(version, number, masters, operators, properties)
     emitted = metadata.emit()

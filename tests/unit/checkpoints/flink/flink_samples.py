@@ -15,7 +15,7 @@ from anabranch.checkpoints.flink.coordinator import Coordinator
 from anabranch.checkpoints.flink.elements import STATE, KafkaElement
 from anabranch.checkpoints.flink.enumerator import ASSIGNED, Assignment, EnumeratorState
 from anabranch.checkpoints.flink.handles import Inline, StreamHandle
-from anabranch.checkpoints.flink.metadata import Metadata, Operator, Subtask
+from anabranch.checkpoints.flink.metadata import Metadata, Operator, Subtask, read_metadata
 from anabranch.checkpoints.flink.operator_handle import Mode, OperatorHandle, StateEntry
 from anabranch.checkpoints.flink.split import KafkaSplit
 from anabranch.checkpoints.flink.uid import operator_id
@@ -176,6 +176,12 @@ def kafka_operator(uid: str, subtasks: Sequence[Sequence[KafkaSplit]], version: 
 def metadata(*operators: Operator, version: int = 4) -> Metadata:
     """A whole file."""
     return Metadata(version, 7, (), operators, PROPERTIES if version >= 4 else b"")
+
+
+def stopped_properties() -> bytes:
+    """Those of a savepoint that `flink stop` took."""
+    path = next(path for path, name in zip(FIXTURES, NAMES, strict=True) if name.startswith("2.2.0/canonical"))
+    return read_metadata(path.read_bytes(), str(path)).properties
 
 
 def opened(*operators: Operator, version: int = 4, **files: Any) -> FlinkCheckpoint:

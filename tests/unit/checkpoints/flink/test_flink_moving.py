@@ -17,6 +17,7 @@ from flink_samples import (
     reader_state,
     reopened,
     split,
+    stopped_properties,
 )
 
 from anabranch.checkpoints.flink import FlinkCheckpoint, old_consumer
@@ -39,7 +40,6 @@ from anabranch.model.topics import TopicPartition
 
 pytestmark = pytest.mark.unit
 
-STOPPED = b"\x72\x00\x31org.apache.flink.runtime.checkpoint.SavepointType\x74\x00\x07SUSPEND"
 ORDERS = [[split("orders", 0, 100), split("orders", 2, 300)], [split("orders", 1, 200)]]
 
 
@@ -380,7 +380,7 @@ def test_an_old_consumer_that_stored_nothing_is_refused() -> None:
 
 def test_an_old_consumer_s_positions_in_a_stop_s_savepoint_are_refused() -> None:
     """They are of the checkpoint before it, while all other state is of the stop."""
-    made = replace(metadata(_old({("orders", 0): 100})), properties=PROPERTIES + STOPPED)
+    made = replace(metadata(_old({("orders", 0): 100})), properties=stopped_properties())
     refused = reopened(made.emit()).rewrite(Wish(), to_b())
     assert reasons(refused) == {Why.UNKNOWN} and not refused.writes
     assert "repeats what was read between" in refused.refusals[0].what

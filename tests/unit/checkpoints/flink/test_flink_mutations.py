@@ -123,10 +123,9 @@ def _three_on(one: Position) -> tuple[str, TopicPartition, Role, int | Marker | 
     ids=lambda path: "-".join(path.relative_to(GOLDEN).parts[:2]),
 )
 def test_a_file_that_ends_too_early_is_refused_at_every_place(path: Path) -> None:
-    """Cut before the properties, it is never read; behind them nothing tells how long they are."""
+    """However little is missing, of the properties at its end too."""
     data = path.read_bytes()
-    properties = len(data) - len(read_metadata(data, "").properties)
-    for size in range(properties + 4 if properties < len(data) else len(data)):
+    for size in range(len(data)):
         with pytest.raises((DamagedCheckpointError, UnknownVersionError)):
             read_metadata(data[:size], "torn")
     assert taken(path, data)
@@ -202,6 +201,15 @@ def test_a_head_that_was_altered_is_refused_at_its_byte(
         with pytest.raises(error, match=rf"byte {place}\b") as caught:
             read_metadata(data[:at] + piece + data[at + len(piece) :], "altered")
         assert (caught.value.path, caught.value.name) == ("altered", "_metadata")
+
+
+@pytest.mark.parametrize("path", [one for one in SMALL if NEWEST in one.parts], ids=lambda path: path.parts[-3])
+def test_bytes_behind_the_properties_are_refused(path: Path) -> None:
+    """The properties are an object with an end of its own: what follows it is nobody's."""
+    data = path.read_bytes()
+    for more in (b"\x00", b"\x70", b"12345678", data[-8:], b"\xac\xed\x00\x05\x70"):
+        with pytest.raises(DamagedCheckpointError, match="left over"):
+            read_metadata(data + more, "longer")
 
 
 @examples(400, suppress_health_check=list(HealthCheck))
