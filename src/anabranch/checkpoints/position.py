@@ -14,7 +14,8 @@ class Role(StrEnum):
     ``next`` is the next record to read. ``batch start`` and ``batch end`` bound a Spark batch that has begun and was
     not committed: start is read, end is not. ``stop`` is where a bounded Flink source ends: not read any more.
     ``initial`` is where a query once began, ``previous`` where the batch before the last one ended: no restart depends
-    on these two. ``assigned`` is a partition that is stored without an offset.
+    on these two. ``assigned`` is a partition that is stored without an offset, ``unassigned`` one that was found and
+    not handed out to a reader yet: the program chooses where it begins.
     """
 
     NEXT = "next"
@@ -24,6 +25,7 @@ class Role(StrEnum):
     INITIAL = "initial"
     PREVIOUS = "previous"
     ASSIGNED = "assigned"
+    UNASSIGNED = "unassigned"
 
 
 class Marker(StrEnum):
@@ -38,7 +40,8 @@ class Marker(StrEnum):
 class Position:
     """``source`` names one source of the job: ``0``, ``1`` or its name in Spark, the operator's id in hex in Flink.
 
-    ``offset`` counts as everywhere here, the next record to read, whatever the engine stores; None for ``assigned``.
+    ``offset`` counts as everywhere here, the next record to read, whatever the engine stores; None for ``assigned``
+    and ``unassigned``.
     ``place`` is the file, or the operator and subtask, for people.
     """
 

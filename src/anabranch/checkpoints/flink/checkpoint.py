@@ -10,6 +10,7 @@ from itertools import pairwise
 from anabranch.checkpoints.errors import DamagedCheckpointError, NoCheckpointError
 from anabranch.checkpoints.flink import committables, page
 from anabranch.checkpoints.flink.committables import Sink, find_sinks
+from anabranch.checkpoints.flink.comparing import AsFound, absent_files, differences, has_relatives
 from anabranch.checkpoints.flink.find import find_sources
 from anabranch.checkpoints.flink.metadata import Metadata, Operator, read_metadata
 from anabranch.checkpoints.flink.moving import MovedSource, drop, move
@@ -114,6 +115,25 @@ class FlinkCheckpoint:
             return read_metadata(data, self._files.root, METADATA).absolute(root).emit()
         except ValueError as error:
             raise InvalidFieldError("checkpoint", "place", str(error), "give an absolute path or a URI") from None
+
+    def unlike(self, new: FlinkCheckpoint, wish: Wish, route: Route, root: str | None = None) -> tuple[str, ...]:
+        """What of a result, beside the offsets of its positions, is not as this rewrite made again has it.
+
+        ``root`` is where this checkpoint lies, an absolute path or URI, where the result lies elsewhere.
+        """
+        old, found = ({source.id: source for source in one.sources} for one in (self, new))
+        again = self.rewrite(wish, AsFound(route, old, found))
+        if again.refusals:
+            more = f" (and {len(again.refusals) - 1} more)" if len(again.refusals) > 1 else ""
+            what = f"the rewrite is refused by now: {again.refusals[0].what}{more}"
+            return (f"what is beside the positions could not be compared: {what}",)
+        expected = self._metadata
+        data = again.writes.get(METADATA)
+        if data is not None:
+            expected = read_metadata(data, self._files.root, METADATA)
+        if root is not None and not has_relatives(new.metadata):  # else somebody has copied the whole directory
+            expected = expected.absolute(root)
+        return differences(expected, new.metadata) + absent_files(new.metadata, new._files)
 
     def _checkpoints(self) -> list[tuple[int, Entry]]:
         """The checkpoints of the job that lie beside this one, by number; none where this is a savepoint."""

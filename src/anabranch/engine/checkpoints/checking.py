@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from anabranch.checkpoints.flink import FlinkCheckpoint
 from anabranch.checkpoints.job import Checkpoint, Format
 from anabranch.checkpoints.plan import Rewrite, Wish
 from anabranch.checkpoints.position import Marker, Position
@@ -26,6 +27,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Exact, to_source
 from anabranch.storage.files import StoredFiles
 
+_METADATA = "_metadata"
 _LOGS = ("offsets/", "sources/")
 EARLIER = "verify is for the time before the job is started; see where it is now: anabranch checkpoint inspect PATH"
 _MOVES_ON = "only that it lies in the log was checked: the start position itself moves on"
@@ -39,9 +41,16 @@ class _Found:
 
 
 def against(
-    files: StoredFiles, new: Checkpoint, old: Checkpoint, was: str, wish: Wish, asked: Asked, route: Looked
+    files: StoredFiles,
+    new: Checkpoint,
+    old: Checkpoint,
+    was: str,
+    wish: Wish,
+    asked: Asked,
+    route: Looked,
+    root: str | None = None,
 ) -> Verified:
-    """Hold a result against what it was made from."""
+    """Hold a result against what it was made from; ``root`` is the original's directory where that is another one."""
     found = _Found()
     by_source = not (wish.split or wish.merge)
     pool = list(new.positions())
@@ -74,6 +83,8 @@ def against(
     lost = {one.operator for one in former.operators} - {one.operator for one in page.operators}
     if lost and not wish.drop:
         found.problems.append(f"operators are missing: {', '.join(sorted(lost))}")
+    if isinstance(old, FlinkCheckpoint) and isinstance(new, FlinkCheckpoint):
+        found.problems += old.unlike(new, wish, route, root)
     return Verified(
         files.root, new.format, page.number, was, tuple(found.proofs), tuple(found.problems), (), tuple(found.notes)
     )
@@ -103,7 +114,7 @@ def alone(files: StoredFiles, new: Checkpoint, wish: Wish, route: Looked, of: st
         if of
         else "nothing tells where the job was: see --was"
     )
-    found.notes.append(f"{see}; each position was only translated back")
+    found.notes.append(f"{see}; each position was only translated back, and nothing beside them was compared")
     return Verified(files.root, new.format, new.number, None, tuple(found.proofs), (), (), tuple(found.notes))
 
 
@@ -125,9 +136,12 @@ def _batches(files: StoredFiles) -> set[str]:
 
 
 def differing(old: StoredFiles, new: StoredFiles, format_: Format) -> tuple[list[str], list[str]]:
-    """(files that differ, what must not) between two places; a file of state is told by its name and size."""
+    """(files that differ, what must not) between two places; a file of Spark's state is told by its name and size."""
     if format_ is Format.FLINK:
-        return ["_metadata"], []
+        there = {path for path, _ in old.walk() if not is_litter(path)}
+        here = [path for path, _ in new.walk() if path in there and path != _METADATA]
+        wrong = [path for path in here if old.digest(path) != new.digest(path)]
+        return [_METADATA, *wrong], [f"{path} is not as it was" for path in wrong]
     sides = [{path: entry.size for path, entry in side.walk() if not is_litter(path)} for side in (old, new)]
     before, after = sides
     changed = []

@@ -97,7 +97,7 @@ def verify(place: str, wish: Wish, asked: Asked, was: str | None = None) -> Veri
         if new.format is Format.SPARK:
             checking.refuse_gone_on(former, old, files, new)
         route, notes = asyncio.run(look(asked, old.positions()))
-        found = checking.against(files, new, old, former.root, wish, asked, route)
+        found = checking.against(files, new, old, former.root, wish, asked, route, former.absolute)
         changed, wrong = checking.differing(former, files, new.format)
         found = replace(found, changed=tuple(changed), problems=(*found.problems, *wrong))
         return replace(found, notes=(*found.notes, *notes))
