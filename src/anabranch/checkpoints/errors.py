@@ -24,6 +24,21 @@ class NoCheckpointError(RefusedError):
 
 
 @dataclass(eq=False)
+class TwoEnginesError(RefusedError):
+    """A directory that has both Spark's logs and Flink's metadata: which of them is meant is not guessed."""
+
+    path: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.path}: both offsets/ or commits/ (Spark) and _metadata (Flink) are there"
+
+    @property
+    def hint(self) -> str:
+        return "a checkpoint is of one engine: move what is of the other one elsewhere"
+
+
+@dataclass(eq=False)
 class MissingFileError(RefusedError):
     """A file that must be there is not."""
 

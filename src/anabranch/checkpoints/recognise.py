@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from anabranch.checkpoints import flink, spark
-from anabranch.checkpoints.errors import NoCheckpointError
+from anabranch.checkpoints.errors import NoCheckpointError, TwoEnginesError
 from anabranch.checkpoints.job import Checkpoint
 from anabranch.checkpoints.ports import Files
 
 
 def open_checkpoint(files: Files) -> Checkpoint:
-    """Read the checkpoint at a place. Raises NoCheckpointError, and what the format raises for one that is damaged."""
+    """Read the checkpoint at a place. Raises NoCheckpointError, TwoEnginesError, and what the format raises.
+
+    What is damaged is of an engine all the same, so both are told by their names, before any file is read.
+    """
+    there = {(entry.name, entry.is_directory) for entry in files.list()}
+    if ("_metadata", False) in there and there & {("offsets", True), ("commits", True)}:
+        raise TwoEnginesError(files.root)
     for opened in (spark.open_checkpoint, flink.open_checkpoint):
         found = opened(files)
         if found is not None:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from anabranch.checkpoints.flink import dynamic, enumerator
 from anabranch.checkpoints.flink.dynamic import DynamicState
+from anabranch.checkpoints.flink.enumerator import EnumeratorState
 from anabranch.checkpoints.flink.handles import EmptySegment, Segment
 from anabranch.checkpoints.flink.metadata import Metadata
 from anabranch.checkpoints.flink.source import Source
 
 _BY_METADATA = {3: ("1.11", "1.15"), 4: ("1.16", "1.20"), 5: ("2.0", "2.0"), 6: ("2.1", "2.3")}
-_ORDER = ("1.11", "1.14", "1.15", "1.16", "1.17", "1.18", "1.20", "2.0", "2.1", "2.3")
+_BY_ENUMERATOR = {0: ("1.12", "1.12"), 1: ("1.13", "1.15")}
+"""Connectors were a part of Flink then: 1.12 wrote version 0, and 1.13 began to write version 1."""
+_ORDER = ("1.11", "1.12", "1.13", "1.14", "1.15", "1.16", "1.17", "1.18", "1.20", "2.0", "2.1", "2.3")
 
 
 def engine(metadata: Metadata, sources: tuple[Source, ...]) -> str:
-    """The range of Flink versions, as narrow as metadata, operator state and merged files make it."""
+    """The range of Flink versions, as narrow as metadata, enumerators, operator state and merged files make it."""
     first, last = _BY_METADATA[metadata.version]
     proxies = {state.proxy for source in sources for state in source.states.values()}
     if proxies == {6}:
         first = _later(first, "1.18")
     elif proxies == {5} and last == "1.20":
         last = "1.17"
+    for source in sources if metadata.version == 3 else ():
+        if source.coordinator is not None and isinstance(source.enumerator, EnumeratorState):
+            earliest, latest = _BY_ENUMERATOR.get(source.enumerator.version, (first, last))
+            first, last = _later(first, earliest), min(last, latest, key=_ORDER.index)
     if _finished(metadata):
         first = _later(first, "1.14")
     if _merged(metadata):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from flink_samples import FIXTURES, GOLDEN, NAMES, Arithmetic, GoldenFiles, fixture
 
-from anabranch.checkpoints.flink import FlinkCheckpoint, open_checkpoint
+from anabranch.checkpoints.flink import FlinkCheckpoint, open_checkpoint, versions
+from anabranch.checkpoints.flink.enumerator import EnumeratorState
 from anabranch.checkpoints.flink.handles import Inline, RelativeFile
 from anabranch.checkpoints.flink.metadata import Metadata, read_metadata
 from anabranch.checkpoints.flink.source import Kind
@@ -181,6 +183,16 @@ def test_a_page_tells_version_kind_and_job(path: Path) -> None:
         kind = " ".join(reversed(expected["kind"].split()))
         assert page.notes[0] == f"a {kind}"
     assert page.job and page.timeline[-1].number == page.number
+
+
+def test_metadata_of_version_3_is_named_as_narrowly_as_a_source_tells() -> None:
+    """It is that of 1.11 to 1.15; a KafkaSource tells 1.12, and 1.13 and later, from those before."""
+    path = next(path for path, name in zip(FIXTURES, NAMES, strict=True) if name.startswith("1.15.4/canonical"))
+    checkpoint = _open(path)
+    assert versions.engine(checkpoint.metadata, checkpoint.sources) == "Flink 1.13 to 1.15"
+    assert versions.engine(checkpoint.metadata, ()) == "Flink 1.11 to 1.15"
+    first = replace(checkpoint.sources[0], enumerator=EnumeratorState(0, ()))
+    assert versions.engine(checkpoint.metadata, (first,)) == "Flink 1.12"
 
 
 def _within(version: str, engine: str) -> bool:
