@@ -28,6 +28,17 @@ class Transactions(StrEnum):
     KEEP = "keep"
 
 
+class StopSavepoint(StrEnum):
+    """What becomes of a FlinkKafkaConsumer's positions in a savepoint of ``flink stop``.
+
+    They are older than the rest of the savepoint: those of the job's last checkpoint before it. ``translate`` takes
+    them as they are, so that what was read between is read again.
+    """
+
+    REFUSE = "refuse"
+    TRANSLATE = "translate"
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
     """One source becomes several, in this order; each part is a set of topics by their old names.
@@ -56,6 +67,7 @@ class Wish:
     uncommitted: Uncommitted = Uncommitted.REFUSE
     transactions: Transactions = Transactions.REFUSE
     renamed_clusters: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False)
+    stop_savepoint: StopSavepoint = StopSavepoint.REFUSE
 
 
 @dataclass(frozen=True, slots=True)

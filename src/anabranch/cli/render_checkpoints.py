@@ -27,7 +27,7 @@ from anabranch.cli.words import count, duration, moment, size
 _TIMELINE = 8
 
 #: Positions from which a naive move would read; the others bound or remember what was read.
-_STARTS = frozenset({Role.NEXT, Role.BATCH_START, Role.ASSIGNED})
+_STARTS = frozenset({Role.NEXT, Role.BATCH_START, Role.ASSIGNED, Role.UNASSIGNED})
 
 
 def page(found: Inspection) -> RenderableType:

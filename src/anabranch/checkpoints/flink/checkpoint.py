@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from anabranch.checkpoints.errors import DamagedCheckpointError, NoCheckpointError
-from anabranch.checkpoints.flink import committables, page
+from anabranch.checkpoints.flink import committables, old_consumer, page
 from anabranch.checkpoints.flink.committables import Sink, find_sinks
 from anabranch.checkpoints.flink.comparing import AsFound, absent_files, differences, has_relatives
 from anabranch.checkpoints.flink.find import find_sources
@@ -179,6 +179,7 @@ class FlinkCheckpoint:
         if Kind.OLD in kinds:
             notes.append(page.STOPPED)
             notes.append("auto.offset.reset=none lets the old consumer fail should an offset be out of the log")
+        notes += [f"{source.label}: {old_consumer.STALE}" for source in selection.moved if source.stale is not None]
         if Kind.DYNAMIC in kinds:
             notes.append("the metadata service must give the new cluster, its servers and its topics at the start")
         return tuple(notes)
@@ -224,7 +225,9 @@ def _expected(one: MovedSource) -> Counter[_Key]:
         if change.moved is None:
             expected[_key(change.old)] += 1
         else:
-            expected[change.moved.partition, change.moved.offset, change.old.role] += 1
+            waited = change.old.role is Role.UNASSIGNED and change.moved.offset is not None
+            role = Role.NEXT if waited else change.old.role
+            expected[change.moved.partition, change.moved.offset, role] += 1
     return expected
 
 

@@ -63,18 +63,15 @@ def _has(operator: Operator, name: str) -> bool:
 def _old(operator: Operator, store: StateStore, stopped: bool) -> Source:
     gathered = _gather(operator, old_consumer.STATE, store)
     stored, problem = _parse(gathered, read_old_element)
-    lost = ""
+    problems, stale = _problems(operator, problem, _twice(stored)), None
     if not gathered.found and not gathered.problem:
-        lost = "no position is stored; a restart reads from the beginning"
+        what = "no position is stored; a restart reads from the beginning"
+        problems = (*problems, Refusal(Why.UNKNOWN, what, old_consumer.INSTEAD, label(operator)))
     elif stopped:  # its state is then what the job's last checkpoint left in it
-        lost = (
-            "its positions are those of the job's last checkpoint before the stop, not of this savepoint; a restart "
-            "repeats what was read between"
-        )
-    problems = _problems(operator, problem, _twice(stored))
-    if lost:
-        problems = (*problems, Refusal(Why.UNKNOWN, lost, old_consumer.INSTEAD, label(operator)))
-    return Source(operator, Kind.OLD, old_consumer.STATE, stored, states=gathered.states, problems=problems)
+        stale = Refusal(Why.UNKNOWN, old_consumer.STALE, old_consumer.ANYWAY, label(operator))
+    return Source(
+        operator, Kind.OLD, old_consumer.STATE, stored, states=gathered.states, problems=problems, stale=stale
+    )
 
 
 def _new(operator: Operator, store: StateStore) -> Source | None:

@@ -14,7 +14,7 @@ from anabranch.checkpoints.flink.operator_state import rebuild
 from anabranch.checkpoints.flink.source import Kind, Source
 from anabranch.checkpoints.flink.split import NOTHING, KafkaSplit
 from anabranch.checkpoints.flink.translating import Translator
-from anabranch.checkpoints.plan import Change, Wish
+from anabranch.checkpoints.plan import Change, StopSavepoint, Wish
 from anabranch.checkpoints.position import Role
 from anabranch.checkpoints.route import Refusal, Route, Why
 from anabranch.model.topics import TopicPartition
@@ -37,8 +37,11 @@ class MovedSource:
 
 def move(source: Source, wish: Wish, route: Route) -> MovedSource:
     """Translate all of a source. Pure; asks the route for every position even where one was refused already."""
-    if source.problems:
-        return MovedSource(source, source.operator, (), source.problems)
+    problems = source.problems
+    if source.stale is not None and wish.stop_savepoint is StopSavepoint.REFUSE:
+        problems = (*problems, source.stale)
+    if problems:
+        return MovedSource(source, source.operator, (), problems)
     clusters = [""]
     if source.kind is Kind.DYNAMIC:
         clusters = [name for name in source.enumerators if name in wish.renamed_clusters]
@@ -164,19 +167,35 @@ class _Mover:
         return Assignment(partition, one.status, split)
 
     def _waiting(self, translator: Translator, one: Assignment, place: str) -> Assignment:
-        """A partition that was found and not handed out: only version 3 stores from where it will be read."""
+        """A partition that was found and not handed out: version 3 alone stores from where it will be read.
+
+        Where nothing is stored the route may give an offset.
+        """
         if one.split is not None and one.split.start != NOTHING:
             split = translator.split(one.split, place)
             return Assignment(split.partition, one.status, split)
-        translator.name(one.partition, place)
-        if not translator.stays:
+        target, start = translator.given(one.partition, place)
+        if translator.stays:
+            return one
+        if start is None:
             translator.refuse(
                 Why.MARKER,
                 f"{one.partition} was found and not yet read; the program chooses where it begins, on the new cluster",
-                "take the savepoint again once all partitions are read",
+                "take the savepoint again once all partitions are read; or give the positions of all, this one's too: "
+                "--offsets FILE",
                 place,
             )
-        return one
+            return one
+        if one.split is not None and one.split.stop == NOTHING:
+            return Assignment(target, one.status, one.split.moved(target, start, NOTHING))
+        room = "the source is bounded" if one.split is not None else self._no_room(translator.cluster)
+        if room:
+            what = f"{one.partition} was found and not yet read, and its offset cannot be put in ({room})"
+            translator.refuse(Why.MARKER, what, "take the savepoint again once all partitions are read", place)
+            return one
+        # Its own state has no place for an offset in this version: a reader takes it, and has it in its state.
+        translator.handed[target] = start
+        return Assignment(target, ASSIGNED)
 
     def _no_room(self, cluster: str) -> str:
         """Why a partition cannot be put in; empty where it can."""
@@ -243,13 +262,13 @@ class _Mover:
         return replace(operator, coordinator=inline, subtasks=new_subtasks)
 
     def _added(self) -> dict[int, tuple[bytes, ...]]:
-        """Elements for partitions that only the target has, by subtask: the first that reads of their cluster."""
+        """Elements for partitions that no reader has yet, by subtask: the first that reads of their cluster."""
         out: dict[int, tuple[bytes, ...]] = {}
         for cluster, translator in self.translators.items():
             first = next((one for one in self.source.stored if one.element.cluster == cluster), None)
             if first is None:
                 continue
-            for partition, offset in translator.added.items():
+            for partition, offset in (*translator.handed.items(), *translator.added.items()):
                 element = first.element.moved(KafkaSplit(partition, offset), self._cluster(cluster))
                 out[first.subtask] = (*out.get(first.subtask, ()), element.emit())
         return out

@@ -17,6 +17,11 @@ INSTEAD = (
     "begin from a retained checkpoint of the job (chk-N), or from a savepoint that is taken while it runs, by "
     "`flink savepoint`, and cancel it then"
 )
+STALE = (
+    "its positions are those of the job's last checkpoint before the stop, not of this savepoint; a restart repeats "
+    "what was read between"
+)
+ANYWAY = f"{INSTEAD}; or take that repeat: --stop-savepoint translate"
 _NOT_SET = -915623761776
 _SENTINELS = {_NOT_SET: NOTHING, -915623761775: -2, -915623761774: -1, -915623761773: -3}
 _STORED = {offset: sentinel for sentinel, offset in _SENTINELS.items()}

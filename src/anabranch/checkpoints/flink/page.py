@@ -43,12 +43,17 @@ def make(
         written_at_ms=written_at_ms,
         watermark_ms=None,
         timeline=_timeline(metadata, written_at_ms, checkpoints),
-        sources=tuple(SourcePage(one.id, one.label, one.kind.value, one.positions(), one.problems) for one in sources),
+        sources=tuple(_source(one) for one in sources),
         operators=tuple(_operator(one, reading.get(one.hex)) for one in metadata.operators),
         uncommitted=None,
         sinks=tuple(sink.text for sink in sinks),
         notes=(*([f"a {kind}"] if kind else []), *_notes(metadata, sources, kind)),
     )
+
+
+def _source(source: Source) -> SourcePage:
+    problems = source.problems if source.stale is None else (*source.problems, source.stale)
+    return SourcePage(source.id, source.label, source.kind.value, source.positions(), problems)
 
 
 def _timeline(
@@ -78,13 +83,19 @@ def _operator(operator: Operator, source: Source | None) -> OperatorPage:
 
 
 def _notes(metadata: Metadata, sources: tuple[Source, ...], kind: str) -> tuple[str, ...]:
-    notes = [f"{source.label}: {problem.what}" for source in sources for problem in source.problems]
+    notes = [f"{source.label}: {problem.what}" for source in sources for problem in _source(source).problems]
     for source in sources:
         positions = source.positions()
         markers = sum(isinstance(one.offset, Marker) for one in positions)
         if markers:
             what = "1 offset is a marker" if markers == 1 else f"{markers} offsets are markers"
             notes.append(f"{source.label}: {what}, which a restart would look up anew")
+        waiting = sum(one.role is Role.UNASSIGNED for one in positions)
+        if waiting:
+            what = "1 partition was" if waiting == 1 else f"{waiting} partitions were"
+            notes.append(
+                f"{source.label}: {what} found and not handed out yet; the program chooses where such a one begins"
+            )
         if any(one.role is Role.STOP for one in positions):
             notes.append(f"{source.label}: bounded; Flink does not end such a source after a restart (FLINK-31006)")
         if source.kind is Kind.OLD:

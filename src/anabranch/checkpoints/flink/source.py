@@ -47,6 +47,8 @@ class Stored:
 class Source:
     """``problems`` are why it cannot be rewritten, whatever the route; ``states`` are by the subtask's place.
 
+    ``stale`` is no problem where the wish takes such positions as they are.
+
     Invariant, where there are no problems: every stored partition is one that the enumerator has handed out, none is
     stored twice, and all bytes were understood to the last one.
     """
@@ -59,6 +61,8 @@ class Source:
     enumerator: EnumeratorState | DynamicState | None = None
     states: Mapping[int, OperatorState] = field(default_factory=dict, hash=False)
     problems: tuple[Refusal, ...] = ()
+    stale: Refusal | None = None
+    """Why its positions are older than the rest of the savepoint, of which ``flink stop`` made it so."""
 
     @property
     def id(self) -> str:
@@ -94,8 +98,11 @@ class Source:
         for cluster, state in self.enumerators.items():
             place = self.enumerator_place(cluster)
             for found in state.assignments:
-                if found.status != ASSIGNED and found.split is not None:
-                    yield from self.of_split(found.split, place)
+                if found.status != ASSIGNED:
+                    if found.split is not None and found.split.start != NOTHING:
+                        yield from self.of_split(found.split, place)
+                    else:
+                        yield Position(self.id, found.partition, None, Role.UNASSIGNED, place)
                 elif (cluster, found.partition) not in read:
                     yield Position(self.id, found.partition, None, Role.ASSIGNED, place)
 

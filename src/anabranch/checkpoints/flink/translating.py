@@ -30,6 +30,8 @@ class Translator:
         self.refusals: list[Refusal] = []
         self.targets: dict[TopicPartition, TopicPartition] = {}
         self.added: dict[TopicPartition, int] = {}
+        self.handed: dict[TopicPartition, int] = {}
+        """Partitions that waited in the enumerator, and that a reader is to go on with."""
         self._stays: set[TopicPartition] = set()
         self._led: dict[str, set[str]] = defaultdict(set)
 
@@ -53,6 +55,12 @@ class Translator:
         """A partition on the target, which no offset is stored of."""
         self._move(Position(self.source.id, partition, None, Role.ASSIGNED, place))
         return self.targets.get(partition, partition)
+
+    def given(self, partition: TopicPartition, place: str) -> tuple[TopicPartition, int | None]:
+        """A partition that nobody has read on the target, with where it is to begin if the route says so."""
+        answer = self._move(Position(self.source.id, partition, None, Role.UNASSIGNED, place))
+        target = self.targets.get(partition, partition)
+        return target, None if answer is None else answer.offset
 
     def idle(self, stored: int, partition: TopicPartition, role: Role, place: str, otherwise: int) -> int:
         """An offset that no restart uses: what it is on the target, ``otherwise`` where that cannot be said."""

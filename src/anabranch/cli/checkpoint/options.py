@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from anabranch.checkpoints.plan import Split, Transactions, Uncommitted, Wish
+from anabranch.checkpoints.plan import Split, StopSavepoint, Transactions, Uncommitted, Wish
 from anabranch.cli.hints import quoted, typed_target
 from anabranch.cli.options import contexts, target
 from anabranch.config import maps_file, offsets_file
@@ -84,6 +84,10 @@ UncommittedOption = Annotated[
 TransactionsOption = Annotated[
     Transactions, typer.Option("--transactions", help="Flink: pending transactions of exactly-once sinks.")
 ]
+StopSavepointOption = Annotated[
+    StopSavepoint,
+    typer.Option("--stop-savepoint", help="Flink: a FlinkKafkaConsumer's positions in a savepoint of `flink stop`."),
+]
 DynamicOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -141,6 +145,7 @@ class WishFlags:
     uncommitted: Uncommitted = Uncommitted.REFUSE
     transactions: Transactions = Transactions.REFUSE
     dynamic: Sequence[str] | None = None
+    stop_savepoint: StopSavepoint = StopSavepoint.REFUSE
 
 
 def asked(ctx: typer.Context, flags: RouteFlags) -> Asked:
@@ -184,6 +189,7 @@ def wish(flags: WishFlags) -> Wish:
         flags.uncommitted,
         flags.transactions,
         clusters,
+        flags.stop_savepoint,
     )
 
 
@@ -211,6 +217,8 @@ def repeated(route: RouteFlags, flags: WishFlags) -> str:
         words.append(f"--uncommitted {flags.uncommitted.value}")
     if flags.transactions is not Transactions.REFUSE:
         words.append(f"--transactions {flags.transactions.value}")
+    if flags.stop_savepoint is not StopSavepoint.REFUSE:
+        words.append(f"--stop-savepoint {flags.stop_savepoint.value}")
     return "".join(f" {word}" for word in words)
 
 

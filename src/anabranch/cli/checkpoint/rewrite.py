@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from anabranch.checkpoints.plan import Transactions, Uncommitted
+from anabranch.checkpoints.plan import StopSavepoint, Transactions, Uncommitted
 from anabranch.checkpoints.reports import Planned
 from anabranch.cli import port, render_checkpoints
 from anabranch.cli.checkpoint.options import (
@@ -26,6 +26,7 @@ from anabranch.cli.checkpoint.options import (
     SplitOption,
     StartOption,
     StayOption,
+    StopSavepointOption,
     TargetOption,
     TransactionsOption,
     UncommittedOption,
@@ -57,11 +58,12 @@ def plan(
     uncommitted: UncommittedOption = Uncommitted.REFUSE,
     transactions: TransactionsOption = Transactions.REFUSE,
     dynamic: DynamicOption = None,
+    stop_savepoint: StopSavepointOption = StopSavepoint.REFUSE,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show every position with where it leads, what a naive move would repeat or skip, and every reason not to."""
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
-    flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic)
+    flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
     found = port.checkpoints().plan(path, wish(flags), asked(ctx, route))
     emit(found, render_checkpoints.plan(found), output)
     _refuse(found, "it would not be rewritten")
@@ -86,6 +88,7 @@ def rewrite(
     uncommitted: UncommittedOption = Uncommitted.REFUSE,
     transactions: TransactionsOption = Transactions.REFUSE,
     dynamic: DynamicOption = None,
+    stop_savepoint: StopSavepointOption = StopSavepoint.REFUSE,
     to: Annotated[
         str | None,
         typer.Option(
@@ -120,7 +123,7 @@ def rewrite(
         fix = "leave --plan away: the plan is made when the batch is finished"
         raise InvalidFieldError("checkpoint rewrite", "--plan", "it cannot be known before --finish-command", fix)
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
-    flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic)
+    flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
     way, wanted, engine = asked(ctx, route), wish(flags), port.checkpoints()
     how = How(to, plan_, stopped, finish_command, finish_timeout)
     words = _words(path, repeated(route, flags), how)

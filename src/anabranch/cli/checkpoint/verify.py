@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.checkpoints.plan import Transactions, Uncommitted
+from anabranch.checkpoints.plan import StopSavepoint, Transactions, Uncommitted
 from anabranch.cli import port, render_checkpoints
 from anabranch.cli.checkpoint.options import (
     CheckpointRefusedError,
@@ -23,6 +23,7 @@ from anabranch.cli.checkpoint.options import (
     SplitOption,
     StartOption,
     StayOption,
+    StopSavepointOption,
     TargetOption,
     TransactionsOption,
     UncommittedOption,
@@ -50,6 +51,7 @@ def verify(
     uncommitted: UncommittedOption = Uncommitted.REFUSE,
     transactions: TransactionsOption = Transactions.REFUSE,
     dynamic: DynamicOption = None,
+    stop_savepoint: StopSavepointOption = StopSavepoint.REFUSE,
     was: Annotated[
         str | None,
         typer.Option(
@@ -60,7 +62,7 @@ def verify(
 ) -> None:
     """State for each source that it starts where the map says, inside of the target's log, and nothing else differs."""
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
-    flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic)
+    flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
     found = port.checkpoints().verify(path, wish(flags), asked(ctx, route), was)
     emit(found, render_checkpoints.proof(found), output)
     wrong = sum(bool(one.problem) for one in found.proofs) + len(found.problems)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from anabranch.checkpoints.flink import FlinkCheckpoint
 from anabranch.checkpoints.job import Checkpoint, Format
 from anabranch.checkpoints.plan import Rewrite, Wish
-from anabranch.checkpoints.position import Marker, Position
+from anabranch.checkpoints.position import Marker, Position, Role
 from anabranch.checkpoints.reports import Proof, Verified
 from anabranch.checkpoints.route import Moved, Refusal
 from anabranch.engine.checkpoints.asked import Asked, ByStart
@@ -158,10 +158,9 @@ def _matching(pool: list[Position], old: Position, answer: Moved | None, by_sour
     """The result's position that is to be this one; the one at the right offset where a source is used twice."""
     to = old.partition if answer is None else answer.partition
     offset = old.offset if answer is None else answer.offset
+    role = Role.NEXT if old.role is Role.UNASSIGNED and offset is not None else old.role
     fitting = [
-        one
-        for one in pool
-        if one.partition == to and one.role is old.role and (not by_source or one.source == old.source)
+        one for one in pool if one.partition == to and one.role is role and (not by_source or one.source == old.source)
     ]
     return next((one for one in fitting if one.offset == offset), fitting[0] if fitting else None)
 

@@ -17,7 +17,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.storage.files import StoredFiles
 
 #: Positions from which a restart reads on.
-_READS = frozenset({Role.NEXT, Role.BATCH_END, Role.ASSIGNED})
+_READS = frozenset({Role.NEXT, Role.BATCH_END, Role.ASSIGNED, Role.UNASSIGNED})
 
 
 def inspect(files: StoredFiles, cluster: ClusterContext | None) -> Inspection:

@@ -172,5 +172,6 @@ def _plain(wish: Wish) -> dict[str, object]:
         "drop": sorted(wish.drop),
         "uncommitted": wish.uncommitted.value,
         "transactions": wish.transactions.value,
+        "stop_savepoint": wish.stop_savepoint.value,
         "clusters": {old: list(new) for old, new in wish.renamed_clusters.items()},
     }

@@ -184,7 +184,7 @@ class GivenRoute:
         log = self.target.log(to)
         if isinstance(log, Refusal):
             return log
-        if position.offset is None:
+        if position.offset is None and (position.role is not Role.UNASSIGNED or to not in self.offsets):
             return Moved(to, None)
         if position.role in (Role.STOP, Role.BATCH_START, Role.BATCH_END):
             return Refusal(
@@ -205,6 +205,8 @@ class GivenRoute:
                 f"{self.what}: offset {found} of {to} is outside of the target's log, {log.start} to {log.end}",
                 "give an offset inside of it",
             )
+        if position.offset is None:
+            return Moved(to, found, None, None, "the program would choose where it begins")
         if not isinstance(position.offset, int):
             return Moved(to, found, None, None, f"{position.offset.value} would be looked up on the target")
         told = naive(position.offset, found, log)

@@ -20,7 +20,7 @@ from anabranch.checkpoints.flink.operator_handle import Mode, OperatorHandle, St
 from anabranch.checkpoints.flink.split import KafkaSplit
 from anabranch.checkpoints.flink.uid import operator_id
 from anabranch.checkpoints.ports import Entry
-from anabranch.checkpoints.position import Marker, Position
+from anabranch.checkpoints.position import Marker, Position, Role
 from anabranch.checkpoints.route import Moved, Refusal, Why
 from anabranch.model.topics import TopicPartition
 
@@ -101,7 +101,10 @@ def fixture(path: Path) -> tuple[Path, dict[str, Any]]:
 
 @dataclass
 class Arithmetic:
-    """A route by rules: ``rename`` of topics, ``by`` is added to every offset, markers become ``marker``."""
+    """A route by rules: ``rename`` of topics, ``by`` is added to every offset, markers become ``marker``.
+
+    ``given`` is for partitions that wait in an enumerator, by their names on the target.
+    """
 
     by: int = 0
     rename: Callable[[str], str] = lambda topic: topic
@@ -110,6 +113,7 @@ class Arithmetic:
     stay: frozenset[str] = frozenset()
     refuse: frozenset[TopicPartition] = frozenset()
     clusters: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[TopicPartition, int] = field(default_factory=dict)
     seen: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
     def move(self, position: Position) -> Moved | Refusal | None:
@@ -126,6 +130,8 @@ class Arithmetic:
                 return Refusal(Why.MARKER, f"{partition} has a marker")
             return Moved(target, self.marker)
         offset = None if position.offset is None else position.offset + self.by
+        if position.role is Role.UNASSIGNED:
+            offset = self.given.get(target)
         return Moved(target, offset, cluster=self.clusters.get(partition.topic, ""))
 
     def equal(self, partition: TopicPartition, start: int, end: int) -> Refusal | None:

@@ -32,7 +32,7 @@ from anabranch.checkpoints.flink.metadata import Operator, Subtask
 from anabranch.checkpoints.flink.operator_handle import Mode, OperatorHandle, StateEntry
 from anabranch.checkpoints.flink.split import NOTHING, KafkaSplit
 from anabranch.checkpoints.flink.uid import operator_id
-from anabranch.checkpoints.plan import Rewrite, Split, Transactions, Wish
+from anabranch.checkpoints.plan import Rewrite, Split, StopSavepoint, Transactions, Wish
 from anabranch.checkpoints.position import Marker, Role
 from anabranch.checkpoints.route import Why
 from anabranch.errors import InvalidFieldError
@@ -253,7 +253,28 @@ def test_a_partition_that_waits_without_an_offset_is_refused(version: int) -> No
     one = Assignment(TopicPartition("a", 1), UNASSIGNED, split("a", 1, NOTHING) if version == 3 else None)
     first = Assignment(TopicPartition("a", 0), ASSIGNED, split("a", 0, NOTHING) if version == 3 else None)
     operator = kafka_operator("src", [[split("a", 0, 5)]], enumerator=EnumeratorState(version, (first, one), True))
-    assert Why.MARKER in reasons(opened(operator).rewrite(Wish(), to_b()))
+    refused = opened(operator).rewrite(Wish(), to_b())
+    assert Why.MARKER in reasons(refused)
+    assert any("--offsets" in one.fix for one in refused.refusals)
+    assert ("a-1", None, Role.UNASSIGNED) in positions(opened(operator))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_partition_that_waits_begins_where_it_is_given_an_offset(version: int) -> None:
+    """A reader takes it where the enumerator's own state has no place for the offset, and nothing is read twice."""
+    one = Assignment(TopicPartition("a", 1), UNASSIGNED, split("a", 1, NOTHING) if version == 3 else None)
+    first = Assignment(TopicPartition("a", 0), ASSIGNED, split("a", 0, NOTHING) if version == 3 else None)
+    operator = kafka_operator("src", [[split("a", 0, 5)]], enumerator=EnumeratorState(version, (first, one), True))
+    given = replace(to_b(), given={TopicPartition("b.a", 1): 77})
+    again = done(opened(operator).rewrite(Wish(), given))
+    assert positions(again) == {("b.a-0", 42, Role.NEXT), ("b.a-1", 77, Role.NEXT)}
+    assert again.sources[0].problems == ()
+    waiting = [found.status for found in again.sources[0].enumerators[""].assignments]
+    assert waiting == ([ASSIGNED, UNASSIGNED] if version == 3 else [ASSIGNED, ASSIGNED])
+    nobody = kafka_operator("src", [[]], enumerator=EnumeratorState(version, (one,), True))
+    if version == 2:
+        refused = opened(nobody).rewrite(Wish(), given)
+        assert reasons(refused) == {Why.MARKER} and "no reader stores" in refused.refusals[0].what
 
 
 def test_a_partition_that_was_read_to_its_end_gets_its_new_name() -> None:
@@ -384,7 +405,13 @@ def test_an_old_consumer_s_positions_in_a_stop_s_savepoint_are_refused() -> None
     refused = reopened(made.emit()).rewrite(Wish(), to_b())
     assert reasons(refused) == {Why.UNKNOWN} and not refused.writes
     assert "repeats what was read between" in refused.refusals[0].what
-    assert "retained checkpoint" in refused.refusals[0].fix
+    assert "retained checkpoint" in refused.refusals[0].fix and "--stop-savepoint" in refused.refusals[0].fix
+    taken = reopened(made.emit()).rewrite(Wish(stop_savepoint=StopSavepoint.TRANSLATE), to_b())
+    assert any("repeats what was read between" in note for note in taken.notes)
+    assert positions(done(taken)) == {("b.orders-0", 137, Role.NEXT)}
+    empty = replace(_old({}), subtasks=(Subtask(0, managed=reader_state([], old_consumer.STATE)),))
+    nothing = reopened(replace(metadata(empty), properties=stopped_properties()).emit())
+    assert nothing.rewrite(Wish(stop_savepoint=StopSavepoint.TRANSLATE), to_b()).refusals
     assert done(reopened(replace(made, properties=PROPERTIES).emit()).rewrite(Wish(), to_b()))
 
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from anabranch.checkpoints.job import BatchPage, Format, OperatorPage, Page, SourcePage
-from anabranch.checkpoints.plan import Change, Split, Transactions, Uncommitted, Wish
+from anabranch.checkpoints.plan import Change, Split, StopSavepoint, Transactions, Uncommitted, Wish
 from anabranch.checkpoints.position import Marker, Position, Role
 from anabranch.checkpoints.reports import (
     Effect,
@@ -264,6 +264,8 @@ def test_every_route_and_wish_reaches_the_engine(run: Run, engine: Engine, tmp_p
         "keep",
         "--dynamic-cluster",
         "a=b@kafka:9092,k2:9092",
+        "--stop-savepoint",
+        "translate",
     )
     run("checkpoint", "plan", "/cp", "--start", "latest", *wishes, *more)
     wish, asked = engine.asked[-1][2:4]
@@ -279,6 +281,7 @@ def test_every_route_and_wish_reaches_the_engine(run: Run, engine: Engine, tmp_p
         Uncommitted.TRANSLATE,
         Transactions.KEEP,
         {"a": ("b", "kafka:9092,k2:9092")},
+        StopSavepoint.TRANSLATE,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,6 +102,17 @@ def test_a_topic_that_stays_is_left_alone() -> None:
 def test_a_position_without_an_offset_gets_its_partition_only() -> None:
     """An assigned partition has no place in a log."""
     assert route().move(position(None, Role.ASSIGNED)) == Moved(NEW, None)
+
+
+def test_a_partition_that_was_not_read_yet_begins_where_an_offset_is_given() -> None:
+    """A file may have one for it; a map has none, nor has what was read to its end any use for one."""
+    by_file = GivenRoute("a file", {NEW: 7}, {OLD.topic: NEW.topic}, Target({NEW: LOG}))
+    waiting = by_file.move(position(None, Role.UNASSIGNED))
+    assert isinstance(waiting, Moved) and (waiting.partition, waiting.offset) == (NEW, 7)
+    assert by_file.move(position(None, Role.ASSIGNED)) == Moved(NEW, None)
+    assert replace(by_file, offsets={}).move(position(None, Role.UNASSIGNED)) == Moved(NEW, None)
+    assert why(replace(by_file, offsets={NEW: 101}).move(position(None, Role.UNASSIGNED))) is Why.OUTSIDE_LOG
+    assert route().move(position(None, Role.UNASSIGNED)) == Moved(NEW, None)
 
 
 @pytest.mark.parametrize(("offset", "refused"), [(10, False), (19, False), (20, True), (21, True), (22, False)])
