@@ -96,6 +96,9 @@ class Checkpoint(Protocol):
     def positions(self) -> tuple[Position, ...]:
         """Every Kafka position that it stores and that a restart may use."""
 
+    def names(self) -> Mapping[str, str]:
+        """What people know the sources by, where that is not what they are called in positions; costs nothing."""
+
     def page(self) -> Page:
         """What people want to know of it; lists directories, reads no state."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from anabranch.checkpoints.job import Format, Page
@@ -66,7 +67,7 @@ class Planned:
     """What a rewrite would do; ``hash`` is of all that it rests on.
 
     ``repeated`` and ``skipped`` are what a naive move would do in all, ``uncounted`` the positions where nobody can
-    count, because the old offset is not even in the target's log.
+    count, because the old offset is not even in the target's log. ``names`` are what people know the sources by.
     """
 
     place: str
@@ -84,6 +85,7 @@ class Planned:
     uncounted: int
     newest_write_ms: int
     read_at_ms: int
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ class Verified:
     problems: tuple[str, ...]
     changed: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def sound(self) -> bool:

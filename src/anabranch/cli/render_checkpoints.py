@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from anabranch.checkpoints.job import OperatorPage, Page
+from anabranch.checkpoints.job import Format, OperatorPage, Page
 from anabranch.checkpoints.plan import Change
 from anabranch.checkpoints.position import Marker, Role
 from anabranch.checkpoints.reports import (
@@ -33,15 +33,18 @@ _STARTS = frozenset({Role.NEXT, Role.BATCH_START, Role.ASSIGNED, Role.UNASSIGNED
 def page(found: Inspection) -> RenderableType:
     """The readable page of a checkpoint."""
     shown = found.page
-    parts: list[RenderableType] = [_head(found), _versions(shown), Text(), _sources(found)]
+    parts: list[RenderableType] = []
+    if found.unfinished is not None:
+        text = f"UNFINISHED: rewrite {found.unfinished} has begun here and did not end, some files are old and some new"
+        undoing = f"  take it back: anabranch checkpoint undo {found.place} --execute"
+        parts += [Text(text, style="bold red"), Text(undoing), Text()]
+    parts += [_head(found), _versions(shown), Text(), _sources(found)]
     if shown.operators:
-        parts += [Text(), _operators(shown.operators)]
+        parts += [Text(), _operators(shown.operators, shown.format)]
     if shown.timeline:
         parts += [Text(), _timeline(shown)]
     for sink in shown.sinks:
         parts.append(Text(f"sink: {sink}"))
-    if found.unfinished is not None:
-        parts.append(Text(f"rewrite {found.unfinished} has begun here and did not end: undo it", style="bold red"))
     if found.backups:
         parts.append(Text(f"rewritten in place, can be undone: {', '.join(found.backups)}", style="dim"))
     parts += [Text(f"made by rewrite {one}", style="dim") for one in found.copied]
@@ -54,14 +57,17 @@ def plan(found: Planned) -> RenderableType:
     title = Text.assemble((found.place, "bold"), f"  {found.format.value} {found.number}, by {found.route}")
     parts: list[RenderableType] = [title]
     if found.changes:
-        parts += [_changes(found.changes), Text(_naive(found))]
+        parts += [_changes(found), Text(_naive(found))]
     if found.files:
         parts += [Text(), _files(found.files)]
     if found.untouched:
-        parts.append(Text(f"left as they are: {', '.join(found.untouched)}", style="dim"))
+        what = "source" if found.format is Format.SPARK else "operator"
+        names = ", ".join(f"{what} {one}" for one in found.untouched)
+        parts.append(Text(f"left as they are: {names}", style="dim"))
     parts += [Text(note, style="dim") for note in found.notes]
-    parts += [Text(), *_reasons(found.refusals)] if found.refusals else []
-    if not found.refusals and not found.files:
+    if found.refusals:
+        return Group(*parts, Text(), *_reasons(found.refusals))
+    if not found.files:
         parts.append(Text("nothing is to be changed", style="green"))
     parts.append(Text(f"plan {found.hash}", style="bold"))
     return Group(*parts)
@@ -86,10 +92,10 @@ def proof(found: Verified) -> RenderableType:
     against = "nothing" if found.was is None else found.was
     title = Text.assemble((found.place, "bold"), f"  {found.format.value} {found.number}, held against {against}")
     table = grid("SOURCE", "WAS", "AT", "IS", "AT", "LOG", "", right=("AT",))
-    for one in found.proofs:
+    for one in sorted(found.proofs, key=lambda one: (_named(one.new.source, found.names), one.new.partition)):
         old = one.old
         table.add_row(
-            one.new.source,
+            _named(one.new.source, found.names),
             "-" if old is None else str(old.partition),
             "-" if old is None else _offset(old.offset),
             str(one.new.partition),
@@ -102,7 +108,7 @@ def proof(found: Verified) -> RenderableType:
     if found.changed:
         parts.append(Text(f"files that differ: {', '.join(found.changed)}", style="dim"))
     parts += [Text(note, style="yellow") for note in found.notes]
-    parts += list(_verdicts(found.proofs))
+    parts += list(_verdicts(found.proofs, found.names))
     return Group(*parts)
 
 
@@ -150,10 +156,12 @@ def _sources(found: Inspection) -> RenderableType:
     columns += ["LOG", "LAG", ""] if found.cluster is not None else []
     table = grid(*columns, right=("PARTITION", "OFFSET", "LAG"))
     for source in found.page.sources:
-        name = source.source if not source.name or source.name == source.source else f"{source.source} {source.name}"
+        name = source.source
+        if source.name and source.name != name:  # people know a uid, and only machines its hash
+            name = f"{source.name} ({name})" if found.page.format is Format.FLINK else f"{name} {source.name}"
         if not source.positions:
             table.add_row(name, source.kind)
-        for one in sorted(source.positions, key=lambda one: (one.role.value, one.partition)):
+        for one in sorted(source.positions, key=lambda one: (one.partition, one.role.value)):
             row = [
                 name,
                 source.kind,
@@ -173,11 +181,13 @@ def _lag(lag: Lag | None) -> tuple[str, str, str]:
     return (log, "-" if lag.records is None else count(lag.records), lag.why)
 
 
-def _operators(operators: Iterable[OperatorPage]) -> RenderableType:
-    table = grid("OPERATOR", "NAME", "KIND", "PARTITIONS", "STATE", right=("PARTITIONS", "STATE"))
+def _operators(operators: Iterable[OperatorPage], engine: Format) -> RenderableType:
+    names = ("NAME", "OPERATOR") if engine is Format.FLINK else ("OPERATOR", "NAME")
+    table = grid(*names, "KIND", "PARTITIONS", "STATE", right=("PARTITIONS", "STATE"))
     for one in operators:
         state = "?" if one.state_bytes is None else size(one.state_bytes)
-        table.add_row(one.operator, one.name or "-", one.kind, str(one.partitions), state)
+        both = (one.operator, one.name or "-")
+        table.add_row(*(reversed(both) if engine is Format.FLINK else both), one.kind, str(one.partitions), state)
     return table
 
 
@@ -191,12 +201,13 @@ def _timeline(shown: Page) -> RenderableType:
     return table
 
 
-def _changes(changes: Iterable[Change]) -> RenderableType:
+def _changes(found: Planned) -> RenderableType:
     table = grid("SOURCE", "FROM", "AT", "TO", "AT", "FOR", "NAIVE MOVE", "PLACE", "NOTE", right=("AT",))
-    for one in changes:
+    order = sorted(found.changes, key=lambda one: (_named(one.old.source, found.names), one.old.partition))
+    for one in order:
         moved = one.moved
         table.add_row(
-            one.old.source,
+            _named(one.old.source, found.names),
             str(one.old.partition),
             _offset(one.old.offset),
             Text("stays", style="dim") if moved is None else str(moved.partition),
@@ -245,9 +256,11 @@ def _files(files: Iterable[FileChange]) -> RenderableType:
 
 
 def _reasons(refusals: Iterable[Refusal]) -> list[RenderableType]:
-    """Every reason with its next step, in one order."""
-    found: list[RenderableType] = []
-    for one in refusals:
+    """Every reason with its next step, in one order, under a heading."""
+    reasons = list(refusals)
+    number = "1 reason" if len(reasons) == 1 else f"{len(reasons)} reasons"
+    found: list[RenderableType] = [Text(f"REFUSED ({number})", style="bold red")] if reasons else []
+    for one in reasons:
         place = f" ({one.place})" if one.place else ""
         found.append(Text(f"{one.why.value}: {one.what}{place}", style="bold red"))
         if one.fix:
@@ -255,11 +268,18 @@ def _reasons(refusals: Iterable[Refusal]) -> list[RenderableType]:
     return found
 
 
-def _verdicts(proofs: Iterable[Proof]) -> Iterable[Text]:
+def _named(source: str, names: Mapping[str, str]) -> str:
+    """A source by its uid or name; with its id where that means several."""
+    name = names.get(source, source)
+    return f"{name} ({source})" if list(names.values()).count(name) > 1 else name
+
+
+def _verdicts(proofs: Iterable[Proof], names: Mapping[str, str]) -> Iterable[Text]:
     by_source: dict[str, list[Proof]] = {}
     for one in proofs:
         by_source.setdefault(one.new.source, []).append(one)
-    for source, mine in by_source.items():
+    for id_, mine in by_source.items():
+        source = _named(id_, names)
         wrong = sum(bool(one.problem) for one in mine)
         told = all(one.old is not None for one in mine)
         if wrong:

@@ -43,7 +43,7 @@ class GroupsMovedError(RefusedError):
 
     @property
     def message(self) -> str:
-        return f"groups of link {self.link!r} moved since plan {self.planned}: it would be plan {self.now} now"
+        return f"groups of link {self.link!r} changed since plan {self.planned}: it would be plan {self.now} now"
 
     @property
     def hint(self) -> str:

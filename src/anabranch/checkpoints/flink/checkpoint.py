@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -59,6 +60,10 @@ class FlinkCheckpoint:
     def positions(self) -> tuple[Position, ...]:
         """Every position of every Kafka source."""
         return tuple(position for source in self.sources for position in source.positions())
+
+    def names(self) -> Mapping[str, str]:
+        """Each source's uid or name by its id, as far as they are known."""
+        return {source.id: source.label for source in self.sources if source.label != source.id}
 
     def page(self) -> Page:
         """All that can be told of it."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from anabranch.checkpoints.errors import DamagedCheckpointError, UnknownVersionError
+from anabranch.checkpoints.errors import DamagedCheckpointError, MissingFileError, UnknownVersionError
 from anabranch.checkpoints.flink import elements, hybrid, old_consumer, properties
 from anabranch.checkpoints.flink.coordinator import Coordinator, read_coordinator
 from anabranch.checkpoints.flink.dynamic import DynamicState, read_dynamic_element, read_dynamic_state
@@ -38,6 +38,7 @@ class _Gathered:
     found: list[tuple[int, int, Reader]] = field(default_factory=list)
     states: dict[int, OperatorState] = field(default_factory=dict)
     problem: str = ""
+    fix: str = ""
 
 
 def find_sources(metadata: Metadata, store: StateStore) -> tuple[Source, ...]:
@@ -63,7 +64,7 @@ def _has(operator: Operator, name: str) -> bool:
 def _old(operator: Operator, store: StateStore, stopped: bool) -> Source:
     gathered = _gather(operator, old_consumer.STATE, store)
     stored, problem = _parse(gathered, read_old_element)
-    problems, stale = _problems(operator, problem, _twice(stored)), None
+    problems, stale = _problems(operator, problem, _twice(stored), fix=gathered.fix), None
     if not gathered.found and not gathered.problem:
         what = "no position is stored; a restart reads from the beginning"
         problems = (*problems, Refusal(Why.UNKNOWN, what, old_consumer.INSTEAD, label(operator)))
@@ -123,7 +124,7 @@ def _whole(
     lost = f"partitions are read that its enumerator did not hand out: {_names(beyond)}" if beyond else ""
     emitted = state is None or (coordinator is not None and state.emit() == coordinator.state)
     altered = "" if emitted else "its enumerator's state would not be written again as it is"
-    problems = _problems(operator, problem, trouble, lost, altered, _twice(stored))
+    problems = _problems(operator, problem, trouble, lost, altered, _twice(stored), fix=gathered.fix)
     return Source(operator, kind, elements.STATE, stored, coordinator, state, gathered.states, problems)
 
 
@@ -138,6 +139,9 @@ def _gather(operator: Operator, state_name: str, store: StateStore) -> _Gathered
         all_offsets = Counter(offset for state in handle.states for offset in state.offsets)
         try:
             state = store.operator_state(handle, name)
+        except MissingFileError as error:
+            gathered.problem, gathered.fix = gathered.problem or error.message, gathered.fix or _elsewhere(error)
+            continue
         except (DamagedCheckpointError, RefusedError, ConfigError) as error:
             gathered.problem = gathered.problem or error.message
             continue
@@ -173,8 +177,15 @@ def _twice(stored: tuple[Stored, ...]) -> str:
     return f"partitions are stored twice: {_names(twice)}" if twice else ""
 
 
-def _problems(operator: Operator, *problems: str) -> tuple[Refusal, ...]:
-    return tuple(Refusal(Why.UNKNOWN, problem, _FIX, label(operator)) for problem in problems if problem)
+def _problems(operator: Operator, *problems: str, fix: str) -> tuple[Refusal, ...]:
+    """A refusal for each; ``fix`` is the way out where state could not be reached, and may be all right."""
+    return tuple(Refusal(Why.UNKNOWN, problem, fix or _FIX, label(operator)) for problem in problems if problem)
+
+
+def _elsewhere(error: MissingFileError) -> str:
+    """A file that is absent here is most often on a volume that only the job's machines have."""
+    directory = error.name.rpartition("/")[0] or error.path
+    return f"run this where {directory} is mounted, or bring the file back; the checkpoint itself may be sound"
 
 
 def _names(keys: list[tuple[str, TopicPartition]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from anabranch.checkpoints.job import Format, Page
@@ -42,6 +43,9 @@ class SparkCheckpoint:
 
     def positions(self) -> tuple[Position, ...]:
         return required_positions(self.contents)
+
+    def names(self) -> Mapping[str, str]:
+        return {}
 
     def page(self) -> Page:
         return page_of(self.files, self.contents)

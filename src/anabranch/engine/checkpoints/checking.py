@@ -85,9 +85,8 @@ def against(
         found.problems.append(f"operators are missing: {', '.join(sorted(lost))}")
     if isinstance(old, FlinkCheckpoint) and isinstance(new, FlinkCheckpoint):
         found.problems += old.unlike(new, wish, route, root)
-    return Verified(
-        files.root, new.format, page.number, was, tuple(found.proofs), tuple(found.problems), (), tuple(found.notes)
-    )
+    proofs, problems, notes = tuple(found.proofs), tuple(found.problems), tuple(found.notes)
+    return Verified(files.root, new.format, page.number, was, proofs, problems, (), notes, new.names())
 
 
 def _moving(old: Checkpoint, wish: Wish, planned: Rewrite) -> set[Position]:
@@ -115,7 +114,8 @@ def alone(files: StoredFiles, new: Checkpoint, wish: Wish, route: Looked, of: st
         else "nothing tells where the job was: see --was"
     )
     found.notes.append(f"{see}; each position was only translated back, and nothing beside them was compared")
-    return Verified(files.root, new.format, new.number, None, tuple(found.proofs), (), (), tuple(found.notes))
+    proofs, notes = tuple(found.proofs), tuple(found.notes)
+    return Verified(files.root, new.format, new.number, None, proofs, (), (), notes, new.names())
 
 
 def refuse_gone_on(old: StoredFiles, former: Checkpoint, new: StoredFiles, result: Checkpoint) -> None:

@@ -19,8 +19,8 @@ class CheckpointMovedError(RefusedError):
     @property
     def message(self) -> str:
         if self.what:
-            return f"{self.place} moved since plan {self.planned}: {self.what}"
-        return f"{self.place} moved since plan {self.planned}: it would be plan {self.now} now"
+            return f"{self.place} changed since plan {self.planned}: {self.what}"
+        return f"{self.place} changed since plan {self.planned}: it would be plan {self.now} now"
 
     @property
     def hint(self) -> str:

@@ -88,7 +88,7 @@ def drawn(
         fingerprint(rewrite, refusals, wish),
         rewrite.changes,
         refusals,
-        (*notes, *rewrite.notes),
+        (*notes, *(() if refusals else rewrite.notes)),  # how to start is no matter of what is refused
         () if refusals else tuple(_files(files, rewrite.writes)),
         rewrite.untouched,
         sum(one.repeated or 0 for one in moved),
@@ -96,6 +96,7 @@ def drawn(
         sum(one.repeated is None for one in moved),
         checkpoint.newest_write_ms(),
         now_ms(),
+        checkpoint.names(),
     )
     return Drawn(files, checkpoint, route, rewrite, planned)
 

@@ -555,3 +555,13 @@ def _dynamic(version: int, west: str = "bills") -> Operator:
         Inline("c", Coordinator(version, state.emit()).emit()),
         (Subtask(0, managed=reader_state(elements)),),
     )
+
+
+def test_state_files_that_are_absent_may_be_elsewhere() -> None:
+    """The volume is named that this machine does not have: another savepoint would be no better here."""
+    operator = moved_stream(kafka_operator("src", ORDERS), File("file:/mnt/states/7/op", 40))
+    refused = opened(operator).rewrite(Wish(), to_b())
+    fixes = {one.fix for one in refused.refusals}
+    assert len(fixes) == 1 and "where file:/mnt/states/7 is mounted" in fixes.pop()
+    beside = moved_stream(kafka_operator("src", ORDERS), RelativeFile("op", 40))
+    assert "where memory is mounted" in opened(beside).rewrite(Wish(), to_b()).refusals[0].fix

@@ -180,6 +180,9 @@ def test_a_refused_plan_prints_every_reason_and_ends_with_3(run: Run, engine: En
     engine.plan_ = REFUSED
     code, out, err = run("checkpoint", "plan", "/data/cp", "--link", "eu")
     assert code == 3
+    assert "REFUSED (1 reason)" in out
+    tail = out.partition("REFUSED")[2]
+    assert "new servers" not in tail and "plan 0123456789abcdef" not in tail
     assert "uncommitted batch: batch 4 has begun (offsets/4)" in out and "finish it on the old cluster" in out
     assert "it would not be rewritten: 1 reason" in err
     code, out, _ = run("checkpoint", "plan", "/data/cp", "--link", "eu", "-o", "json")
@@ -187,6 +190,34 @@ def test_a_refused_plan_prints_every_reason_and_ends_with_3(run: Run, engine: En
     code, _, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute")
     assert code == 3 and "it was not rewritten" in err
     assert [one[0] for one in engine.asked] == ["plan"] * 3
+
+
+def test_rows_are_in_the_order_of_partitions_and_sources_by_the_names_that_people_know(
+    run: Run, engine: Engine
+) -> None:
+    """Whatever order the bytes have them in; a hash is shown where a uid is not known or means two."""
+    ids = ("ab" * 16, "cd" * 16)
+    positions = [replace(OLD, source=ids[0], partition=TopicPartition("orders", number)) for number in (10, 2, 0)]
+    changes = tuple(Change(one, Moved(replace(COPY, partition=one.partition.partition), 7)) for one in positions)
+    engine.plan_ = replace(PLAN, format=Format.FLINK, changes=changes, names={ids[0]: "in"}, untouched=("count",))
+    _, out, _ = run("checkpoint", "plan", "/data/cp", "--link", "eu")
+    assert ids[0] not in out and out.index("orders-0") < out.index("orders-2") < out.index("orders-10")
+    assert "left as they are: operator count" in out
+    engine.plan_ = replace(engine.plan_, names=dict.fromkeys(ids, "in"))
+    assert f"in ({ids[0]})" in run("checkpoint", "plan", "/data/cp", "--link", "eu")[1]
+    engine.plan_ = PLAN
+    assert "left as they are: source 1" in run("checkpoint", "plan", "/data/cp", "--link", "eu")[1]
+
+
+def test_an_unfinished_rewrite_is_the_first_thing_that_is_shown(
+    run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the command that takes it back."""
+    look = engine.inspect
+    monkeypatch.setattr(engine, "inspect", lambda *args: replace(look(*args), unfinished="20261121-100000-cafe"))
+    _, out, _ = run("checkpoint", "inspect", "/data/cp")
+    assert out.startswith("UNFINISHED: rewrite 20261121-100000-cafe")
+    assert "anabranch checkpoint undo /data/cp --execute" in out.split("checkpoint  ")[0]
 
 
 def test_a_rewrite_does_what_it_showed_and_names_the_proof(run: Run, engine: Engine) -> None:

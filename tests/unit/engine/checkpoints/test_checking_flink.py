@@ -161,3 +161,13 @@ def test_a_rewrite_that_is_refused_by_now_compares_nothing_and_says_so(tmp_path:
     more = {topic: there | {9} for topic, there in route.target.topics.items() if isinstance(there, frozenset)}
     problems = verify(old, new, replace(route, target=replace(route.target, topics=more))).problems
     assert len(problems) == 1 and "could not be compared" in problems[0] and "9" in problems[0]
+
+
+def test_a_plan_that_is_refused_says_nothing_of_the_start(tmp_path: Path) -> None:
+    """Tips for the start below reasons against it would be taken for a way around them."""
+    files = open_files(str(golden("2.2.0/exactly-once", tmp_path / "old")))
+    checkpoint = open_checkpoint(files)
+    assert checkpoint is not None
+    refused = drawn(files, checkpoint, Wish(), "link eu", route_for(files)).planned
+    assert refused.refusals and not refused.notes
+    assert any("NO_CLAIM" in note for note in drawn(files, checkpoint, WISH, "link eu", route_for(files)).planned.notes)
