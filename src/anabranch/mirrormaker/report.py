@@ -26,7 +26,8 @@ class Judged:
     ``stored``  what its offset syncs, as they lie in their topic now, give for ``committed``: at best, the next answer
     ``exact``  where the group must go on in MirrorMaker's copy to read what it has not read
     ``least``, ``most``  bounds of the records that a group moved to ``downstream`` now would read again, in offsets of
-    the copy (an offset may hold a transaction marker); negative where it would skip records; None without an answer
+    the copy (an offset may hold a transaction marker); negative where it would skip records; ``least`` is None
+    without an answer, and ``most`` also where nothing tells
     ``ours``  the exact position in the copy of the link that was asked, where there is one
     """
 
@@ -72,6 +73,11 @@ class MirrorReport:
         return sum(row.is_answered and row.least == 0 == row.most for row in self.rows)
 
     @property
+    def unbounded(self) -> int:
+        """Positions with a checkpoint of which nobody can tell how far off it is: no offset sync is left of them."""
+        return sum(row.is_answered and row.most is None for row in self.rows)
+
+    @property
     def most_read_again(self) -> int:
-        """Upper bound of the records that all groups together would read again."""
+        """Upper bound of the records that all groups together would read again, but for those ``unbounded``."""
         return sum(max(0, row.most or 0) for row in self.rows)

@@ -12,7 +12,7 @@ sync has been flushed, and the checkpoint task read all of them in order without
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 SLOTS = 64
@@ -121,6 +121,24 @@ def translate(syncs: Iterable[OffsetSync], position: int) -> int | None:
     for sync in syncs:
         store.add(sync)
     return store.translate(position)
+
+
+def most_between(syncs: Sequence[OffsetSync], downstream: int, position: int) -> int | None:
+    """At most how many offsets of the copy lie from an answer up to where ``position`` is, or will be, in the copy.
+
+    Counted to the position, and not to the copy's end: the copy may lag behind it. None where no sync tells. By the
+    syncs since MirrorMaker last went back; records that it wrote twice since, and its own markers, come on top.
+    """
+    last = len(syncs) - 1
+    while last > 0 and syncs[last - 1].source <= syncs[last].source:
+        last -= 1
+    ends = []
+    for sync in syncs[max(0, last) :]:
+        if sync.source >= position:  # the copy is known to have come so far
+            ends.append(sync.target)
+            break
+        ends.append(sync.target + position - sync.source)
+    return max(0, min(ends) - downstream) if ends else None
 
 
 def _recent(newer: OffsetSync, older: OffsetSync, i: int, j: int) -> bool:

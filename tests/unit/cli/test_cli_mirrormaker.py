@@ -131,3 +131,10 @@ def test_report_passes_its_options_on_and_writes_json(tmp_path: Path, monkeypatc
     assert told["rows"][1]["ours"] == ["old.flights-0", 4990]
     assert told["rows"][0]["evidence"] == "content"
     assert engine.asked == [("old", "new", "o", None, {"separator": ".", "link": "old-new", "look": 3})]
+
+
+def test_a_bound_that_nobody_knows_is_not_counted_as_nothing() -> None:
+    """It is said in its row and in the sum."""
+    row = Judged("blind", AT, COPY, 700, 700, 650, None, None, Evidence.NONE, 0, None)
+    lines = text_of(tables.report(MirrorReport("old", "new", 0, None, (row,)))).splitlines()
+    assert "not known" in lines[2] and "it is not known for 1 positions" in lines[3]

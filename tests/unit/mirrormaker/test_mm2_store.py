@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chance import examples
 
-from anabranch.mirrormaker.store import SLOTS, CopiedRun, OffsetSync, OffsetSyncStore, offset_syncs, translate
+from anabranch.mirrormaker.store import (
+    SLOTS,
+    CopiedRun,
+    OffsetSync,
+    OffsetSyncStore,
+    most_between,
+    offset_syncs,
+    translate,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -118,3 +126,30 @@ def test_the_newest_sync_and_the_oldest_kept_one_are_answered_exactly(runs: list
     for sync in syncs:
         store.add(sync)
     assert all(store.translate(sync.source) == sync.target for sync in store.slots)
+
+
+@examples(200)
+@given(copies(), st.data())
+def test_the_bound_holds_wherever_the_copy_stands(runs: list[CopiedRun], data: st.DataObject) -> None:
+    """Also where the copy lags behind the commit, and where compaction has left only some of the syncs."""
+    committed = data.draw(st.integers(runs[0].source, runs[-1].source + runs[-1].length))
+    seen = data.draw(st.integers(1, len(runs)))
+    written = list(offset_syncs(runs[:seen]))
+    answer = translate(written, committed)
+    assert answer is not None
+    kept = written[data.draw(st.integers(0, len(written) - 1)) :]
+    most = most_between(kept, answer, committed)
+    assert most is not None and exact(runs, committed) - answer <= most
+
+
+def test_a_copy_that_lags_bounds_nothing_by_its_end() -> None:
+    """Numbers of a real run: the copy ended 6,735 offsets behind the answer, and the position was 9,798 away."""
+    syncs = list(offset_syncs([CopiedRun(0, 0, 10_202)]))
+    assert most_between(syncs, 3_467, 13_265) == 9_798
+    assert most_between([], 3_467, 13_265) is None
+
+
+def test_a_copier_that_went_back_is_counted_from_there() -> None:
+    """What it wrote before that is not where a group goes on: the later copies are."""
+    syncs = [OffsetSync(0, 0), OffsetSync(1000, 1000), OffsetSync(900, 1050)]
+    assert most_between(syncs, 1001, 1000) == 1150 - 1001

@@ -31,9 +31,10 @@ def report(found: MirrorReport) -> RenderableType:
     beat = "no heartbeat" if found.heartbeat_ms is None else f"heartbeat {duration(found.heartbeat_ms / 1000)} ago"
     answered = len(found.rows) - found.unanswered
     text = Text(f"{found.source_alias}->{found.target_alias}: {count(found.syncs)} offset syncs, {beat}", style="bold")
+    unknown = f", and it is not known for {count(found.unbounded)} positions" if found.unbounded else ""
     total = Text(
         f"{answered} of {len(found.rows)} positions have an answer, {found.exact} exact; "
-        f"moved now, the groups read at most {count(found.most_read_again)} records again"
+        f"moved now, the groups read at most {count(found.most_read_again)} records again{unknown}"
     )
     return Group(text, grid, total, *(Text(note, style="yellow") for note in found.notes))
 
@@ -43,8 +44,10 @@ def _worst(row: Judged) -> tuple[bool, int, str, str]:
 
 
 def _again(row: Judged) -> str:
-    if row.least is None or row.most is None:
+    if row.least is None:
         return "-"
+    if row.most is None:
+        return "not known"
     if row.least == row.most:
         return count(row.most) if row.most >= 0 else f"skips {count(-row.most)}"
     return f"at most {count(row.most)}"

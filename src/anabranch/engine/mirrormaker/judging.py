@@ -15,7 +15,7 @@ from anabranch.kafka.groups import UnstableCommitsError, committed, list_groups
 from anabranch.kafka.security import open_cluster
 from anabranch.mirrormaker.names import SEPARATOR
 from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
-from anabranch.mirrormaker.store import OffsetSync, translate
+from anabranch.mirrormaker.store import most_between, translate
 from anabranch.mirrormaker.wire import Checkpoint
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
@@ -147,7 +147,9 @@ class _Judge:
             return row
         if row.exact is not None:
             return replace(row, least=row.exact - row.downstream, most=row.exact - row.downstream)
-        return replace(row, least=0, most=await self._most(row, row.downstream))
+        return replace(
+            row, least=0, most=most_between(self._flow.syncs.get(row.source, ()), row.downstream, row.committed)
+        )
 
     async def _find(self, row: Judged) -> int | None:
         async with self._at_once:
@@ -160,18 +162,3 @@ class _Judge:
         if key not in self._sighted:
             self._sighted[key] = asyncio.create_task(sight(cluster, partition))
         return await self._sighted[key]
-
-    async def _most(self, row: Judged, downstream: int) -> int:
-        """At most so many records lie between the answer and the position: those of the source behind the sync that
-        the answer was made from, and those that the copy has at all.
-        """
-        copy = await self._sight(self._target, row.target)
-        bounds = [copy.end - downstream]
-        bounds += [
-            row.committed - sync.source for sync in self._flow.syncs.get(row.source, ()) if _made(sync, downstream)
-        ]
-        return max(0, min(bounds))
-
-
-def _made(sync: OffsetSync, downstream: int) -> bool:
-    return downstream - sync.target in {0, 1}
