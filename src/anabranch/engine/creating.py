@@ -23,7 +23,7 @@ from anabranch.model.filters import select
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.naming import NameCollisionError
 from anabranch.model.naming import load as load_naming
-from anabranch.model.provenance import check_ring, origins
+from anabranch.model.provenance import check_ring, copied_home, home_finding, origins
 from anabranch.model.reports import ClusterFacts, Finding, ProbeReport, Severity, TopicPlan
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition, check_name
@@ -149,9 +149,13 @@ def _topics(
                 "widen --include; topics that come later are copied when they match",
             )
         )
+    home = copied_home(spec, names, {t.name for t in target.topics.values() if not t.internal})
+    findings += [home_finding(spec, name, original, False) for name, original in home.items()]
     plans: list[TopicPlan] = []
     taken: dict[str, str] = {}
     for name in names:
+        if name in home:
+            continue
         try:
             renamed = check_name(naming.renamed(name), name)
         except AnabranchError as error:

@@ -3,20 +3,23 @@
 Two links in opposite directions are fine: a topic that a link fills is known by its topic id
 (``MirroredTopic``) and the opposite link leaves it out.  A topic is there before that is stored, and two topics of
 one name may have been made by people: what an opposite link would fill by its filter and its names is left out, too.
+What another tool copies the other way is known by its name alone.
 Over three clusters nobody sees all of the topics, so a link whose target's records would come back to it through
 another cluster is refused as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
-from anabranch.model.link import LinkRecord, MirroredTopic
+from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic
 from anabranch.model.naming import load as load_naming
+from anabranch.model.reports import Finding, Severity
 from anabranch.model.topics import TopicId
 
 
@@ -65,6 +68,29 @@ def mirrored_by_opposite(
     """Ids of the source's topics that a link from ``target`` fills: copying them back would loop."""
     opposite = {r.wanted.spec.id for r in into_source if r.wanted.spec.source.cluster_id == target}
     return frozenset(t.target_id for t in topics if t.link in opposite)
+
+
+def copied_home(spec: LinkSpec, topics: Iterable[str], own_topics: Collection[str]) -> dict[str, str]:
+    """Of the source's topics those that another tool has copied from the target, each with its original there.
+
+    Told by name, as MirrorMaker 2 tells them: a link with prefixes that reads ``new.orders`` would bring the target its
+    own ``orders`` once more. ``own_topics`` are the target's: without the original it is a topic like any other.
+    """
+    if spec.naming.kind != "prefix":
+        return {}
+    prefix = f"{spec.target.context}{spec.naming.options.get('separator', '.')}"
+    found = {name: name.removeprefix(prefix) for name in topics if name.startswith(prefix)}
+    return {name: original for name, original in found.items() if original in own_topics}
+
+
+def home_finding(spec: LinkSpec, topic: str, original: str, filled: bool) -> Finding:
+    """What is said of such a topic; one that the link has ``filled`` before is copied on, so that nobody loses it."""
+    what = f"topic {topic} is named as a copy of the target's own topic {original}"
+    if filled:
+        fix = f"leave it out: anabranch link set {spec.id} --exclude '{re.escape(topic)}'"
+        return Finding(Severity.WARNING, f"{what}, and is copied home", fix)
+    fix = "where it is none, make a link for it with --naming '{source}.{topic}', which has no such rule"
+    return Finding(Severity.WARNING, f"{what}, and is left out", fix)
 
 
 def claimed_by_opposite(

@@ -25,7 +25,14 @@ from anabranch.model.filters import select
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, ModePolicy
 from anabranch.model.naming import load as load_naming
-from anabranch.model.provenance import check_ring, claimed_by_opposite, mirrored_by_opposite, origins
+from anabranch.model.provenance import (
+    check_ring,
+    claimed_by_opposite,
+    copied_home,
+    home_finding,
+    mirrored_by_opposite,
+    origins,
+)
 from anabranch.model.reports import Finding, Severity
 from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition, check_name
@@ -110,6 +117,7 @@ class Planner:
             findings += await blind_to_loops(self._source)
         known = {topic.target: topic for topic in self._links.topics_of(spec.id)}
         pairs = self._pairs(spec, source, looping, findings)
+        pairs = self._not_home(spec, pairs, known, target, findings)
         pairs = self._unclaimed(spec, pairs, known, target, findings)
         explicit = await admin.topic_configs(self._source, [pair.source.name for pair in pairs])
         present = [pair.target for pair in pairs if _exists(target, pair.target)]
@@ -232,6 +240,21 @@ class Planner:
             taken[target] = name
             pairs.append(_Pair(topic, target))
         return pairs
+
+    def _not_home(
+        self,
+        spec: LinkSpec,
+        pairs: list[_Pair],
+        known: Mapping[str, MirroredTopic],
+        target: Metadata,
+        findings: list[Finding],
+    ) -> list[_Pair]:
+        """The pairs but for copies of the target's own topics that another tool made, unless we fill them already."""
+        own = {topic.name for topic in target.topics.values() if not topic.internal}
+        home = copied_home(spec, [pair.source.name for pair in pairs], own)
+        filled = {pair.source.name for pair in pairs if pair.target in known}
+        findings += [home_finding(spec, name, original, name in filled) for name, original in home.items()]
+        return [pair for pair in pairs if pair.source.name not in home or pair.source.name in filled]
 
     def _unclaimed(
         self,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 import pytest
 
+from anabranch.engine.creating import _topics
 from anabranch.kafka.cluster import Metadata, PartitionMeta, TopicMeta
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
@@ -66,3 +68,40 @@ def test_a_filter_that_matches_nothing_is_a_warning_with_the_next_command() -> N
     assert made == {}
     assert "none of the source's 1 topics that User:ANONYMOUS may see" in findings[0].what
     assert findings[0].fix == "anabranch link set link --include REGEX"
+
+
+def test_what_another_tool_copies_the_other_way_is_not_copied_home() -> None:
+    """Known by the target's name as its prefix and by the original there; what is filled already is only told."""
+    part = PartitionMeta(1, 0, (1,), (1,), 0)
+
+    def metadata(*names: str) -> Metadata:
+        topics = {name: TopicMeta(name, uuid.uuid4(), False, 0, {0: part}, None) for name in names}
+        return Metadata("a", 1, {}, topics)
+
+    here = metadata("orders", "new.ringy", "new.named.so", "renew.ringy")
+    source, target = (open_cluster(ClusterContext(name, ("127.0.0.1:1",))) for name in ("old", "new"))
+    planner, there = Planner("link", source, target), metadata("ringy", "other")
+    spec = LinkSpec("link", ClusterRef("old", "a"), ClusterRef("new", "b"), naming=PluginSpec("prefix", {}))
+
+    def planned(wanted: LinkSpec, **known: object) -> tuple[set[str], list[Finding]]:
+        findings: list[Finding] = []
+        made = planner._pairs(wanted, here, frozenset(), findings)
+        made = planner._not_home(wanted, made, known, there, findings)  # type: ignore[arg-type]
+        return {pair.source.name for pair in made}, findings
+
+    made, findings = planned(spec)
+    assert made == {"orders", "new.named.so", "renew.ringy"}
+    assert [(one.severity, "left out" in one.what, "--naming" in one.fix) for one in findings] == [
+        (Severity.WARNING, True, True)
+    ]
+    made, findings = planned(spec, **{"old.new.ringy": object()})
+    assert "new.ringy" in made and "copied home" in findings[0].what and "--exclude" in findings[0].fix
+    assert planned(replace(spec, naming=PluginSpec("prefix", {"separator": "-"})))[1] == []
+    assert planned(replace(spec, naming=PluginSpec("identity")))[1] == []
+    findings = []
+    assert [one.source for one in _topics(spec, here, there, "me", findings)] == [
+        "new.named.so",
+        "orders",
+        "renew.ringy",
+    ]
+    assert "new.ringy" in findings[0].what
