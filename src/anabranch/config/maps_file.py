@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -96,8 +96,13 @@ class StoredMap:
 
 def load(path: Path) -> tuple[StoredMap, ...]:
     """The maps of a file; raises ``ConfigError`` naming file and field."""
-    shape = check(MapsShape, read(path), str(path))
-    return tuple(_map(lane, str(path), f"lanes.{at}") for at, lane in enumerate(shape.lanes))
+    return maps_of(read(path), str(path))
+
+
+def maps_of(value: Mapping[str, Any], place: str) -> tuple[StoredMap, ...]:
+    """The maps of a file's value; raises ``ConfigError`` naming ``place`` and field."""
+    shape = check(MapsShape, value, place)
+    return tuple(_map(lane, place, f"lanes.{at}") for at, lane in enumerate(shape.lanes))
 
 
 def contexts_of(path: Path) -> tuple[str, str]:
@@ -132,6 +137,12 @@ def save(
 
 def save_rebuilt(path: Path, link: str, source: str, target: str, maps: Sequence[StoredMap], made_at_ms: int) -> None:
     """Write maps that were made from contents, whole or not at all; raises ``UnreadableFileError``."""
+    value = rebuilt_value(link, source, target, maps, made_at_ms)
+    replace_file(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+
+
+def rebuilt_value(link: str, source: str, target: str, maps: Sequence[StoredMap], made_at_ms: int) -> dict[str, Any]:
+    """Maps that were made from contents, as the file has them."""
     lanes = []
     for one in maps:
         lane = {
@@ -153,8 +164,7 @@ def save_rebuilt(path: Path, link: str, source: str, target: str, maps: Sequence
         if one.target_id is not None:
             lane["target_id"] = str(one.target_id)
         lanes.append(lane)
-    value = {"version": 1, "link": link, "source": source, "target": target, "lanes": lanes}
-    replace_file(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+    return {"version": 1, "link": link, "source": source, "target": target, "lanes": lanes}
 
 
 def save_csv(path: Path, lanes: Sequence[LaneRuns]) -> None:

@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from anabranch.cli import port
 from anabranch.cli.main import app
-from anabranch.config import maps_file
+from anabranch.cli.offsets.rebuild import _step
+from anabranch.config import maps_file, rebuild_part
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.rebuildspec import LaneLogs, Part, RebuildSpec
 from anabranch.engine import rebuilding
@@ -39,7 +40,7 @@ class Engine:
     """The engine, with a job that writes given maps, or fails."""
 
     def __init__(self, made: StoredMap | None) -> None:
-        self.made = made
+        self.made, self.finished = made, False
         self.asked: list[Any] = []
 
     def plan(
@@ -54,6 +55,8 @@ class Engine:
     ) -> subprocess.Popen[str]:
         self.asked.append((RebuildSpec.from_json(spec.to_json()) == spec, master, dict(settings)))
         if self.made is None:
+            if self.finished:
+                rebuild_part.keep(out, spec, [CLEAR], 5)
             (work / "rebuild.log").write_text('noise\n{"error": "no broker answers", "hint": ""}\n')
             return subprocess.Popen([sys.executable, "-c", "raise SystemExit(4)"], stdout=subprocess.PIPE, text=True)
         maps_file.save_rebuilt(out, spec.link, "old", "new", [self.made], 5)
@@ -106,3 +109,23 @@ def test_a_job_that_fails_leaves_no_file_and_its_own_words(monkeypatch: pytest.M
     assert code != 0
     assert "no broker answers" in said
     assert not (tmp_path / "maps.json").exists()
+
+
+def test_what_a_job_had_finished_is_named_when_it_ends_and_when_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With its file, which is deleted to begin from the start."""
+    engine = Engine(None)
+    engine.finished = True
+    code, said = run(monkeypatch, tmp_path, engine, "--topic", "orders")
+    assert code != 0 and "maps.json.part keeps the maps of 1 of 1 partitions" in said and "same command again" in said
+    engine.made = CLEAR
+    code, said = run(monkeypatch, tmp_path, engine, "--topic", "orders")
+    assert code == 0 and "they are not made again; delete it to begin from the start" in said
+
+
+def test_steps_have_words_and_numbers() -> None:
+    """Of a piece its topics too."""
+    step = {"step": "piece", "seconds": 3.0, "number": 2, "of": 1200, "topics": "orders"}
+    assert _step(json.dumps(step)) == "    3.0 s  piece: number 2, of 1,200, topics orders"
+    assert _step("no json\n") == "no json"

@@ -16,8 +16,8 @@ from rich.console import Console, RenderableType
 from anabranch.cli import port
 from anabranch.cli.options import TargetOption, contexts, target
 from anabranch.cli.render import grid
-from anabranch.cli.words import count
-from anabranch.config import maps_file
+from anabranch.cli.words import count, moment
+from anabranch.config import maps_file, rebuild_part
 from anabranch.config.rebuildspec import Part
 from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.model.naming import load as load_naming
@@ -90,6 +90,12 @@ def rebuild(
         _write(only_spec, spec.to_json())
         typer.echo(f"the job is described in {only_spec}", err=True)
         return
+    part = rebuild_part.part_of(out)
+    before = len(rebuild_part.kept(out, spec))
+    if before:
+        at = moment(round(part.stat().st_mtime * 1000))
+        what = f"{part} has the maps of {count(before)} of {count(len(spec.lanes))} partitions, of {at} UTC"
+        typer.echo(f"{what}: they are not made again; delete it to begin from the start", err=True)
     with tempfile.TemporaryDirectory(prefix="anabranch-") as work:
         job = port.rebuilding().run(spec, out, master, settings, Path(work))
         try:
@@ -99,6 +105,10 @@ def rebuild(
             if job.poll() is None:
                 job.terminate()
             code = job.wait()
+            done = len(rebuild_part.kept(out, spec))
+            if code and done:
+                what = f"{part} keeps the maps of {count(done)} of {count(len(spec.lanes))} partitions"
+                typer.echo(f"{what}: run the same command again, and it goes on from there", err=True)
         if code:
             raise RebuildFailedError(code, _last_words(Path(work) / "rebuild.log"))
     maps = maps_file.load(out)
@@ -151,7 +161,7 @@ def _step(line: str) -> str:
         step, seconds = fields.pop("step"), fields.pop("seconds")
     except (ValueError, KeyError, AttributeError):
         return line.rstrip()
-    rest = ", ".join(f"{name} {count(number)}" for name, number in fields.items())
+    rest = ", ".join(f"{name} {count(one) if isinstance(one, int) else one}" for name, one in fields.items())
     return f"{seconds:7.1f} s  {step}" + (f": {rest}" if rest else "")
 
 

@@ -4,6 +4,9 @@ Arguments: the file with a RebuildSpec, ``--out FILE`` for the maps, then ``--ma
 settings, repeatable) where wanted.  With ``--master`` Spark's Kafka source is brought from Maven unless a
 ``spark.jars`` setting brings it; with ``spark-submit`` give it ``--packages``.
 
+Partitions are aligned one after the other, small ones together. What is finished is kept in ``FILE.part``, from which
+the job goes on when it is run again.
+
 Each step is a line of JSON on standard output, the last one with figures.  Exits with 0 where the maps are written,
 whether or not all of them are clear, or with the code of the error that ended it.
 """
@@ -15,15 +18,20 @@ import json
 import sys
 import time
 import traceback
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from anabranch.config import maps_file
+from anabranch.config.maps_file import StoredMap
+from anabranch.config.rebuild_part import keep, kept, part_of, pieces
 from anabranch.config.rebuildspec import RebuildSpec
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import now_ms
-from anabranch.spark.rebuild.run import Rebuilding
+from anabranch.model.lane import LaneKey
+from anabranch.spark.rebuild.progress import told
+from anabranch.spark.rebuild.run import Figures, Rebuilding
 from anabranch.spark.session import session
 from anabranch.spark.verify.session import SETTINGS, connector
 
@@ -53,26 +61,53 @@ def _run(spec: RebuildSpec, out: Path, master: str | None, settings: dict[str, s
     def tell(step: str, **figures: Any) -> None:
         print(json.dumps({"step": step, "seconds": round(time.monotonic() - began, 1), **figures}), flush=True)
 
+    made = kept(out, spec)
+    if made:
+        tell("kept", partitions=len(made), of=len(spec.lanes))
+    figures = Figures()
+    if len(made) < len(spec.lanes):
+        _make(spec, out, made, figures, tell, master, settings)
+    maps = [made[one.lane] for one in spec.lanes]
+    maps_file.save_rebuilt(out, spec.link, spec.source.name, spec.target.name, maps, now_ms())
+    part_of(out).unlink(missing_ok=True)
+    tell(
+        "done",
+        **asdict(figures),
+        records=sum(one.runs.records for one in maps),
+        runs=sum(len(one.runs) for one in maps),
+        unclear=sum(len(one.unclear) for one in maps),
+    )
+    return 0
+
+
+def _make(
+    spec: RebuildSpec,
+    out: Path,
+    made: dict[LaneKey, StoredMap],
+    figures: Figures,
+    tell: Callable[..., None],
+    master: str | None,
+    settings: dict[str, str],
+) -> None:
+    """Make the missing maps piece by piece into ``made``; each is kept beside ``out`` as soon as it is there."""
+
     wanted = {**SETTINGS, **settings}
     if master is not None and not any(name.startswith("spark.jars") for name in wanted):
         wanted |= connector()
     spark = session(f"anabranch rebuild {spec.link}", master, wanted)
     try:
         spark.sparkContext.setJobDescription(f"rebuild {spec.link}")
-        rebuilding = Rebuilding(spark, spec, tell)
-        maps = rebuilding.maps()
+        missing = [one for one in spec.lanes if one.lane not in made]
+        parts = pieces(missing, spark.sparkContext.defaultParallelism)
+        with told(spark.sparkContext.statusTracker(), lambda done, of: tell("working", tasks=done, of=of)):
+            for number, lanes in enumerate(parts, 1):
+                topics = ", ".join(dict.fromkeys(one.source.topic for one in lanes))
+                tell("piece", number=number, of=len(parts), partitions=len(lanes), topics=topics)
+                rebuilding = Rebuilding(spark, replace(spec, lanes=lanes), tell, figures)
+                made |= {one.lane: one for one in rebuilding.maps()}
+                keep(out, spec, [made[one.lane] for one in spec.lanes if one.lane in made], now_ms())
     finally:
         spark.stop()
-    made_at_ms = now_ms()
-    maps_file.save_rebuilt(out, spec.link, spec.source.name, spec.target.name, maps, made_at_ms)
-    tell(
-        "done",
-        **asdict(rebuilding.figures),
-        records=sum(one.runs.records for one in maps),
-        runs=sum(len(one.runs) for one in maps),
-        unclear=sum(len(one.unclear) for one in maps),
-    )
-    return 0
 
 
 def _setting(text: str) -> tuple[str, str]:

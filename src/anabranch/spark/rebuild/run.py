@@ -59,7 +59,7 @@ class TooScatteredError(RefusedError):
 
 @dataclass(slots=True)
 class Figures:
-    """What a rebuild has seen, for people."""
+    """What a rebuild has seen, for people; of all its pieces together."""
 
     offsets: int = 0
     anchors: int = 0
@@ -82,9 +82,10 @@ class Rebuilding:
         """Raises TooScatteredError."""
         reader = Reader(self.spark, self.spec)
         whole = reader.whole()
-        self.figures.offsets = sum(end - start for sides in whole.values() for start, end in sides)
+        offsets = sum(end - start for sides in whole.values() for start, end in sides)
+        self.figures.offsets += offsets
         slots = self.spark.sparkContext.defaultParallelism
-        self._parts = max(2 * slots, -(-self.figures.offsets // _ROWS_A_TASK))
+        self._parts = max(2 * slots, -(-offsets // _ROWS_A_TASK))
         self.spark.conf.set("spark.sql.shuffle.partitions", str(self._parts))
         found = anchors(reader.rows(whole)).persist(StorageLevel.DISK_ONLY)
         try:
@@ -131,7 +132,7 @@ class Rebuilding:
         numbered = [(lane, at) for lane, mine in cells.items() for at, one in enumerate(mine) if one.look]
         if not numbered:
             return {}
-        self.figures.cells = len(numbered)
+        self.figures.cells += len(numbered)
         looked: dict[int, list[tuple[int, Cell]]] = {}
         for number, (lane, at) in enumerate(numbered):
             looked.setdefault(lane, []).append((number, cells[lane][at]))
@@ -170,7 +171,7 @@ class Rebuilding:
             for gap in one.gaps:
                 gaps.setdefault(lane, []).append((len(flat), gap))
                 flat.append((lane, gap))
-        self.figures.gaps = len(flat)
+        self.figures.gaps += len(flat)
         if not flat:
             return {}
         ranges: Ranges = {

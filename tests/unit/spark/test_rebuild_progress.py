@@ -1,0 +1,63 @@
+"""What is told of Spark's work while it lasts."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from anabranch.spark.rebuild.progress import tasks, told
+
+pytestmark = pytest.mark.unit
+
+
+class Stages:
+    """A tracker with two stages and one that is gone."""
+
+    def getActiveStageIds(self) -> list[int]:
+        """Their numbers."""
+        return [1, 2, 3]
+
+    def getStageInfo(self, stageId: int) -> Any:
+        """Their figures."""
+        return None if stageId == 3 else SimpleNamespace(numCompletedTasks=stageId, numTasks=10)
+
+
+class Idle(Stages):
+    """Nothing runs."""
+
+    def getActiveStageIds(self) -> list[int]:
+        """None."""
+        return []
+
+
+def test_the_tasks_of_all_stages_that_run_are_told() -> None:
+    """Again and again until the work is over; nothing where none runs."""
+    assert tasks(Stages()) == (3, 20)
+    assert tasks(Idle()) is None
+    seen: list[tuple[int, int]] = []
+    enough = threading.Event()
+
+    def tell(done: int, of: int) -> None:
+        seen.append((done, of))
+        if len(seen) == 2:
+            enough.set()
+
+    with told(Stages(), tell, every_s=0.001):
+        assert enough.wait(60)
+    assert seen[:2] == [(3, 20), (3, 20)]
+
+
+def test_work_goes_on_where_telling_fails() -> None:
+    """A tracker that has no answer any more ends the telling alone."""
+
+    class Broken(Stages):
+        def getActiveStageIds(self) -> list[int]:
+            asked.set()
+            raise ConnectionError
+
+    asked = threading.Event()
+    with told(Broken(), lambda done, of: None, every_s=0.001):
+        assert asked.wait(60)
