@@ -206,7 +206,7 @@ def test_what_changed_between_plan_and_rewrite_is_refused_whatever_was_listed(st
     with pytest.raises(CheckpointMovedError):
         in_place(drawn)
     code, _, err = run(*command, "--stopped")
-    assert code == 3 and "moved since plan" in err
+    assert code == 3 and "changed since plan" in err
     with pytest.raises(StillRunningError, match="commits/5"):
         watch(files, watched.rewrite.reads, sleep=lambda _: store.put("changed/commits/5", b"v1\n{}"))
     assert store.snapshot("changed") == {**now, "commits/5": b"v1\n{}"}

@@ -134,7 +134,7 @@ def test_a_plan_that_moved_and_a_job_that_runs_are_refused(copied: Link, run: Ru
     way = ("--link", copied.id, "--target", "new")
     before = snapshot(place, hidden=True)
     code, _, err = run("checkpoint", "rewrite", str(place), *way, "--execute", "--plan", "0123456789abcdef")
-    assert code == 3 and "moved since plan 0123456789abcdef" in err
+    assert code == 3 and "changed since plan 0123456789abcdef" in err
     os.utime(place / "commits" / "4")
     code, out, err = run("checkpoint", "rewrite", str(place), *way, "--execute")
     assert code == 3 and "running" in out
