@@ -53,6 +53,25 @@ class SparkCheckpoint:
     def rewrite(self, wish: Wish, route: Route) -> Rewrite:
         return rewrite(self.contents, wish, route)
 
+    def unlike(self, new: SparkCheckpoint, wish: Wish) -> tuple[str, ...]:
+        """What of a result's log of offsets, beside Kafka's offsets, is not as it is here: a rewrite keeps it."""
+        lines: list[str] = []
+        theirs = [one for one in (new.contents.last, new.contents.previous) if one is not None]
+        for was in (self.contents.last, self.contents.previous):
+            one = next((at for at in theirs if was is not None and at.number == was.number), None)
+            if was is None or one is None:
+                continue
+            if (one.file.version, one.file.head, one.file.end) != (was.file.version, was.file.head, was.file.end):
+                lines.append(f"{was.path}: the line of watermark and settings is not as it was")
+            if wish.split or wish.merge:
+                continue
+            there = {source.source: source.text for source in one.file.sources if source.kafka is None}
+            here = {source.source: source.text for source in was.file.sources if source.kafka is None}
+            for id_ in sorted(here.keys() | there.keys()):
+                if here.get(id_) != there.get(id_):
+                    lines.append(f"{was.path}: the line of source {id_}, which is not Kafka's, is not as it was")
+        return tuple(lines)
+
     def newest_write_ms(self) -> int:
         return newest_write_ms(self.files, self.contents.layout)
 

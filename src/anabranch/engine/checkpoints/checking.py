@@ -17,6 +17,7 @@ from anabranch.checkpoints.plan import Rewrite, Wish
 from anabranch.checkpoints.position import Marker, Position, Role
 from anabranch.checkpoints.reports import Proof, Verified
 from anabranch.checkpoints.route import Moved, Refusal
+from anabranch.checkpoints.spark import SparkCheckpoint
 from anabranch.engine.checkpoints.asked import Asked, ByStart
 from anabranch.engine.checkpoints.copying import is_litter
 from anabranch.engine.checkpoints.errors import WrittenSinceError
@@ -85,6 +86,8 @@ def against(
         found.problems.append(f"operators are missing: {', '.join(sorted(lost))}")
     if isinstance(old, FlinkCheckpoint) and isinstance(new, FlinkCheckpoint):
         found.problems += old.unlike(new, wish, route, root)
+    if isinstance(old, SparkCheckpoint) and isinstance(new, SparkCheckpoint):
+        found.problems += old.unlike(new, wish)
     proofs, problems, notes = tuple(found.proofs), tuple(found.problems), tuple(found.notes)
     return Verified(files.root, new.format, page.number, was, proofs, problems, (), notes, new.names())
 

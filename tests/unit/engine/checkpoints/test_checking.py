@@ -91,6 +91,30 @@ def test_a_wrong_position_is_found(
     assert text in " ".join([*found.problems, *(one.problem for one in found.proofs)])
 
 
+@pytest.mark.parametrize(
+    ("name", "find", "put", "text"),
+    [
+        ("windowed", '"batchWatermarkMs":1', '"batchWatermarkMs":2', "watermark and settings"),
+        ("windowed", '"spark.sql.shuffle.partitions":"', '"spark.sql.shuffle.partitions":"1', "watermark and settings"),
+        ("mixed", '{"logOffset":0', '{"logOffset":1', "which is not Kafka's"),
+    ],
+)
+def test_a_line_that_is_not_of_positions_must_be_as_it_was(
+    tmp_path: Path, name: str, find: str, put: str, text: str
+) -> None:
+    """The watermark, a setting, and the offset of another source, in the file that decides."""
+    old, new = copy(name, tmp_path / "old"), tmp_path / "new"
+    route = route_for(open_files(str(old)))
+    to_place(draw(open_files(str(old)), route=route), open_files(str(new)))
+    assert verify(old, new, route).sound
+    path = max((new / "offsets").glob("[0-9]*"), key=lambda one: int(one.name))
+    before = path.read_text()
+    assert find in before
+    path.write_text(before.replace(find, put))
+    (path.parent / f".{path.name}.crc").unlink()
+    assert [text in one for one in verify(old, new, route).problems] == [True]
+
+
 def test_an_offset_with_no_copy_between_is_the_same_place(moved: tuple[Path, Path, MapRoute]) -> None:
     """A map's end may have been a later offset since: readers at both see the same records."""
     old, new, route = moved
