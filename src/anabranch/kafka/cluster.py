@@ -17,10 +17,18 @@ from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from anabranch.errors import AnabranchError, ClusterError
 from anabranch.kafka.connection import Connection, Transport
-from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, UnreachableError, check
+from anabranch.kafka.errors import (
+    AuthenticationError,
+    BrokerRefusedError,
+    ConnectionLostError,
+    LoginLostError,
+    UnreachableError,
+    check,
+)
 from anabranch.kafka.frames import FramePool
 
 NO_TOPIC_ID = uuid.UUID(int=0)
+REFUSED_S = 5.0
 _COORDINATOR_RETRIES = {14, 15, 16}  # LOAD_IN_PROGRESS, NOT_AVAILABLE, NOT_COORDINATOR
 
 
@@ -108,6 +116,8 @@ class Cluster:
         self._connections: dict[tuple[int, str], Connection] = {}
         self._opening: dict[tuple[int, str], _Opening] = {}
         self._opening_any = _Opening()
+        self._was_let_in = False
+        self._refused: tuple[float, LoginLostError] | None = None
         self._coordinators: dict[tuple[int, str], int] = {}
 
     async def __aenter__(self) -> Cluster:
@@ -138,7 +148,7 @@ class Cluster:
             address = self._known.brokers.get(node)
             if address is None:
                 raise ConnectionLostError(self.name, f"broker {node}", "not in the cluster's metadata")
-            opened = await Connection.open(self.transport, f"{address[0]}:{address[1]}", *address, self.pool)
+            opened = await self._opened(*address)
             self._connections[key] = opened
             return opened
 
@@ -160,13 +170,29 @@ class Cluster:
         addresses += [(-1 - index, address) for index, address in enumerate(self._bootstrap)]
         for node, address in addresses:
             try:
-                opened = await Connection.open(self.transport, f"{address[0]}:{address[1]}", *address, self.pool)
+                opened = await self._opened(*address)
             except ConnectionLostError as error:
                 attempts.append(f"{error.node}: {error.reason}")
                 continue
             self._connections[(node, "main" if node >= 0 else "bootstrap")] = opened
             return opened
         raise UnreachableError(self.name, tuple(attempts))
+
+    async def _opened(self, host: str, port: int) -> Connection:
+        """A new connection.  A login that is refused now and was not before may be taken again: then it is tried a few
+        times a minute, since many a server locks a user out who is refused too often."""
+        if self._refused is not None and time.monotonic() < self._refused[0]:
+            raise self._refused[1]
+        try:
+            opened = await Connection.open(self.transport, f"{host}:{port}", host, port, self.pool)
+        except AuthenticationError as error:
+            if not self._was_let_in:
+                raise
+            lost = LoginLostError(error.cluster, error.principal, error.mechanism, error.reason)
+            self._refused = time.monotonic() + REFUSED_S, lost
+            raise lost from error
+        self._was_let_in, self._refused = True, None
+        return opened
 
     # -- metadata --------------------------------------------------------------------------------------
 

@@ -4,12 +4,17 @@ Responses arrive in the order of the requests (the broker serves a connection on
 in-flight requests are a queue.  A request that runs out of time ends the connection: its outcome is unknown
 and nothing that is sent later may overtake it (LANE protocol, R1).  The bytes of large responses are received
 straight into pooled frames.
+
+Where a broker limits how long a login holds, the login is made again on the same connection before that time is over
+(KIP-368): else the broker would close it with whatever is in flight.  What is sent meanwhile waits for it, and is sent
+in its order.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import random
 import ssl
 import struct
 import threading
@@ -17,12 +22,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from kafka.protocol.api_header import ResponseClassRegistry
 from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
+from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import AuthenticationError, ConnectionLostError, UnsupportedApiError
 from anabranch.kafka.frames import Frame, FramePool
 
@@ -31,6 +38,10 @@ MAX_RESPONSE_BYTES = 1 << 30
 OPEN_S = 10.0
 _SCRATCH = 1 << 14
 _API_VERSIONS = 18
+_LOGIN = frozenset({17, 36})  # SaslHandshake, SaslAuthenticate
+_RENEWED_AT = (0.85, 0.95)
+"""The share of a login's life after which it is made again: drawn, so that not all connections do it at once."""
+_TRY_AGAIN_S = 1.0
 _HEADER = struct.Struct(">ihhih")
 _DECODING = threading.Lock()
 
@@ -39,10 +50,14 @@ Part = bytes | bytearray | memoryview
 
 @dataclass(frozen=True, slots=True)
 class Sasl:
-    """How to authenticate: the mechanism's name and a maker of one conversation for a host."""
+    """How to authenticate: the mechanism's name and a maker of one conversation for a host.
+
+    ``blocks`` says that the conversation asks somebody else, as for a token: then it is held in a thread.
+    """
 
     mechanism: str
     conversation: Callable[[str], Any]
+    blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +100,9 @@ class Connection(asyncio.BufferedProtocol):
         self._filled = 0
         self._watch: asyncio.TimerHandle | None = None
         self._client = CLIENT_ID.encode()
+        self._held: list[tuple[_Waiting, bytes]] | None = None
+        self._renewal: asyncio.TimerHandle | None = None
+        self._renewing: asyncio.Task[None] | None = None
         self.writable = asyncio.Event()
         self.writable.set()
 
@@ -170,9 +188,11 @@ class Connection(asyncio.BufferedProtocol):
             return
         self.closed = ConnectionLostError(self.security.cluster, self.node, reason)
         self.writable.set()
-        if self._watch is not None:
-            self._watch.cancel()
-        for waiting in self._waiting:
+        for timer in (self._watch, self._renewal):
+            if timer is not None:
+                timer.cancel()
+        held, self._held = self._held or [], None
+        for waiting in [*self._waiting, *(one for one, _ in held)]:
             if not waiting.future.done():
                 waiting.future.set_exception(self.closed)
                 waiting.future.exception()  # whoever awaits still gets it; nobody waiting is no news
@@ -241,7 +261,12 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def in_flight(self) -> int:
         """How many requests wait for an answer."""
-        return len(self._waiting)
+        return len(self._waiting) + len(self._held or ())
+
+    @property
+    def is_renewing(self) -> bool:
+        """Whether the login is being made again: what is sent now leaves only after that."""
+        return self._held is not None
 
     def submit(
         self, api_key: int, version: int, flexible: bool, parts: Sequence[Part], timeout: float
@@ -262,7 +287,11 @@ class Connection(asyncio.BufferedProtocol):
             + (b"\0" if flexible else b"")
         )
         future: asyncio.Future[Frame] = self._loop.create_future()
-        self._waiting.append(_Waiting(self._correlation, flexible, future, time.monotonic() + timeout))
+        waiting = _Waiting(self._correlation, flexible, future, time.monotonic() + timeout)
+        if self._held is not None and api_key not in _LOGIN:
+            self._held.append((waiting, b"".join((head, *parts))))
+            return future
+        self._waiting.append(waiting)
         if self._watch is None:
             self._watch = self._loop.call_later(min(timeout, 1.0), self._check_deadline)
         self._wire.write(b"".join((head, *parts)))
@@ -327,23 +356,83 @@ class Connection(asyncio.BufferedProtocol):
         self.versions = {key.api_key: (key.min_version, key.max_version) for key in response.api_keys}
 
     async def _authenticate(self, sasl: Sasl, timeout: float) -> None:
-        def refused(reason: str) -> AuthenticationError:
-            return AuthenticationError(self.security.cluster, self.security.principal, sasl.mechanism, reason)
+        conversation = await _told(sasl, partial(sasl.conversation, self.host))
+        try:
+            first = await _told(sasl, conversation.auth_bytes)
+        except ValueError as error:
+            raise self._refused(sasl, str(error)) from error
+        await self._log_in(sasl, conversation, first, timeout)
 
+    async def _log_in(self, sasl: Sasl, conversation: Any, token: bytes, timeout: float) -> None:
+        """Hold a conversation that begins with ``token``, and see to it that it is held again in time."""
         handshake = await self.call(SaslHandshakeRequest(mechanism=sasl.mechanism), timeout, cap=1)
         if handshake.error_code != 0:
             offered = ", ".join(handshake.mechanisms) or "none"
-            raise refused(f"the listener offers {offered}")
-        conversation = sasl.conversation(self.host)
-        while not conversation.is_done():
+            raise self._refused(sasl, f"the listener offers {offered}")
+        lifetime_ms = 0
+        while True:
+            answer = await self.call(SaslAuthenticateRequest(auth_bytes=token), timeout, cap=2)
+            if answer.error_code != 0:
+                raise self._refused(sasl, answer.error_message or "wrong credentials")
+            lifetime_ms = getattr(answer, "session_lifetime_ms", 0) or 0
             try:
-                token = conversation.auth_bytes()
-                answer = await self.call(SaslAuthenticateRequest(auth_bytes=token), timeout, cap=2)
-                if answer.error_code != 0:
-                    raise refused(answer.error_message or "wrong credentials")
                 conversation.receive(answer.auth_bytes)
+                if conversation.is_done():
+                    break
+                token = conversation.auth_bytes()
             except ValueError as error:
-                raise refused(str(error)) from error
+                raise self._refused(sasl, str(error)) from error
+        if lifetime_ms > 0:
+            self._renewal = self._loop.call_later(
+                lifetime_ms / 1000 * random.uniform(*_RENEWED_AT), self._renew, time.monotonic() + lifetime_ms / 1000
+            )
+
+    def _refused(self, sasl: Sasl, reason: str) -> AuthenticationError:
+        return AuthenticationError(self.security.cluster, self.security.principal, sasl.mechanism, reason)
+
+    # -- the same conversation again, before its time is over ------------------------------------------
+
+    def _renew(self, until: float) -> None:
+        if self.closed is None and self.security.sasl is not None:
+            self._renewing = self._loop.create_task(self._authenticate_again(self.security.sasl, until))
+
+    async def _authenticate_again(self, sasl: Sasl, until: float) -> None:
+        """Make the login again; while it is made nothing else may be sent: the broker would take it for a part of it.
+
+        What has to be asked of somebody else for it is asked before, as often as there is time.
+        """
+        while True:
+            try:
+                conversation = await _told(sasl, partial(sasl.conversation, self.host))
+                token = await _told(sasl, conversation.auth_bytes)
+                break
+            except (AnabranchError, ValueError) as error:
+                if time.monotonic() + _TRY_AGAIN_S >= until:
+                    self.abort(f"the login could not be made again: {error}")
+                    return
+            await asyncio.sleep(_TRY_AGAIN_S)
+        if self.closed is not None:
+            return
+        self._held = []
+        try:
+            await self._log_in(sasl, conversation, token, OPEN_S)
+        except ConnectionLostError:
+            return
+        except AnabranchError as error:
+            self.abort(f"the login could not be made again: {error.message}")
+            return
+        held, self._held = self._held or [], None
+        if self.closed is not None or self._wire is None:
+            return
+        self._waiting.extend(waiting for waiting, _ in held)
+        if held and self._watch is None:
+            self._watch = self._loop.call_later(1.0, self._check_deadline)
+        self._wire.write(b"".join(request for _, request in held))
+
+
+async def _told(sasl: Sasl, ask: Callable[[], Any]) -> Any:
+    """What a conversation says; in a thread where it asks somebody else for it."""
+    return await asyncio.to_thread(ask) if sasl.blocks else ask()
 
 
 def _reason(error: OSError) -> str:

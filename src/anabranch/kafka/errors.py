@@ -61,6 +61,32 @@ class AuthenticationError(ClusterError):
 
 
 @dataclass(eq=False)
+class LoginLostError(AuthenticationError):
+    """The cluster refused who it had let in before: a broker that cannot look a user up says the same for a while."""
+
+    retryable: ClassVar[bool] = True
+
+
+@dataclass(eq=False)
+class NoTokenError(ClusterError):
+    """The server that gives out tokens could not be asked, or gave none."""
+
+    cluster: str
+    url: str
+    reason: str
+
+    retryable: ClassVar[bool] = True
+
+    @property
+    def message(self) -> str:
+        return f"no token for cluster {self.cluster} from {self.url}: {self.reason}"
+
+    @property
+    def hint(self) -> str:
+        return "check that the token server answers; what waits for it goes on by itself"
+
+
+@dataclass(eq=False)
 class PermissionDeniedError(ClusterError):
     """The authorizer refused an operation; names operation, resource and principal."""
 

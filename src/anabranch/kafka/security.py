@@ -21,11 +21,12 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 from anabranch.errors import InvalidFieldError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Sasl, Transport
-from anabranch.kafka.errors import AuthenticationError
+from anabranch.kafka.errors import AuthenticationError, NoTokenError
 from anabranch.model.cluster import ClientCredentialsLogin, ClusterContext, Login, PasswordLogin, Tls
 
 _TOKEN_TIMEOUT_S = 10.0
 _TOKEN_MARGIN_S = 30.0
+_SERVER_ERROR = 500
 
 
 def open_cluster(context: ClusterContext) -> Cluster:
@@ -104,8 +105,8 @@ def _sasl(cluster: str, login: Login, *, encrypted: bool) -> Sasl:
         return Sasl(mechanism, conversation)
     if isinstance(login, ClientCredentialsLogin):
         settings["sasl_oauth_token_provider"] = _ClientCredentials(cluster, login)
-    else:
-        settings["sasl_oauth_token_provider"] = _StoredToken(lambda: login.token.resolve().reveal())
+        return Sasl(mechanism, lambda host: make(host=host, **settings), blocks=True)
+    settings["sasl_oauth_token_provider"] = _StoredToken(lambda: login.token.resolve().reveal())
     return Sasl(mechanism, lambda host: make(host=host, **settings))
 
 
@@ -150,11 +151,12 @@ class _ClientCredentials(_StoredToken):
                 answer = json.load(response)
             self._token = str(answer["access_token"])
             self._until = time.monotonic() + max(0.0, float(answer.get("expires_in", 0)) - _TOKEN_MARGIN_S)
-        except (OSError, ValueError, KeyError, urllib.error.URLError) as error:
+        except urllib.error.HTTPError as error:
+            if error.code >= _SERVER_ERROR:
+                raise NoTokenError(self._cluster, login.token_url, str(error)) from error
             raise AuthenticationError(
-                self._cluster,
-                f"User:{login.client_id}",
-                "OAUTHBEARER",
-                f"no token from {login.token_url}: {error}",
+                self._cluster, f"User:{login.client_id}", "OAUTHBEARER", f"no token from {login.token_url}: {error}"
             ) from error
+        except (OSError, ValueError, KeyError) as error:
+            raise NoTokenError(self._cluster, login.token_url, str(error) or type(error).__name__) from error
         return self._token

@@ -102,7 +102,8 @@ class Sender:
     async def _run(self) -> None:
         connection = self.connection
         while connection.closed is None:
-            if connection.in_flight >= IN_FLIGHT or not self._gate.is_open:
+            # What is sent while a login is made again would leave after the last look at the gate.
+            if connection.in_flight >= IN_FLIGHT or connection.is_renewing or not self._gate.is_open:
                 await self._pause(BUSY_S)
                 continue
             chosen = self._choose()

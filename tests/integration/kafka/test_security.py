@@ -24,6 +24,9 @@ from anabranch.testing.patience import PATIENCE_S
 pytestmark = pytest.mark.test
 
 WITH_PASSWORDS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+WITH_LOGIN = (*WITH_PASSWORDS, "OAUTHBEARER")
+BRIEF = {"connections.max.reauth.ms": "3000"}
+"""How long a login holds where it is not for ever."""
 WITH_USERS = ("MTLS", *WITH_PASSWORDS, "OAUTHBEARER")
 WITH_TLS = ("SSL", *WITH_USERS)
 KINDS = ("PLAINTEXT", *WITH_TLS)
@@ -37,7 +40,8 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster of one kind of security; with an authorizer where it knows users."""
     kind, _, version = request.param.partition(" on ")
     authorizer = kind in WITH_USERS
-    newest = ClusterSpec(name=f"secure-{kind.lower()}", security=kind, authorizer=authorizer, overrides=STEADY)
+    settings = {**STEADY, **(BRIEF if kind in WITH_LOGIN else {})}
+    newest = ClusterSpec(name=f"secure-{kind.lower()}", security=kind, authorizer=authorizer, overrides=settings)
     with Cluster.start(replace(newest, version=version, overrides={}) if version else newest) as running:
         yield running
 
@@ -67,6 +71,26 @@ def test_large_answers_arrive_whole_over_every_kind_of_security(cluster: Cluster
         return len((await client.metadata(["wide"])).topics["wide"].partitions)
 
     assert ask(context_of(cluster), question) == 2000
+
+
+@pytest.mark.security(*WITH_LOGIN)
+def test_a_connection_outlives_its_login(cluster: Cluster) -> None:
+    """KIP-368: asked again and again, the broker keeps the one connection for several lives of its login."""
+    if cluster.spec.kafka.number == "2.8.2":
+        pytest.skip("its logins hold for ever here")
+
+    async def question(client: Client) -> bool:
+        connection = await client.any_connection()
+        renewals, timer = 0, connection._renewal
+        async with asyncio.timeout(PATIENCE_S):
+            while renewals < 3 and connection.closed is None:
+                await asyncio.gather(*(client.metadata([]) for _ in range(5)))
+                if connection._renewal is not timer:
+                    renewals, timer = renewals + 1, connection._renewal
+                await asyncio.sleep(0.005)
+        return connection.closed is None and await client.any_connection() is connection
+
+    assert ask(context_of(cluster), question)
 
 
 @pytest.mark.security(*WITH_PASSWORDS)

@@ -38,6 +38,7 @@ class Wire:
     def __init__(self, node: str) -> None:
         self.node = node
         self.closed = None
+        self.is_renewing = False
         self.on_close: list[Any] = []
         self.writable = asyncio.Event()
         self.writable.set()

@@ -54,6 +54,7 @@ class Session:
         self.client_id = ""
         self.principal = "User:ANONYMOUS"
         self.is_known = internal or not broker.cluster.access.users
+        self.login_ends: float | None = None
         self.conversation: Any = None
         self.is_over = False
         self._sink = sink
@@ -130,7 +131,8 @@ class Session:
             self.broker.cluster.unanswered.append(f"API {key} v{version}")
             self.end()
             return
-        if not self.is_known and key not in {API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE}:
+        is_late = self.login_ends is not None and self.broker.cluster.timers.monotonic() > self.login_ends
+        if (is_late or not self.is_known) and key not in {API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE}:
             self.end()
             return
         flexible = api.request.flexible_version_q(version)

@@ -58,6 +58,7 @@ BROKER_DEFAULTS: Mapping[str, str] = {
     "broker.session.timeout.ms": "3000",
     "compression.type": "producer",
     "connections.max.idle.ms": "600000",
+    "connections.max.reauth.ms": "0",
     "default.replication.factor": "1",
     "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.backoff.ms": "15000",

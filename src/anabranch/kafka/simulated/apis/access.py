@@ -41,6 +41,7 @@ def handshake(session: Session, request: Any, version: int, reply: _Reply) -> No
     """Choose a mechanism."""
     known = request.mechanism in MECHANISMS
     if known:
+        session.is_known = False  # until it has logged in, again as well (KIP-368)
         session.conversation = _Plain() if request.mechanism == "PLAIN" else _Scram(MECHANISMS[request.mechanism])
     reply(SaslHandshakeResponse(error_code=0 if known else UNSUPPORTED_MECHANISM, mechanisms=list(MECHANISMS)))
 
@@ -59,9 +60,15 @@ def authenticate(session: Session, request: Any, version: int, reply: _Reply) ->
         )
         session.end()
         return
+    lifetime_ms = 0
     if user is not None:
         session.is_known, session.principal = True, f"User:{user}"
-    reply(SaslAuthenticateResponse(error_code=0, error_message=None, auth_bytes=answer, session_lifetime_ms=0))
+        cluster = session.broker.cluster
+        lifetime_ms = cluster.number("connections.max.reauth.ms")
+        session.login_ends = cluster.timers.monotonic() + lifetime_ms / 1000 if lifetime_ms else None
+    reply(
+        SaslAuthenticateResponse(error_code=0, error_message=None, auth_bytes=answer, session_lifetime_ms=lifetime_ms)
+    )
 
 
 class _Plain:
