@@ -66,8 +66,10 @@ def plain(value: object) -> Any:
         fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         if isinstance(value, LaneProgress):
             fields["lag_records"] = value.lag_records
+            fields["knows_source"] = value.knows_source
         if isinstance(value, LinkStatus):
             fields["running"] = value.running
+            fields["source_seen_ms"] = value.source_seen_ms
         return fields
     if isinstance(value, Mapping):
         return {str(plain(k)): plain(v) for k, v in value.items()}

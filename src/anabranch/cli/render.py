@@ -20,6 +20,7 @@ _STATE_STYLE: Mapping[LaneState, str] = {
     LaneState.WAITING: "dim",
     LaneState.COPYING: "cyan",
     LaneState.FOLLOWING: "green",
+    LaneState.UNREACHABLE: "bold red",
     LaneState.PAUSED: "yellow",
     LaneState.STOPPED: "bold red",
 }
@@ -83,7 +84,25 @@ def headline(link: LinkStatus, sums: Totals) -> Text:
         f"  {words.limit(spec.rate_limit)}, mode {spec.mode}, start {spec.start}",
     )
     text.append(f"\n{_lanes_text(sums)}; {count(sums.records)} records, {size(sums.bytes)} copied")
+    if link.lanes:
+        text.append(f"\n{_source_text(link, sums)}", style="" if not sums.unknown else "yellow")
     return text
+
+
+def _source_text(link: LinkStatus, sums: Totals) -> str:
+    """How old what is known of the source is."""
+    seen = link.source_seen_ms
+    if seen is None:
+        return "the source was never reached"
+    text = f"source last reached {duration(max(0, link.read_at_ms - seen) / 1000)} ago"
+    if sums.unknown:
+        text += f"; the lag of {lanes_of(sums.unknown)} is not known"
+    return text
+
+
+def lanes_of(number: int) -> str:
+    """So many lanes."""
+    return "1 lane" if number == 1 else f"{count(number)} lanes"
 
 
 def state_of(link: LinkStatus, sums: Totals) -> Text:
@@ -92,9 +111,11 @@ def state_of(link: LinkStatus, sums: Totals) -> Text:
         return Text("paused", style=_STATE_STYLE[LaneState.PAUSED])
     if not link.running:
         return Text("not running", style="yellow")
+    if link.ending:
+        return Text("ending", style="yellow")
     found = dict(sums.states)
-    for state in (LaneState.STOPPED, LaneState.COPYING, LaneState.FOLLOWING):
-        if found.get(state) and not (state is LaneState.FOLLOWING and sums.missing):
+    for state in (LaneState.STOPPED, LaneState.UNREACHABLE, LaneState.COPYING, LaneState.FOLLOWING):
+        if found.get(state) and not (state is LaneState.FOLLOWING and (sums.missing or sums.unknown)):
             return Text(state.value, style=_STATE_STYLE[state])
     return Text(LaneState.WAITING.value, style=_STATE_STYLE[LaneState.WAITING])
 
@@ -103,6 +124,8 @@ def percent(sums: Totals) -> str:
     """The copied share; 100 only when nothing is behind, and no lane is stopped or has not begun."""
     if not sums.lanes:
         return "-"
+    if sums.done is None:
+        return "?"
     return "100.0 %" if sums.complete else f"{min(sums.done * 100, 99.9):.1f} %"
 
 
@@ -134,7 +157,7 @@ def lanes(found: Sequence[LaneProgress], limit: int | None = None) -> Table:
     )
     ordered = sorted(found, key=lambda lane: lane.source)
     if limit is not None:
-        urgent = sorted(ordered, key=lambda lane: (lane.state is not LaneState.STOPPED, -lane.lag_records))[:limit]
+        urgent = sorted(ordered, key=_urgency)[:limit]
         ordered = sorted(urgent, key=lambda lane: lane.source)
     for lane in ordered:
         table.add_row(
@@ -151,6 +174,10 @@ def lanes(found: Sequence[LaneProgress], limit: int | None = None) -> Table:
             lane.mode_reason,
         )
     return table
+
+
+def _urgency(lane: LaneProgress) -> tuple[bool, bool, int]:
+    return lane.state is not LaneState.STOPPED, lane.lag_records is not None, -(lane.lag_records or 0)
 
 
 def findings(found: Iterable[Finding]) -> RenderableType:
@@ -223,7 +250,7 @@ def _lanes_text(sums: Totals) -> str:
 def _bar(sums: Totals) -> RenderableType:
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_row(
-        ProgressBar(total=1.0, completed=1.0 if sums.complete else sums.done, width=40),
+        ProgressBar(total=1.0, completed=1.0 if sums.complete else sums.done or 0.0, width=40),
         percent(sums),
         f"lag {count(sums.lag_records)} records, {size(sums.lag_bytes)}, {duration(sums.lag_seconds)};",
         f"{size(sums.bytes_per_s)}/s, {count(sums.records_per_s)} records/s; ETA {duration(sums.eta_seconds)}",

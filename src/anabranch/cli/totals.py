@@ -13,24 +13,27 @@ from anabranch.model.reports import LinkStatus
 class Totals:
     """Sums over a link's lanes; rates are 0 while the link does not run.
 
-    ``missing`` are planned lanes of which nothing was filed yet: nobody knows what they have before them.  ``done`` is
-    the copied share of what is copied or behind, from 0 to 1, where a missing lane counts as one of the mean size that
-    has copied nothing; ``complete`` says that nothing is behind, missing or stopped.  ``eta_seconds`` is the time to
-    catch up at the rate of now: 0 where it is complete, None where nothing moves or a lane is missing or stopped.
-    ``lag_seconds`` is the worst lane's, None if that of a lane with lag is unknown, or a lane is missing.
+    ``missing`` are planned lanes of which nothing was filed yet, ``unknown`` those whose source's end is not known:
+    nobody knows what they have before them.  ``done`` is the copied share of what is copied or behind, from 0 to 1,
+    where a missing lane counts as one of the mean size that has copied nothing; with an unknown lane it, the lag in
+    records and that in bytes are None.  ``complete`` says that nothing is behind, missing, unknown or stopped.
+    ``eta_seconds`` is the time to catch up at the rate of now: 0 where it is complete, None where nothing moves or a
+    lane is missing, unknown or stopped.  ``lag_seconds`` is the worst lane's, None if that of a lane with lag is
+    unknown, or a lane is missing.
     """
 
     lanes: int
     missing: int
+    unknown: int
     states: tuple[tuple[LaneState, int], ...]
     records: int
     bytes: int
     records_per_s: float
     bytes_per_s: float
-    lag_records: int
-    lag_bytes: int
+    lag_records: int | None
+    lag_bytes: int | None
     lag_seconds: float | None
-    done: float
+    done: float | None
     complete: bool
     eta_seconds: float | None
 
@@ -40,26 +43,32 @@ def totals(status: LinkStatus) -> Totals:
     lanes = status.lanes
     found = Counter(lane.state for lane in lanes)
     records = sum(lane.records for lane in lanes)
-    behind = sum(lane.lag_records for lane in lanes)
+    known = [lane for lane in lanes if lane.lag_records is not None]
+    unknown = len(lanes) - len(known)
+    behind = sum(lane.lag_records or 0 for lane in known)
     missing = max(0, status.plan.lanes - len(lanes)) if status.plan is not None else 0
-    seconds = [lane.lag_seconds for lane in lanes if lane.lag_records]
+    seconds = [lane.lag_seconds for lane in known if lane.lag_records]
     rate = sum(lane.records_per_s for lane in lanes) if status.running else 0.0
     # What was known of a stopped lane's log is old: also without lag it is not at its end.
-    stuck = missing > 0 or found[LaneState.STOPPED] > 0
+    stuck = missing > 0 or unknown > 0 or found[LaneState.STOPPED] > 0
     complete = bool(lanes) and behind == 0 and not stuck
     copied = records / (records + behind) if records + behind else 0.0
+    done = copied * len(lanes) / (len(lanes) + missing) if lanes else 0.0
     return Totals(
         lanes=len(lanes),
         missing=missing,
+        unknown=unknown,
         states=tuple((state, found[state]) for state in LaneState if found[state]),
         records=records,
         bytes=sum(lane.bytes for lane in lanes),
         records_per_s=rate,
         bytes_per_s=sum(lane.bytes_per_s for lane in lanes) if status.running else 0.0,
-        lag_records=behind,
-        lag_bytes=sum(lane.lag_bytes for lane in lanes),
-        lag_seconds=None if missing or None in seconds else max((s for s in seconds if s is not None), default=0.0),
-        done=copied * len(lanes) / (len(lanes) + missing) if lanes else 0.0,
+        lag_records=None if unknown else behind,
+        lag_bytes=None if unknown else sum(lane.lag_bytes or 0 for lane in known),
+        lag_seconds=None
+        if missing or unknown or None in seconds
+        else max((s for s in seconds if s is not None), default=0.0),
+        done=None if unknown else done,
         complete=complete,
         eta_seconds=0.0 if complete else behind / rate if rate > 0 and behind and not stuck else None,
     )

@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 
-def count(value: float) -> str:
-    """A number with thousands set apart."""
-    return f"{value:,.0f}"
+def count(value: float | None) -> str:
+    """A number with thousands set apart; None is unknown."""
+    return "?" if value is None else f"{value:,.0f}"
 
 
-def size(value: float) -> str:
-    """Bytes in decimal units: ``512 B``, ``1.5 MB``."""
+def size(value: float | None) -> str:
+    """Bytes in decimal units: ``512 B``, ``1.5 MB``; None is unknown."""
+    if value is None:
+        return "?"
     for unit in ("B", "kB", "MB", "GB"):
         if value < 999.5:
             return f"{value:.0f} {unit}" if unit == "B" or value >= 99.95 else f"{value:.1f} {unit}"

@@ -12,8 +12,9 @@ from anabranch.model.reports import Finding, LinkPlan, Severity
 from anabranch.model.topics import TopicPartition
 
 VERSION = 1
-LANE_VERSION = 2
-_FIRST = 1  # a lane's progress without ``source_epoch``
+LANE_VERSION = 3
+_WITHOUT_SOURCE = 2  # a lane's progress without ``source_seen_ms``
+_FIRST = 1  # and without ``source_epoch``
 _PLAN = "/plan"
 
 
@@ -37,12 +38,15 @@ def parse_key(key: bytes) -> LaneKey | str:
 
 
 def encode_lane(progress: LaneProgress) -> bytes:
-    """The value of a lane's progress: of the first version, which older readers know, where no epoch is known."""
+    """The value of a lane's progress: of the oldest version that can say it, for older readers."""
     fields = lane_fields(progress)
+    if progress.source_seen_ms is not None or progress.lag_bytes is None:
+        return dump(LANE_VERSION, fields)
+    del fields["source_seen_ms"]
     if progress.source_epoch is None:
         del fields["source_epoch"]
         return dump(_FIRST, fields)
-    return dump(LANE_VERSION, fields)
+    return dump(_WITHOUT_SOURCE, fields)
 
 
 def lane_fields(progress: LaneProgress) -> dict[str, Any]:
@@ -71,6 +75,7 @@ def lane_fields(progress: LaneProgress) -> dict[str, Any]:
         "source_epoch": None
         if progress.source_epoch is None
         else {"position": progress.source_epoch[0], "epoch": progress.source_epoch[1]},
+        "source_seen_ms": progress.source_seen_ms,
     }
 
 
@@ -96,13 +101,14 @@ def decode_lane(key: bytes, value: bytes) -> LaneProgress:
             bytes=fields.integer("bytes"),
             records_per_s=fields.number("records_per_s"),
             bytes_per_s=fields.number("bytes_per_s"),
-            lag_bytes=fields.integer("lag_bytes"),
+            lag_bytes=fields.optional_integer("lag_bytes"),
             lag_seconds=fields.optional_number("lag_seconds"),
             owner=fields.text("owner"),
             updated_at_ms=fields.integer("updated_at_ms"),
             stop_reason=fields.optional_text("stop_reason"),
             stop_offset=fields.optional_integer("stop_offset"),
             source_epoch=_source_epoch(fields) if fields.has("source_epoch") else None,
+            source_seen_ms=fields.optional_integer("source_seen_ms") if fields.has("source_seen_ms") else None,
         )
 
 
@@ -117,6 +123,7 @@ def encode_plan(plan: LinkPlan) -> bytes:
             "lanes": plan.lanes,
             "findings": [{"severity": f.severity.value, "what": f.what, "fix": f.fix} for f in plan.findings],
             **({"ends": True} if plan.ends else {}),
+            **({"digest": plan.digest} if plan.digest else {}),
         },
     )
 
@@ -137,6 +144,7 @@ def decode_plan(key: bytes, value: bytes) -> LinkPlan:
                 Finding(f.enum("severity", Severity), f.text("what"), f.text("fix")) for f in fields.each("findings")
             ),
             ends=fields.flag("ends") if fields.has("ends") else False,
+            digest=fields.text("digest") if fields.has("digest") else "",
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from anabranch.control import topics as control_topics
 from anabranch.errors import InvalidFieldError
@@ -128,6 +129,8 @@ class Seen:
             )
             if lost is not None:
                 means += f"; offsets {_words(lost)} of the old one were never copied and are gone"
+            if old is not None:
+                means += f"; what was written to the old one after {_seen(old)} is gone too, and nobody knows how much"
             choices.append(
                 self._choice(Cause.SOURCE_MADE_AGAIN, filled, partition, lane, position, lost, None, start, means)
             )
@@ -257,6 +260,13 @@ class Seen:
 def _stands_at(lane: LaneProgress) -> int:
     """The first source offset that a stopped lane has neither copied nor found to hold nothing."""
     return lane.position if lane.stop_offset is None else max(lane.position, lane.stop_offset)
+
+
+def _seen(lane: LaneProgress) -> str:
+    """When the source last told the end of a lane's log."""
+    if lane.source_seen_ms is None:
+        return "its end was last told"
+    return f"{datetime.fromtimestamp(lane.source_seen_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _words(offsets: tuple[int, int]) -> str:

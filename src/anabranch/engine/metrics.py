@@ -72,7 +72,7 @@ class LinkCollector(Collector):
 
 
 def metrics(statuses: Sequence[LinkStatus]) -> list[Metric]:
-    """All metrics of these links; a lag in seconds that is unknown is left out."""
+    """All metrics of these links; a lag that is unknown is left out."""
     return [*_of_links(statuses), *_of_lanes(statuses)]
 
 
@@ -119,6 +119,14 @@ def _of_lanes(statuses: Sequence[LinkStatus]) -> list[Metric]:
         "anabranch_lane_lag_records": ("Source offsets not copied yet", lambda lane: lane.lag_records),
         "anabranch_lane_lag_bytes": ("Estimated bytes not copied yet", lambda lane: lane.lag_bytes),
         "anabranch_lane_lag_seconds": ("Age of the oldest record not copied yet", lambda lane: lane.lag_seconds),
+        "anabranch_lane_lag_known": (
+            "1 if the source's end is known, 0 if the source or the lane's worker does not answer",
+            lambda lane: lane.knows_source,
+        ),
+        "anabranch_lane_source_seen_timestamp_seconds": (
+            "When the source last told the lane's end",
+            lambda lane: None if lane.source_seen_ms is None else lane.source_seen_ms / 1000,
+        ),
         "anabranch_lane_identity": (
             "1 if target offset = source offset, 0 if mapped",
             lambda lane: lane.mode is LaneMode.IDENTITY,

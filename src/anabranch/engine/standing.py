@@ -58,7 +58,7 @@ class Standing:
                 ),
                 progress.plans.get(name),
                 read_at,
-            )
+            ).as_read()
             for name, record in sorted(links.links.items())
         ]
 

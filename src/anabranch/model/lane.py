@@ -45,17 +45,22 @@ class LaneMode(StrEnum):
     MAPPED = "mapped"
 
 
+KNOWN_S = 10.0
+"""Seconds for which the ends that a source told, and what a worker filed, are taken for what holds now."""
+
+
 class LaneState(StrEnum):
     """Where a lane stands.
 
     ``waiting`` for an owner, or for the end of an open transaction; ``copying`` what the source already had;
-    ``following`` its end; ``paused`` by the link's wanted state; ``stopped`` at something that it does not support
-    or may not pass, until a person acts.
+    ``following`` its end; ``unreachable``: the source has not answered for ``KNOWN_S`` seconds; ``paused`` by the
+    link's wanted state; ``stopped`` at something that it does not support or may not pass, until a person acts.
     """
 
     WAITING = "waiting"
     COPYING = "copying"
     FOLLOWING = "following"
+    UNREACHABLE = "unreachable"
     PAUSED = "paused"
     STOPPED = "stopped"
 
@@ -94,10 +99,14 @@ class LaneProgress:
     ``position`` is the next source offset to copy; ``log_start``, ``stable`` (LSO) and ``high_watermark`` are
     the source's; ``target_end`` is the next target offset.  ``records`` and ``bytes`` count what was ever
     copied in this lane, rates are a second.  ``lag_seconds`` is the age of the oldest record not yet copied,
-    None if unknown; ``lag_bytes`` is an estimate from the mean size of what was copied.  A stopped lane has
+    None if unknown; ``lag_bytes`` is an estimate from the mean size of what was copied, None where the source's end
+    is not known.  A stopped lane has
     ``stop_reason`` and the offset at which it stands, ``stop_offset``; a waiting one may have a ``stop_reason``:
     what it last failed at, or who holds it.  ``source_epoch`` is a position up to which the lane was copied, with
     the source's leader epoch of the record before it: the source is asked later whether it still has that one.
+    ``source_seen_ms`` is when the source last told its ends, None if it never did.
+
+    ``is_old`` is never filed.  It is set by who reads progress that nobody has confirmed for ``KNOWN_S`` seconds.
     """
 
     lane: LaneKey
@@ -115,15 +124,26 @@ class LaneProgress:
     bytes: int
     records_per_s: float
     bytes_per_s: float
-    lag_bytes: int
+    lag_bytes: int | None
     lag_seconds: float | None
     owner: str
     updated_at_ms: int
     stop_reason: str | None = None
     stop_offset: int | None = None
     source_epoch: tuple[int, int] | None = None
+    source_seen_ms: int | None = None
+    is_old: bool = False
 
     @property
-    def lag_records(self) -> int:
-        """Source offsets between the position and the last stable offset: what may be copied by now."""
-        return max(0, self.stable - self.position)
+    def knows_source(self) -> bool:
+        """Whether the source's ends are those of now, and not of a time before it or the worker fell silent."""
+        seen = self.source_seen_ms
+        return not self.is_old and seen is not None and self.updated_at_ms - seen <= KNOWN_S * 1000
+
+    @property
+    def lag_records(self) -> int | None:
+        """Source offsets between the position and the last stable offset: what may be copied by now.
+
+        None where the source's end is not known.
+        """
+        return max(0, self.stable - self.position) if self.knows_source else None

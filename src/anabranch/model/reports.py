@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, WantedState
+from anabranch.model.staleness import as_read
 
 
 class Severity(StrEnum):
@@ -98,7 +99,8 @@ class ProbeReport:
 class LinkPlan:
     """What the running link's planner last found: which run plans, in which micro-batch, over how many lanes.
 
-    With ``ends`` the run was told to end: its workers give all lanes back.
+    With ``ends`` the run was told to end: its workers give all lanes back.  ``digest`` is that of the lanes and their
+    modes, empty where nobody said which they are.
     """
 
     link: str
@@ -108,11 +110,19 @@ class LinkPlan:
     lanes: int
     findings: tuple[Finding, ...] = ()
     ends: bool = False
+    digest: str = ""
+
+
+_LAST_WORD_MS = 3_000
+"""How long after a run was told to end its workers may still file: each second, until they have given all back."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkStatus:
-    """A link as it stands on its target; ``plan`` is None if it never ran."""
+    """A link as it stands on its target; ``plan`` is None if it never ran.
+
+    ``lanes`` are as they were filed, but for what is too old to be so still (``as_read``).
+    """
 
     record: LinkRecord
     lanes: tuple[LaneProgress, ...]
@@ -131,16 +141,31 @@ class LinkStatus:
 
     @property
     def running(self) -> bool:
-        """Whether a lane or the planner was heard of within the last minute.
+        """Whether a lane or the planner was heard of within the last minute, and the run has not ended.
 
         Some lane is filed about once a second, also while they are paused.  A link without any is heard of once a
         lease, and given two.
         """
         heard = [lane.updated_at_ms for lane in self.lanes]
+        patience_ms = 60_000 if self.lanes else max(60_000, 2_000 * self.spec.lease_seconds)
         if self.plan is not None:
             heard.append(self.plan.planned_at_ms)
-        patience_ms = 60_000 if self.lanes else max(60_000, 2_000 * self.spec.lease_seconds)
+            patience_ms = _LAST_WORD_MS if self.plan.ends else patience_ms
         return bool(heard) and self.read_at_ms - max(heard) <= patience_ms
+
+    @property
+    def ending(self) -> bool:
+        """Whether the run was told to end, and its workers still file."""
+        return self.running and self.plan is not None and self.plan.ends
+
+    @property
+    def source_seen_ms(self) -> int | None:
+        """When the source last told the end of a partition, None if it never did."""
+        return max((lane.source_seen_ms for lane in self.lanes if lane.source_seen_ms is not None), default=None)
+
+    def as_read(self) -> LinkStatus:
+        """The same link, with its lanes as they stand when it was read."""
+        return replace(self, lanes=as_read(self.lanes, self.running, self.read_at_ms))
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,7 @@ class Fetcher:
             for key, answer in answers.items():
                 if answer.code == 0:
                     told = lanes[key].source
+                    told.seen_at = time.monotonic()
                     told.stable = max(told.stable, answer.offset)
                     told.high_watermark = max(told.high_watermark, answer.offset)
 
@@ -279,8 +280,11 @@ class Fetcher:
                     return  # the broker has forgotten the session: all is asked anew
                 self._cluster.check(code, "Read", f"broker {connection.node}")
                 now = time.monotonic()
-                for lane in ready:
+                refused = {(one.topic, one.partition) for one in answers if one.code or one.diverging is not None}
+                for key, lane in asked.items():
                     lane.source.told_at = now
+                    if key not in refused:
+                        lane.source.seen_at = now
                 for answer in answers:
                     found = asked.get((answer.topic, answer.partition))
                     if found is None:

@@ -15,7 +15,7 @@ from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.lanes.endings import Ending
 from anabranch.model.clock import now_ms
-from anabranch.model.lane import LaneKey, LaneProgress, LaneState
+from anabranch.model.lane import KNOWN_S, LaneKey, LaneProgress, LaneState
 from anabranch.offsets.runs import Run
 from anabranch.replicate.control import Progress, Runs
 from anabranch.replicate.gate import Gate
@@ -27,6 +27,8 @@ from anabranch.replicate.strangers import with_stranger
 
 OURS = {Phase.RUNNING, Phase.STOPPED}
 """Phases in which a lane that was won has runs to file and a claim to give back."""
+
+UNANSWERED = "the source does not answer"
 
 ROUNDS = 12
 """Rounds, a second each, within which every lane is filed, changed or not: in less than ``LANE_PATIENCE_S``."""
@@ -120,6 +122,7 @@ class Filing:
             lane.stopped,
             self._gate.paused,
             lane.drained,
+            lane.source_silence() > KNOWN_S,
         )
 
     async def _check_filed(self) -> set[str]:
@@ -146,9 +149,12 @@ class Filing:
     def report(self, lane: Lane) -> LaneProgress:
         """Where a lane stands now."""
         source = lane.source
+        silence = lane.source_silence()
+        seen_ms = now_ms() - round(silence * 1000) if source.seen_at else None
+        is_known = seen_ms is not None and silence <= KNOWN_S
         behind = max(0, source.stable - lane.reached)
         mean = lane.tally.bytes / lane.tally.records if lane.tally.records else 0.0
-        lag_seconds: float | None = 0.0
+        lag_seconds: float | None = 0.0 if is_known else None
         if behind:
             lag_seconds = None
             if lane.queue:
@@ -157,6 +163,8 @@ class Filing:
         reason = lane.stopped.message if state is LaneState.STOPPED and lane.stopped else None
         if state is LaneState.WAITING:
             reason = lane.held_by or lane.waiting or None
+        if silence > KNOWN_S and state in {LaneState.WAITING, LaneState.UNREACHABLE}:
+            reason = f"{reason}; {UNANSWERED}" if reason else UNANSWERED
         return LaneProgress(
             lane=lane.assignment.lane,
             source=lane.assignment.source,
@@ -173,11 +181,12 @@ class Filing:
             bytes=lane.tally.bytes,
             records_per_s=round(lane.tally.records_per_s, 1),
             bytes_per_s=round(lane.tally.bytes_per_s, 1),
-            lag_bytes=round(behind * mean),
+            lag_bytes=round(behind * mean) if is_known else None,
             lag_seconds=lag_seconds,
             owner=self._owner,
             updated_at_ms=now_ms(),
             stop_reason=reason,
             stop_offset=lane.stopped.offset if state is LaneState.STOPPED and lane.stopped else None,
             source_epoch=lane.note_epoch(),
+            source_seen_ms=seen_ms,
         )

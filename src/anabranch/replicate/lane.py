@@ -25,7 +25,7 @@ from anabranch.lanes.fill import Budget, Hole
 from anabranch.lanes.holes import Jump, Stretch, merged
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Held, Tenure
-from anabranch.model.lane import LaneAssignment, LaneMode, LaneState
+from anabranch.model.lane import KNOWN_S, LaneAssignment, LaneMode, LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.offsets.runs import Run
 from anabranch.records.header import BatchHeader
@@ -75,7 +75,10 @@ class Queued(NamedTuple):
 
 @dataclass(slots=True)
 class Source:
-    """Where the lane is read: the leader and its epoch, and the ends that it last told."""
+    """Where the lane is read: the leader and its epoch, and the ends that it last told.
+
+    ``told_at`` is when a fetch was last answered, ``seen_at`` when the ends were last told, by whatever request.
+    """
 
     leader: int = -1
     epoch: int = -1
@@ -83,6 +86,7 @@ class Source:
     stable: int = 0
     high_watermark: int = 0
     told_at: float = 0.0
+    seen_at: float = 0.0
     gone_since: float = 0.0
 
 
@@ -116,6 +120,7 @@ class Lane:
         self.key = str(assignment.lane)
         self.phase = Phase.TAKING
         self.source = Source()
+        self.made_at = time.monotonic()
         self.tally = Tally()
         self.book = RunBook()
         self.is_untold = False  # what was filed of its runs could not be put together
@@ -363,6 +368,10 @@ class Lane:
             self.source_epoch = (reached, epoch)
         return self.source_epoch
 
+    def source_silence(self) -> float:
+        """For how many seconds the source has not told its ends; what is new here has waited since it came."""
+        return time.monotonic() - (self.source.seen_at or self.made_at)
+
     # -- reports ---------------------------------------------------------------------------------------
 
     def state(self, paused: bool) -> LaneState:
@@ -373,7 +382,11 @@ class Lane:
             return LaneState.PAUSED
         if self.phase is not Phase.RUNNING:
             return LaneState.WAITING
+        if self.source_silence() > KNOWN_S:
+            return LaneState.UNREACHABLE
         if self.held_by:
             return LaneState.WAITING
+        if not self.source.seen_at:
+            return LaneState.COPYING  # where the end is has not been told yet
         behind = self.source.stable - self.reached
         return LaneState.FOLLOWING if behind <= 0 or not self.queue else LaneState.COPYING

@@ -59,6 +59,7 @@ def lane(partition: int, **changes: object) -> LaneProgress:
         lag_seconds=12.0,
         owner="w1",
         updated_at_ms=NOW,
+        source_seen_ms=NOW - 500,
     )
     return replace(fields, **changes)  # type: ignore[arg-type]
 
@@ -70,7 +71,7 @@ def caught_up(partition: int) -> LaneProgress:
 
 def status(*lanes: LaneProgress, paused: bool = False, later_ms: int = 0, plan: LinkPlan | None = None) -> LinkStatus:
     """The link with these lanes, read that much after they were filed."""
-    return LinkStatus(LinkRecord(WantedState(SPEC, paused), ("A",), NOW), lanes, plan, NOW + later_ms)
+    return LinkStatus(LinkRecord(WantedState(SPEC, paused), ("A",), NOW), lanes, plan, NOW + later_ms).as_read()
 
 
 def text(renderable: RenderableType, width: int = 200, height: int = 50) -> str:
@@ -138,7 +139,7 @@ def test_no_time_is_told_that_is_not_known() -> None:
     assert totals(status(lane(0), lane(1, lag_seconds=None))).lag_seconds is None
     assert totals(status()).eta_seconds is None
     stale = totals(status(lane(0), later_ms=121_000))
-    assert (stale.eta_seconds, stale.bytes_per_s, stale.lag_records) == (None, 0.0, 100)
+    assert (stale.eta_seconds, stale.bytes_per_s, stale.lag_records) == (None, 0.0, None)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +158,58 @@ def test_no_time_is_told_that_is_not_known() -> None:
 def test_a_link_is_what_most_asks_for_a_look(link: LinkStatus, word: str) -> None:
     """One stopped lane shows before many that follow."""
     assert str(render.state_of(link, totals(link))) == word
+
+
+def unreachable(partition: int) -> LaneProgress:
+    """A lane that had caught up 20 s before, when its source answered last."""
+    seen = {"state": LaneState.UNREACHABLE, "source_seen_ms": NOW - 20_000, "lag_bytes": None, "lag_seconds": None}
+    return replace(caught_up(partition), stop_reason="the source does not answer", **seen)  # type: ignore[arg-type]
+
+
+def test_a_dead_source_does_not_look_finished() -> None:
+    """No share, no lag and no ETA are told; how long ago the source was reached is."""
+    link = status(caught_up(0), unreachable(1), plan=planned(2))
+    sums = totals(link)
+    assert (sums.unknown, sums.done, sums.complete, sums.lag_records, sums.eta_seconds) == (1, None, False, None, None)
+    assert str(render.state_of(link, sums)) == "unreachable"
+    shown = text(render.status(link))
+    assert "100.0 %" not in shown
+    assert "source last reached 0.5 s ago; the lag of 1 lane is not known" in shown
+    assert "? " in text(render.links([link]))
+    assert "lag ? records, ?, ?" in render.line(link)
+    assert "source last reached 20 s ago" in text(render.status(status(unreachable(0))))
+    assert "the source was never reached" in text(render.status(status(lane(0, source_seen_ms=None))))
+
+
+def test_lanes_whose_worker_is_silent_are_not_known() -> None:
+    """One worker is killed and no other takes its place, while the other goes on: what it said last is no lag."""
+    silent = replace(caught_up(0), owner="w0", updated_at_ms=NOW - 240_000, source_seen_ms=NOW - 240_100)
+    turn = replace(caught_up(1), updated_at_ms=NOW - 12_000, source_seen_ms=NOW - 12_100)  # nothing changed there
+    link = status(silent, turn, caught_up(2))
+    shown = text(render.status(link))
+    assert [one.lag_records for one in link.lanes] == [None, 0, 0]
+    assert "orders-0 waiting: no worker has reported on it for 240 s" in shown
+    assert str(render.state_of(link, totals(link))) == "waiting"
+
+
+def test_a_stop_outlives_its_worker() -> None:
+    """Its reason stays to be read; its lag is not known any more."""
+    link = status(lane(0, state=LaneState.STOPPED, stop_reason="a hole"), later_ms=11_000)
+    assert (link.lanes[0].state, link.lanes[0].stop_reason, link.lanes[0].lag_records) == (
+        LaneState.STOPPED,
+        "a hole",
+        None,
+    )
+
+
+def test_a_link_that_was_ended_does_not_look_as_if_it_ran() -> None:
+    """It is ending while its workers file, and not running some seconds after the last word."""
+    ends = replace(planned(1), ends=True)
+    assert str(render.state_of(status(caught_up(0), plan=ends), totals(status(caught_up(0), plan=ends)))) == "ending"
+    over = status(caught_up(0), plan=ends, later_ms=4_000)
+    assert str(render.state_of(over, totals(over))) == "not running"
+    assert over.lanes[0].state is LaneState.WAITING
+    assert status(caught_up(0), plan=planned(1), later_ms=4_000).running
 
 
 def test_a_hundred_percent_means_all() -> None:

@@ -83,6 +83,8 @@ PROGRESS = LaneProgress(
     stop_offset=1000,
 )
 AGREED = replace(PROGRESS, source_epoch=(998, 7))
+SEEN = replace(AGREED, source_seen_ms=1_760_000_000_400)
+AWAY = replace(SEEN, state=LaneState.UNREACHABLE, lag_bytes=None, lag_seconds=None)
 PLAN = LinkPlan(
     link="old-new",
     owner="driver-1/4700",
@@ -92,6 +94,7 @@ PLAN = LinkPlan(
     findings=(Finding(Severity.WARNING, "topic bills: 2 partitions on the target, 4 on the source", "add 2"),),
 )
 ENDING = replace(PLAN, findings=(), ends=True)
+PLANNED = replace(PLAN, digest="9f86d081884c7d65")
 JUMP = Jump(str(LANE), 4001, 958, 2, (Stretch(1003, 40), Stretch(1050, 1), Stretch(1052, 9)))
 RUNS = (Run(42, 0, 900), Run(1000, 901, 57), Run(1057, 960, 1))
 ASSIGNMENT = LaneAssignment(

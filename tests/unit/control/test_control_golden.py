@@ -93,6 +93,17 @@ CASES: list[Case] = [
         progress.decode_lane,
         samples.AGREED,
     ),
+    *(
+        (name, progress.lane_key(samples.LANE), progress.encode_lane(value), progress.decode_lane, value)
+        for name, value in (("lane-v3", samples.SEEN), ("lane-away-v3", samples.AWAY))
+    ),
+    (
+        "plan-digest-v1",
+        progress.plan_key("old-new"),
+        progress.encode_plan(samples.PLANNED),
+        progress.decode_plan,
+        samples.PLANNED,
+    ),
     ("plan-v1", progress.plan_key("old-new"), progress.encode_plan(samples.PLAN), progress.decode_plan, samples.PLAN),
     (
         "plan-ends-v1",

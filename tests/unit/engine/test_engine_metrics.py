@@ -48,6 +48,7 @@ LANE = LaneProgress(
     lag_seconds=None,
     owner="run/host-1-aaaaaaaa",
     updated_at_ms=1_700_000_000_000,
+    source_seen_ms=1_699_999_999_500,
 )
 SPEC = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"), rate_limit=5000)
 STATUS = LinkStatus(LinkRecord(WantedState(SPEC, paused=True), ("A",), 0), (LANE,), None, LANE.updated_at_ms)
@@ -78,11 +79,22 @@ def test_a_lane_tells_its_position_lag_and_what_it_copied() -> None:
         "anabranch_lane_lag_bytes": 3000,
         "anabranch_lane_copied_records_total": 70,
         "anabranch_lane_copied_bytes_total": 7000,
+        "anabranch_lane_lag_known": 1,
+        "anabranch_lane_source_seen_timestamp_seconds": 1_699_999_999.5,
         "anabranch_lane_identity": 0,
         "anabranch_lane_stopped": 0,
         "anabranch_lane_updated_timestamp_seconds": 1_700_000_000,
     }
     assert {name: found[name, labels] for name in expected} == expected
+
+
+def test_a_lag_that_is_not_known_is_left_out() -> None:
+    """A source or a worker that is silent has no lag of 0, and one sample to raise an alert by."""
+    silent = replace(LANE, source_seen_ms=LANE.updated_at_ms - 11_000, lag_bytes=None)
+    found = scrape(lambda: [replace(STATUS, lanes=(silent,))])
+    labels = frozenset(LABELS.items())
+    assert found["anabranch_lane_lag_known", labels] == 0
+    assert not {("anabranch_lane_lag_records", labels), ("anabranch_lane_lag_bytes", labels)} & found.keys()
 
 
 def test_a_link_tells_whether_it_runs_is_paused_and_how_many_lanes_are_in_each_state() -> None:

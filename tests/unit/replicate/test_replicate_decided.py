@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 
 import pytest
 
 from anabranch.kafka.cluster import PartitionMeta, TopicMeta
 from anabranch.model.decisions import LaneDecision, LanePlace
-from anabranch.model.lane import LaneAssignment, LaneKey, LaneState
+from anabranch.model.lane import KNOWN_S, LaneAssignment, LaneKey, LaneState
 from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
 from anabranch.model.start import LaneStart, StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition
@@ -66,10 +67,25 @@ def test_a_lane_is_held_only_where_all_that_is_stable_was_read_and_there_is_more
 def test_a_held_lane_waits_and_a_paused_one_is_paused() -> None:
     """The state says what most asks for a look."""
     lane = a_lane()
+    assert lane.state(paused=False) is LaneState.COPYING  # where the end is has not been told yet
+    lane.source.seen_at = time.monotonic()
     assert lane.state(paused=False) is LaneState.FOLLOWING
     lane.held_by = "open transaction"
     assert lane.state(paused=False) is LaneState.WAITING
     assert lane.state(paused=True) is LaneState.PAUSED
+
+
+def test_a_lane_whose_source_does_not_answer_is_unreachable() -> None:
+    """Also one that never heard of it; whoever paused it, or a person who must act, comes first."""
+    lane = a_lane()
+    lane.made_at -= KNOWN_S + 1
+    assert lane.state(paused=False) is LaneState.UNREACHABLE
+    assert lane.state(paused=True) is LaneState.PAUSED
+    lane.source.seen_at = time.monotonic() - KNOWN_S - 1
+    lane.held_by = "open transaction"
+    assert lane.state(paused=False) is LaneState.UNREACHABLE
+    lane.phase = Phase.TAKING
+    assert lane.state(paused=False) is LaneState.WAITING
 
 
 def test_the_first_open_transaction_is_named_and_the_others_counted() -> None:

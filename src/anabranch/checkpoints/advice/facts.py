@@ -33,13 +33,16 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """How a link copies one source partition: ``why`` of its mode, source offsets not copied yet, records a second."""
+    """How a link copies one source partition: ``why`` of its mode, source offsets not copied yet, records a second.
+
+    ``lag`` is None where the source's end is not known now.
+    """
 
     link: str
     target: TopicPartition
     mode: LaneMode
     why: str
-    lag: int
+    lag: int | None
     per_s: float
 
 
@@ -186,9 +189,11 @@ class Facts:
         return None if lag is None or not rate else lag / rate
 
     def copying_s(self) -> float | None:
-        """How long the links need until they have copied all that there is; None where one stands still behind."""
+        """How long the links need until they have copied all that there is; None where one stands still behind, or its
+        lag is not known.
+        """
         moving = [self.lanes[at] for at in {one.partition for one in self.reading()} if at in self.lanes]
-        if not moving or any(lane.lag and lane.per_s <= 0 for lane in moving):
+        if not moving or any(lane.lag is None or (lane.lag and lane.per_s <= 0) for lane in moving):
             return None
         return max(lane.lag / lane.per_s if lane.lag else 0.0 for lane in moving)
 

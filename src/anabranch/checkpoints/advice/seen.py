@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anabranch.checkpoints.advice.conditions import plural
-from anabranch.checkpoints.advice.facts import Facts
+from anabranch.checkpoints.advice.facts import Facts, Lane
 from anabranch.checkpoints.job import Format
 from anabranch.model.lane import LaneMode
 
@@ -21,13 +23,19 @@ def seen(facts: Facts) -> tuple[str, ...]:
         moving = {one.partition for one in facts.positions}
         lanes = [lane for at, lane in facts.lanes.items() if at in moving]
         kept = sum(lane.mode is LaneMode.IDENTITY for lane in lanes)
-        behind = sum(lane.lag for lane in lanes)
-        found.append(f"{kept} of {plural(len(lanes), 'lane')} keep offsets; {behind:,} records are not copied yet")
+        found.append(f"{kept} of {plural(len(lanes), 'lane')} keep offsets; {_not_copied(lanes)}")
     found += _old_cluster(facts)
     found += _group(facts)
     if facts.page.format is Format.FLINK and facts.uids_why:
         found.append(f"uids: {facts.uids_why}")
     return tuple(found)
+
+
+def _not_copied(lanes: Sequence[Lane]) -> str:
+    unknown = sum(lane.lag is None for lane in lanes)
+    if unknown:
+        return f"how much is not copied yet is not known of {unknown}: see `anabranch link show {lanes[0].link}`"
+    return f"{sum(lane.lag or 0 for lane in lanes):,} records are not copied yet"
 
 
 def _sources(facts: Facts) -> str:

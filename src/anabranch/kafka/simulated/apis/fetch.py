@@ -157,7 +157,11 @@ def _one(session: Session, key: Key, wish: Wish, isolation: int, left: int, *, f
     ends = (replica.high_watermark, stable if isolation == READ_COMMITTED else -1, log.start)
     if wish.last_epoch >= 0:
         epoch, end = log.epoch_end(wish.last_epoch, session.broker.leads(partition)[1])
-        if epoch < 0 or epoch < wish.last_epoch or end < wish.offset:
+        if epoch < 0 or end < 0:
+            return _Found(
+                OUT_OF_RANGE, partition=None
+            )  # "could not determine the end offset of the last fetched epoch"
+        if epoch < wish.last_epoch or end < wish.offset:
             diverging = (epoch, end)
             return _Found(0, *ends, diverging=diverging, partition=partition)
     if not log.start <= wish.offset <= log.end:
