@@ -116,7 +116,9 @@ class Story:
     def _copy(self, target: ClusterContext) -> bool:
         with self._screen.progress() as show:
             # Between two leases nobody may hold a lane.
-            status = self._until(target, show, lambda found: totals(found).done >= KILL_AT and job.is_owned(found))
+            status = self._until(
+                target, show, lambda found: (totals(found).done or 0.0) >= KILL_AT and job.is_owned(found)
+            )
             killed, lanes = job.busiest_worker(status)
             before = {lane.lane: lane for lane in status.lanes if job.owner_pid(lane) == killed}
             job.kill_worker(killed)
@@ -136,11 +138,11 @@ class Story:
         self, target: ClusterContext, old: Cluster, running: LeashedProcess, producers: list[ReplayProcess]
     ) -> dict[tuple[str, int], int]:
         with self._screen.progress() as show:
-            self._until(target, show, lambda found: totals(found).done >= LIFT_AT)
+            self._until(target, show, lambda found: (totals(found).done or 0.0) >= LIFT_AT)
         links.set_wanted(target, LINK, rate_limit=None)
         self._screen.step("the rate limit is lifted while the link runs")
         with self._screen.progress() as show:
-            self._until(target, show, lambda found: totals(found).done >= 0.99)
+            self._until(target, show, lambda found: (totals(found).done or 0.0) >= 0.99)
         for producer in producers:
             producer.stop()
         self._commit(old)

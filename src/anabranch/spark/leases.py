@@ -1,4 +1,8 @@
-"""Leases from plans, on the driver: kept lanes stay in their slots, and a plan that fails uses the last one."""
+"""Leases from plans, on the driver: kept lanes stay in their slots.
+
+Where planning fails for a reason that passes, leases are made of the last plan, so that copying goes on.  They are
+short, since that plan may lack what is new, and the filed plan says so.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,14 @@ from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey
-from anabranch.model.reports import LinkPlan
+from anabranch.model.reports import Finding, LinkPlan, Severity
 from anabranch.replicate.balance import balance
-from anabranch.replicate.lease import Lease, fingerprint
+from anabranch.replicate.lease import Lease, digest, fingerprint
 from anabranch.replicate.planner import Plan, Planner
 
 PATIENCE_S = 60.0
+AGAIN_S = 10.0
+"""The longest lease that is made of an old plan."""
 
 
 class LeasePlanner:
@@ -35,13 +41,13 @@ class LeasePlanner:
     def leases(self, batch: int) -> list[Lease]:
         """One lease per slot, some of them perhaps without lanes; raises what the planner raises."""
         asyncio.set_event_loop(self._loop)
-        plan = self._loop.run_until_complete(self._plan(batch))
+        plan, seconds = self._loop.run_until_complete(self._plan(batch))
         spread = balance(plan.lanes, self._slots, {lane: self._before.get(lane.lane, -1) for lane in plan.lanes})
         self._before = {lane.lane: slot for slot, lanes in enumerate(spread) for lane in lanes}
         used = [lanes for lanes in spread if lanes] or [[]]
         homes = self._homes(used)
         return [
-            Lease(self._job.link, self._job.run, batch, slot, len(used), self._job.lease_seconds, tuple(lanes), homes)
+            Lease(self._job.link, self._job.run, batch, slot, len(used), seconds, tuple(lanes), homes)
             for slot, lanes in enumerate(used)
         ]
 
@@ -65,22 +71,47 @@ class LeasePlanner:
         self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
 
-    async def _plan(self, batch: int) -> Plan:
+    async def _plan(self, batch: int) -> tuple[Plan, float]:
+        """The plan, and for how many seconds leases that are made of it may last."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
                 plan = await self._planner.plan()
-                told = self._planner.progress.plans.get(self._job.link)
-                if told is None or told.owner != self._job.run or told.batch < batch:  # else these leases are over
-                    await self._planner.progress.plan(
-                        LinkPlan(self._job.link, self._job.run, batch, now_ms(), len(plan.lanes), plan.findings)
-                    )
+                await self._file(plan, batch, plan.findings)
             except AnabranchError as error:
                 if not passing(error) or (self._last is None and time.monotonic() > deadline):
                     raise
                 if self._last is not None:
-                    return self._last
+                    return await self._as_before(self._last, batch, error)
                 await asyncio.sleep(0.5)
             else:
                 self._last = plan
-                return plan
+                return plan, self._job.lease_seconds
+
+    async def _as_before(self, last: Plan, batch: int, error: AnabranchError) -> tuple[Plan, float]:
+        seconds = min(AGAIN_S, self._job.lease_seconds)
+        what = f"the link could not be planned again, so its lanes go on as they were planned before: {error.message}"
+        finding = Finding(Severity.WARNING, what, f"nothing: it is tried again within {seconds:.0f} s")
+        try:
+            await self._file(last, batch, (*last.findings, finding))
+        except AnabranchError as unfiled:
+            if not passing(unfiled):
+                raise
+        return last, seconds
+
+    async def _file(self, plan: Plan, batch: int, findings: tuple[Finding, ...]) -> None:
+        """File what leases are made of now, but where these are over already."""
+        told = self._planner.progress.plans.get(self._job.link)
+        if told is not None and told.owner == self._job.run and told.batch >= batch:
+            return
+        await self._planner.progress.plan(
+            LinkPlan(
+                self._job.link,
+                self._job.run,
+                batch,
+                now_ms(),
+                len(plan.lanes),
+                findings,
+                digest=digest(plan.lanes),
+            )
+        )

@@ -9,7 +9,6 @@ standard error.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import signal
 import sys
@@ -24,63 +23,18 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes wit
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError, ProtocolError
-from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import passing
-from anabranch.kafka.security import open_cluster
-from anabranch.model.clock import now_ms
-from anabranch.model.reports import LinkPlan
-from anabranch.replicate.journal import Journal
-from anabranch.replicate.planner import Plan, Planner
 from anabranch.spark.following import FollowingThread
 from anabranch.spark.replicate import COPIED, start
 from anabranch.spark.session import session
 from anabranch.spark.steady import SteadyQuery
+from anabranch.spark.survey import STOP_S, Survey
 
 SURVEY_S = 2.0
-STOP_S = 15.0
 TELL_S = 1.0
 GIVE_BACK_S = 8.0
 PATIENCE_S = 300.0
 T = TypeVar("T")
-
-
-class Survey:
-    """Looks for new topics, partitions and configurations while leases run, and has the link planned anew."""
-
-    def __init__(self, job: LinkJob) -> None:
-        self._job = job
-        self._source: Cluster = open_cluster(job.source)
-        self._target: Cluster = open_cluster(job.target)
-        self._planner = Planner(job.link, self._source, self._target)
-        self._journal = Journal(self._target)
-        self._seen: frozenset[str] | None = None
-        self._loop = asyncio.new_event_loop()
-
-    def look(self) -> None:
-        """Plan; where other lanes come out than the last time, tell the workers that their leases are over."""
-        self._loop.run_until_complete(self._look())
-
-    async def _look(self) -> None:
-        plan = await self._planner.plan()
-        lanes = frozenset(str(lane.lane) for lane in plan.lanes)
-        if self._seen is not None and lanes != self._seen:
-            await self._tell(plan, now_ms())
-        self._seen = lanes
-
-    def finish(self) -> None:
-        """Tell the workers to end now, and not to begin with leases that are just being planned."""
-        self._loop.run_until_complete(self._tell(None, now_ms() + round(STOP_S * 1000)))
-
-    def held(self) -> int:
-        """How many lanes the workers of this run have not given back."""
-        return self._loop.run_until_complete(self._journal.read()).held(self._job.link, self._job.run)
-
-    async def _tell(self, plan: Plan | None, batch: int) -> None:
-        before = self._planner.progress.plans.get(self._job.link)
-        # A link that ends keeps the number of its lanes, so that those which never began are not taken for done.
-        lanes, findings = (len(plan.lanes), plan.findings) if plan else (before.lanes if before else 0, ())
-        told = LinkPlan(self._job.link, self._job.run, batch, now_ms(), lanes, findings, ends=plan is None)
-        await self._planner.progress.plan(told)
 
 
 def main(argv: list[str] | None = None) -> int:

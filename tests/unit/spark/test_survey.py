@@ -1,0 +1,147 @@
+"""The driver's look for what is new, and the leases that are made of what it finds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from tests.unit.link_lab import LINK, A, Lab, lab
+
+from anabranch.config.jobspec import LinkJob
+from anabranch.kafka import admin
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import ConnectionLostError
+from anabranch.kafka.settling import until_led
+from anabranch.model.reports import LinkPlan
+from anabranch.replicate.control import Progress
+from anabranch.replicate.planner import Plan, Planner
+from anabranch.spark import survey as surveys
+from anabranch.spark.leases import AGAIN_S, LeasePlanner
+from anabranch.spark.survey import Survey
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def both() -> Iterator[Lab]:
+    """The clusters, for one test."""
+    with lab() as made:
+        yield made
+
+
+@pytest.fixture
+def job(both: Lab) -> LinkJob:
+    """A run of the link."""
+    return LinkJob(LINK, "run-1", both.source, both.target, 300.0)
+
+
+@pytest.fixture
+def driver(job: LinkJob) -> Iterator[tuple[LeasePlanner, Survey]]:
+    """What plans leases and what looks for news, of one run that has begun."""
+    planner, survey = LeasePlanner(job, 2), Survey(job)
+    survey.look()
+    planner.leases(1)
+    survey.look()
+    yield planner, survey
+    planner.close()
+    survey.close()
+
+
+def filed(both: Lab) -> LinkPlan:
+    """The plan that workers read."""
+
+    async def read(cluster: Cluster) -> LinkPlan:
+        progress = Progress(cluster)
+        await progress.sync()
+        return progress.plans[LINK]
+
+    return both.on(both.target, read)
+
+
+def grow(both: Lab) -> None:
+    """One more partition of the source's topic, which is one more lane."""
+
+    async def more(cluster: Cluster) -> None:
+        await admin.grow_topic(cluster, A.topic, 4)
+        await until_led(cluster, [A.topic])
+
+    both.on(both.source, more)
+
+
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planning meets a broker that is away."""
+
+    async def plan(_: Planner) -> Plan:
+        raise ConnectionLostError("old", "broker 1", "it does not answer")
+
+    monkeypatch.setattr(Planner, "plan", plan)
+
+
+def test_what_nothing_new_was_found_for_is_left_alone(both: Lab, driver: tuple[LeasePlanner, Survey]) -> None:
+    """Leases are not over because somebody looked, nor because a lane has begun."""
+    assert filed(both).batch == 1
+    driver[1].look()
+    assert filed(both).batch == 1
+
+
+def test_a_lane_that_the_lease_planner_has_missed_is_asked_for_again(
+    both: Lab, driver: tuple[LeasePlanner, Survey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The survey saw it, the planner went on with its last plan: leases are short, it says so, and is asked again."""
+    planner, survey = driver
+    before = filed(both)
+    grow(both)
+    survey.look()
+    told = filed(both)
+    assert (told.batch > 1, told.lanes) == (True, before.lanes + 1)
+    with monkeypatch.context() as patched:
+        failing(patched)
+        leases = planner.leases(told.batch + 1)
+    assert {lease.seconds for lease in leases} == {AGAIN_S}
+    missed = filed(both)
+    assert (missed.batch, missed.lanes) == (told.batch + 1, before.lanes)
+    assert "it does not answer" in missed.findings[-1].what
+    survey.look()
+    assert filed(both) == missed  # it was just told
+    monkeypatch.setattr(surveys, "AGAIN_S", -1.0)
+    survey.look()
+    assert filed(both).lanes == before.lanes + 1
+    leases = planner.leases(filed(both).batch + 1)
+    assert sum(len(lease.lanes) for lease in leases) == before.lanes + 1
+    assert {lease.seconds for lease in leases} == {300.0}
+
+
+def test_a_topic_that_becomes_compacted_ends_its_lease(both: Lab, driver: tuple[LeasePlanner, Survey]) -> None:
+    """The lanes are the same, their mode is not."""
+
+    async def compact(cluster: Cluster) -> None:
+        await admin.alter_topic_configs(cluster, A.topic, {"cleanup.policy": "compact"})
+
+    both.on(both.source, compact)
+    driver[1].look()
+    assert filed(both).batch > 1
+
+
+def test_a_survey_that_fails_for_long_says_so_and_takes_it_back(
+    both: Lab, driver: tuple[LeasePlanner, Survey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """New topics are not noticed meanwhile: whoever looks at the link reads it."""
+    survey = driver[1]
+    before = filed(both)
+    with monkeypatch.context() as patched:
+        failing(patched)
+        with pytest.raises(ConnectionLostError):
+            survey.look()
+        assert filed(both) == before
+        survey._planned_at = time.monotonic() - surveys.QUIET_S - 1
+        for _ in range(2):
+            with pytest.raises(ConnectionLostError):
+                survey.look()
+    said = filed(both)
+    assert replace(said, findings=before.findings) == before
+    assert said.findings[-1].what.startswith("new topics and changed configurations are not noticed")
+    assert len(said.findings) == len(before.findings) + 1
+    survey.look()
+    assert filed(both) == before
