@@ -91,6 +91,7 @@ class LinkShape(Shape):
     rate_limit: int | str | None = Field(default=None, description="Bytes a second over all lanes, such as 50MB/s.")
     lease_seconds: int = Field(default=300, ge=1, le=3600, description="How long workers keep their lanes.")
     groups: GroupsShape | None = Field(default=None, description="Consumer groups to keep in step; default none.")
+    shared_topics: bool = Field(default=False, description="Copy also into target topics that another link fills.")
 
 
 def load(path: Path) -> LinkSpec:
@@ -115,6 +116,7 @@ def spec_of(shape: LinkShape, place: str) -> LinkSpec:
             rate_limit=parse_rate(str(shape.rate_limit)) if shape.rate_limit is not None else None,
             lease_seconds=shape.lease_seconds,
             groups=None if shape.groups is None else groups_of(shape.groups),
+            shared_topics=shape.shared_topics,
         )
         filters.load(spec.filter)
         naming.load(spec.naming, shape.source)

@@ -13,8 +13,9 @@ from anabranch.model.link import LinkRecord, MirroredTopic, WantedState
 from anabranch.model.topics import TopicId
 
 VERSION = 1
-LINK_VERSION = 2
-_FIRST = 1  # a link whose spec has no ``groups``
+LINK_VERSION = 3
+_WITH_GROUPS = 2  # a link whose spec has no ``shared_topics``
+_FIRST = 1  # and no ``groups``
 _DECISION = "decision"  # no topic id: those have 22 characters
 
 
@@ -48,10 +49,11 @@ def parse_key(key: bytes) -> tuple[str, TopicId | LanePlace | None]:
 
 
 def encode_link(record: LinkRecord) -> bytes:
-    """The value of a link's record: of the first version, which older readers know, where it follows no groups."""
+    """The value of a link's record: of the oldest version that can say it, for older readers."""
     wanted = record.wanted
+    version = _FIRST if wanted.spec.groups is None else _WITH_GROUPS
     return dump(
-        _FIRST if wanted.spec.groups is None else LINK_VERSION,
+        LINK_VERSION if wanted.spec.shared_topics else version,
         {
             "spec": spec_fields(wanted.spec),
             "paused": wanted.paused,

@@ -13,7 +13,7 @@ from anabranch.model.topics import TopicPartition
 
 
 def spec_fields(spec: LinkSpec) -> dict[str, Any]:
-    """The JSON object of a spec; without groups there is no field ``groups``, which older readers do not know."""
+    """The JSON object of a spec; what older readers do not know is there only where it says something."""
     fields: dict[str, Any] = {
         "id": spec.id,
         "source": {"context": spec.source.context, "cluster_id": spec.source.cluster_id},
@@ -34,6 +34,8 @@ def spec_fields(spec: LinkSpec) -> dict[str, Any]:
             "interval_ms": spec.groups.interval_ms,
             "checkpoints": spec.groups.checkpoints,
         }
+    if spec.shared_topics:
+        fields["shared_topics"] = True
     return fields
 
 
@@ -54,6 +56,7 @@ def read_spec(fields: Fields) -> LinkSpec:
         rate_limit=fields.optional_integer("rate_limit"),
         lease_seconds=fields.integer("lease_seconds"),
         groups=_groups(fields) if fields.has("groups") else None,
+        shared_topics=fields.flag("shared_topics") if fields.has("shared_topics") else False,
     )
 
 

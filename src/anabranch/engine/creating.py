@@ -23,7 +23,15 @@ from anabranch.model.filters import select
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.naming import NameCollisionError
 from anabranch.model.naming import load as load_naming
-from anabranch.model.provenance import check_ring, copied_home, home_finding, origins
+from anabranch.model.provenance import (
+    check_ring,
+    copied_home,
+    filled_by_another,
+    home_finding,
+    origins,
+    second_link,
+    would_be_filled,
+)
 from anabranch.model.reports import ClusterFacts, Finding, ProbeReport, Severity, TopicPlan
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition, check_name
@@ -97,6 +105,7 @@ async def create(
         findings += _replication(spec, len(there.brokers))
         if adopt:
             findings += await adopting.check(target_cluster, here, there, topics, adopt)
+        findings += await _second_links(target_cluster, spec, here, there, topics)
         upstream = await _upstream(source_cluster, here)
         if control_topics.LINKS not in here.topics:
             findings += await blind_to_loops(source_cluster)
@@ -134,6 +143,27 @@ async def _upstream(source: Cluster, metadata: Metadata) -> list[LinkRecord]:
     links = Links(source)
     await links.sync()
     return list(links.links.values())
+
+
+async def _second_links(
+    target: Cluster, spec: LinkSpec, here: Metadata, there: Metadata, topics: Sequence[TopicPlan]
+) -> list[Finding]:
+    """Target topics that another link fills, or will once it runs."""
+    if spec.shared_topics or control_topics.LINKS not in there.topics:
+        return []
+    links = Links(target)
+    await links.sync()
+    names = [topic.name for topic in here.topics.values() if not topic.internal]
+    claimed = would_be_filled(spec, links.links.values(), names)
+    findings = []
+    for topic in topics:
+        other = claimed.get(topic.target)
+        if topic.exists:
+            filled = filled_by_another(spec.id, TopicId(there.topics[topic.target].id), links.mirrored.values())
+            other = filled.link if filled is not None else other
+        if other is not None:
+            findings.append(second_link(topic.source, topic.target, other, Severity.ERROR))
+    return findings
 
 
 def _topics(

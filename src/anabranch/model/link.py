@@ -77,7 +77,7 @@ class LinkSpec:
     lanes, None for no limit) and ``groups`` (None: none is kept in step) may change while it runs; the rest is fixed
     when it is created.
     ``replication_factor`` None takes the target brokers' default.  ``lease_seconds`` is the length of a
-    micro-batch, after which lanes are planned anew.
+    micro-batch, after which lanes are planned anew.  ``shared_topics`` allows target topics that another link fills.
     """
 
     id: str
@@ -92,6 +92,7 @@ class LinkSpec:
     rate_limit: int | None = None
     lease_seconds: int = 300
     groups: GroupRules | None = None
+    shared_topics: bool = False
 
     def __post_init__(self) -> None:
         where = f"link {self.id!r}"

@@ -114,3 +114,33 @@ def claimed_by_opposite(
             continue  # a plugin that is not installed here: what that link has stored is all that can be known
         claimed |= {naming.renamed(name): (spec.id, name) for name in selected}
     return claimed
+
+
+def filled_by_another(link: str, target: TopicId, topics: Iterable[MirroredTopic]) -> MirroredTopic | None:
+    """What another link on the same target has stored of a topic that it fills, or None."""
+    return next((one for one in topics if one.link != link and one.target_id == target), None)
+
+
+def would_be_filled(spec: LinkSpec, into_target: Iterable[LinkRecord], source_topics: Iterable[str]) -> dict[str, str]:
+    """Names of target topics that other links from the same source fill or would fill, each with such a link's id."""
+    names = list(source_topics)
+    found: dict[str, str] = {}
+    for record in into_target:
+        other = record.wanted.spec
+        if other.id == spec.id or other.source.cluster_id != spec.source.cluster_id:
+            continue
+        try:
+            naming, selected = load_naming(other.naming, other.source.context), select(load_filter(other.filter), names)
+        except AnabranchError:
+            continue  # a plugin that is not installed here: what that link has stored is all that can be known
+        found |= {naming.renamed(name): other.id for name in selected}
+    return found
+
+
+def second_link(source: str, target: str, other: str, severity: Severity) -> Finding:
+    """What is wrong with two links that fill one topic."""
+    return Finding(
+        severity,
+        f"topic {source}: link {other} fills {target} too: what both copy is there twice, and neither notices",
+        "exclude the topic from one of them or give it another name (--naming); if it is meant: --shared-topics",
+    )

@@ -29,9 +29,11 @@ from anabranch.model.provenance import (
     check_ring,
     claimed_by_opposite,
     copied_home,
+    filled_by_another,
     home_finding,
     mirrored_by_opposite,
     origins,
+    second_link,
 )
 from anabranch.model.reports import Finding, Severity
 from anabranch.model.start import LaneStart, StartKind
@@ -142,6 +144,9 @@ class Planner:
             if isinstance(provided, Finding):
                 findings.append(provided)
             else:
+                other = filled_by_another(spec.id, provided, self._links.mirrored.values())
+                if other is not None and not spec.shared_topics:  # since before that was refused
+                    findings.append(second_link(pair.source.name, pair.target, other.link, Severity.WARNING))
                 self._provided[(pair.source.id, pair.target)] = provided
                 compacted = "compact" in own.get("cleanup.policy", "")
                 lanes += _lanes(spec, pair, provided, compacted, self._links.decisions[spec.id])
@@ -334,6 +339,9 @@ class Planner:
                 )
             await admin.grow_topic(self._target, pair.target, partitions)
             await self._await_topic(pair.target, partitions)
+        other = filled_by_another(spec.id, TopicId(found.id), self._links.mirrored.values())
+        if known is None and other is not None and not spec.shared_topics:
+            return second_link(pair.source.name, pair.target, other.link, Severity.ERROR)
         topic = MirroredTopic(spec.id, pair.source.name, source_id, pair.target, TopicId(found.id), wanted)
         if known is None or known != topic or dict(known.configs) != wanted:
             await self._links.put_topic(topic)

@@ -122,6 +122,7 @@ FOLLOWING = replace(
         LINK.wanted, spec=replace(LINK.wanted.spec, groups=GroupRules(("shop.*",), ("shop-test",), 1_000, True))
     ),
 )
+SHARING = replace(FOLLOWING, wanted=replace(FOLLOWING.wanted, spec=replace(FOLLOWING.wanted.spec, shared_topics=True)))
 PLACE = TopicPartition("old.orders", 3)
 MARK = Mark(
     "old-new",

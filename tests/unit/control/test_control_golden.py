@@ -28,6 +28,13 @@ CASES: list[Case] = [
         samples.FOLLOWING,
     ),
     (
+        "link-v3",
+        links.link_key("old-new"),
+        links.encode_link(samples.SHARING),
+        links.decode_link,
+        samples.SHARING,
+    ),
+    (
         "mark-v1",
         positions.encode_key(positions.MarkKey("old-new", samples.MARK.group)),
         positions.encode_mark(samples.MARK),

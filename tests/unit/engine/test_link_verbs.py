@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from tests.unit.link_lab import BLANK, LINK, OTHER, SOURCE_END, TARGET_END, A, B, Lab, lab
+from tests.unit.link_lab import BLANK, LINK, OTHER, SOURCE_END, TARGET_END, TO_A, A, B, Lab, lab
 
 from anabranch.config.verifyspec import VerifyOptions, VerifySpec
 from anabranch.control.verified import LaneVerified, RunState, VerifyRun
@@ -15,15 +15,19 @@ from anabranch.engine import creating, links, verify
 from anabranch.engine.creating import LinkExistsError
 from anabranch.engine.deleting import WorldMovedError
 from anabranch.engine.verify import NothingToResumeError, VerifyRunningError
+from anabranch.kafka.admin import grow_topic
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.security import open_cluster
+from anabranch.kafka.settling import until_led
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit, GroupKind
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.plugins import PluginSpec
+from anabranch.model.reports import ProbeReport
 from anabranch.positions.mark import Mark, MarkedPartition, Verdict
 from anabranch.replicate.control import Links, Progress, Runs
 from anabranch.replicate.journal import Journal
-from anabranch.replicate.planner import UnknownLinkError
+from anabranch.replicate.planner import Plan, Planner, UnknownLinkError
 from anabranch.replicate.positions import Positions
 from anabranch.replicate.verified import Verified
 
@@ -104,6 +108,59 @@ def test_a_link_is_stored_once_and_only_when_it_is_wanted(both: Lab) -> None:
         create(replace(spec, rate_limit=5), execute=True)
     assert links.show(both.target, "second").spec == stored
     assert stored.source.cluster_id != stored.target.cluster_id
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_second_link_into_the_same_topic_is_refused_unless_it_is_meant(both: Lab, begun: bool) -> None:
+    """It would copy all again, and both would be complete; also where the first has not made its topic yet."""
+    spec = LinkSpec(
+        "second",
+        ClusterRef("old", ""),
+        ClusterRef("new", ""),
+        PluginSpec("regex", {"include": [A.topic]}),
+        PluginSpec("template", {"template": "{source}.{topic}"}),
+    )
+    both.on(both.target, lambda cluster: grow_topic(cluster, TO_A.topic, 3))
+    if not begun:
+        spec = replace(spec, filter=PluginSpec("regex", {"include": [OTHER.topic]}))
+        links.set_wanted(both.target, LINK, filter=PluginSpec("regex", {"include": [A.topic, OTHER.topic]}))
+
+    def create(wanted: LinkSpec) -> ProbeReport:
+        return asyncio.run(creating.create(both.source, both.target, wanted, True, ()))
+
+    refused = create(spec)
+    topic = A.topic if begun else OTHER.topic
+    assert (refused.ok, refused.created) == (False, False)
+    assert f"topic {topic}: link {LINK} fills old.{topic} too" in refused.findings[0].what
+    assert create(replace(spec, naming=PluginSpec("prefix", {"separator": "-"}), id="third")).created
+    meant = create(replace(spec, shared_topics=True))
+    assert meant.created
+    assert links.show(both.target, "second").spec.shared_topics
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_topic_that_another_link_fills_is_planned_only_where_that_is_meant(both: Lab, shared: bool) -> None:
+    """It may turn up after the link was created; the link's other topics go on."""
+
+    async def put(cluster: Cluster) -> None:
+        await grow_topic(cluster, TO_A.topic, 3)
+        await until_led(cluster, [TO_A.topic])
+        stored = Links(cluster)
+        await stored.sync()
+        record = stored.links[LINK]
+        include = PluginSpec("regex", {"include": [A.topic, OTHER.topic]})
+        spec = replace(record.wanted.spec, id="second", filter=include, shared_topics=shared)
+        await stored.put(replace(record, wanted=replace(record.wanted, spec=spec)))
+
+    both.on(both.target, put)
+
+    async def plan_it() -> Plan:
+        async with open_cluster(both.source) as here, open_cluster(both.target) as there:
+            return await Planner("second", here, there).plan()
+
+    made = asyncio.run(plan_it())
+    assert {lane.source.topic for lane in made.lanes} == ({A.topic, OTHER.topic} if shared else {OTHER.topic})
+    assert [f"link {LINK} fills old.{A.topic} too" in one.what for one in made.findings] == ([] if shared else [True])
 
 
 def plan(both: Lab, *, resume: bool = False) -> VerifySpec:

@@ -62,6 +62,9 @@ def create(
     checkpoints: Annotated[
         bool, typer.Option("--checkpoints", help="Publish what is followed as MirrorMaker 2 does, too.")
     ] = False,
+    shared_topics: Annotated[
+        bool, typer.Option("--shared-topics", help="Copy also into target topics that another link fills.")
+    ] = False,
     adopt: Annotated[
         Path | None,
         typer.Option(help="Maps of `offsets rebuild`: go on where another tool's copies end.", show_default=False),
@@ -82,6 +85,7 @@ def create(
         "rate_limit": rate_limit,
         "lease_seconds": lease_seconds,
         "groups": followed(sync_groups, sync_interval, checkpoints),
+        "shared_topics": shared_topics or None,
     }
     given: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
     if file is not None:
