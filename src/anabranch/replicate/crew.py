@@ -381,8 +381,11 @@ class Crew:
                 if filed is not None:
                     lane.position, lane.target_end = filed.position, filed.target_end
             if filed is not None:
-                lane.tally = Tally(filed.records, filed.bytes)
+                lane.tally = Tally(filed.records, filed.bytes, filed.position)
+                lane.tally.add_found(lane.book.map)  # runs are filed before the progress that counts them
                 lane.mode, lane.mode_reason = filed.mode, filed.mode_reason
+            elif lane.book.last is not None:
+                lane.tally.through = lane.book.last.source_end  # nobody of this link copied it: it was adopted
         if filed is not None:
             lane.source_epoch = filed.source_epoch
         last = lane.book.last

@@ -284,6 +284,7 @@ class Keeper:
             # They may have filed runs, and forgotten jumps behind them, until this takeover shut them out.
             await self._refresh_runs(lane, others)
         await self._complete_runs(lane, tenure)
+        lane.tally.add_found(lane.book.map)
         retry.untold, retry.book = False, None
         if kept is not None and kept < tenure.position:
             lane.position = tenure.position

@@ -27,7 +27,7 @@ from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Held, Tenure
 from anabranch.model.lane import KNOWN_S, LaneAssignment, LaneMode, LaneState
 from anabranch.model.link import ModePolicy
-from anabranch.offsets.runs import Run
+from anabranch.offsets.runs import Run, RunMap
 from anabranch.records.header import BatchHeader
 from anabranch.records.sequence import advance
 from anabranch.replicate.epochs import UNKNOWN, EpochTrail
@@ -92,10 +92,14 @@ class Source:
 
 @dataclass(slots=True)
 class Tally:
-    """What was copied, ever and lately; rates are smoothed over some seconds."""
+    """What was copied, ever and lately; rates are smoothed over some seconds.
+
+    ``through`` is the source offset below which ``records`` counts all that was copied.
+    """
 
     records: int = 0
     bytes: int = 0
+    through: int = 0
     records_per_s: float = 0.0
     bytes_per_s: float = 0.0
     _seen: tuple[int, int, float] = (0, 0, 0.0)
@@ -110,6 +114,21 @@ class Tally:
             if self.records == records and self.bytes_per_s < LEAST_RATE:
                 self.records_per_s = self.bytes_per_s = 0.0  # what fades away for ever would be news for ever
         self._seen = (self.records, self.bytes, now)
+
+    def add_found(self, runs: RunMap) -> None:
+        """Count what of these runs was copied and not counted: by an owner that was killed before it filed that.
+
+        Its bytes are an estimate, from the mean size of what was counted.
+        """
+        last = runs.last
+        if last is None or last.source_end <= self.through:
+            return
+        indexes = range(max(0, runs.find_source(self.through)), len(runs))
+        found = sum(max(0, runs[at].source_end - max(runs[at].source, self.through)) for at in indexes)
+        size = round(found * self.bytes / self.records) if self.records else 0
+        records, before, at = self._seen
+        self._seen = (records + found, before + size, at)  # it is no rate of now
+        self.records, self.bytes, self.through = self.records + found, self.bytes + size, last.source_end
 
 
 class Lane:
@@ -356,7 +375,7 @@ class Lane:
         for run in runs:
             self.book.append(run)
             self.tally.records += run.length
-        self.position = runs[-1].source_end
+        self.position = self.tally.through = runs[-1].source_end
         self.target_end = runs[-1].target_end
         self.tally.bytes += size
 
