@@ -19,6 +19,7 @@ from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
 from anabranch.kafka.errors import PermissionDeniedError, passing
 from anabranch.kafka.partitions import LATEST, list_offsets
 from anabranch.model import configs as rules
+from anabranch.model.clock import now_ms
 from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
@@ -38,6 +39,7 @@ from anabranch.model.provenance import (
 from anabranch.model.reports import Finding, Severity
 from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition, check_name
+from anabranch.replicate import tombstones
 from anabranch.replicate.control import Links, Progress
 
 _DEFAULT_RECORD_BYTES = 500.0
@@ -125,6 +127,7 @@ class Planner:
         present = [pair.target for pair in pairs if _exists(target, pair.target)]
         configured = await admin.topic_configs(self._target, present)
         lanes: list[LaneAssignment] = []
+        retentions: dict[str, int] = {}
         for pair in pairs:
             try:
                 own = {
@@ -149,8 +152,12 @@ class Planner:
                     findings.append(second_link(pair.source.name, pair.target, other.link, Severity.WARNING))
                 self._provided[(pair.source.id, pair.target)] = provided
                 compacted = "compact" in own.get("cleanup.policy", "")
+                if compacted:
+                    stays = explicit[pair.source.name].get(tombstones.SETTING)
+                    retentions[pair.source.name] = int((stays and stays.value) or tombstones.DEFAULT_MS)
                 lanes += _lanes(spec, pair, provided, compacted, self._links.decisions[spec.id])
         await self.progress.sync()
+        findings += tombstones.outlived(spec.id, lanes, self.progress.lanes, retentions, now_ms())
         if spec.start.kind is StartKind.LATEST:
             lanes = self._late_from_the_start(spec.id, lanes)
         return Plan(record, await self._weigh(lanes, source), tuple(findings))

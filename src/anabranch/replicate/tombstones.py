@@ -1,0 +1,52 @@
+"""Tombstones that the source may drop before a lane comes to them: the key they delete stays alive on the target.
+
+A cleaner drops a tombstone once it has lain cleaned for ``delete.retention.ms``.  A lane that is further behind than
+that, and has copied an earlier record of the key, never sees it.  How far a lane is behind is told by the age of what
+it has to copy next, or by how long its source was not asked, so that this says "may".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
+from anabranch.model.reports import Finding, Severity
+
+SETTING = "delete.retention.ms"
+DEFAULT_MS = 86_400_000
+
+
+def outlived(
+    link: str,
+    lanes: Iterable[LaneAssignment],
+    filed: Mapping[LaneKey, LaneProgress],
+    retentions_ms: Mapping[str, int],
+    now_ms: int,
+) -> list[Finding]:
+    """A finding for each topic that has lanes further behind than its tombstones stay, by source topic."""
+    late: dict[str, list[str]] = {}
+    for lane in lanes:
+        retention = retentions_ms.get(lane.source.topic)
+        progress = filed.get(lane.lane)
+        if retention is not None and progress is not None and _behind_ms(progress, now_ms) > retention:
+            late.setdefault(lane.source.topic, []).append(str(lane.source))
+    return [
+        Finding(
+            Severity.WARNING,
+            f"topic {topic}: {', '.join(sorted(names))} behind by more than {SETTING} of the source "
+            f"({retentions_ms[topic] / 3_600_000:,.1f} h): a tombstone may be gone there before it is copied, "
+            "and its key stays on the target",
+            f"once it has caught up, find such keys: anabranch verify start {link}",
+        )
+        for topic, names in sorted(late.items())
+    ]
+
+
+def _behind_ms(lane: LaneProgress, now_ms: int) -> float:
+    """For how long at least what is to be copied next may have lain there."""
+    if lane.source_seen_ms is None or not lane.position:
+        return 0.0
+    unasked = now_ms - lane.source_seen_ms
+    if lane.position >= lane.stable:
+        return unasked
+    return max(unasked, 1000 * (lane.lag_seconds or 0.0))
