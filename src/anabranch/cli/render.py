@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
@@ -14,7 +15,7 @@ from anabranch.cli.hints import aimed, repeated, typed_target
 from anabranch.cli.totals import Totals, totals
 from anabranch.cli.words import count, duration, moment, size
 from anabranch.model.lane import LaneProgress, LaneState
-from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity
+from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity, TopicPlan
 
 _STATE_STYLE: Mapping[LaneState, str] = {
     LaneState.WAITING: "dim",
@@ -196,10 +197,12 @@ def findings(found: Iterable[Finding]) -> RenderableType:
 def probe(report: ProbeReport) -> RenderableType:
     """Both clusters, the topics that would be copied, and all findings."""
     parts: list[RenderableType] = [_cluster("source", report.source), _cluster("target", report.target)]
-    table = grid("TOPIC", "TARGET", "PARTITIONS", "ON TARGET", right=("PARTITIONS",))
+    table = grid("TOPIC", "TARGET", "PARTITIONS", "ON TARGET", "LANES", right=("PARTITIONS",))
     for topic in report.topics:
-        table.add_row(topic.source, topic.target, count(topic.partitions), "exists" if topic.exists else "is made")
+        there = "exists" if topic.exists else "is made"
+        table.add_row(topic.source, topic.target, count(topic.partitions), there, _modes(topic))
     parts.append(table if report.topics else Text("no topic matches"))
+    parts += _mapped(report.topics)
     if report.findings:
         parts.append(findings(report.findings))
     if report.created:
@@ -223,6 +226,28 @@ def delete_plan(plan: DeletePlan) -> RenderableType:
     if plan.findings:
         parts.append(findings(plan.findings))
     return Group(*parts)
+
+
+def _modes(topic: TopicPlan) -> str:
+    """How many lanes would begin in which mode."""
+    found = Counter(lane.mode.value for lane in topic.lanes)
+    return ", ".join(f"{count(number)} {mode}" for mode, number in sorted(found.items())) or "?"
+
+
+def _mapped(topics: Sequence[TopicPlan]) -> list[RenderableType]:
+    """Why lanes would be mapped, each reason with its lanes."""
+    reasons: dict[str, list[str]] = {}
+    for topic in topics:
+        for lane in topic.lanes:
+            if lane.why:
+                reasons.setdefault(lane.why, []).append(f"{topic.source}-{lane.partition}")
+    return [Text(f"mapped, since {why}: {_some(names)}") for why, names in reasons.items()]
+
+
+def _some(names: Sequence[str], most: int = 4) -> str:
+    """The first names, and how many more there are."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {count(len(names) - most)} more"
 
 
 def _cluster(side: str, facts: ClusterFacts) -> Text:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from anabranch.config.maps_file import StoredMap
 from anabranch.control import topics as control_topics
 from anabranch.engine import adopting, given
+from anabranch.engine.predicting import forecast
 from anabranch.engine.rights import beyond_producing
 from anabranch.engine.start import look_up
 from anabranch.errors import AnabranchError, RefusedError
@@ -103,6 +104,9 @@ async def create(
         findings += await _uncreatable(target_cluster, topics)
         findings += await _sizes(source_cluster, target_cluster, topics)
         findings += _replication(spec, len(there.brokers))
+        if not adopt:  # whose lanes go on where the maps end
+            topics, changes = await forecast(source_cluster, target_cluster, spec, topics, target_facts)
+            findings += changes
         if adopt:
             findings += await adopting.check(target_cluster, here, there, topics, adopt)
         findings += await _second_links(target_cluster, spec, here, there, topics)

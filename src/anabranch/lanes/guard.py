@@ -48,6 +48,20 @@ def guard(expiration_ms: int, now_ms: int, timestamps: Iterable[int]) -> Guard:
     )
 
 
+def barred(by_coordinator: bool, expiration_ms: int | None, now_ms: int, oldest_ms: int | None) -> str:
+    """Why a lane that never began may not keep offsets on its target cluster; empty where it may.
+
+    ``expiration_ms`` is None where the target does not tell it, ``oldest_ms`` the timestamp of the first batch to copy,
+    None where there is none.
+    """
+    if by_coordinator:
+        return "identity needs ALTER on the target cluster, to shut a shared producer id out"
+    if expiration_ms is None:
+        return "the target does not tell producer.id.expiration.ms (DescribeConfigs on the cluster)"
+    strength = guard(expiration_ms, now_ms, [] if oldest_ms is None else [oldest_ms])
+    return strength.reason if isinstance(strength, Weak) else ""
+
+
 def _span(milliseconds: int) -> str:
     seconds = max(milliseconds, 0) // 1000
     for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):

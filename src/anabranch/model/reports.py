@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from anabranch.model.lane import LaneProgress
+from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, WantedState
 from anabranch.model.staleness import as_read
 
@@ -67,13 +67,26 @@ class ClusterFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class LaneForecast:
+    """The mode that a lane would begin with, and why it would be mapped; empty where it would keep offsets."""
+
+    partition: int
+    mode: LaneMode
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """A topic that the link would copy now, and where to; ``exists`` says whether the target has it already."""
+    """A topic that the link would copy now, and where to; ``exists`` says whether the target has it already.
+
+    ``lanes`` is empty where their modes could not be found out.
+    """
 
     source: str
     target: str
     partitions: int
     exists: bool
+    lanes: tuple[LaneForecast, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,24 +43,30 @@ async def why_not(target: Cluster, assignment: LaneAssignment, start: int) -> st
     Asked before the lane's first claim.  Raises ClusterError.
     """
     topic, partition = assignment.target.topic, assignment.target.partition
+    meta = (await target.metadata([topic], operations=True)).topics[topic]
+    may_delete = admin.Operation.DELETE.allowed_by(meta.operations) is not False
+    configs = (await admin.topic_configs(target, [topic])).get(topic)
+    policy = configs["cleanup.policy"].value if configs and "cleanup.policy" in configs else None
+    _, part = await target.partition(topic, partition)  # the broker that was asked first may not know of it yet
+    connection = await target.connection(part.leader)
+    last = await list_offset(connection, topic, partition, -1, epoch=part.leader_epoch)
+    target.check(last.code, "Describe", f"partition {topic}-{partition}")
+    return barred(topic, start, last.offset, may_delete, policy)
+
+
+def barred(topic: str, start: int, end: int, may_delete: bool, policy: str | None) -> str:
+    """Why the head of a log that ends at ``end`` cannot be padded up to ``start``; empty where it can."""
     if start > PAD_LIMIT:
         return (
             f"the lane starts at source offset {start}, and the target log's head is padded by {PAD_LIMIT} "
             "offsets at most"
         )
-    meta = (await target.metadata([topic], operations=True)).topics[topic]
-    if admin.Operation.DELETE.allowed_by(meta.operations) is False:
+    if not may_delete:
         return f"the lane starts at source offset {start}: padding needs DELETE on target topic {topic}"
-    configs = (await admin.topic_configs(target, [topic])).get(topic)
-    policy = configs["cleanup.policy"].value if configs and "cleanup.policy" in configs else None
     if policy != "delete":
         return f"the lane starts at source offset {start}: padding needs cleanup.policy=delete, {topic} has {policy}"
-    _, part = await target.partition(topic, partition)  # the broker that was asked first may not know of it yet
-    connection = await target.connection(part.leader)
-    last = await list_offset(connection, topic, partition, -1, epoch=part.leader_epoch)
-    target.check(last.code, "Describe", f"partition {topic}-{partition}")
-    if last.offset:
-        return f"the lane starts at source offset {start}, and the target log is not empty: it ends at {last.offset}"
+    if end:
+        return f"the lane starts at source offset {start}, and the target log is not empty: it ends at {end}"
     return ""
 
 

@@ -22,7 +22,7 @@ from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.lanes.claims import ClaimState
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
-from anabranch.lanes.guard import Weak, guard
+from anabranch.lanes.guard import barred
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.takeover import release, takeover
 from anabranch.lanes.tenure import Bid, Filed, Tenure
@@ -401,17 +401,10 @@ class Keeper:
         if known is not None:
             filed = lane.mode_reason if lane.mode is LaneMode.MAPPED else ""
             return known, filed or "an earlier owner made the lane mapped"
-        if self._by_coordinator:
-            return LaneMode.MAPPED, "identity needs ALTER on the target cluster, to shut a shared producer id out"
-        if self._expiration_ms is None:
-            return (
-                LaneMode.MAPPED,
-                "the target does not tell producer.id.expiration.ms (DescribeConfigs on the cluster)",
-            )
-        oldest = await self._first_timestamp(lane, start)
-        strength = guard(expiration, now_ms(), [] if oldest is None else [oldest])
-        if isinstance(strength, Weak):
-            return LaneMode.MAPPED, strength.reason
+        why = barred(bool(self._by_coordinator), self._expiration_ms, now_ms(), None)
+        why = why or barred(False, expiration, now_ms(), await self._first_timestamp(lane, start))
+        if why:
+            return LaneMode.MAPPED, why
         if start and (why := await headgap.why_not(self._target, lane.assignment, start)):
             return LaneMode.MAPPED, why
         return LaneMode.IDENTITY, ""

@@ -21,6 +21,7 @@ from anabranch.model.reports import (
     ClusterFacts,
     DeletePlan,
     Finding,
+    LaneForecast,
     LinkPlan,
     LinkStatus,
     Permission,
@@ -340,6 +341,11 @@ def test_a_probe_tells_everything_that_is_missing() -> None:
     assert "topic bills" not in shown
     assert shown.index("error: big\n  fix: mend it") < shown.index("info: small")
     assert "created" not in shown
+    foreseen = tuple(LaneForecast(at, LaneMode.MAPPED, "records are 3 d old") for at in range(6))
+    kept = LaneForecast(6, LaneMode.IDENTITY, "")
+    shown = text(render.probe(replace(report, topics=(replace(report.topics[0], lanes=(*foreseen, kept)),))))
+    assert "1 identity, 6 mapped" in shown
+    assert "mapped, since records are 3 d old: orders-0, orders-1, orders-2, orders-3 and 2 more" in shown
     assert "start it with: anabranch link run old-new" in text(render.probe(replace(report, created=True)))
     assert "no topic matches" in text(render.probe(replace(report, topics=())))
 
