@@ -100,7 +100,7 @@ class Process:
     def kill(self) -> None:
         """SIGKILL."""
         self.end()
-        for fiber in self.threads:
+        for fiber in list(self.threads):  # each takes itself out of the list
             fiber.unwind()
         self.threads.clear()
 
