@@ -68,8 +68,7 @@ def status(link: LinkStatus, limit: int | None = None) -> RenderableType:
         parts += [_bar(sums), lanes(link.lanes, limit)]
     if limit is not None and len(link.lanes) > limit:
         parts.append(Text(f"and {len(link.lanes) - limit} lanes more", style="dim"))
-    stopped = [lane for lane in link.lanes if lane.state is LaneState.STOPPED or lane.stop_reason]
-    parts += [_stopped(lane) for lane in (stopped if limit is None else stopped[:limit])]
+    parts += reasons(_chosen(link.lanes, limit))
     if link.plan is not None and link.plan.findings:
         parts.append(findings(link.plan.findings))
     return Group(*parts)
@@ -141,40 +140,50 @@ def line(link: LinkStatus) -> str:
 
 
 def lanes(found: Sequence[LaneProgress], limit: int | None = None) -> Table:
-    """One line a lane, by source partition; with a limit, stopped ones and then the largest lags."""
-    table = grid(
-        "LANE",
-        "TARGET",
-        "STATE",
-        "MODE",
-        "POSITION",
-        "LAG",
-        "BYTES",
-        "TIME",
-        "RECORDS/S",
-        "RATE",
-        "WHY THIS MODE",
-        right=("POSITION", "LAG", "BYTES", "TIME", "RECORDS/S", "RATE"),
-    )
-    ordered = sorted(found, key=lambda lane: lane.source)
-    if limit is not None:
-        urgent = sorted(ordered, key=_urgency)[:limit]
-        ordered = sorted(urgent, key=lambda lane: lane.source)
-    for lane in ordered:
+    """One line a lane, by source partition, in 80 columns; with a limit, stopped ones and then the largest lags.
+
+    Bytes behind and records a second are in the link's sums, and of each lane in JSON; ``reasons`` stand below.
+    """
+    renamed = any(lane.target != lane.source for lane in found)
+    columns = ("LANE", *(("TARGET",) if renamed else ()), "STATE", "MODE", "POSITION", "LAG", "BEHIND", "RATE")
+    table = grid(*columns, right=("POSITION", "LAG", "BEHIND", "RATE"))
+    for column in table.columns[1 + renamed :]:
+        column.no_wrap = True  # names alone may be long
+    for lane in _chosen(found, limit):
+        target = ["same" if lane.target == lane.source else str(lane.target)] if renamed else []
         table.add_row(
             str(lane.source),
-            str(lane.target) if lane.target != lane.source else "same",
+            *target,
             Text(lane.state.value, style=_STATE_STYLE[lane.state]),
             lane.mode.value,
             count(lane.position),
             count(lane.lag_records),
-            size(lane.lag_bytes),
             duration(lane.lag_seconds),
-            count(lane.records_per_s),
             f"{size(lane.bytes_per_s)}/s",
-            lane.mode_reason,
         )
     return table
+
+
+def reasons(found: Iterable[LaneProgress]) -> list[Text]:
+    """Why lanes stand or wait, and then why they have their modes: each reason once, with its lanes."""
+    stands: dict[tuple[str, str], list[str]] = {}
+    modes: dict[str, list[str]] = {}
+    for lane in found:
+        if lane.stop_reason or lane.state is LaneState.STOPPED:
+            does = "stopped" if lane.state is LaneState.STOPPED else lane.state.value
+            where = "" if lane.stop_offset is None else f" at offset {count(lane.stop_offset)}"
+            key = (f"{does}{where}", lane.stop_reason or "no reason filed")
+            stands.setdefault(key, []).append(str(lane.source))
+        if lane.mode_reason:
+            modes.setdefault(f"{lane.mode.value}: {lane.mode_reason}", []).append(str(lane.source))
+    texts = [Text(f"{_some(names)} {does}: {why}", style="red") for (does, why), names in stands.items()]
+    return texts + [Text(f"{_some(names)} {why}", style="dim") for why, names in modes.items()]
+
+
+def _chosen(found: Sequence[LaneProgress], limit: int | None) -> list[LaneProgress]:
+    """The lanes to show by source partition; with a limit, those that most ask for a look."""
+    ordered = sorted(found, key=lambda lane: lane.source)
+    return ordered if limit is None else sorted(sorted(ordered, key=_urgency)[:limit], key=lambda lane: lane.source)
 
 
 def _urgency(lane: LaneProgress) -> tuple[bool, bool, int]:
@@ -274,16 +283,7 @@ def _lanes_text(sums: Totals) -> str:
 
 def _bar(sums: Totals) -> RenderableType:
     table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_row(
-        ProgressBar(total=1.0, completed=1.0 if sums.complete else sums.done or 0.0, width=40),
-        percent(sums),
-        f"lag {count(sums.lag_records)} records, {size(sums.lag_bytes)}, {duration(sums.lag_seconds)};",
-        f"{size(sums.bytes_per_s)}/s, {count(sums.records_per_s)} records/s; ETA {duration(sums.eta_seconds)}",
-    )
-    return table
-
-
-def _stopped(lane: LaneProgress) -> Text:
-    where = "" if lane.stop_offset is None else f" at offset {lane.stop_offset}"
-    does = "stopped" if lane.state is LaneState.STOPPED else lane.state.value
-    return Text(f"{lane.source} {does}{where}: {lane.stop_reason or 'no reason filed'}", style="red")
+    bar = ProgressBar(total=1.0, completed=1.0 if sums.complete else sums.done or 0.0, width=40)
+    table.add_row(bar, percent(sums), f"ETA {duration(sums.eta_seconds)}")
+    lag = f"lag {count(sums.lag_records)} records, {size(sums.lag_bytes)}, {duration(sums.lag_seconds)}"
+    return Group(table, Text(f"{lag}; {size(sums.bytes_per_s)}/s, {count(sums.records_per_s)} records/s"))

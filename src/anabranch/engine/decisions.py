@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from anabranch.engine.choices import Seen
@@ -54,21 +55,37 @@ def accept(
     execute: bool,
     fingerprint: str | None = None,
 ) -> AcceptPlan:
-    """Plan what accepting means for a link, a source topic or ``topic:partition``; store it if ``execute``.
+    """Plan what accepting means for a link, a source topic or ``topic-partition``; store it if ``execute``.
 
     Raises NothingToAcceptError; with a fingerprint DecisionMovedError where the plan is no longer that one.
     """
     return asyncio.run(_accept(source, target, link_id, where, execute, fingerprint))
 
 
-def parse_place(where: str | None) -> tuple[str | None, int | None]:
-    """The topic and the partition of ``TOPIC[:PARTITION]``; raises InvalidFieldError."""
+def parse_place(where: str | None, topics: Collection[str] | None = None) -> tuple[str | None, int | None]:
+    """The topic and the partition of ``TOPIC`` or ``TOPIC-PARTITION``; raises InvalidFieldError.
+
+    ``topics`` are those that there are, and tell whether ``flights-2`` is a topic; without them it is a partition.
+    ``TOPIC:PARTITION`` is read as well.
+    """
     if where is None:
         return None, None
-    topic, colon, partition = where.partition(":")
-    if not topic or (colon and not (partition.isascii() and partition.isdecimal())):
-        raise InvalidFieldError("link", "place", f"{where!r} is not TOPIC or TOPIC:PARTITION", "for example orders:3")
-    return topic, int(partition) if colon else None
+    topic, colon, partition = where.rpartition(":")
+    if not colon:
+        topic, dash, partition = where.rpartition("-")
+        is_partition = bool(topic and dash and _is_number(partition)) and (topics is None or topic in topics)
+        if topics is not None and where in topics and is_partition:
+            problem = f"{where!r} is a topic, and a partition of topic {topic!r}"
+            raise InvalidFieldError("link", "place", problem, f"for the partition write {topic}:{partition}")
+        if not is_partition and topics is not None:
+            return where, None
+    if not (topic and _is_number(partition)):
+        raise InvalidFieldError("link", "place", f"{where!r} is not TOPIC-PARTITION", "for example orders-3")
+    return topic, int(partition)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 async def _accept(
@@ -79,9 +96,9 @@ async def _accept(
     execute: bool,
     fingerprint: str | None,
 ) -> AcceptPlan:
-    topic, partition = parse_place(where)
     async with open_cluster(source) as source_cluster, open_cluster(target) as target_cluster:
         seen = await Seen.look(source_cluster, target_cluster, link_id)
+        topic, partition = parse_place(where, [one.source for one in seen.links.topics_of(link_id)])
         plan = await seen.plan(topic, partition)
         if not plan.choices:
             raise NothingToAcceptError(link_id, where or "")

@@ -58,10 +58,9 @@ class TransactionNotHangingError(RefusedError):
 
     @property
     def hint(self) -> str:
-        place = f"{self.source.topic}:{self.source.partition}"
         return (
             "wait, or end it all the same by its id, which loses what its producer would still have committed: "
-            f"anabranch link abort-transaction {self.link} {place} --producer-id N --execute"
+            f"anabranch link abort-transaction {self.link} {self.source} --producer-id N --execute"
         )
 
 
@@ -82,7 +81,7 @@ def abort_transaction(
     topic, partition = parse_place(where)
     if topic is None or partition is None:
         raise InvalidFieldError(
-            "link abort-transaction", "place", f"{where!r} names no partition", "for example orders:3"
+            "link abort-transaction", "place", f"{where!r} names no partition", "for example orders-3"
         )
     spec = show(target, link_id).spec
     return asyncio.run(_abort(source, spec, TopicPartition(topic, partition), producer_id, execute))

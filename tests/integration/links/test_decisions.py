@@ -47,7 +47,7 @@ def test_a_lane_goes_on_behind_records_that_expired_once_that_was_accepted(old: 
         engine.resume(made.target, made.id)
         made.await_stopped(topic)
         refuses(made, "another-topic")
-        seen = decisions.accept(made.source, made.target, made.id, f"{topic}:0", execute=False)
+        seen = decisions.accept(made.source, made.target, made.id, f"{topic}-0", execute=False)
         (choice,) = seen.choices
         assert (choice.cause, choice.given_up, choice.twice) == (Cause.SOURCE_EXPIRED, (10, 25), None)
         assert "offsets 10 to 24 are given up" in choice.means
@@ -87,7 +87,7 @@ def test_a_source_topic_made_again_is_copied_behind_the_old_one_once_that_was_ac
         produce(old, topic, numbered(30, first=500))
         made.await_finding("made again", f"anabranch link accept {made.id} {topic}")
         with pytest.raises(InvalidFieldError):
-            decisions.accept(made.source, made.target, made.id, f"{topic}:0", execute=True)
+            decisions.accept(made.source, made.target, made.id, f"{topic}-0", execute=True)
         plan = made.accept(topic)
         assert [choice.cause for choice in plan.choices] == [Cause.SOURCE_MADE_AGAIN]
         assert "copied from its offset 0 on, behind the 10 offsets" in plan.choices[0].means

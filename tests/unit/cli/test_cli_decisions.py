@@ -122,11 +122,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def test_accept_shows_and_does_nothing_without_execute(run: Run, engine: Engine) -> None:
     """What is given up, where the lane goes on, and the command that does it."""
-    code, out, err = run("accept", "old-new", "orders:3")
+    code, out, err = run("accept", "old-new", "orders-3")
     assert code == 0
     assert "offsets 10 to 24 are given up" in out
-    assert "anabranch link accept old-new orders:3 --execute" in err
-    assert engine.asked == [("old", "new", "old-new", "orders:3", False, None)]
+    assert "anabranch link accept old-new orders-3 --execute" in err
+    assert engine.asked == [("old", "new", "old-new", "orders-3", False, None)]
 
 
 def test_accept_does_exactly_what_was_shown(run: Run, engine: Engine) -> None:
@@ -159,17 +159,17 @@ def test_accept_is_refused_where_nothing_waits(run: Run, engine: Engine) -> None
 
 def test_abort_transaction_names_who_holds_the_partition(run: Run, engine: Engine) -> None:
     """Producer id, epochs, transactional id, coordinator, and why it is left alone."""
-    code, out, err = run("abort-transaction", "old-new", "orders:3")
+    code, out, err = run("abort-transaction", "old-new", "orders-3")
     assert code == 0
     for word in ("23 offsets wait", "0/-1", "writer", "Ongoing, timeout in 840 s", "producer id 7 is left alone"):
         assert word in out
-    assert "anabranch link abort-transaction old-new orders:3 --execute" in err
-    assert engine.asked == [("old", "new", "old-new", "orders:3", None, False)]
+    assert "anabranch link abort-transaction old-new orders-3 --execute" in err
+    assert engine.asked == [("old", "new", "old-new", "orders-3", None, False)]
 
 
 def test_abort_transaction_ends_the_one_that_is_named(run: Run, engine: Engine) -> None:
     """With both flags, and in JSON as well."""
-    code, out, err = run("abort-transaction", "old-new", "orders:3", "--producer-id", "7", "--execute", "-o", "json")
+    code, out, err = run("abort-transaction", "old-new", "orders-3", "--producer-id", "7", "--execute", "-o", "json")
     assert (code, err, json.loads(out)["executed"]) == (0, "", True)
     assert json.loads(out)["transactions"][0]["known"]["partitions"] == ["orders-3"]
-    assert engine.asked == [("old", "new", "old-new", "orders:3", 7, True)]
+    assert engine.asked == [("old", "new", "old-new", "orders-3", 7, True)]

@@ -259,13 +259,25 @@ def test_show_tells_each_lane_whole() -> None:
     """Position, lag in records, bytes and seconds, mode and why, throughput and state stand in one row."""
     shown = text(render.status(status(lane(3, target=TopicPartition("old.orders", 3)))))
     row = next(line for line in shown.splitlines() if line.startswith("orders-3"))
-    for part in ("old.orders-3", "copying", "mapped", "900", "100", "20.0 kB", "12 s", "50", "10.0 kB/s"):
+    for part in ("old.orders-3", "copying", "mapped", "900", "100", "12 s", "10.0 kB/s"):
         assert part in row
-    assert row.endswith("old timestamps")
+    assert "orders-3 mapped: old timestamps" in shown
     assert "old -> new" in shown
     assert "at most 50.0 MB/s" in shown
     assert "90.0 %" in shown
     assert "ETA 2.0 s" in shown
+
+
+def test_show_is_readable_at_80_columns() -> None:
+    """A row a lane, with large numbers; a reason that many lanes have stands once."""
+    large = {"position": 123_456_789_012, "stable": 123_556_789_012, "bytes_per_s": 512e6}
+    some = [lane(part, mode_reason="x" * 70, **large) for part in range(12)]
+    plain_rows = [line for line in text(render.lanes(some), width=80).splitlines() if line.strip()]
+    assert len(plain_rows) == 1 + len(some)
+    assert all("123,456,789,012" in row and "100,000,000" in row and "512 MB/s" in row for row in plain_rows[1:])
+    whole = text(render.status(status(*some)), width=80)
+    assert whole.count("x" * 40) == 1
+    assert "orders-0, orders-1, orders-2, orders-3 and 8 more mapped:" in whole
 
 
 def test_show_tells_why_a_lane_stopped_and_what_the_planner_found() -> None:

@@ -15,7 +15,7 @@ from anabranch.cli.output import Format, FormatOption, emit
 def abort_transaction(
     ctx: typer.Context,
     link: LinkArgument,
-    where: Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", help="Of the source.", show_default=False)],
+    where: Annotated[str, typer.Argument(metavar="TOPIC-PARTITION", help="Of the source.", show_default=False)],
     target_name: TargetOption = None,
     producer_id: Annotated[
         int | None,

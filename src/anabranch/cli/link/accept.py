@@ -18,7 +18,7 @@ def accept(
     link: LinkArgument,
     where: Annotated[
         str | None,
-        typer.Argument(metavar="[TOPIC[:PARTITION]]", help="Of the source; default all.", show_default=False),
+        typer.Argument(metavar="[TOPIC[-PARTITION]]", help="Of the source; default all.", show_default=False),
     ] = None,
     target_name: TargetOption = None,
     execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
