@@ -110,6 +110,7 @@ def test_a_link_is_stored_once_and_only_when_it_is_wanted(both: Lab) -> None:
     assert stored.source.cluster_id != stored.target.cluster_id
 
 
+@pytest.mark.test
 @pytest.mark.parametrize("begun", [True, False])
 def test_a_second_link_into_the_same_topic_is_refused_unless_it_is_meant(both: Lab, begun: bool) -> None:
     """It would copy all again, and both would be complete; also where the first has not made its topic yet."""
@@ -138,6 +139,7 @@ def test_a_second_link_into_the_same_topic_is_refused_unless_it_is_meant(both: L
     assert links.show(both.target, "second").spec.shared_topics
 
 
+@pytest.mark.test
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_topic_that_another_link_fills_is_planned_only_where_that_is_meant(both: Lab, shared: bool) -> None:
     """It may turn up after the link was created; the link's other topics go on."""

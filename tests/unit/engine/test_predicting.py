@@ -17,7 +17,7 @@ from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import ProbeReport, Severity
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 SPEC = LinkSpec("second", ClusterRef("old", ""), ClusterRef("new", ""), PluginSpec("regex", {"include": [".*"]}))
 

@@ -21,7 +21,7 @@ from anabranch.spark import survey as surveys
 from anabranch.spark.leases import AGAIN_S, LeasePlanner
 from anabranch.spark.survey import Survey
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 
 @pytest.fixture
