@@ -7,6 +7,7 @@ from typing import Any
 from anabranch.control.errors import MalformedRecordError
 from anabranch.control.fields import Fields, dump, load, refusals
 from anabranch.control.topics import PROGRESS
+from anabranch.errors import InvalidFieldError
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.reports import Finding, LinkPlan, Severity
 from anabranch.model.topics import TopicPartition
@@ -144,7 +145,7 @@ def decode_plan(key: bytes, value: bytes) -> LinkPlan:
                 Finding(f.enum("severity", Severity), f.text("what"), f.text("fix")) for f in fields.each("findings")
             ),
             ends=fields.flag("ends") if fields.has("ends") else False,
-            digest=fields.text("digest") if fields.has("digest") else "",
+            digest=fields.parsed("digest", _digest) if fields.has("digest") else "",
         )
 
 
@@ -162,3 +163,10 @@ def _source_epoch(fields: Fields) -> tuple[int, int] | None:
 def _partition(fields: Fields, name: str) -> TopicPartition:
     with fields.nested(name) as inner:
         return TopicPartition(inner.text("topic"), inner.integer("partition"))
+
+
+def _digest(text: str) -> str:
+    """A digest that is there; one without a character is written as none."""
+    if not text:
+        raise InvalidFieldError(PROGRESS, "digest", "empty")
+    return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,14 @@ import control_samples as samples
 import pytest
 
 from anabranch.control import assignments, claims, jumps, links, positions, progress, runs
-from anabranch.lanes.claims import KillKey
+from anabranch.lanes.claims import ClaimState, KillKey
 
 pytestmark = pytest.mark.unit
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "control"
 
 Case = tuple[str, bytes, bytes, Callable[[bytes, bytes], Any], Any]
+ENDED = replace(samples.CLAIM, state=ClaimState.RELEASED, end=7_001)
 CASES: list[Case] = [
     (
         "link-v2",
@@ -78,6 +80,7 @@ CASES: list[Case] = [
         samples.DECISION,
     ),
     ("claim-v1", claims.encode_key(samples.CLAIM.key), claims.encode(samples.CLAIM), claims.decode, samples.CLAIM),
+    ("claim-v2", claims.encode_key(ENDED.key), claims.encode(ENDED), claims.decode, ENDED),
     (
         "killed-v1",
         claims.encode_kill_key(KillKey(str(samples.LANE), 4001)),
@@ -153,13 +156,13 @@ def test_golden_bytes_read_as_the_value_that_was_meant(
 
 
 DESCRIBED = {
-    "A link": ["link-v1", "link-v2"],
+    "A link": ["link-v1", "link-v2", "link-v3"],
     "A topic that a link fills": ["topic-v1"],
     "A decision": ["decision-v1"],
-    "A claim": ["claim-v1"],
+    "A claim": ["claim-v1", "claim-v2"],
     "A jump": ["jump-v1"],
-    "A lane's progress": ["lane-v1", "lane-v2"],
-    "A plan": ["plan-v1", "plan-ends-v1"],
+    "A lane's progress": ["lane-v1", "lane-v2", "lane-v3", "lane-away-v3"],
+    "A plan": ["plan-v1", "plan-ends-v1", "plan-digest-v1"],
     "A mark": ["mark-v1"],
     "A round of continuous sync": ["round-v1"],
     "An undo record": ["undo-v1"],
