@@ -52,6 +52,9 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
             workers.append(subprocess.Popen([sys.executable, str(script), str(job)]))
             return workers[-1]
 
+        def rounds() -> int:
+            return (tmp_path / "job-0.json.rounds").stat().st_size
+
         def owners() -> set[str]:
             return {lane.owner for lane in stand.lanes()}
 
@@ -68,8 +71,10 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
             load.stop()
             ends = watermarks(source, TOPICS)
             _until(lambda: positions() == ends)
+            before = rounds()
             first.send_signal(signal.SIGCONT)
-            time.sleep(5.0)  # whatever the stopped one does, it does by now
+            _until(lambda: rounds() >= before + 4)  # what it would write or file, it has by then
+            assert first.poll() is None
             proof = prove(source, target, stand.target_context, LINK, TOPICS)
         finally:
             load.halt()

@@ -1,4 +1,7 @@
-"""A worker without Spark, to be stopped and killed: ``python worker_process.py JOB.json`` copies until it is ended."""
+"""A worker without Spark, to be stopped and killed: ``python worker_process.py JOB.json`` copies until it is ended.
+
+``JOB.json.rounds`` grows by a byte each time that it has filed what it has to file.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ def main(path: str) -> None:
     while True:
         batch += 1
         for _ in worker.run(Lease(job.link, job.run, batch, 0, 1, 3600.0, tuple(plan.lanes))):
-            pass
+            with open(f"{path}.rounds", "ab") as rounds:
+                rounds.write(b".")
 
 
 if __name__ == "__main__":

@@ -119,6 +119,29 @@ class Link:
         self.await_(lambda status: any(_at(lane, topic, partition, position) for lane in status.lanes))
         return self.lane(topic, partition)
 
+    def await_rounds(self, topic: str, partition: int = 0, rounds: int = 2) -> LaneProgress:
+        """Wait until a lane was filed so often since now: between two filings its owner has read and sent."""
+        seen = {self.lane(topic, partition).updated_at_ms}
+
+        def filed(status: LinkStatus) -> bool:
+            seen.update(lane.updated_at_ms for lane in status.lanes if _at(lane, topic, partition, 0))
+            return len(seen) > rounds
+
+        self.await_(filed)
+        return self.lane(topic, partition)
+
+    def await_plans(self, plans: int = 2) -> None:
+        """Wait until the link was planned so often since now: so many leases have begun."""
+        plan = self.status().plan
+        seen = {plan.planned_at_ms if plan is not None else 0}
+
+        def planned(status: LinkStatus) -> bool:
+            if status.plan is not None:
+                seen.add(status.plan.planned_at_ms)
+            return len(seen) > plans
+
+        self.await_(planned)
+
     def accept(self, where: str | None = None) -> AcceptPlan:
         """Look at what waits for a decision, then accept exactly that; returns what was decided."""
         plan = decisions.accept(self.source, self.target, self.id, where, execute=False)

@@ -101,7 +101,7 @@ def test_transactions_are_copied_as_a_read_committed_consumer_sees_them(old: Clu
             assert made.assert_copied(aborted) == 0
             for _ in range(4):
                 interleave(old, topic, 4)
-                time.sleep(1.0)
+                made.await_plans(1)
             made.await_position(topic, 28 * 11)
             made.assert_copied(topic)
         assert made.rebuilt(made.lane(topic)) == made.runs(made.lane(topic).lane)

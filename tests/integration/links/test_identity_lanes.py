@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from tests.integration.links.identity import assert_equal_offsets, begin_at, log_start
 from tests.integration.links.lab import link
@@ -75,7 +73,7 @@ def test_an_empty_log_that_starts_above_zero_waits_at_its_end(old: Cluster, new:
     begin_at(old, topic, 12_345)
     with link(old, new, topic) as made, made.running():
         made.await_(lambda status: any(lane.position == 12_345 for lane in status.lanes))
-        time.sleep(1)
+        made.await_rounds(topic)
         produce(old, topic, numbered(3))
         assert made.await_position(topic, 12_348).mode is LaneMode.IDENTITY
         assert_equal_offsets(old, new, topic)
@@ -107,7 +105,7 @@ def test_a_log_that_begins_with_aborted_records_is_copied_to_the_same_offsets(ol
         made.await_(lambda status: any(lane.position == 21 for lane in status.lanes))
         transaction(old, topic, [b"b"])
         made.await_(lambda status: any(lane.position == 23 for lane in status.lanes))
-        time.sleep(1)
+        made.await_plans()
         transaction(old, topic, [b"c"], commit=False)
         transaction(old, topic, [b"d"])
         lane = made.await_position(topic, 27)
@@ -122,7 +120,7 @@ def test_two_runs_fill_the_same_holes(old: Cluster, new: Cluster) -> None:
         for turn in range(12):
             transaction(old, topic, [b"%d a" % turn] * 3, commit=turn % 3 != 1)
             produce(old, topic, numbered(5, first=1000 * turn))
-            time.sleep(0.2)
+            made.await_plans(1)
         lane = made.await_position(topic, newest_offset(old, topic))
         assert lane.mode is LaneMode.IDENTITY, lane.mode_reason
         made.assert_copied(topic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import threading
 import time
@@ -169,12 +170,13 @@ def test_a_worker_whom_nobody_gives_a_lease_ends_by_itself_and_gives_back(
     topic = create(old, fresh("nobody"))
     produce(old, topic, numbered(10))
     with link(old, new, topic, mode=ModePolicy.MAPPED) as made, staff(made) as run:
-        work((run.hire(), run.leases()[0]))
+        worker = run.hire()
+        work((worker, run.leases()[0]))
         produce(old, topic, numbered(5, first=10))
         until(lambda: [claim.state for claim in claims(made)] == [ClaimState.RELEASED])
         end = newest_offset(new, topic)
         produce(old, topic, numbered(5, first=15))
-        time.sleep(1.0)
+        until(lambda: stands_still(worker))
         assert newest_offset(new, topic) == end
         assert made.lane(topic).position == end
         assert made.assert_copied(topic) == end
@@ -190,7 +192,7 @@ def test_a_worker_whose_parent_is_gone_copies_nothing_between_leases(old: Cluste
         run.is_alive = False
         until(lambda: not threads_between_leases())
         produce(old, topic, numbered(5, first=10))
-        time.sleep(1.0)
+        until(lambda: stands_still(orphan))
         assert newest_offset(new, topic) == 10
         run.is_alive = True
         with working(run.hire(), run.leases(LONG_S)[0]):
@@ -201,6 +203,11 @@ def test_a_worker_whose_parent_is_gone_copies_nothing_between_leases(old: Cluste
 def threads_between_leases() -> list[threading.Thread]:
     """Those that drive a worker's loop without a lease."""
     return [thread for thread in threading.enumerate() if thread.name == "between leases"]
+
+
+def stands_still(worker: Worker) -> bool:
+    """Whether nobody drives a worker's loop, and nothing would run if somebody did: it can write no more."""
+    return not threads_between_leases() and not worker.loop.is_running() and not asyncio.all_tasks(worker.loop)
 
 
 def test_workers_that_get_each_others_tasks_go_on_with_their_own_lanes(old: Cluster, new: Cluster) -> None:

@@ -93,7 +93,10 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster
             cli("link", "pause", name, "--target", "new")
             made.await_(lambda status: all(lane.state is LaneState.PAUSED for lane in status.lanes))
             produce(old, second, numbered(5, first=20))
-            time.sleep(1)
+            made.await_(
+                lambda status: any(lane.source.topic == second and lane.lag_records == 5 for lane in status.lanes)
+            )
+            made.await_rounds(second)
             assert newest_offset(new, second) == 20
             cli("link", "resume", name, "--target", "new")
             made.await_position(second, 25)
