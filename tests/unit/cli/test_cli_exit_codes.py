@@ -1,0 +1,136 @@
+"""Exit codes 4 and 5 of every verb that asks a cluster: it is away, or what it stores breaks its format."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.console import Run, console
+from tests.unit.cli.test_cli_docs import GROUPS, verbs
+from tests.unit.link_lab import LINK, A, Lab, lab
+
+from anabranch.control import topics
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.log import KeyedLog
+from anabranch.replicate.control import ensure_topics
+
+pytestmark = pytest.mark.test
+
+CHECKPOINT = Path(__file__).parents[2] / "golden" / "spark" / "4.1.3" / "mixed"
+ASKING = {
+    "link list": (),
+    "link show": (LINK,),
+    "link run": (LINK,),
+    "link pause": (LINK,),
+    "link resume": (LINK,),
+    "link set": (LINK, "--rate-limit", "none"),
+    "link accept": (LINK,),
+    "link abort-transaction": (LINK, f"{A.topic}:0"),
+    "link delete": (LINK,),
+    "link create": ("--source", "old"),
+    "groups list": (LINK,),
+    "groups show": (LINK, "shop"),
+    "groups mark": (LINK,),
+    "groups plan": (LINK,),
+    "groups sync": (LINK,),
+    "groups create": ("shop", "--topic", "old.orders"),
+    "groups undo": ("20261121-101530-9c1f",),
+    "offsets translate": (LINK, f"{A.topic}-0:1"),
+    "offsets runs": (LINK,),
+    "offsets export": (LINK, "--out", "maps.json"),
+    "offsets rebuild": ("--source", "old", "--topic", A.topic, "--out", "maps.json"),
+    "mm2 report": ("--source", "old"),
+    "mm2 publish": (LINK,),
+    "checkpoint inspect": ("checkpoint", "--cluster"),
+    "checkpoint advise": ("checkpoint", "--link", LINK),
+    "checkpoint plan": ("checkpoint", "--link", LINK),
+    "checkpoint rewrite": ("checkpoint", "--link", LINK),
+    "checkpoint verify": ("checkpoint", "--link", LINK),
+    "verify start": (LINK,),
+    "verify show": (LINK,),
+    "verify stop": (LINK,),
+    "verify resume": (LINK,),
+}
+ELSEWHERE = {"link metrics": "serves on and says so in a metric", "checkpoint undo": "asks no cluster"}
+"""Verbs that end with neither for a cluster's sake."""
+STORING_NOTHING = {"groups create", "offsets rebuild", "mm2 report", "checkpoint inspect"}
+"""Verbs that read no control topic before they are told to write."""
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[Lab]:
+    """A link whose target holds a record in each control topic that nobody can read."""
+    with lab() as made:
+
+        async def spoil(cluster: Cluster) -> None:
+            await ensure_topics(cluster, [topics.POSITIONS, topics.VERIFIED])
+            for topic in (*topics.ALL, topics.POSITIONS, topics.VERIFIED):
+                await KeyedLog(cluster, topic).append([(f"{LINK}/no/such/key/at/all".encode(), b"{")], 1)
+
+        made.on(made.target, spoil)
+        yield made
+
+
+@pytest.fixture
+def nobodys() -> Iterator[int]:
+    """A port on which nobody listens, nor will while the test lasts."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+@pytest.fixture
+def run(
+    both: Lab, nobodys: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """The console script in a directory with a checkpoint: (exit code, standard output, standard error)."""
+    contexts = {
+        "old": both.here.context(),
+        "new": both.there.context(),
+        "gone": {"bootstrap": [f"127.0.0.1:{nobodys}"]},
+    }
+    shutil.copytree(CHECKPOINT, tmp_path / "checkpoint")
+    monkeypatch.chdir(tmp_path)
+    return console(contexts, tmp_path, monkeypatch, capsys)
+
+
+def asked(verb: str, target: str) -> tuple[str, ...]:
+    """A verb with its arguments, about one target."""
+    more = (target,) if verb == "checkpoint inspect" else ("--target", target)
+    return (*verb.split(), *ASKING[verb], *more)
+
+
+def test_every_verb_that_asks_a_cluster_is_here() -> None:
+    """A new one must be added, or said why not."""
+    found = {f"{group} {verb}" for group, app in GROUPS.items() if group != "context" for verb, _ in verbs(app)}
+    assert found == {*ASKING, *ELSEWHERE}
+
+
+@pytest.mark.parametrize("verb", ASKING)
+def test_a_cluster_that_is_away_is_exit_code_4(run: Run, verb: str) -> None:
+    """With its address, and the command that shows it."""
+    code, out, err = run(*asked(verb, "gone"))
+    assert (code, out) == (4, ""), err
+    assert "error: cluster gone cannot be reached: 127.0.0.1:" in err and "anabranch context show gone" in err
+
+
+@pytest.mark.parametrize("verb", [verb for verb in ASKING if verb not in STORING_NOTHING])
+def test_a_control_record_that_breaks_its_format_is_exit_code_5(run: Run, verb: str) -> None:
+    """It is named, and nothing is guessed."""
+    code, out, err = run(*asked(verb, "new"))
+    assert (code, out) == (5, ""), err
+    assert "error: " in err and "__anabranch_" in err
+
+
+@pytest.mark.parametrize("verb", ["inspect", "advise", "plan", "rewrite", "verify"])
+def test_a_checkpoint_that_is_damaged_is_exit_code_5(run: Run, verb: str, tmp_path: Path) -> None:
+    """With the file, and the place in it where there is one."""
+    newest = max((tmp_path / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))
+    newest.write_bytes(newest.read_bytes()[:-20])
+    route = () if verb == "inspect" else ("--start", "earliest", "--target", "new")
+    code, out, err = run("checkpoint", verb, "checkpoint", *route)
+    assert (code, out) == (5, ""), err
+    assert f"offsets/{newest.name}" in err

@@ -1,0 +1,122 @@
+"""How the job of a link ends: which exit code says what, and how long it waits for a cluster that is away."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes with pyspark
+
+from anabranch.config.jobspec import LinkJob
+from anabranch.errors import AnabranchError
+from anabranch.kafka.errors import AuthenticationError, UnreachableError
+from anabranch.model.cluster import ClusterContext
+from anabranch.spark.jobs import link as job
+
+pytestmark = pytest.mark.unit
+
+
+class Clock:
+    """Time that passes where somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        """Seconds."""
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """They pass."""
+        self.now += seconds
+
+
+class Failed:
+    """A query that Spark has ended."""
+
+    newest = -1
+
+    def __init__(self, _: Any) -> None:
+        self.is_active = False
+
+    def goes_on(self) -> bool:
+        """No."""
+        return False
+
+    def failure(self) -> Exception | None:
+        """Why."""
+        return RuntimeError("a task failed four times")
+
+    def ended(self) -> list[Any]:
+        """No micro-batch."""
+        return []
+
+    def stop(self) -> None:
+        """It is."""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> str:
+    """The file that the job is given."""
+    file = tmp_path / "job.json"
+    ends = (ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",)))
+    file.write_text(LinkJob("old-new", "run-1", *ends, 60.0).to_json())
+    return str(file)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The job's time."""
+    made = Clock()
+    monkeypatch.setattr(job, "time", made)
+    return made
+
+
+def away(monkeypatch: pytest.MonkeyPatch, error: AnabranchError) -> None:
+    """Whoever looks at the clusters gets this error."""
+
+    def look() -> None:
+        raise error
+
+    monkeypatch.setattr(job, "Survey", lambda _: SimpleNamespace(look=look))
+
+
+def test_a_cluster_that_is_away_is_waited_for_five_minutes_and_is_exit_code_4_then(
+    spec: str, clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is said once that it waits."""
+    away(monkeypatch, UnreachableError("old", ("o:1: refused",)))
+    assert job.main([spec]) == 4
+    assert 300 <= clock.now < 305
+    waiting, ended = (json.loads(line) for line in capsys.readouterr().err.splitlines())
+    assert "cannot be reached" in waiting["waiting"] and "cannot be reached" in ended["error"]
+
+
+def test_what_a_person_must_mend_is_not_waited_for(spec: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong password stays wrong."""
+    away(monkeypatch, AuthenticationError("old", "User:link", "PLAIN", "wrong credentials"))
+    assert (job.main([spec]), clock.now) == (4, 0.0)
+
+
+def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
+    spec: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what Spark said."""
+    nothing = SimpleNamespace(start=lambda: None, stop=lambda: None)
+    monkeypatch.setattr(job, "Survey", lambda _: SimpleNamespace(look=lambda: None))
+    monkeypatch.setattr(job, "session", lambda *_: nothing)
+    monkeypatch.setattr(job, "FollowingThread", lambda _: nothing)
+    monkeypatch.setattr(job, "signal", SimpleNamespace(signal=lambda *_: None, SIGTERM=15, SIGINT=2))
+    monkeypatch.setattr(job, "SteadyQuery", Failed)
+    assert job.main([spec]) == 5
+    assert "a task failed four times" in capsys.readouterr().err
+
+    def gone(*_: Any) -> None:
+        raise Py4JError("the gateway is closed")
+
+    monkeypatch.setattr(job, "session", gone)
+    assert job.main([spec]) == 5
+    assert "Spark's JVM is gone: the gateway is closed" in capsys.readouterr().err
