@@ -22,10 +22,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
-from kafka.protocol.api_header import ResponseClassRegistry
+from kafka.protocol.api_header import RequestHeader, ResponseClassRegistry
 from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
@@ -338,8 +338,7 @@ class Connection(asyncio.BufferedProtocol):
         body = request.encode(version=version)
         frame = await self.submit(request.API_KEY, version, flexible, (body,), timeout)
         try:
-            request.with_header()
-            response_class = ResponseClassRegistry.get_response_class(request.header)
+            response_class = _response_class(request.API_KEY, version)
             start = 5 if flexible and request.API_KEY != _API_VERSIONS else 4
             return decoded(response_class, bytes(frame.view[start:]), version)
         finally:
@@ -433,6 +432,13 @@ class Connection(asyncio.BufferedProtocol):
 async def _told(sasl: Sasl, ask: Callable[[], Any]) -> Any:
     """What a conversation says; in a thread where it asks somebody else for it."""
     return await asyncio.to_thread(ask) if sasl.blocks else ask()
+
+
+@cache
+def _response_class(api_key: int, version: int) -> Any:
+    """What the library's own request would find by its header, without making one."""
+    header = RequestHeader(request_api_key=api_key, request_api_version=version, correlation_id=0, client_id="")
+    return ResponseClassRegistry.get_response_class(header)
 
 
 def _reason(error: OSError) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka.protocol.admin import DeleteRecordsRequest, DescribeProducersRequest
-from kafka.protocol.consumer import ListOffsetsRequest, OffsetForLeaderEpochRequest
+from kafka.protocol.consumer import OffsetForLeaderEpochRequest
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
     EndTxnRequest,
@@ -22,9 +22,11 @@ from kafka.protocol.producer import (
     WriteTxnMarkersRequest,
 )
 
+from anabranch.kafka import listoffsets
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import ConnectionLostError
+from anabranch.kafka.listoffsets import OffsetAnswer
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 KILL_EPOCH = 32767
@@ -33,15 +35,6 @@ _LOADING = 14
 _COORDINATOR_BUSY = {_LOADING, 51}  # COORDINATOR_LOAD_IN_PROGRESS, CONCURRENT_TRANSACTIONS
 _COORDINATOR_PATIENCE_S = 30.0
 _COORDINATOR_PAUSE_S = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetAnswer:
-    """ListOffsets' answer for one partition; ``offset`` is -1 where no record matches."""
-
-    code: int
-    offset: int
-    timestamp: int
 
 
 async def list_offset(
@@ -56,27 +49,7 @@ async def list_offsets(
     connection: Connection, wanted: dict[tuple[str, int], tuple[int, int]], *, isolation: int = 0
 ) -> dict[tuple[str, int], OffsetAnswer]:
     """Many look-ups at one leader: (topic, partition) -> (time stamp or sentinel, leader epoch)."""
-    by_topic: dict[str, list[object]] = {}
-    for (topic, partition), (at, epoch) in wanted.items():
-        by_topic.setdefault(topic, []).append(
-            ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition(
-                partition_index=partition, current_leader_epoch=epoch, timestamp=at
-            )
-        )
-    request = ListOffsetsRequest(
-        replica_id=-1,
-        isolation_level=isolation,
-        topics=[
-            ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=partitions)
-            for topic, partitions in by_topic.items()
-        ],
-    )
-    response = await connection.call(request, cap=7)
-    return {
-        (topic.name, part.partition_index): OffsetAnswer(part.error_code, part.offset, part.timestamp)
-        for topic in response.topics
-        for part in topic.partitions
-    }
+    return await listoffsets.ask(connection, wanted, isolation)
 
 
 async def epoch_end(

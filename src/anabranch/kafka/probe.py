@@ -11,7 +11,7 @@ from kafka.protocol.admin import DeleteRecordsRequest
 from kafka.protocol.broker_version_data import BrokerVersionData
 from kafka.protocol.producer import EndTxnRequest
 
-from anabranch.kafka import admin
+from anabranch.kafka import admin, listoffsets
 from anabranch.kafka.admin import Operation
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
@@ -34,8 +34,12 @@ class _Api:
     newest: int
 
 
-#: Names, keys and versions of what the copier sends; see kafka/fetch.py, produce.py and partitions.py.
-_BOTH = (_Api("Metadata", 3, 10, 12), _Api("ListOffsets", 2, 5, 7), _Api("DescribeConfigs", 32, 1, 4))
+#: Names, keys and versions of what the copier sends; see kafka/fetch.py, listoffsets.py, produce.py and partitions.py.
+_BOTH = (
+    _Api("Metadata", 3, 10, 12),
+    _Api("ListOffsets", listoffsets.API_KEY, listoffsets.OLDEST, listoffsets.NEWEST),
+    _Api("DescribeConfigs", 32, 1, 4),
+)
 _NEEDED = {
     Role.SOURCE: (_Api("Fetch", 1, 12, 13), *_BOTH),
     Role.TARGET: (

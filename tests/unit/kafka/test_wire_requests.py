@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
-from kafka.protocol.consumer import FetchRequest, FetchResponse
+from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 
-from anabranch.kafka import fetch, produce
-from anabranch.kafka.connection import Connection
+from anabranch.kafka import fetch, listoffsets, produce
+from anabranch.kafka.connection import Connection, Transport
+from anabranch.kafka.errors import UnsupportedApiError
 from anabranch.kafka.frames import Frame, FramePool
 from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
@@ -135,3 +137,75 @@ def test_a_diverging_epoch_is_read() -> None:
     assert (code, first.diverging, first.high_watermark, first.last_stable) == (0, (6, 77), 90, 80)
     assert (first.log_start, bytes(first.records)) == (5, b"")
     assert (second.diverging, second.aborted, bytes(second.records)) == (None, ((4, 2),), BATCH)
+
+
+class Asked(Wire):
+    """A connection that answers the one request with these bytes."""
+
+    security = Transport("there", "nobody")
+
+    def __init__(self, newest: int, answer: Frame) -> None:
+        super().__init__(newest)
+        self.answer = answer
+
+    async def submit(  # type: ignore[override]
+        self, _: int, version: int, flexible: bool, parts: Sequence[bytes], timeout: float
+    ) -> Frame:
+        super().submit(_, version, flexible, parts, timeout)
+        return self.answer
+
+
+def ends(*told: tuple[str, int, int, int]) -> Any:
+    """ListOffsets' answer: (topic, partition, code, offset) each."""
+    row = ListOffsetsResponse.ListOffsetsTopicResponse
+    return ListOffsetsResponse(
+        throttle_time_ms=0,
+        topics=[
+            row(
+                name=topic,
+                partitions=[
+                    row.ListOffsetsPartitionResponse(
+                        partition_index=index, error_code=code, timestamp=77, offset=offset, leader_epoch=3
+                    )
+                ],
+            )
+            for topic, index, code, offset in told
+        ],
+    )
+
+
+@pytest.mark.parametrize(("newest", "version"), [(6, 6), (11, 7)])
+def test_offsets_are_asked_for_in_the_leader_epoch_that_is_known(newest: int, version: int) -> None:
+    """Each partition with its own time and epoch, and each answer at its partition."""
+    wire = Asked(newest, frame_of(ends(("t", 3, 0, 42), ("u", 0, 74, -1)), version))
+    wanted = {("t", 3): (-1, 8), ("u", 0): (1234, -1)}
+    answers = asyncio.run(listoffsets.ask(cast(Connection, wire), wanted, 1))
+    assert wire.version == version
+    request = ListOffsetsRequest.decode(wire.sent, version=version)
+    assert (request.replica_id, request.isolation_level) == (-1, 1)
+    assert {
+        (topic.name, part.partition_index): (part.timestamp, part.current_leader_epoch)
+        for topic in request.topics
+        for part in topic.partitions
+    } == wanted
+    assert answers == {
+        ("t", 3): listoffsets.OffsetAnswer(0, 42, 77),
+        ("u", 0): listoffsets.OffsetAnswer(74, -1, 77),
+    }
+
+
+def test_an_answer_about_offsets_that_is_cut_off_is_said_to_be_wrong() -> None:
+    """Never read as fewer partitions."""
+    whole = frame_of(ends(("t", 3, 0, 42)), 7)
+    cut = FramePool().take(len(whole.view) - 10)
+    cut.view[:] = whole.view[:-10]
+    with pytest.raises(listoffsets.ListOffsetsResponseError):
+        asyncio.run(listoffsets.ask(cast(Connection, Asked(7, cut)), {("t", 3): (-1, -1)}, 0))
+
+
+def test_a_broker_that_is_too_old_to_be_asked_is_named() -> None:
+    """Before anything is sent."""
+    wire = Asked(5, frame_of(ends(), 7))
+    with pytest.raises(UnsupportedApiError, match="ListOffsets"):
+        asyncio.run(listoffsets.ask(cast(Connection, wire), {("t", 3): (-1, -1)}, 0))
+    assert not wire.sent
