@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import cache, lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,6 +25,7 @@ _HEAD = Struct(">hhih")
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 LARGEST_REQUEST = 100 << 20
 STALE_S = 0.1
+REPEATED_BYTES = 256
 
 
 class Power(Enum):
@@ -152,7 +154,8 @@ class Session:
         tags = b"\0" if flexible and key != API_VERSIONS else b""
         size = 4 + len(tags) + len(body)
         self._sink.deliver(size.to_bytes(4) + correlation.to_bytes(4, signed=True) + tags + body)
-        self.broker.cluster.timers.call_later(0, self.work)
+        if self._requests:
+            self.broker.cluster.timers.call_later(0, self.work)
 
 
 class _Nobody:
@@ -198,9 +201,7 @@ class Broker:
 
     def api(self, key: int) -> Api | None:
         """How an API is answered; None where it is not."""
-        from anabranch.kafka.simulated.apis import APIS
-
-        return APIS.get(key)
+        return _apis().get(key)
 
     def versions_refused(self) -> bytes:
         """The answer to an ApiVersions request that is too new, in the oldest format."""
@@ -288,21 +289,47 @@ class Broker:
 
 
 class Handler:
-    """An API by its request class and a function."""
+    """An API by its request class and a function.
 
-    __slots__ = ("_handle", "request")
+    ``is_repeated`` says that clients ask the same again and again, and that the function keeps and changes nothing of a
+    request: then those of the same bytes are one object.
+    """
 
-    def __init__(self, request: Any, handle: Callable[[Session, Any, int, Callable[[Any], None]], None]) -> None:
+    __slots__ = ("_handle", "_is_repeated", "request")
+
+    def __init__(
+        self,
+        request: Any,
+        handle: Callable[[Session, Any, int, Callable[[Any], None]], None],
+        *,
+        is_repeated: bool = False,
+    ) -> None:
         self.request = request
         self._handle = handle
+        self._is_repeated = is_repeated
 
     def decode(self, body: bytes, version: int) -> Any:
         """By the library's own schema."""
+        if self._is_repeated and len(body) <= REPEATED_BYTES:
+            return _repeated(self.request, body, version)
         return decoded(self.request, body, version)
 
     def handle(self, session: Session, request: Any, version: int, reply: Callable[[Any], None]) -> None:
         """By the function."""
         self._handle(session, request, version, reply)
+
+
+@cache
+def _apis() -> Mapping[int, Api]:
+    """The answers, which know of brokers: imported once there are some."""
+    from anabranch.kafka.simulated.apis import APIS
+
+    return APIS
+
+
+@lru_cache(maxsize=8192)
+def _repeated(request: Any, body: bytes, version: int) -> Any:
+    return decoded(request, body, version)
 
 
 def _skip_tags(frame: bytes, at: int) -> int:

@@ -7,7 +7,7 @@ from asyncio import events
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from contextvars import Context
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 
 from anabranch.testing.simulation.scheduler import Fiber, KilledError, Process, Scheduler, State
@@ -16,14 +16,52 @@ if TYPE_CHECKING:
     from anabranch.testing.simulation.network import Network
 
 
+class Handle:
+    """A call that is due, or will be, without asyncio's own debugging, which costs more than the rest."""
+
+    __slots__ = ("args", "callback", "context", "is_cancelled", "loop")
+
+    def __init__(
+        self, loop: SimulatedLoop, callback: Callable[..., object], args: Any, context: Context | None
+    ) -> None:
+        self.loop = loop
+        self.callback = callback
+        self.args = args
+        self.context = copy_context() if context is None else context
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        """It will not happen."""
+        self.is_cancelled = True
+
+    def cancelled(self) -> bool:
+        """Whether it will not happen."""
+        return self.is_cancelled
+
+    def due(self) -> None:
+        """Its time has come."""
+        if not self.is_cancelled and not self.loop.is_closed():
+            self.loop.push(self)
+
+    def run(self) -> None:
+        """Call it, and report what it raises."""
+        try:
+            self.context.run(self.callback, *self.args)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            self.loop.call_exception_handler({"message": f"in {self.callback!r}", "exception": error})
+
+
 class SimulatedLoop(asyncio.AbstractEventLoop):
     """As much of an event loop as asyncio's own tasks, timeouts and locks, and connections, need."""
 
     def __init__(self, scheduler: Scheduler, process: Process, network: Network) -> None:
         self.process = process
+        self.is_queued = False
         self._scheduler = scheduler
         self._network = network
-        self._handles: deque[events.Handle] = deque()
+        self._handles: deque[Handle] = deque()
         self._driver: Fiber | None = None
         self._wanted: asyncio.Future[Any] | None = None
         self._closed = False
@@ -37,10 +75,10 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         if self._driver is None or not self._handles:
             return False
         handle = self._handles.popleft()
-        if not handle.cancelled():
+        if not handle.is_cancelled:
             events._set_running_loop(self)
             try:
-                handle._run()
+                handle.run()
             finally:
                 events._set_running_loop(None)
         if self._wanted is not None and self._wanted.done():
@@ -49,7 +87,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             return False
         return bool(self._handles)
 
-    def _push(self, handle: events.Handle) -> None:
+    def push(self, handle: Handle) -> None:
+        """Run it behind whatever is due."""
         self._handles.append(handle)
         if self._driver is not None:
             self._scheduler.ready(self)
@@ -102,35 +141,27 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         """Virtual seconds."""
         return self._scheduler.now
 
-    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> events.Handle:  # type: ignore[override]
+    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> Handle:  # type: ignore[override]
         """Behind whatever is due."""
-        handle = events.Handle(callback, args, self, context)
-        self._push(handle)
+        handle = Handle(self, callback, args, context)
+        self.push(handle)
         return handle
 
     call_soon_threadsafe = call_soon  # type: ignore[assignment]
 
     def call_later(  # type: ignore[override]
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> events.TimerHandle:
+    ) -> Handle:
         """After some virtual seconds."""
         return self.call_at(self.time() + delay, callback, *args, context=context)
 
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> events.TimerHandle:
-        """At a virtual time."""
-        handle = events.TimerHandle(when, callback, args, self, context)
-
-        def due() -> None:
-            if not handle.cancelled() and not self._closed:
-                self._push(handle)
-
-        self._scheduler.call_at(when, due)
+    ) -> Handle:
+        """At a virtual time; one that is cancelled finds that out when it is due."""
+        handle = Handle(self, callback, args, context)
+        self._scheduler.call_at(when, handle.due)
         return handle
-
-    def _timer_handle_cancelled(self, handle: events.TimerHandle) -> None:
-        """It finds out when it is due."""
 
     # -- futures and tasks -----------------------------------------------------------------------------
 

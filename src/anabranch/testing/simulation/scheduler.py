@@ -41,9 +41,13 @@ class State(Enum):
 
 
 class Actor(Protocol):
-    """Something of a process that can go on: a loop with handles that are due, or a thread that was woken."""
+    """Something of a process that can go on: a loop with handles that are due, or a thread that was woken.
+
+    ``is_queued`` belongs to the scheduler: whether its turn will come.
+    """
 
     process: Process
+    is_queued: bool
 
     def step(self) -> bool:
         """Go on for one step; False where there is nothing more to do for now."""
@@ -115,6 +119,13 @@ class Process:
             hook()
 
 
+def _baton() -> threading.Lock:
+    """What one thread waits for and another hands over; a bare lock, since a semaphore costs ten times as much."""
+    made = threading.Lock()
+    made.acquire()
+    return made
+
+
 class Fiber:
     """A thread that runs only while the scheduler waits for it."""
 
@@ -122,10 +133,11 @@ class Fiber:
         self.process = process
         self.failure: BaseException | None = None
         self.is_over = False
+        self.is_queued = False
         self.joiners: list[Fiber] = []
         self._scheduler = scheduler
         self._what = what
-        self._turn = threading.Semaphore(0)
+        self._turn = _baton()
         self._begun = False
         self._thread = threading.Thread(target=self._main, name=f"simulated {name}", daemon=True)
         process.threads.append(self)
@@ -197,13 +209,12 @@ class Scheduler:
         self.steps = 0
         self.fiber: Fiber | None = None
         self.current: Process | None = None
-        self.baton = threading.Semaphore(0)
+        self.baton = _baton()
         self.failures: list[tuple[str, BaseException]] = []
         self.trace: Callable[[str], None] | None = None
         self._heap: list[tuple[float, int, Timer]] = []
         self._numbers = itertools.count()
         self._ready: list[Actor] = []
-        self._queued: set[int] = set()
 
     # -- the clock -------------------------------------------------------------------------------------
 
@@ -222,7 +233,8 @@ class Scheduler:
     def call_later(self, seconds: float, what: Callable[[], None]) -> Timer:
         """Have something happen."""
         timer = Timer(what)
-        heapq.heappush(self._heap, (self.now + max(0.0, seconds), next(self._numbers), timer))
+        when = self.now + seconds if seconds > 0.0 else self.now
+        heapq.heappush(self._heap, (when, next(self._numbers), timer))
         return timer
 
     def call_at(self, when: float, what: Callable[[], None]) -> Timer:
@@ -233,8 +245,8 @@ class Scheduler:
 
     def ready(self, actor: Actor) -> None:
         """Something can go on."""
-        if id(actor) not in self._queued and actor.process.state is not State.DEAD:
-            self._queued.add(id(actor))
+        if not actor.is_queued and actor.process.state is not State.DEAD:
+            actor.is_queued = True
             self._ready.append(actor)
 
     def failed(self, fiber: Fiber, error: BaseException) -> None:
@@ -247,16 +259,17 @@ class Scheduler:
         Raises StuckError where it takes more steps than that.
         """
         deadline, most = self.now + seconds, self.steps + steps
+        ready, heap = self._ready, self._heap
         while not until():
-            if self.steps >= most:
-                raise StuckError(f"{steps} steps within {seconds - (deadline - self.now):.1f} virtual seconds")
-            if self._ready:
+            if ready:
+                if self.steps >= most:
+                    raise StuckError(f"{steps} steps within {seconds - (deadline - self.now):.1f} virtual seconds")
                 self._step()
                 continue
-            if not self._heap or self._heap[0][0] > deadline:
+            if not heap or heap[0][0] > deadline:
                 self.now = deadline
                 return until()
-            when, _, timer = heapq.heappop(self._heap)
+            when, _, timer = heapq.heappop(heap)
             self.now = max(self.now, when)
             if timer.what is not None:
                 timer.what()
@@ -265,21 +278,18 @@ class Scheduler:
     def _step(self) -> None:
         self.steps += 1
         self.now += STEP_S
-        at = self.chance.randrange(len(self._ready)) if len(self._ready) > 1 else 0
-        actor = self._ready[at]
+        ready = self._ready
+        actor = ready.pop()
+        if ready:
+            at = self.chance.randrange(len(ready) + 1)
+            if at < len(ready):
+                actor, ready[at] = ready[at], actor
+        actor.is_queued = False
         process = actor.process
         if process.state is not State.RUNNING:
-            self._take_out(at)
             process.hold(actor)
             return
         self.current = process
-        self._take_out(at)
         if actor.step():
             self.ready(actor)
         self.current = None
-
-    def _take_out(self, at: int) -> None:
-        actor = self._ready[at]
-        self._ready[at] = self._ready[-1]
-        self._ready.pop()
-        self._queued.discard(id(actor))

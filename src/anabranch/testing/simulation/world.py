@@ -103,6 +103,7 @@ class World:
             return uuid.UUID(int=scheduler.chance.getrandbits(128), version=4)
 
         with (
+            _without_collector(),
             patch.multiple(time, monotonic=scheduler.monotonic, time_ns=wall_ns, time=wall, sleep=sleep),
             patch.object(uuid, "uuid4", uuid4),
             patch.object(worker, "threading", SimpleNamespace(Thread=self._thread)),
@@ -111,6 +112,7 @@ class World:
             asyncio.set_event_loop_policy(_Policy(self))
             try:
                 yield
+                gc.collect()  # what nobody awaits any more complains while its process is there
             finally:
                 self._clear_away()
                 random.setstate(state)
@@ -131,6 +133,20 @@ class World:
         fiber = self.scheduler.fiber
         assert fiber is not None and daemon
         return _Thread(Fiber(fiber.process, self.scheduler, target, name))
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """The collector of cycles runs where it is called, and looks only at what was made since: a world is soon over."""
+    was_on = gc.isenabled()
+    gc.disable()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if was_on:
+            gc.enable()
 
 
 class _Thread:

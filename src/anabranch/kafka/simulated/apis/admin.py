@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kafka.protocol.admin import (
@@ -29,7 +29,7 @@ from anabranch.kafka.simulated.access import (
     DESCRIBE_CONFIGS,
     TOPIC,
 )
-from anabranch.kafka.simulated.apis.common import UNKNOWN, may
+from anabranch.kafka.simulated.apis.common import UNKNOWN, encoded, may
 from anabranch.kafka.simulated.broker import Handler, Session
 from anabranch.kafka.simulated.settings import DYNAMIC, INTEGERS, TOPIC_DEFAULTS, refusal
 
@@ -39,6 +39,8 @@ _SET, _DELETE = 0, 1
 _TOPIC_SET, _BROKER_SET, _STATIC, _DEFAULT = 1, 2, 4, 5
 _BOOLEAN, _STRING, _INT, _LONG, _DOUBLE, _LIST = 1, 2, 3, 5, 6, 7
 _Reply = Callable[[Any], None]
+_Config = tuple[str, str, int, bool]
+"""A setting: its name, its value, where that is from, and whether nobody may change it."""
 
 
 def create(session: Session, request: Any, version: int, reply: _Reply) -> None:
@@ -154,7 +156,7 @@ def describe(session: Session, request: Any, version: int, reply: _Reply) -> Non
     cluster = session.broker.cluster
     rows = []
     for wanted in request.resources:
-        code, configs = 0, list[Any]()
+        code, configs = 0, list[_Config]()
         if wanted.resource_type == OF_TOPIC:
             topic = cluster.topics.get(wanted.resource_name)
             code = may(session, DESCRIBE_CONFIGS, TOPIC, wanted.resource_name)
@@ -162,7 +164,7 @@ def describe(session: Session, request: Any, version: int, reply: _Reply) -> Non
                 code = UNKNOWN
             elif not code and topic is not None:
                 configs = [
-                    _config(name, topic.settings.value(name), _source(session, topic.settings.own, name), version)
+                    (name, topic.settings.value(name), _source(session, topic.settings.own, name), False)
                     for name in TOPIC_DEFAULTS
                 ]
         elif wanted.resource_type == OF_BROKER:
@@ -170,28 +172,29 @@ def describe(session: Session, request: Any, version: int, reply: _Reply) -> Non
             if not code:
                 plan = cluster.plan.overrides
                 configs = [
-                    _config(
-                        name,
-                        value,
-                        _STATIC if name in plan else _DEFAULT,
-                        version,
-                        read_only=name not in DYNAMIC,
-                    )
+                    (name, value, _STATIC if name in plan else _DEFAULT, name not in DYNAMIC)
                     for name, value in cluster.settings.items()
                 ]
         else:
             code = INVALID_REQUEST
         keys = wanted.configuration_keys
-        rows.append(
-            DescribeConfigsResponse.DescribeConfigsResult(
-                error_code=code,
-                error_message=None,
-                resource_type=wanted.resource_type,
-                resource_name=wanted.resource_name,
-                configs=[one for one in configs if keys is None or one.name in keys],
-            )
+        told = tuple(one for one in configs if keys is None or one[0] in keys)
+        rows.append((code, wanted.resource_type, wanted.resource_name, told))
+    reply(encoded(_described, version, tuple(rows)))
+
+
+def _described(rows: Sequence[tuple[int, int, str, Sequence[_Config]]]) -> Any:
+    results = [
+        DescribeConfigsResponse.DescribeConfigsResult(
+            error_code=code,
+            error_message=None,
+            resource_type=kind,
+            resource_name=name,
+            configs=[_config(*one) for one in configs],
         )
-    reply(DescribeConfigsResponse(throttle_time_ms=0, results=rows))
+        for code, kind, name, configs in rows
+    ]
+    return DescribeConfigsResponse(throttle_time_ms=0, results=results)
 
 
 def _source(session: Session, own: Mapping[str, str], name: str) -> int:
@@ -200,7 +203,7 @@ def _source(session: Session, own: Mapping[str, str], name: str) -> int:
     return _STATIC if name in session.broker.cluster.plan.overrides else _DEFAULT
 
 
-def _config(name: str, value: str, source: int, version: int, *, read_only: bool = False) -> Any:
+def _config(name: str, value: str, source: int, read_only: bool) -> Any:
     kind = _BOOLEAN if value in {"true", "false"} else _LONG if value.lstrip("-").isdigit() else _STRING
     return DescribeConfigsResponse.DescribeConfigsResult.DescribeConfigsResourceResult(
         name=name,
@@ -272,7 +275,7 @@ APIS = (
     Handler(CreateTopicsRequest, create),
     Handler(DeleteTopicsRequest, delete),
     Handler(CreatePartitionsRequest, extend),
-    Handler(DescribeConfigsRequest, describe),
+    Handler(DescribeConfigsRequest, describe, is_repeated=True),
     Handler(IncrementalAlterConfigsRequest, alter),
 )
 assert DESCRIBE == 8

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Any
+
 from anabranch.kafka.simulated.access import REFUSED, TOPIC
 from anabranch.kafka.simulated.broker import Session
 from anabranch.kafka.simulated.partition import NOT_LEADER, Partition, Replica
 
 UNKNOWN = 3
+
+
+@lru_cache(maxsize=8192)
+def encoded(response: Callable[..., Any], version: int, *said: Hashable) -> bytes:
+    """The bytes of an answer that says this, of which ``response`` makes the library's object.
+
+    Most answers are told again and again, and encoding one costs far more than all that is behind it.
+    """
+    return bytes(response(*said).encode(version=version))
 
 
 def may(session: Session, operation: int, kind: int, name: str) -> int:

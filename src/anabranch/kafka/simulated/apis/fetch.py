@@ -208,4 +208,4 @@ def _response(told: dict[Key, _Found], by_id: bool, number: int) -> Any:
     return FetchResponse(throttle_time_ms=0, error_code=0, session_id=number, responses=responses)
 
 
-APIS = (Handler(FetchRequest, fetch),)
+APIS = (Handler(FetchRequest, fetch, is_repeated=True),)

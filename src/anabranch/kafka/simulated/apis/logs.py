@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka.protocol.admin import (
@@ -19,7 +19,7 @@ from kafka.protocol.consumer import (
 )
 
 from anabranch.kafka.simulated.access import DELETE, DESCRIBE, READ
-from anabranch.kafka.simulated.apis.common import epoch_refusal, find, led, mine
+from anabranch.kafka.simulated.apis.common import encoded, epoch_refusal, find, led, mine
 from anabranch.kafka.simulated.broker import Handler, Session
 from anabranch.kafka.simulated.partition import NOT_LEADER
 
@@ -31,23 +31,31 @@ _Reply = Callable[[Any], None]
 
 def offsets(session: Session, request: Any, version: int, reply: _Reply) -> None:
     """ListOffsets: the ends of logs, and offsets by time."""
-    rows = []
+    rows = tuple(
+        (
+            topic.name,
+            tuple((part.partition_index, *_offset(session, request, topic.name, part)) for part in topic.partitions),
+        )
+        for topic in request.topics
+    )
+    reply(encoded(_offsets, version, rows))
+
+
+def _offsets(rows: Sequence[tuple[str, Sequence[tuple[int, int, int, int, int]]]]) -> Any:
     row = ListOffsetsResponse.ListOffsetsTopicResponse
-    for topic in request.topics:
-        parts = []
-        for part in topic.partitions:
-            code, offset, time, epoch = _offset(session, request, topic.name, part)
-            parts.append(
+    topics = [
+        row(
+            name=name,
+            partitions=[
                 row.ListOffsetsPartitionResponse(
-                    partition_index=part.partition_index,
-                    error_code=code,
-                    timestamp=time,
-                    offset=offset,
-                    leader_epoch=epoch,
+                    partition_index=index, error_code=code, timestamp=time, offset=offset, leader_epoch=epoch
                 )
-            )
-        rows.append(row(name=topic.name, partitions=parts))
-    reply(ListOffsetsResponse(throttle_time_ms=0, topics=rows))
+                for index, code, offset, time, epoch in parts
+            ],
+        )
+        for name, parts in rows
+    ]
+    return ListOffsetsResponse(throttle_time_ms=0, topics=topics)
 
 
 def _offset(session: Session, request: Any, topic: str, part: Any) -> tuple[int, int, int, int]:
@@ -157,8 +165,8 @@ def delete(session: Session, request: Any, version: int, reply: _Reply) -> None:
 
 
 APIS = (
-    Handler(ListOffsetsRequest, offsets),
-    Handler(OffsetForLeaderEpochRequest, epochs),
+    Handler(ListOffsetsRequest, offsets, is_repeated=True),
+    Handler(OffsetForLeaderEpochRequest, epochs, is_repeated=True),
     Handler(DescribeProducersRequest, producers),
     Handler(DeleteRecordsRequest, delete),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
@@ -18,10 +18,11 @@ from kafka.protocol.metadata import (
 )
 
 from anabranch.kafka.simulated.access import CLUSTER, CLUSTER_NAME, DESCRIBE, GROUP, TOPIC, TRANSACTIONAL_ID
-from anabranch.kafka.simulated.apis.common import UNKNOWN, may
+from anabranch.kafka.simulated.apis.common import UNKNOWN, encoded, may
 from anabranch.kafka.simulated.broker import Broker, Handler, Session
 from anabranch.kafka.simulated.cluster import Topic
 from anabranch.kafka.simulated.partition import NO_LEADER
+from anabranch.kafka.simulated.versions import Range
 
 UNKNOWN_TOPIC_ID, NO_LEADER_CODE, NOT_AVAILABLE, REPLICA_GONE = 100, 5, 15, 9
 _Reply = Callable[[Any], None]
@@ -29,11 +30,12 @@ _Reply = Callable[[Any], None]
 
 def versions(session: Session, _: Any, version: int, reply: _Reply) -> None:
     """What this broker offers."""
-    keys = [
-        ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
-        for key, (low, high) in session.broker.cluster.version.apis.items()
-    ]
-    reply(ApiVersionsResponse(error_code=0, api_keys=keys, throttle_time_ms=0))
+    reply(encoded(_versions, version, tuple(session.broker.cluster.version.apis.items())))
+
+
+def _versions(apis: Sequence[tuple[int, Range]]) -> Any:
+    keys = [ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in apis]
+    return ApiVersionsResponse(error_code=0, api_keys=keys, throttle_time_ms=0)
 
 
 def versions_refused(broker: Broker) -> bytes:
@@ -204,8 +206,8 @@ def cluster_described(session: Session, request: Any, version: int, reply: _Repl
 
 
 APIS = (
-    Handler(ApiVersionsRequest, versions),
-    Handler(MetadataRequest, metadata),
+    Handler(ApiVersionsRequest, versions, is_repeated=True),
+    Handler(MetadataRequest, metadata, is_repeated=True),
     Handler(FindCoordinatorRequest, coordinator),
     Handler(DescribeClusterRequest, cluster_described),
 )
