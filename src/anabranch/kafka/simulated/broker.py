@@ -71,6 +71,10 @@ class Session:
         if self.is_over:
             return
         self._active = self.broker.cluster.timers.monotonic()
+        if not self._buffer and len(data) > 4 and int.from_bytes(data[:4], signed=True) == len(data) - 4:
+            self._requests.append(data[4:])  # one whole request, as nearly always
+            self.work()
+            return
         self._buffer += data
         while len(self._buffer) >= 4:
             size = int.from_bytes(self._buffer[:4], signed=True)
@@ -124,12 +128,12 @@ class Session:
         key, version, correlation, length = _HEAD.unpack_from(frame)
         at = _HEAD.size + max(0, length)
         self.client_id = frame[_HEAD.size : at].decode(errors="replace") if length > 0 else ""
-        api = self.broker.api(key)
+        api = _apis().get(key)
         low, high = self.broker.cluster.version.apis.get(key, (0, -1))
         if key == API_VERSIONS and not low <= version <= high:
             self._reply(correlation, API_VERSIONS, False, self.broker.versions_refused())
             return
-        if api is None or not low <= version <= high or not api.request.valid_versions[0] <= version:
+        if api is None or not low <= version <= high or not oldest_of(api.request) <= version:
             self.broker.cluster.unanswered.append(f"API {key} v{version}")
             self.end()
             return
@@ -137,7 +141,7 @@ class Session:
         if (is_late or not self.is_known) and key not in {API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE}:
             self.end()
             return
-        flexible = api.request.flexible_version_q(version)
+        flexible = is_flexible(api.request, version)
         if flexible:
             at = _skip_tags(frame, at)
 
@@ -198,10 +202,6 @@ class Broker:
     def is_serving(self) -> bool:
         """Whether other brokers get answers from it."""
         return self.power is Power.ON and not self.is_fenced
-
-    def api(self, key: int) -> Api | None:
-        """How an API is answered; None where it is not."""
-        return _apis().get(key)
 
     def versions_refused(self) -> bytes:
         """The answer to an ApiVersions request that is too new, in the oldest format."""
@@ -317,6 +317,18 @@ class Handler:
     def handle(self, session: Session, request: Any, version: int, reply: Callable[[Any], None]) -> None:
         """By the function."""
         self._handle(session, request, version, reply)
+
+
+@cache
+def oldest_of(request: Any) -> int:
+    """The oldest version of a request that the library knows."""
+    return int(request.valid_versions[0])
+
+
+@cache
+def is_flexible(request: Any, version: int) -> bool:
+    """Whether a version of a request has tags."""
+    return bool(request.flexible_version_q(version))
 
 
 @cache

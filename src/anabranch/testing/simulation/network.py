@@ -39,16 +39,16 @@ class Pipe:
 
     def send(self, piece: Any) -> None:
         """Send a piece; None is the end."""
-        chance = self._scheduler.chance
-        took = FASTEST_S + (SLOWEST_S - FASTEST_S) * chance.random() ** 3
-        self._last = max(self._last, self._scheduler.now + took)
+        scheduler = self._scheduler
+        took = FASTEST_S + (SLOWEST_S - FASTEST_S) * scheduler.chance.random() ** 3
+        self._last = max(self._last, scheduler.now + took)
         self._queue.append((self._last, piece))
-        self._next()
+        if not self._busy:
+            self._next()
 
     def _next(self) -> None:
-        if not self._busy and self._queue:
-            self._busy = True
-            self._scheduler.call_at(self._queue[0][0], self._arrive)
+        self._busy = True
+        self._scheduler.call_at(self._queue[0][0], self._arrive)
 
     def _arrive(self) -> None:
         if self._is_cut():
@@ -57,7 +57,8 @@ class Pipe:
         self._busy = False
         _, piece = self._queue.popleft()
         self._deliver(piece)
-        self._next()
+        if self._queue and not self._busy:
+            self._next()
 
 
 class Wire(asyncio.Transport):
@@ -171,13 +172,13 @@ class Wire(asyncio.Transport):
         self._loop.call_soon(self._received, piece)
 
     def _received(self, data: bytes) -> None:
-        at = 0
-        while at < len(data) and not self._ended:
-            buffer = self._protocol.get_buffer(-1)
-            size = min(len(buffer), len(data) - at)
-            buffer[:size] = data[at : at + size]
-            at += size
-            self._protocol.buffer_updated(size)
+        protocol = self._protocol
+        while data and not self._ended:
+            buffer = protocol.get_buffer(-1)
+            size = min(len(buffer), len(data))
+            buffer[:size] = data[:size]
+            data = data[size:]
+            protocol.buffer_updated(size)
 
 
 class Network:
@@ -209,8 +210,10 @@ class Network:
 
     def is_cut(self, process: Process, broker: Broker) -> bool:
         """Whether nothing passes between the two now."""
+        if not self._cuts:
+            return False
         cluster = broker.cluster.plan.name
-        return bool(self._cuts) and ((process.name, cluster) in self._cuts or ("*", cluster) in self._cuts)
+        return (process.name, cluster) in self._cuts or ("*", cluster) in self._cuts
 
     async def connect(self, loop: SimulatedLoop, factory: Callable[[], Any], host: str, port: int) -> tuple[Any, Any]:
         """Open a connection; raises OSError where nobody listens."""
