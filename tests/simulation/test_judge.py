@@ -20,6 +20,7 @@ QUIET = replace(
     faults=(Fault.RESET,),
     seconds=2.0,
     gap_s=5.0,
+    pace=1.0,
     catch_up_s=15.0,
 )
 

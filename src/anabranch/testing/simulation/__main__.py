@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 from anabranch.testing.simulation.life import Life
 from anabranch.testing.simulation.plans import EVERY, PLANS
@@ -21,11 +22,12 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first of the seeds")
     parser.add_argument("--seed", type=int, help="this one alone, in this process")
     parser.add_argument("--trace", action="store_true", help="print faults as they fall")
+    parser.add_argument("--pace", type=float, help="faults so many times as fast (default: as plan and seed say)")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
     arguments = parser.parse_args()
     plans = arguments.plan or sorted(PLANS)
     if arguments.seed is not None:
-        return _one(plans, arguments.seed, trace=arguments.trace)
+        return _one(plans, arguments.seed, arguments.pace, trace=arguments.trace)
     began = time.perf_counter()
     work = [(plan, seed) for seed in range(arguments.first, arguments.first + arguments.seeds) for plan in plans]
     struck: Counter[str] = Counter()
@@ -34,7 +36,7 @@ def main() -> int:
     virtual = 0.0
     failed: list[Came] = []
     with ProcessPoolExecutor(arguments.jobs, max_tasks_per_child=200) as pool:
-        for one in pool.map(simulate, *zip(*work, strict=True), chunksize=4):
+        for one in pool.map(partial(simulate, pace=arguments.pace), *zip(*work, strict=True), chunksize=4):
             struck.update(dict(one.struck))
             modes.update(dict(one.modes))
             records, virtual, runs = records + one.records, virtual + one.seconds, runs + one.runs
@@ -50,10 +52,10 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _one(plans: list[str], seed: int, *, trace: bool) -> int:
+def _one(plans: list[str], seed: int, pace: float | None, *, trace: bool) -> int:
     wrong = 0
     for plan in plans:
-        life = Life(EVERY[plan], seed)
+        life = Life(EVERY[plan] if pace is None else EVERY[plan].at(pace), seed)
         if trace:
             scheduler = life.world.scheduler
             scheduler.trace = lambda text, scheduler=scheduler: print(f"{scheduler.now:9.4f} {text}")

@@ -24,10 +24,10 @@ class Came:
     modes: tuple[tuple[str, int], ...]
 
 
-def simulate(plan: str, seed: int, seconds: float | None = None) -> Came:
-    """One life, with faults for some virtual seconds; a simulation that breaks is something wrong, too."""
-    chosen = EVERY[plan]
-    life = Life(chosen if seconds is None else replace(chosen, seconds=seconds), seed)
+def simulate(plan: str, seed: int, seconds: float | None = None, pace: float | None = None) -> Came:
+    """One life, with faults for its plan's time or as long as is said; a simulation that breaks is wrong, too."""
+    chosen = EVERY[plan] if pace is None else EVERY[plan].at(pace)
+    life = Life(chosen if seconds is None else replace(chosen, seconds=seconds, pace=1.0), seed)
     try:
         outcome = life.live()
     except Exception:
