@@ -112,10 +112,10 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
 def _proven(bid: Bid, log: ClaimLog, end: LogEnd, producer_ids: Sequence[int]) -> Steps[set[int]]:
     """The producer ids whose kill, which an earlier owner noted, is still in this leader's log (I7).
 
-    An unclean election may have taken it, and all behind it: past the end a broker would not even look.
+    An unclean election may have taken it, and all behind it, or retention: outside the log a broker would not look.
     """
     noted = [(one, at) for one in producer_ids if (at := log.marker(bid.lane, one)) is not None]
-    noted = [(one, at) for one, at in noted if at < end.high_watermark]
+    noted = [(one, at) for one, at in noted if end.start <= at < end.high_watermark]
     if not noted:
         return set()
     found: tuple[TailBatch | None, ...] = yield ReadMarkers(tuple(at for _, at in noted))

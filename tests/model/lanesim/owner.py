@@ -203,6 +203,8 @@ class Owner:
                 self.waiting, self.several = len(kills), True
                 return None
             case ReadMarkers(offsets):
+                if min(offsets) < partition.start:
+                    raise TenureEnded(LANE, Ending.UNSETTLED, 1)  # OFFSET_OUT_OF_RANGE
                 return tuple(self._last(at + 1) for at in offsets)
             case ForgetClaims(_, producer_ids):
                 world.forget_claims(producer_ids)

@@ -123,6 +123,8 @@ class Target:
                         self.log.append(marker(self.end, kill.producer_id))
                 return (self.kill_code,) * len(kills)
             case ReadMarkers(offsets):
+                if min(offsets) < self.start:
+                    raise TenureEnded("t-0", Ending.UNSETTLED, 1)
                 return tuple(self._last(offset + 1) for offset in offsets)
             case ForgetClaims(_, producer_ids):
                 self.journal = [one for one in self.journal if one.producer_id not in producer_ids]
@@ -241,6 +243,13 @@ def test_a_noted_kill_proves_what_the_target_still_remembers(age_ms: int, kills:
     target = Target(log, [claim(1)], kills={1: 3})
     assert target.run(takeover(bid())).position == 53
     assert target.killed == kills
+
+
+def test_a_noted_kill_that_retention_took_is_made_again() -> None:
+    """Below the log's start a broker answers with an error, each time."""
+    target = Target([data(5, 3, 1, 50), marker(8, 1)], [claim(1)], kills={1: 3}, start=5)
+    assert target.run(takeover(bid())).position == 53
+    assert target.killed == [1]
 
 
 def test_an_owner_that_is_succeeded_while_it_claims_shuts_nobody_out() -> None:

@@ -3,13 +3,13 @@
 import asyncio
 import struct
 import uuid
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.frames import Frame, FramePool
+from anabranch.kafka.partitions import OffsetAnswer
 from anabranch.lanes.claims import Claim, ClaimState
 from anabranch.lanes.endings import Ending, TenureEnded
 from anabranch.lanes.holes import Stretch
@@ -23,6 +23,7 @@ from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.records.encode import encode
 from anabranch.records.header import read_header
 from anabranch.records.record import Record, TimestampType
+from anabranch.replicate import sender as module
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.lane import Lane, Phase, Queued
 from anabranch.replicate.sender import Sender
@@ -44,7 +45,6 @@ class Wire:
         self.writable.set()
         self.sent = 0
         self.waiting: list[asyncio.Future[Frame]] = []
-        self.epoch_code: int | None = None
         self.aborted: list[str] = []
 
     @property
@@ -61,13 +61,6 @@ class Wire:
         self.sent += 1
         self.waiting.append(asyncio.get_running_loop().create_future())
         return self.waiting[-1]
-
-    async def call(self, *_: object, **__: object) -> Any:
-        """What the leader says of its epoch, if anything."""
-        if self.epoch_code is None:
-            return await asyncio.get_running_loop().create_future()
-        part = SimpleNamespace(partition_index=0, error_code=self.epoch_code, offset=0, timestamp=-1)
-        return SimpleNamespace(topics=[SimpleNamespace(name="t", partitions=[part])])
 
     def abort(self, reason: str) -> None:
         """Keep why."""
@@ -243,12 +236,19 @@ def test_an_answer_that_cannot_be_read_ends_the_connection() -> None:
 @pytest.mark.parametrize(
     ("code", "sent", "phase"), [(0, 1, Phase.RUNNING), (74, 0, Phase.TAKING), (6, 0, Phase.TAKING)]
 )
-def test_after_idling_a_lane_sends_only_to_a_leader_of_its_tenure_s_epoch(code: int, sent: int, phase: Phase) -> None:
+def test_after_idling_a_lane_sends_only_to_a_leader_of_its_tenure_s_epoch(
+    code: int, sent: int, phase: Phase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One that lost its partition and won it back has a log that others have written to meanwhile."""
+
+    async def list_offset(*_: object, epoch: int) -> OffsetAnswer:
+        assert epoch == 1  # that of the tenure
+        return OffsetAnswer(code, 0, -1)
+
+    monkeypatch.setattr(module, "list_offset", list_offset)
 
     async def play() -> tuple[int, Phase, bool]:
         lane, wire = made(), Wire("1")
-        wire.epoch_code = code
         task = sending(lane, won(lane, wire, 1, idle_s=2 * IDLE_S))
         await settled()
         await ended(task)
