@@ -3,11 +3,21 @@
 ``append`` is tried once and never repeated: the journal's offset order arbitrates between owners, and a late
 repeat would move a record behind another's (LANE protocol, section 3).  ``read`` returns what is committed
 below the high watermark that the leader confirmed for its epoch on the same connection (R8).
+
+A reader that goes on from where it stood must not miss that the log lost something.  Nothing shortens a compacted
+topic by itself, so each of these is an error (``LogShrunkError``, ``LogChangedError``), looked for when a leader is
+found and every ``CHECK_S`` seconds:
+
+    the topic has another id            it was deleted and made again
+    it is unknown for ``GONE_S``        it was deleted
+    its epoch ended below the position  an unclean election took records, though the log may have grown past since
+    its start has moved                 retention or DeleteRecords took records
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +29,7 @@ from anabranch.kafka import fetch, produce
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError
-from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
+from anabranch.kafka.partitions import EARLIEST, LATEST, epoch_end, list_offset
 from anabranch.records.decode import decode
 from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
@@ -29,6 +39,10 @@ PURPOSE = "control"
 _CHUNK = 4 << 20
 _DEFINITELY_NOT = {2, 10, 19, 29, 87}
 _INVALID_TIMESTAMP = 32
+_UNKNOWN_TOPIC = 3
+CHECK_S = 5.0
+GONE_S = 15.0
+"""How long a topic is unknown before it counts as deleted: a broker that has just started knows none."""
 
 
 class Entry(NamedTuple):
@@ -37,6 +51,14 @@ class Entry(NamedTuple):
     offset: int
     key: bytes
     value: bytes | None
+
+
+class _Read(NamedTuple):
+    """Of which topic, under which leader epoch, and from which first offset on a log was read."""
+
+    topic_id: uuid.UUID
+    epoch: int
+    start: int
 
 
 @dataclass(eq=False)
@@ -54,7 +76,24 @@ class LogShrunkError(ClusterError):
 
     @property
     def hint(self) -> str:
-        return "an unclean election lost records of a control topic: start the link again, it reads everything anew"
+        return "an unclean election lost records of a control topic: start the link again, it reads what is left"
+
+
+@dataclass(eq=False)
+class LogChangedError(ClusterError):
+    """A control topic was deleted, made again, or its first records were: what was read of it no longer holds."""
+
+    cluster: str
+    topic: str
+    what: str
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.cluster}: {self.topic} {self.what}"
+
+    @property
+    def hint(self) -> str:
+        return "start the link again: it reads what is left, and a lane whose claims are gone stops and says so"
 
 
 @dataclass(eq=False)
@@ -79,7 +118,7 @@ class ClockAheadError(ClusterError):
 
 
 class KeyedLog:
-    """One partition of a compacted topic; remembers how far it has read."""
+    """One partition of a compacted topic; remembers how far it has read, of which topic and under which epoch."""
 
     def __init__(self, cluster: Cluster, topic: str, partition: int = 0) -> None:
         self.topic = topic
@@ -87,6 +126,14 @@ class KeyedLog:
         self._cluster = cluster
         self._partition = partition
         self._leader: tuple[uuid.UUID, int, int] | None = None
+        self._read: _Read | None = None
+        self._checked_at = 0.0
+        self._gone_since = 0.0
+
+    @property
+    def start(self) -> int:
+        """The first offset of the log when it was last read; above 0 where records were deleted."""
+        return 0 if self._read is None else self._read.start
 
     async def append(self, entries: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> int | None:
         """Append records as one batch; returns the first one's offset, or None where the outcome is unknown.
@@ -120,16 +167,20 @@ class KeyedLog:
     async def read(self) -> list[Entry]:
         """What was appended since the last call, up to the high watermark of now; raises ClusterError."""
         try:
-            return await self._read()
+            return await self._read_on()
         except ClusterError:
             self._leader = None
             raise
 
-    async def _read(self) -> list[Entry]:
-        topic_id, connection, epoch = await self._open()
+    async def _read_on(self) -> list[Entry]:
+        topic_id, connection, epoch = await self._open_checked()
+        read = self._read
         # The position moves only when everything was read: a call that is cancelled or fails half-way must not
         # make the next one begin behind records that nobody was given.
-        at = self.position if self.position >= 0 else await self._offset(connection, EARLIEST, epoch)
+        if self.position < 0 or read is None:
+            start = await self._offset(connection, EARLIEST, epoch)
+            read, self._checked_at = _Read(topic_id, epoch, start), time.monotonic()
+        at = self.position if self.position >= 0 else read.start
         end = await self._offset(connection, LATEST, epoch)
         if at > end:
             raise LogShrunkError(self._cluster.name, self.topic, at, end)
@@ -158,7 +209,38 @@ class KeyedLog:
             finally:
                 frame.release()
         self.position = at
+        self._read = _Read(read.topic_id, epoch, read.start)
         return entries
+
+    async def _open_checked(self) -> tuple[uuid.UUID, Connection, int]:
+        """``_open``; raises LogShrunkError, LogChangedError where the log lost what was read of it."""
+        read = self._read
+        due = self._leader is None or time.monotonic() - self._checked_at >= CHECK_S
+        if read is None or self.position < 0 or not due:
+            return await self._open()
+        self._leader = None
+        try:
+            topic_id, connection, epoch = await self._open()
+        except BrokerRefusedError as error:
+            if error.code == _UNKNOWN_TOPIC:
+                self._gone_since = self._gone_since or time.monotonic()
+                if time.monotonic() - self._gone_since >= GONE_S:
+                    raise LogChangedError(self._cluster.name, self.topic, "was deleted") from error
+            raise
+        self._gone_since = 0.0
+        if topic_id != read.topic_id:
+            raise LogChangedError(self._cluster.name, self.topic, "was deleted and made again")
+        if epoch != read.epoch:
+            code, _, kept = await epoch_end(connection, self.topic, self._partition, read.epoch, epoch)
+            self._check(code)
+            if 0 <= kept < self.position:
+                raise LogShrunkError(self._cluster.name, self.topic, self.position, kept)
+        start = await self._offset(connection, EARLIEST, epoch)
+        if start > read.start:
+            what = f"begins at offset {start}, and began at {read.start} before: its first records were deleted"
+            raise LogChangedError(self._cluster.name, self.topic, what)
+        self._checked_at = time.monotonic()
+        return topic_id, connection, epoch
 
     async def _offset(self, connection: Connection, at: int, epoch: int) -> int:
         answer = await list_offset(connection, self.topic, self._partition, at, epoch=epoch)

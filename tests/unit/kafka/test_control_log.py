@@ -1,0 +1,130 @@
+"""A control topic that lost something while it was read: noticed, whatever was written to it since."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+from tests.simulated import Simulated
+from tests.unit.asking import on
+
+from anabranch.errors import ClusterError
+from anabranch.kafka import log as log_module
+from anabranch.kafka.admin import create_topic, delete_topic
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import BrokerRefusedError, passing
+from anabranch.kafka.log import KeyedLog, LogChangedError, LogShrunkError
+from anabranch.kafka.settling import until_led
+from anabranch.kafka.simulated import SimulatedCluster
+from anabranch.model.cluster import ClusterContext
+from anabranch.sandbox import ClusterSpec
+
+pytestmark = pytest.mark.unit
+
+TOPIC = "__anabranch_claims"
+Harm = Callable[[Simulated, Cluster], Awaitable[None]]
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulated]:
+    """A cluster of one broker, and readers that check what they read of each time."""
+    monkeypatch.setattr(log_module, "CHECK_S", 0.0)
+    monkeypatch.setattr(log_module, "GONE_S", 0.0)
+    with Simulated(ClusterSpec(name="one")) as cluster:
+        yield cluster
+
+
+async def write(cluster: Cluster, records: int) -> None:
+    """Append some records, each in a batch of its own."""
+    log = KeyedLog(cluster, TOPIC)
+    for number in range(records):
+        assert await log.append([(b"%d" % number, b"v")], 1_000) is not None
+
+
+async def make(cluster: Cluster) -> None:
+    """The topic, with three records."""
+    await create_topic(cluster, TOPIC, 1, 1, {"cleanup.policy": "compact"})
+    await until_led(cluster, [TOPIC])
+    await write(cluster, 3)
+
+
+async def made_again(simulated: Simulated, cluster: Cluster) -> None:
+    """It has as many records as before, and more."""
+    await delete_topic(cluster, TOPIC)
+    await make(cluster)
+    await write(cluster, 3)
+
+
+async def truncated(simulated: Simulated, cluster: Cluster) -> None:
+    """An unclean election took two records; others were written in their place, and more behind them."""
+
+    def elect(one: SimulatedCluster) -> None:
+        partition = one.partition(TOPIC, 0)
+        partition.led.log.truncate(1)
+        partition.led.high_watermark = 1
+        partition.lead(partition.leader, one.timers.monotonic(), unclean=True)
+
+    simulated.served.do(elect)
+    await write(cluster, 5)
+
+
+async def shortened(simulated: Simulated, cluster: Cluster) -> None:
+    """Its first records were deleted, as retention does."""
+    simulated.served.do(lambda one: one.partition(TOPIC, 0).led.log.delete_before(2))
+
+
+async def deleted(simulated: Simulated, cluster: Cluster) -> None:
+    """It is no more."""
+    await delete_topic(cluster, TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("harm", "error", "words"),
+    [
+        (made_again, LogChangedError, "was deleted and made again"),
+        (truncated, LogShrunkError, "ends at 1, and was read up to 3 before"),
+        (shortened, LogChangedError, "begins at offset 2, and began at 0 before"),
+        (deleted, LogChangedError, "was deleted"),
+    ],
+)
+def test_a_log_that_lost_what_was_read_of_it_is_an_error(
+    simulated: Simulated, harm: Harm, error: type[ClusterError], words: str
+) -> None:
+    """It does not pass by itself, and a reader that begins again reads what is left."""
+
+    async def ask(cluster: Cluster) -> None:
+        await make(cluster)
+        log = KeyedLog(cluster, TOPIC)
+        assert len(await log.read()) == 3
+        await harm(simulated, cluster)
+        with pytest.raises((error, BrokerRefusedError)) as raised:
+            for _ in range(3):  # a broker that has just started knows no topics: that is looked at again
+                try:
+                    await log.read()
+                except BrokerRefusedError:
+                    assert harm is deleted
+        assert isinstance(raised.value, error) and words in raised.value.message and "link" in raised.value.hint
+        assert not passing(raised.value)
+        if harm is not deleted:
+            assert await KeyedLog(cluster, TOPIC).read()
+
+    on(ClusterContext("one", (simulated.bootstrap,)), ask)
+
+
+def test_a_log_that_only_grew_is_read_on(simulated: Simulated) -> None:
+    """Also under a new leader epoch."""
+
+    def elect(one: SimulatedCluster) -> None:
+        partition = one.partition(TOPIC, 0)
+        partition.lead(partition.leader, one.timers.monotonic())
+
+    async def ask(cluster: Cluster) -> None:
+        await make(cluster)
+        log = KeyedLog(cluster, TOPIC)
+        await log.read()
+        simulated.served.do(elect)
+        await write(cluster, 1)
+        assert [entry.offset for entry in await log.read()] == [3]
+        assert log.start == 0
+
+    on(ClusterContext("one", (simulated.bootstrap,)), ask)
