@@ -34,7 +34,7 @@ from anabranch.lanes.guard import Guard, Strong, Weak, guard
 from anabranch.lanes.holes import Jump, JumpKey, JumpLog, Stretch
 from anabranch.lanes.pipeline import WINDOW, Pipeline
 from anabranch.lanes.takeover import release, takeover
-from anabranch.lanes.tenure import Bid, Filed, Held, Tenure
+from anabranch.lanes.tenure import Bid, Filed, Held, Reported, Tenure
 
 __all__ = [
     "WINDOW",
@@ -73,6 +73,7 @@ __all__ = [
     "ReadMarkers",
     "ReadRuns",
     "ReadTail",
+    "Reported",
     "Steps",
     "Stop",
     "Stretch",

@@ -58,6 +58,7 @@ class Stop(StrEnum):
     SOURCE_GONE = "the source topic does not exist"
     SOURCE_NOT_ALLOWED = "the source refuses the read for lack of permission"
     POSITION_LOST = "the lane's position can no longer be told exactly"
+    CLAIMS_LOST = "the lane was copied, and who wrote it is forgotten: its claims are gone from the target"
     DIVERGED = "the lane's batches in the target log do not follow each other"
 
 
@@ -113,6 +114,11 @@ class LaneStopped(RefusedError):
 def accepting(lane: str) -> str:
     """The command that shows what accepting means for the link of a lane's key."""
     return f"anabranch link accept {lane.partition('/')[0]}"
+
+
+def copied(lane: str) -> str:
+    """The way out of a lane whose copy is there while its position, or who wrote it, is in doubt."""
+    return f"see where the lane would go on, and what the target then holds twice: {accepting(lane)}"
 
 
 @dataclass(eq=False)

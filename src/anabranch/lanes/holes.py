@@ -129,14 +129,27 @@ class JumpLog:
         batch never straddles a jump's sequence: jumps begin where a batch begins.  A producer id that has jumped
         does so again before it has sent 2^30 records more, so the newest jump behind a batch is always near.
         """
-        jumps = self._lanes.get(lane, {}).get(producer_id, ())
-        at = bisect_right(jumps, 0, key=lambda jump: 0 if (sequence - jump.sequence) & _MASK < _HALF else 1)
-        if at:
-            jump = jumps[at - 1]
+        jump = self._behind(lane, producer_id, sequence)
+        if jump is not None:
             return cut(jump.stretches, (sequence - jump.sequence) & _MASK, count)
-        if jumps and jumps[0].ordinal:
+        if self.is_forgotten(lane, producer_id):
             return None
         return (Stretch(unwrap(sequence, near), count),)
+
+    def is_plain(self, lane: str, producer_id: int, sequence: int) -> bool:
+        """Whether a producer id had not jumped when it sent a sequence, which then is a source offset's."""
+        return self._behind(lane, producer_id, sequence) is None and not self.is_forgotten(lane, producer_id)
+
+    def is_forgotten(self, lane: str, producer_id: int) -> bool:
+        """Whether the first jump of a producer id is told no more."""
+        jumps = self._lanes.get(lane, {}).get(producer_id)
+        return jumps is not None and jumps[0].ordinal > 0
+
+    def _behind(self, lane: str, producer_id: int, sequence: int) -> Jump | None:
+        """The newest jump at or below a sequence."""
+        jumps = self._lanes.get(lane, {}).get(producer_id, ())
+        at = bisect_right(jumps, 0, key=lambda jump: 0 if (sequence - jump.sequence) & _MASK < _HALF else 1)
+        return jumps[at - 1] if at else None
 
     def passed(self, lane: str, producer_id: int, sequence: int | None = None) -> tuple[Jump, ...]:
         """The jumps of a producer id that are superfluous once all it sent below ``sequence`` is filed as runs.

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 
 from anabranch.lanes.claims import ClaimLog
 from anabranch.lanes.effects import EndOfEpoch, LogEnd, ReadEnd, ReadRuns, ReadTail, Steps, TailBatch
-from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, copied
 from anabranch.lanes.holes import JumpLog, Stretch
 from anabranch.lanes.tenure import Bid
 from anabranch.offsets.runs import RunMap
-from anabranch.records.sequence import advance, sequence_of
+from anabranch.records.sequence import MODULUS, advance, sequence_of, unwrap
 
 SEAM_REACH = 64
+GRANT = MODULUS // 4
+"""How far a place that was filed may be off, in offsets, when it is told which lap of the sequences a lane is in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
     last two batches of the lane do not follow each other, or where the position cannot be told.
     """
     mine = journal.claims.producer_ids(bid.lane)
-    near = bid.filed.source_end if bid.filed is not None else journal.claims.start(bid.lane, bid.start)
+    near = begins_near(bid, journal)
     missing = set(killed)
     markers: list[tuple[int, int]] = []
     # What was there before the lane may be long (another tool's copy, adopted): it is not walked through.
@@ -65,6 +67,8 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
         elif batch.producer_id in mine:
             if missing:
                 break
+            if journal.jumps.is_plain(bid.lane, batch.producer_id, batch.base_sequence):
+                near = in_lap(bid, journal, batch)
             stretches = yield from _told(bid, journal, batch, near)
             if stretches is None:
                 forgotten = f"the jump that told target offset {batch.base_offset} is forgotten, and no run is filed"
@@ -72,6 +76,7 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
             if stretches[0].source < 0:
                 raise _lost(bid, near, f"sequence {batch.base_sequence} is near no offset of the source")
             yield from _check_seam(bid, journal, mine, batch, stretches[0].source)
+            yield from _check_filed(bid, journal, mine, batch, stretches)
             return Tail(
                 stretches[-1].end,
                 batch.last_offset + 1,
@@ -85,6 +90,44 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
         raise TenureEnded(bid.lane, Ending.KILL_MISSING, detail=f"producer ids {sorted(missing)}")
     tail = yield from _without_batches(bid, journal.claims, near)
     return replace(tail, markers=tuple(markers))
+
+
+def begins_near(bid: Bid, journal: Journal) -> int:
+    """A source offset that the lane has reached, as far as is filed."""
+    return bid.filed.source_end if bid.filed is not None else journal.claims.start(bid.lane, bid.start)
+
+
+def in_lap(bid: Bid, journal: Journal, batch: TailBatch) -> int:
+    """The source offset of the lane's last batch, whose producer id has not jumped: its sequence tells it but for a
+    multiple of 2^31.
+
+    The lane stands at or past each place that was filed of it, and no further behind it than the target's log has
+    grown since, where no jump was ever written; nor behind the source's end.  What a truncation takes, and what was
+    filed before one, is far less than the half lap that is granted.  Raises LaneStopped where that leaves
+    no offset, or more than one.
+    """
+    claims, end = journal.claims, batch.last_offset + 1
+    start = claims.start(bid.lane, bid.start)
+    places = [(start, claims.floor(bid.lane, batch.base_offset))]
+    if bid.filed is not None:
+        places.append((bid.filed.source_end, bid.filed.target_end))
+    if bid.reported is not None:
+        places.append((bid.reported.position, bid.reported.target_end))
+    low = max(source for source, _ in places)
+    tops = [] if bid.source_end is None else [bid.source_end]
+    if not journal.jumps.knows(bid.lane):
+        tops.append(min(source + max(0, end - target) for source, target in places))
+    high = max(low, min(tops, default=low))
+    first = unwrap(batch.base_sequence, low - GRANT)
+    if first < low - GRANT:
+        first += MODULUS
+    found = [at for at in range(first, high + GRANT, MODULUS) if at >= 0]
+    if len(found) == 1:
+        return found[0]
+    told = f"sequence {batch.base_sequence} at target offset {batch.base_offset}"
+    if not found:
+        raise _lost(bid, low, f"{told} is no source offset between {low} and {high}, where the lane must stand")
+    raise _lost(bid, low, f"{told} may be any of the source offsets {', '.join(map(str, found))}")
 
 
 def tell(lane: str, jumps: JumpLog, runs: RunMap | None, batch: TailBatch, near: int) -> tuple[Stretch, ...] | None:
@@ -148,13 +191,43 @@ def _check_seam(bid: Bid, journal: Journal, mine: frozenset[int], last: TailBatc
         below = batch.base_offset
 
 
+def _check_filed(
+    bid: Bid, journal: Journal, mine: frozenset[int], last: TailBatch, stretches: tuple[Stretch, ...]
+) -> Steps[None]:
+    """Check that the lane's batch at the end of its filed runs is told as they say.
+
+    Where the journal of jumps lost some, sequences tell offsets that are too low, and nothing else shows it.
+    """
+    filed = bid.filed
+    if filed is None or last.last_offset + 1 < filed.target_end:
+        return  # the log was truncated below
+    batch: TailBatch | None = last
+    if last.last_offset + 1 > filed.target_end:
+        batch = yield ReadTail(filed.target_end)
+        if batch is None or batch.is_control or batch.producer_id not in mine:
+            return
+        if batch.last_offset + 1 != filed.target_end:
+            return  # its runs are filed in part, or it was cut
+        told = journal.jumps.tell(bid.lane, batch.producer_id, batch.base_sequence, batch.length, filed.source_end)
+        if told is None:
+            return
+        stretches = told
+    if stretches[-1].end != filed.source_end:
+        raise _lost(
+            bid,
+            min(filed.source_end, stretches[-1].end),
+            f"target offset {filed.target_end - 1} was filed as source offset {filed.source_end - 1}, and its sequence "
+            f"and the jumps tell {stretches[-1].end - 1}: jumps are lost, or what is filed is wrong",
+        )
+
+
 def _diverged(bid: Bid, last: TailBatch, first: int, expected: int) -> LaneStopped:
     return LaneStopped(
         bid.lane,
         Stop.DIVERGED,
         min(expected, first),
         detail=f"target offset {last.base_offset} holds source offset {first}, not {expected}",
-        fix="compare both sides with `anabranch verify`, then copy into a new target topic",
+        fix=f"compare both sides with `anabranch verify`; then {copied(bid.lane)}",
     )
 
 
@@ -176,7 +249,7 @@ def _without_batches(bid: Bid, log: ClaimLog, near: int) -> Steps[Tail]:
         return Tail(log.start(bid.lane, bid.start), floor, None)
     if filed is None:
         raise _lost(bid, near, f"between {near} and {near + end.start - floor}: the target deleted what was copied")
-    gone = end.start - filed.target_end
+    gone = end.start - filed.through
     if gone > 0:
         raise _lost(
             bid,
@@ -191,13 +264,16 @@ def _without_batches(bid: Bid, log: ClaimLog, near: int) -> Steps[Tail]:
             "under which leader epoch they were acknowledged",
         )
     kept = yield EndOfEpoch(filed.leader_epoch)
-    if kept < filed.target_end:
+    if kept < filed.through:
         raise _lost(
             bid,
-            filed.source_end - (filed.target_end - kept),
+            filed.source_end - max(0, filed.target_end - kept),
             f"the target was truncated to {kept} and then deleted what was copied below",
         )
-    return Tail(filed.source_end, filed.target_end, None)
+    position = filed.source_end
+    if filed.known_to >= 0 and bid.reported is not None:
+        position = max(position, bid.reported.position)  # behind the last record there may be offsets without any
+    return Tail(position, filed.target_end, None)
 
 
 def _lost(bid: Bid, offset: int, detail: str) -> LaneStopped:
@@ -206,5 +282,5 @@ def _lost(bid: Bid, offset: int, detail: str) -> LaneStopped:
         Stop.POSITION_LOST,
         offset,
         detail=detail,
-        fix="compare both sides with `anabranch verify`, then set the lane's start by hand",
+        fix=copied(bid.lane),
     )

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from anabranch.lanes.claims import Claim, ClaimLog, ClaimState
 from anabranch.lanes.effects import AppendClaim, LogEnd, ReadClaims, ReadEnd, Steps
-from anabranch.lanes.endings import LaneStopped, Stop, TenureEnded, accepting
+from anabranch.lanes.endings import LaneStopped, Stop, TenureEnded, accepting, copied
 from anabranch.lanes.identity import take_identity
 from anabranch.lanes.mapped import take_mapped, to_held
 from anabranch.lanes.pipeline import Pipeline
@@ -26,6 +26,7 @@ def takeover(bid: Bid) -> Steps[Tenure]:
     """
     end = yield ReadEnd()
     log = yield ReadClaims(bid.lane)
+    _refuse_forgotten(bid, log)
     why = bid.why
     made_mapped = log.mode(bid.lane) is LaneMode.MAPPED
     if made_mapped:
@@ -50,6 +51,21 @@ def takeover(bid: Bid) -> Steps[Tenure]:
         log = yield ReadClaims(bid.lane)
         _refuse_unfinished(bid, log, LogEnd(end.start, tenure.target_end, tenure.target_end), why)
     return tenure
+
+
+def _refuse_forgotten(bid: Bid, log: ClaimLog) -> None:
+    """A lane that was copied has claims: where none is left, its batches are nobody's and all would be copied again.
+
+    Nor could anybody be shut out who wrote it before.
+    """
+    if log.mode(bid.lane) is None and (upto := bid.history) is not None:
+        raise LaneStopped(
+            bid.lane,
+            Stop.CLAIMS_LOST,
+            bid.filed.source_end if bid.filed is not None else upto,
+            detail=f"it is filed as copied up to source offset {upto}",
+            fix=copied(bid.lane),
+        )
 
 
 def _is_unfinished(fixed: Claim | None, end: LogEnd) -> bool:

@@ -12,12 +12,28 @@ from anabranch.model.lane import LaneMode
 class Filed:
     """The end of the lane's last filed run: source and target offsets after it, and the epoch that acked it.
 
-    ``leader_epoch`` is -1 where it is not known: the offsets then say where to look, and prove nothing.
+    ``leader_epoch`` is -1 where it is not known: the offsets then say where to look, and prove nothing.  ``known_to``
+    is a target offset, at or past ``target_end``, up to which nothing else of the lane was in that epoch's log:
+    an owner looked there when it took the lane over.
     """
 
     source_end: int
     target_end: int
     leader_epoch: int
+    known_to: int = -1
+
+    @property
+    def through(self) -> int:
+        """The target offset below which the filed runs tell of all that the lane wrote."""
+        return max(self.target_end, self.known_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """Where the lane stands as its progress was filed: next source offset, and target offset after its last batch."""
+
+    position: int
+    target_end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +66,10 @@ class Bid:
     Where the target does not tell its expiration, ``expiration_ms`` is the longest possible, so that enough is
     killed, and ``expiration_known`` is False, so that the tenure counts on no guard at all.
     ``why`` is the sentence shown where ``mode`` is mapped: a worker whose next batch is too old for identity says so.
+    ``reported`` is what was filed as progress, None if nothing was copied by then; ``source_end`` the end of the
+    source's log, None where it was not asked for: both only tell which lap of 2^31 sequences the lane is in.
+    ``begun_at`` is the source offset at which a person had this generation begin; what is filed below is of
+    the one before.
     """
 
     lane: str
@@ -63,6 +83,16 @@ class Bid:
     held: Held | None = None
     expiration_known: bool = True
     why: str = "the link asks for mapped lanes"
+    reported: Reported | None = None
+    source_end: int | None = None
+    begun_at: int = -1
+
+    @property
+    def history(self) -> int | None:
+        """The source offset up to which something of this generation was filed; None where nothing was."""
+        ends = [] if self.filed is None else [self.filed.source_end]
+        ends += [] if self.reported is None else [self.reported.position]
+        return max((end for end in ends if end > self.begun_at), default=None)
 
     @property
     def guard_ms(self) -> int:

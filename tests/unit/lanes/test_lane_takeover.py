@@ -35,6 +35,7 @@ from anabranch.lanes import (
     ReadJumps,
     ReadMarkers,
     ReadTail,
+    Reported,
     Stop,
     TailBatch,
     Tenure,
@@ -480,3 +481,77 @@ def test_a_target_that_already_held_records_is_mapped() -> None:
     """Offsets cannot be equal there."""
     target = Target([data(0, 60, 77, 0)])
     assert "before the lane's first claim" in identity(target).why
+
+
+LAP = 1 << 31
+
+
+def far(position: int, others: int = 0, **changes: Any) -> Tenure:
+    """Take over a lane that holds ``position`` records, without a hole, in a target with so many of other writers."""
+    last = data(position + others - 5, 5, 1, (position - 5) % LAP)
+    before = data(position + others - 10, 5, 1, (position - 10) % LAP)
+    begun = replace(claim(1), start=0)
+    tenure: Tenure = Target([before, last], [begun], start=10).run(takeover(bid(start=0, **changes)))
+    return tenure
+
+
+@pytest.mark.parametrize("position", [2_000_000_000, 3_000_000_000, 9_000_000_000])
+def test_the_lap_of_a_lane_is_told_by_what_was_reported_where_its_runs_are_gone(position: int) -> None:
+    """Its sequence says it but for a multiple of 2^31."""
+    assert far(position, reported=Reported(position - 700, position - 700)).position == position
+    assert far(position, filed=Filed(position - 9, position - 9, 3)).position == position
+
+
+def test_the_lap_of_a_lane_is_told_by_what_the_source_has() -> None:
+    """It cannot be past the source's end, nor further than the target's log has grown."""
+    assert far(1_000_000_000, 2_000_000_000, source_end=1_000_000_007).position == 1_000_000_000
+    with pytest.raises(LaneStopped):
+        far(1_000_000_000, 2_000_000_000)
+    assert far(2_900_000_000, filed=Filed(1_500_000_000, 1_500_000_000, 3)).position == 2_900_000_000
+
+
+def test_a_lap_that_nothing_tells_stops_the_lane() -> None:
+    """Both offsets are named; nothing is copied from a position that is 2^31 off."""
+    with pytest.raises(LaneStopped) as stopped:
+        far(3_000_000_000, source_end=9_000_000_000)
+    assert stopped.value.reason is Stop.POSITION_LOST
+    assert "852516347, 2999999995" in stopped.value.message
+    with pytest.raises(LaneStopped) as stopped:
+        far(3_000_000_000, source_end=1_500_000_000, reported=Reported(1_400_000_000, 1_400_000_000))
+    assert "is no source offset between" in stopped.value.message
+
+
+def test_a_lane_that_is_filed_as_copied_and_has_no_claims_does_not_start_over() -> None:
+    """Its claims were deleted: all would be copied again, and nobody who wrote it be shut out."""
+    for known in ({"filed": Filed(80, 30, 3)}, {"reported": Reported(80, 30)}):
+        target = Target([data(0, 30, 1, 50)])
+        with pytest.raises(LaneStopped) as stopped:
+            target.run(takeover(bid(**known)))
+        assert (stopped.value.reason, stopped.value.offset) == (Stop.CLAIMS_LOST, 80)
+        assert "link accept" in stopped.value.hint and not target.journal
+
+
+def test_a_generation_that_a_person_had_begin_has_the_runs_of_the_one_before() -> None:
+    """They lie below its start, and no claim of its own is missing."""
+    target = Target([data(0, 30, 1, 50)])
+    tenure = target.run(takeover(bid(start=80, begun_at=80, filed=Filed(80, 30, -1))))
+    assert (tenure.position, tenure.target_end) == (80, 30)
+
+
+def test_a_lane_whose_jumps_are_lost_stops() -> None:
+    """Its sequences alone tell offsets that are too low; its filed runs say so, also behind them."""
+    for behind in ([], [data(3, 2, 1, 53)]):
+        target = Target([data(0, 3, 1, 50), *behind], [claim(1)])
+        with pytest.raises(LaneStopped) as stopped:
+            target.run(takeover(bid(filed=Filed(60, 3, 3))))
+        assert stopped.value.reason is Stop.POSITION_LOST and stopped.value.offset == 53
+        assert "jumps are lost" in stopped.value.message
+
+
+def test_an_owner_that_looked_proves_that_nothing_else_was_written() -> None:
+    """The records of an idle lane were deleted, and then the markers of takeovers behind them."""
+    target = Target(journal=[claim(1)], start=32, kept=32)
+    assert target.run(takeover(bid(filed=Filed(80, 30, 3, 32)))).position == 80
+    with pytest.raises(LaneStopped) as stopped:
+        Target(journal=[claim(1)], start=32, kept=31).run(takeover(bid(filed=Filed(80, 30, 3, 32))))
+    assert stopped.value.offset == 80 and "truncated to 31" in stopped.value.message
