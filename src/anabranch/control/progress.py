@@ -13,8 +13,9 @@ from anabranch.model.reports import Finding, LinkPlan, Severity
 from anabranch.model.topics import TopicPartition
 
 VERSION = 1
-LANE_VERSION = 3
-_WITHOUT_SOURCE = 2  # a lane's progress without ``source_seen_ms``
+LANE_VERSION = 4
+_WITHOUT_TARGET = 3  # a lane's progress without ``target_epoch``
+_WITHOUT_SOURCE = 2  # and without ``source_seen_ms``
 _FIRST = 1  # and without ``source_epoch``
 _PLAN = "/plan"
 
@@ -41,13 +42,16 @@ def parse_key(key: bytes) -> LaneKey | str:
 def encode_lane(progress: LaneProgress) -> bytes:
     """The value of a lane's progress: of the oldest version that can say it, for older readers."""
     fields = lane_fields(progress)
-    if progress.source_seen_ms is not None or progress.lag_bytes is None:
+    if progress.target_epoch is not None:
         return dump(LANE_VERSION, fields)
+    del fields["target_epoch"]
+    if progress.source_seen_ms is not None or progress.lag_bytes is None:
+        return dump(_WITHOUT_TARGET, fields)
     del fields["source_seen_ms"]
-    if progress.source_epoch is None:
-        del fields["source_epoch"]
-        return dump(_FIRST, fields)
-    return dump(_WITHOUT_SOURCE, fields)
+    if progress.source_epoch is not None:
+        return dump(_WITHOUT_SOURCE, fields)
+    del fields["source_epoch"]
+    return dump(_FIRST, fields)
 
 
 def lane_fields(progress: LaneProgress) -> dict[str, Any]:
@@ -77,6 +81,9 @@ def lane_fields(progress: LaneProgress) -> dict[str, Any]:
         if progress.source_epoch is None
         else {"position": progress.source_epoch[0], "epoch": progress.source_epoch[1]},
         "source_seen_ms": progress.source_seen_ms,
+        "target_epoch": None
+        if progress.target_epoch is None
+        else {"end": progress.target_epoch[0], "epoch": progress.target_epoch[1]},
     }
 
 
@@ -108,8 +115,9 @@ def decode_lane(key: bytes, value: bytes) -> LaneProgress:
             updated_at_ms=fields.integer("updated_at_ms"),
             stop_reason=fields.optional_text("stop_reason"),
             stop_offset=fields.optional_integer("stop_offset"),
-            source_epoch=_source_epoch(fields) if fields.has("source_epoch") else None,
+            source_epoch=_epoch(fields, "source_epoch", "position"),
             source_seen_ms=fields.optional_integer("source_seen_ms") if fields.has("source_seen_ms") else None,
+            target_epoch=_epoch(fields, "target_epoch", "end"),
         )
 
 
@@ -153,11 +161,11 @@ def _partition_fields(partition: TopicPartition) -> dict[str, Any]:
     return {"topic": partition.topic, "partition": partition.partition}
 
 
-def _source_epoch(fields: Fields) -> tuple[int, int] | None:
-    if fields.is_null("source_epoch"):
+def _epoch(fields: Fields, name: str, at: str) -> tuple[int, int] | None:
+    if not fields.has(name) or fields.is_null(name):
         return None
-    with fields.nested("source_epoch") as inner:
-        return inner.integer("position"), inner.integer("epoch")
+    with fields.nested(name) as inner:
+        return inner.integer(at), inner.integer("epoch")
 
 
 def _partition(fields: Fields, name: str) -> TopicPartition:

@@ -8,7 +8,7 @@ from typing import Self
 
 from anabranch.errors import InvalidFieldError
 from anabranch.model.link import ModePolicy
-from anabranch.model.start import LaneStart
+from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition
 
 
@@ -87,6 +87,12 @@ class LaneAssignment:
         return position
 
     @property
+    def begun_at(self) -> int:
+        """The source offset at which a person had a later generation begin; -1 for the first one."""
+        decided = self.lane.generation > 0 and self.start.kind is StartKind.OFFSETS
+        return self.start.value if decided and self.start.value is not None else -1
+
+    @property
     def source_id(self) -> TopicId:
         """The source topic's id, which is part of the lane's key."""
         return self.lane.topic_id
@@ -105,6 +111,8 @@ class LaneProgress:
     what it last failed at, or who holds it.  ``source_epoch`` is a position up to which the lane was copied, with
     the source's leader epoch of the record before it: the source is asked later whether it still has that one.
     ``source_seen_ms`` is when the source last told its ends, None if it never did.
+    ``target_epoch`` is a target offset below which the filed runs tell of all that the lane wrote, with the target's
+    leader epoch in which that was so: where records were deleted, it is asked whether they were truncated before.
 
     ``is_old`` is never filed.  It is set by who reads progress that nobody has confirmed for ``KNOWN_S`` seconds.
     """
@@ -132,6 +140,7 @@ class LaneProgress:
     stop_offset: int | None = None
     source_epoch: tuple[int, int] | None = None
     source_seen_ms: int | None = None
+    target_epoch: tuple[int, int] | None = None
     is_old: bool = False
 
     @property

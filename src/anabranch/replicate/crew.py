@@ -387,7 +387,7 @@ class Crew:
             elif lane.book.last is not None:
                 lane.tally.through = lane.book.last.source_end  # nobody of this link copied it: it was adopted
         if filed is not None:
-            lane.source_epoch = filed.source_epoch
+            lane.source_epoch, lane.target_epoch = filed.source_epoch, filed.target_epoch
         last = lane.book.last
         if last is not None:
             lane.position, lane.target_end = last.source + last.length, last.target + last.length

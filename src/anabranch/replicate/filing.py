@@ -73,11 +73,14 @@ class Filing:
                 for number, runs in unfiled:
                     segments[(lane.assignment.lane, number)] = runs
         reports = self._news(mine)
+        known = {lane: lane.known_to() for lane in mine}
         try:
             if segments:
                 await self._runs.file(segments)
             if reports:
                 await self._progress.file(reports)
+            for lane, told in known.items():
+                lane.target_epoch = told  # of a lane that runs no longer it is filed still
             await self._jumper.forget(mine, self._check_filed)
         except BaseException as error:  # a lane that is let go may be cancelled in here, and has filed for all of them
             for book, number in filing:
@@ -109,6 +112,7 @@ class Filing:
             lane.position,
             lane.fetch_at,
             lane.target_end,
+            lane.known_to(),
             source.log_start,
             source.stable,
             source.high_watermark,
@@ -189,4 +193,5 @@ class Filing:
             stop_offset=lane.stopped.offset if state is LaneState.STOPPED and lane.stopped else None,
             source_epoch=lane.note_epoch(),
             source_seen_ms=seen_ms,
+            target_epoch=lane.known_to(),
         )

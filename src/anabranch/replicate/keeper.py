@@ -24,10 +24,11 @@ from anabranch.lanes.claims import ClaimState
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
 from anabranch.lanes.guard import barred
 from anabranch.lanes.pipeline import Pipeline
+from anabranch.lanes.tail import GRANT
 from anabranch.lanes.takeover import release, takeover
-from anabranch.lanes.tenure import Bid, Filed, Tenure
+from anabranch.lanes.tenure import Bid, Filed, Reported, Tenure
 from anabranch.model.clock import now_ms
-from anabranch.model.lane import LaneMode
+from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.model.start import StartKind
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run
@@ -253,6 +254,7 @@ class Keeper:
         claims, filed = self._journal.claims, self._progress.lanes
         await target.drive(shut_out_histories(lane.assignment, lane.position, claims, filed, known, now_ms()))
         mode, why = await self._mode(lane, start, expiration)
+        told = self._told(lane)
         bid = Bid(
             lane=lane.key,
             owner=self._owner,
@@ -261,10 +263,13 @@ class Keeper:
             leader_epoch=target.leader_epoch,
             expiration_ms=expiration,
             now_ms=now_ms(),
-            filed=_filed(lane),
+            filed=_filed(lane, told),
             held=lane.held,
             why=why,
             expiration_known=self._expiration_ms is not None,
+            reported=None if told is None else Reported(told.position, told.target_end),
+            source_end=await self._source_end(lane, start, told),
+            begun_at=lane.assignment.begun_at,
         )
         lane.held = None
         # Where this attempt fails after its claim, the next one finds its own last: what another filed may be missing.
@@ -393,6 +398,19 @@ class Keeper:
             offset = await offset_at(self._source, lane.assignment.source, LATEST)
         return offset
 
+    def _told(self, lane: Lane) -> LaneProgress | None:
+        """What was filed last of how far the lane came; None where it had not begun."""
+        filed = self._progress.lanes.get(lane.assignment.lane)
+        return filed if filed is not None and (filed.position or filed.records or filed.target_end) else None
+
+    async def _source_end(self, lane: Lane, start: int, told: LaneProgress | None) -> int | None:
+        """The end of the source's log, asked for where sequences alone may not tell where the lane is in it."""
+        last = lane.book.last
+        reached = max(0 if last is None else last.source_end, 0 if told is None else told.high_watermark)
+        if max(reached, lane.source.high_watermark) - start < GRANT:
+            return None
+        return await offset_at(self._source, lane.assignment.source, LATEST)
+
     async def _mode(self, lane: Lane, start: int, expiration: int) -> tuple[LaneMode, str]:
         """Identity is bid for only where it can be held: the choice is made before it matters, never after."""
         if lane.want_mapped:
@@ -475,7 +493,15 @@ class Keeper:
         return self._journal.claims.floor(lane.key, tenure.tail_end)
 
 
-def _filed(lane: Lane) -> Filed | None:
-    """Where the lane's runs end; the epoch only if this process itself was acknowledged under it."""
+def _filed(lane: Lane, told: LaneProgress | None) -> Filed | None:
+    """Where the lane's runs end; the epoch as this process was acknowledged, or took the lane over, or as was filed.
+
+    What was filed of the epoch is older than what this process knows, but where another had the lane since.
+    """
     last = lane.book.last
-    return None if last is None else Filed(last.source_end, last.target_end, lane.acknowledged_epoch)
+    if last is None:
+        return None
+    known = None if told is None else told.target_epoch
+    if known is None or (known[1] <= lane.acknowledged_epoch and known[0] <= last.target_end):
+        return Filed(last.source_end, last.target_end, lane.acknowledged_epoch)
+    return Filed(last.source_end, last.target_end, known[1], known[0])

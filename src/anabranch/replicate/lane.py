@@ -151,6 +151,7 @@ class Lane:
         self.stranger = ""
         self.trail = EpochTrail()
         self.source_epoch: tuple[int, int] | None = None
+        self.target_epoch: tuple[int, int] | None = None  # as it was filed
         self.tenure: Tenure | None = None
         self.held: Held | None = None
         self.acknowledged_epoch = -1
@@ -194,6 +195,7 @@ class Lane:
         self.fetch_at = self.assignment.onward(tenure.position)
         self.last_epoch = self.trail.at(self.fetch_at)
         self.target_end = tenure.target_end
+        self.acknowledged_epoch = tenure.leader_epoch  # the takeover has found it all in this epoch's log
         if self.book.last is not None and tenure.tail_end < tenure.target_end:
             self.gap = (tenure.tail_end, tenure.target_end)
         self.queue_next, self.queue_sequence = tenure.position, tenure.sequence
@@ -390,6 +392,13 @@ class Lane:
     def source_silence(self) -> float:
         """For how many seconds the source has not told its ends; what is new here has waited since it came."""
         return time.monotonic() - (self.source.seen_at or self.made_at)
+
+    def known_to(self) -> tuple[int, int] | None:
+        """The target offset below which the book tells of all that the lane wrote, and the epoch of which that holds;
+        what was filed of it before, while the lane does not run."""
+        if self.phase is not Phase.RUNNING or self.acknowledged_epoch < 0:
+            return self.target_epoch
+        return self.target_end, self.acknowledged_epoch
 
     # -- reports ---------------------------------------------------------------------------------------
 

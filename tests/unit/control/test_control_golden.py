@@ -105,7 +105,7 @@ CASES: list[Case] = [
     ),
     *(
         (name, progress.lane_key(samples.LANE), progress.encode_lane(value), progress.decode_lane, value)
-        for name, value in (("lane-v3", samples.SEEN), ("lane-away-v3", samples.AWAY))
+        for name, value in (("lane-v3", samples.SEEN), ("lane-away-v3", samples.AWAY), ("lane-v4", samples.LOOKED))
     ),
     (
         "plan-digest-v1",
@@ -161,7 +161,7 @@ DESCRIBED = {
     "A decision": ["decision-v1"],
     "A claim": ["claim-v1", "claim-v2"],
     "A jump": ["jump-v1"],
-    "A lane's progress": ["lane-v1", "lane-v2", "lane-v3", "lane-away-v3"],
+    "A lane's progress": ["lane-v1", "lane-v2", "lane-v3", "lane-away-v3", "lane-v4"],
     "A plan": ["plan-v1", "plan-ends-v1", "plan-digest-v1"],
     "A mark": ["mark-v1"],
     "A round of continuous sync": ["round-v1"],
