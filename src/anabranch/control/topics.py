@@ -6,6 +6,8 @@ that file once a second are a load of some ten kilobytes a second.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 LINKS = "__anabranch_links"
 CLAIMS = "__anabranch_claims"
 JUMPS = "__anabranch_jumps"
@@ -44,3 +46,28 @@ def configs(replicas: int) -> dict[str, str]:
         "segment.bytes": "16777216",
         "unclean.leader.election.enable": "false",
     }
+
+
+def forgets(found: Mapping[str, str | None], replicas: int) -> dict[str, tuple[str, str]]:
+    """Settings under which a control topic may lose records that are needed: what each is, and what it must be.
+
+    A claim that is deleted by age is as good as a second owner; a leader that was elected uncleanly lacks some;
+    records larger than the limit are refused.
+    """
+    wanted = configs(replicas)
+    told = {name: value for name in wanted if (value := found.get(name)) is not None}
+    wrong = {name: value for name, value in told.items() if name in _EXACT and value != wanted[name]}
+    wrong |= {name: value for name, value in told.items() if name in _AT_LEAST and int(value) < int(wanted[name])}
+    return {name: (value, wanted[name]) for name, value in sorted(wrong.items())}
+
+
+def drifts(found: Mapping[str, str | None], replicas: int) -> dict[str, tuple[str, str]]:
+    """Settings that are weaker than what a control topic is created with, and lose nothing by themselves."""
+    wanted = configs(replicas)
+    told = {name: value for name in _WEAKER if (value := found.get(name)) is not None}
+    return {name: (value, wanted[name]) for name, value in told.items() if int(value) < int(wanted[name])}
+
+
+_EXACT = ("cleanup.policy", "unclean.leader.election.enable")
+_AT_LEAST = ("max.message.bytes",)
+_WEAKER = ("delete.retention.ms", "min.insync.replicas")

@@ -38,6 +38,7 @@ from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition, check_name
 from anabranch.replicate.control import Links, ensure_topics
 from anabranch.replicate.planner import blind_to_loops
+from anabranch.replicate.upkeep import look_after
 
 
 @dataclass(eq=False)
@@ -107,6 +108,7 @@ async def create(
         if not adopt:  # whose lanes go on where the maps end
             topics, changes = await forecast(source_cluster, target_cluster, spec, topics, target_facts)
             findings += changes
+        findings += await look_after(target_cluster)
         if adopt:
             findings += await adopting.check(target_cluster, here, there, topics, adopt)
         findings += await _second_links(target_cluster, spec, here, there, topics)

@@ -41,6 +41,7 @@ from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition, check_name
 from anabranch.replicate import tombstones
 from anabranch.replicate.control import Links, Progress
+from anabranch.replicate.upkeep import ControlTopicsError, look_after
 
 _DEFAULT_RECORD_BYTES = 500.0
 
@@ -102,6 +103,7 @@ class Planner:
         self._target = target
         self._links = Links(target)
         self._upstream: Links | None = None
+        self._has_planned = False
         self._provided: dict[tuple[uuid.UUID, str], TopicId] = {}
         self.progress = Progress(target)
 
@@ -112,7 +114,7 @@ class Planner:
         if record is None:
             raise UnknownLinkError(self._link, self._target.name)
         spec = record.wanted.spec
-        findings: list[Finding] = []
+        findings = await self._look_after()
         source, target = await self._source.metadata(None), await self._target.metadata(None)
         check_cluster(spec.source.context, spec.source.cluster_id, source)
         check_cluster(spec.target.context, spec.target.cluster_id, target)
@@ -161,6 +163,18 @@ class Planner:
         if spec.start.kind is StartKind.LATEST:
             lanes = self._late_from_the_start(spec.id, lanes)
         return Plan(record, await self._weigh(lanes, source), tuple(findings))
+
+    async def _look_after(self) -> list[Finding]:
+        """What is wrong with the control topics; raises ControlTopicsError where a run must not begin on them.
+
+        A run that is under way goes on: whoever reads the topics notices when a record is gone.
+        """
+        found = await look_after(self._target)
+        errors = tuple(finding for finding in found if finding.severity is Severity.ERROR)
+        if errors and not self._has_planned:
+            raise ControlTopicsError(self._target.name, errors)
+        self._has_planned = True
+        return found
 
     def _late_from_the_start(self, link: str, lanes: list[LaneAssignment]) -> list[LaneAssignment]:
         """A partition that appears while the link runs has no record from before it: none of it may be skipped."""
