@@ -82,6 +82,7 @@ class Decisions(Protocol):
         where: str | None,
         execute: bool,
         fingerprint: str | None = None,
+        at: int | None = None,
     ) -> AcceptPlan:
         """Plan what accepting means; store the decision if ``execute`` and the plan still has this fingerprint."""
 

@@ -13,7 +13,7 @@ from anabranch.model.transactions import AbortPlan, SourceTransaction
 
 def accept_plan(plan: AcceptPlan) -> RenderableType:
     """Each lane with what happened to it, and below what accepting it means."""
-    parts: list[RenderableType] = []
+    parts: list[RenderableType] = [Text(f"{name} is missing and is made again, empty") for name in plan.remake]
     for choice in plan.choices:
         head = Text(f"{choice.source}", style="bold")
         head.append(f"  {choice.cause.value}; copied up to offset {choice.position}", style="not bold")
@@ -30,7 +30,7 @@ def accept_plan(plan: AcceptPlan) -> RenderableType:
             _range(choice.given_up),
             _range(choice.twice),
         )
-    return Group(*parts, table)
+    return Group(*parts, table) if plan.choices else Group(*parts)
 
 
 def abort_plan(plan: AbortPlan) -> RenderableType:

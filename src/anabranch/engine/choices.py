@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from anabranch.control import topics as control_topics
-from anabranch.errors import InvalidFieldError
+from anabranch.engine.recovering import SKIPPABLE, Doubt, cause_of, words
+from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.kafka.cluster import Cluster, Metadata
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
@@ -31,31 +32,57 @@ from anabranch.replicate.planner import UnknownLinkError, check_cluster
 _UNKNOWN_TOPIC = 3
 
 
+@dataclass(eq=False)
+class HistoryLostError(RefusedError):
+    """Claims, progress and runs of all links are gone: only the records tell how far they were copied."""
+
+    link: str
+    target: str
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.target} has forgotten how far the lanes of link {self.link!r} were copied"
+
+    @property
+    def hint(self) -> str:
+        return (
+            f"find it out from the records: `anabranch link delete {self.link}`, `anabranch offsets rebuild`, then "
+            "`anabranch link create --adopt`"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """Both clusters and what is stored of the link, as of now."""
 
     source: Cluster
+    target: Cluster
     record: LinkRecord
     links: Links
     lanes: Mapping[LaneKey, LaneProgress]
     claims: ClaimLog
     here: Metadata
     there: Metadata
+    missing: tuple[str, ...]
     now_ms: int
 
     @classmethod
     async def look(cls, source: Cluster, target: Cluster, link_id: str) -> Seen:
         control = await target.metadata(list(control_topics.ALL))
-        if any(control.topics[name].error == _UNKNOWN_TOPIC for name in (control_topics.LINKS, control_topics.CLAIMS)):
+        missing = tuple(name for name in control_topics.ALL if control.topics[name].error == _UNKNOWN_TOPIC)
+        if control_topics.LINKS in missing:
             raise UnknownLinkError(link_id, target.name)
-        links, progress = Links(target), Progress(target)
+        links, progress, claims = Links(target), Progress(target), ClaimLog()
         await links.sync()
         record = links.links.get(link_id)
         if record is None:
             raise UnknownLinkError(link_id, target.name)
-        await progress.sync()
-        claims = await Journal(target).read()
+        if {control_topics.CLAIMS, control_topics.PROGRESS, control_topics.RUNS} <= set(missing):
+            raise HistoryLostError(link_id, target.name)
+        if control_topics.PROGRESS not in missing:
+            await progress.sync()
+        if control_topics.CLAIMS not in missing:
+            claims = await Journal(target).read()
         topics = links.topics_of(link_id)
         # By name: in an answer about all topics those that we may not see are missing, as deleted ones are.
         here = await source.metadata(sorted({topic.source for topic in topics}))
@@ -64,10 +91,13 @@ class Seen:
         check_cluster(spec.source.context, spec.source.cluster_id, here)
         check_cluster(spec.target.context, spec.target.cluster_id, there)
         lanes = {key: lane for key, lane in progress.lanes.items() if key.link == link_id}
-        return cls(source, record, links, lanes, claims, here, there, now_ms())
+        return cls(source, target, record, links, lanes, claims, here, there, missing, now_ms())
 
-    async def plan(self, topic: str | None, partition: int | None) -> AcceptPlan:
-        """What waits, of all topics or one; raises InvalidFieldError where one partition of a new topic is meant."""
+    async def plan(self, topic: str | None, partition: int | None, at: int | None = None) -> AcceptPlan:
+        """What waits, of all topics or one; ``at`` is where one lane is to go on, by a person's word.
+
+        Raises InvalidFieldError where one partition of a new topic is meant, or ``at`` does not fit.
+        """
         link = self.record.wanted.spec.id
         choices: list[Choice] = []
         remember: list[MirroredTopic] = []
@@ -77,8 +107,7 @@ class Seen:
                 continue
             cause = self._made_again(filled)
             if cause is None:
-                found = await self._stopped(filled)
-                choices += [one for one in found if partition is None or one.source.partition == partition]
+                choices += await self._stopped(filled, partition, at)
                 continue
             if partition is not None:
                 fix = f"anabranch link accept {link} {topic}"
@@ -92,7 +121,8 @@ class Seen:
             else:
                 choices += await self._new_target(filled, cause)
                 forget.append(filled)
-        return AcceptPlan(link, tuple(choices), tuple(remember), tuple(forget), self._fingerprint(choices, forget))
+        mark = self._fingerprint(choices, forget)
+        return AcceptPlan(link, tuple(choices), tuple(remember), tuple(forget), mark, remake=self.missing)
 
     # -- topics ----------------------------------------------------------------------------------------
 
@@ -128,7 +158,7 @@ class Seen:
                 f"the new topic is copied from its offset {start} on, behind the {position:,} offsets of the old one"
             )
             if lost is not None:
-                means += f"; offsets {_words(lost)} of the old one were never copied and are gone"
+                means += f"; offsets {words(lost)} of the old one were never copied and are gone"
             if old is not None:
                 means += f"; what was written to the old one after {_seen(old)} is gone too, and nobody knows how much"
             choices.append(
@@ -152,7 +182,7 @@ class Seen:
             if cause is Cause.TARGET_MADE_AGAIN:
                 means = f"the topic that is there now is filled from source offset {start} on, behind what it holds"
             if lost is not None:
-                means += f"; offsets {_words(lost)} are no longer on the source and will be missing"
+                means += f"; offsets {words(lost)} are no longer on the source and will be missing"
             choices.append(self._choice(cause, filled, partition, again, position, lost, None, start, means))
         return choices
 
@@ -170,30 +200,59 @@ class Seen:
 
     # -- lanes -----------------------------------------------------------------------------------------
 
-    async def _stopped(self, filled: MirroredTopic) -> list[Choice]:
+    async def _stopped(self, filled: MirroredTopic, partition: int | None, at: int | None) -> list[Choice]:
         topic = self.here.topics[filled.source]
-        choices: list[Choice] = []
+        wanted = [one for one in sorted(topic.partitions) if partition is None or one == partition]
+        lanes = [self.lanes.get(self._current(filled.source_id, one)) for one in wanted]
         if topic.error:
-            return choices
-        for partition in sorted(topic.partitions):
-            lane = self.lanes.get(self._current(filled.source_id, partition))
-            if lane is None or lane.state is not LaneState.STOPPED or lane.stop_reason is None:
-                continue
-            first = await offset_at(self.source, TopicPartition(filled.source, partition), EARLIEST)
-            if Stop.SOURCE_EXPIRED.value in lane.stop_reason:
-                if _stands_at(lane) < first:
-                    choices.append(self._expired(lane, first))
-            elif Stop.SOURCE_TRUNCATED.value in lane.stop_reason and lane.stop_offset is not None:
-                # What was under way when the lane stopped, and then failed, was never copied.
-                choices.append(self._truncated(filled, lane, min(lane.stop_offset, lane.position), first))
-        return choices
+            return []
+        found = [await self._of_lane(filled, lane, at) for lane in lanes if lane is not None]
+        return [choice for choice in found if choice is not None]
+
+    async def _of_lane(self, filled: MirroredTopic, lane: LaneProgress, at: int | None) -> Choice | None:
+        reason = lane.stop_reason if lane.state is LaneState.STOPPED else None
+        has_claims = bool(self.claims.claims(str(lane.lane)))
+        cause = cause_of(lane, has_claims, self._begun_at(lane.lane))
+        if cause is None and has_claims and control_topics.JUMPS in self.missing:
+            cause = Cause.JUMPS_LOST
+        if cause is not None:
+            return (await Doubt.look(self.source, self.target, lane, cause)).choice(at, self.now_ms)
+        if reason is not None and at is not None and any(stop.value in reason for stop in SKIPPABLE):
+            return await self._given_up(lane, at, reason)
+        if at is not None:
+            fix = f"anabranch link accept {lane.lane.link} {filled.source}:{lane.lane.partition}"
+            raise InvalidFieldError("link accept", "--at", f"where {lane.source} goes on is no choice", fix)
+        if reason is None:
+            return None
+        first = await offset_at(self.source, lane.source, EARLIEST)
+        if Stop.SOURCE_EXPIRED.value in reason and _stands_at(lane) < first:
+            return self._expired(lane, first)
+        if Stop.SOURCE_TRUNCATED.value in reason and lane.stop_offset is not None:
+            # What was under way when the lane stopped, and then failed, was never copied.
+            return self._truncated(filled, lane, min(lane.stop_offset, lane.position), first)
+        return None
+
+    def _begun_at(self, lane: LaneKey) -> int:
+        decided = self.links.decisions[lane.link].get(LanePlace(lane.topic_id, lane.partition))
+        return -1 if decided is None or not decided.generation or decided.start is None else decided.start
+
+    async def _given_up(self, lane: LaneProgress, at: int, reason: str) -> Choice:
+        """Records that the lane stopped at are passed over, up to where a person says."""
+        last = await offset_at(self.source, lane.source, LATEST)
+        if not _stands_at(lane) < at <= last:
+            problem = f"the lane stopped at offset {_stands_at(lane)}, and the source ends at {last}"
+            raise InvalidFieldError("link accept", "--at", problem, f"an offset from {_stands_at(lane) + 1} to {last}")
+        return self._skipped(lane, Cause.GIVEN_UP, at, f"{reason}: given up up to offset {at}")
 
     def _expired(self, lane: LaneProgress, first: int) -> Choice:
-        lost = (_stands_at(lane), first)
+        why = f"{Cause.SOURCE_EXPIRED.value}: offsets {words((_stands_at(lane), first))}"
+        return self._skipped(lane, Cause.SOURCE_EXPIRED, first, why)
+
+    def _skipped(self, lane: LaneProgress, cause: Cause, onward: int, why: str) -> Choice:
+        lost = (_stands_at(lane), onward)
         before = self.links.decisions[lane.lane.link].get(LanePlace(lane.lane.topic_id, lane.lane.partition))
-        why = f"{Cause.SOURCE_EXPIRED.value}: offsets {_words(lost)}"
         return Choice(
-            Cause.SOURCE_EXPIRED,
+            cause,
             lane.source,
             lane.target,
             lane.lane,
@@ -201,8 +260,8 @@ class Seen:
             lost,
             None,
             # From the last record that was copied on: between it and where the lane stands there was none to copy.
-            skipping(before, lane.lane, (lane.position, first), self.now_ms, why),
-            f"offsets {_words(lost)} are given up; the lane goes on at {first}, and its runs say that they are missing",
+            skipping(before, lane.lane, (lane.position, onward), self.now_ms, why),
+            f"offsets {words(lost)} are given up; the lane goes on at {onward}, and its runs say that they are missing",
         )
 
     def _truncated(self, filled: MirroredTopic, lane: LaneProgress, end: int, first: int) -> Choice:
@@ -213,12 +272,12 @@ class Seen:
         means = f"the lane begins anew at source offset {start}, as generation {again.generation}"
         if twice is not None:
             means = (
-                f"the target keeps its records of offsets {_words(twice)}, which the source lost; "
+                f"the target keeps its records of offsets {words(twice)}, which the source lost; "
                 f"what the source has there now is copied behind them, from offset {start} on, "
                 f"as generation {again.generation}"
             )
         if lost is not None:
-            means += f"; offsets {_words(lost)} are no longer on the source and will be missing"
+            means += f"; offsets {words(lost)} are no longer on the source and will be missing"
         return self._choice(
             Cause.SOURCE_TRUNCATED, filled, lane.lane.partition, again, lane.position, lost, twice, start, means
         )
@@ -236,7 +295,7 @@ class Seen:
         means: str,
     ) -> Choice:
         source, target = TopicPartition(filled.source, partition), TopicPartition(filled.target, partition)
-        why = cause.value if twice is None else f"{cause.value}: offsets {_words(twice)}"
+        why = cause.value if twice is None else f"{cause.value}: offsets {words(twice)}"
         decision = beginning(lane, start, self.now_ms, why)
         return Choice(cause, source, target, lane, position, lost, twice, decision, means)
 
@@ -267,7 +326,3 @@ def _seen(lane: LaneProgress) -> str:
     if lane.source_seen_ms is None:
         return "its end was last told"
     return f"{datetime.fromtimestamp(lane.source_seen_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _words(offsets: tuple[int, int]) -> str:
-    return f"{offsets[0]}" if offsets[1] - offsets[0] == 1 else f"{offsets[0]} to {offsets[1] - 1}"

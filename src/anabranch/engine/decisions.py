@@ -7,10 +7,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from anabranch.engine.choices import Seen
+from anabranch.engine.recovering import keep
 from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import AcceptPlan
+from anabranch.replicate.control import ensure_topics
 
 
 @dataclass(eq=False)
@@ -54,12 +56,14 @@ def accept(
     where: str | None,
     execute: bool,
     fingerprint: str | None = None,
+    at: int | None = None,
 ) -> AcceptPlan:
     """Plan what accepting means for a link, a source topic or ``topic-partition``; store it if ``execute``.
 
+    ``at`` is the source offset at which one lane, ``topic-partition``, is to go on.
     Raises NothingToAcceptError; with a fingerprint DecisionMovedError where the plan is no longer that one.
     """
-    return asyncio.run(_accept(source, target, link_id, where, execute, fingerprint))
+    return asyncio.run(_accept(source, target, link_id, where, execute, fingerprint, at))
 
 
 def parse_place(where: str | None, topics: Collection[str] | None = None) -> tuple[str | None, int | None]:
@@ -95,17 +99,24 @@ async def _accept(
     where: str | None,
     execute: bool,
     fingerprint: str | None,
+    at: int | None,
 ) -> AcceptPlan:
     async with open_cluster(source) as source_cluster, open_cluster(target) as target_cluster:
         seen = await Seen.look(source_cluster, target_cluster, link_id)
         topic, partition = parse_place(where, [one.source for one in seen.links.topics_of(link_id)])
-        plan = await seen.plan(topic, partition)
-        if not plan.choices:
+        if at is not None and partition is None:
+            fix = f"anabranch link accept {link_id} TOPIC-PARTITION --at {at}"
+            raise InvalidFieldError("link accept", "--at", "an offset is of one partition", fix)
+        plan = await seen.plan(topic, partition, at)
+        if not (plan.choices or plan.remake):
             raise NothingToAcceptError(link_id, where or "")
         if not execute:
             return plan
         if fingerprint is not None and fingerprint != plan.fingerprint:
             raise DecisionMovedError(link_id)
+        if plan.remake:
+            await ensure_topics(target_cluster, plan.remake)
+        await keep(target_cluster, plan.choices)
         wanted = replace(seen.record.wanted, revision=seen.record.wanted.revision + 1)
         decisions = [choice.decision for choice in plan.choices]
         await seen.links.decide(replace(seen.record, wanted=wanted), decisions, plan.remember, plan.forget)

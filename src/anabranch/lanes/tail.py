@@ -57,6 +57,7 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
     near = begins_near(bid, journal)
     missing = set(killed)
     markers: list[tuple[int, int]] = []
+    upto, others = below, False
     # What was there before the lane may be long (another tool's copy, adopted): it is not walked through.
     floor = journal.claims.floor(bid.lane, below)
     while below > floor and (batch := (yield ReadTail(below))) is not None:
@@ -75,8 +76,8 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
                 raise _lost(bid, near, forgotten)
             if stretches[0].source < 0:
                 raise _lost(bid, near, f"sequence {batch.base_sequence} is near no offset of the source")
-            yield from _check_seam(bid, journal, mine, batch, stretches[0].source)
             yield from _check_filed(bid, journal, mine, batch, stretches)
+            yield from _check_seam(bid, journal, mine, batch, stretches[0].source)
             return Tail(
                 stretches[-1].end,
                 batch.last_offset + 1,
@@ -85,9 +86,16 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
                 advance(batch.base_sequence, batch.length),
                 tuple(markers),
             )
+        else:
+            others = True
         below = batch.base_offset
     if missing:
         raise TenureEnded(bid.lane, Ending.KILL_MISSING, detail=f"producer ids {sorted(missing)}")
+    yield from _check_writer(bid, mine, floor, upto)
+    if others and bid.claims_deleted and bid.begun_at < 0:
+        raise _forgotten(
+            bid, near, "the first records of the claims' topic were deleted, and others' batches are there"
+        )
     tail = yield from _without_batches(bid, journal.claims, near)
     return replace(tail, markers=tuple(markers))
 
@@ -203,11 +211,9 @@ def _check_filed(
         return  # the log was truncated below
     batch: TailBatch | None = last
     if last.last_offset + 1 > filed.target_end:
-        batch = yield ReadTail(filed.target_end)
-        if batch is None or batch.is_control or batch.producer_id not in mine:
+        batch = yield from _check_writer(bid, mine, journal.claims.floor(bid.lane, filed.target_end), last.last_offset)
+        if batch is None:
             return
-        if batch.last_offset + 1 != filed.target_end:
-            return  # its runs are filed in part, or it was cut
         told = journal.jumps.tell(bid.lane, batch.producer_id, batch.base_sequence, batch.length, filed.source_end)
         if told is None:
             return
@@ -219,6 +225,28 @@ def _check_filed(
             f"target offset {filed.target_end - 1} was filed as source offset {filed.source_end - 1}, and its sequence "
             f"and the jumps tell {stretches[-1].end - 1}: jumps are lost, or what is filed is wrong",
         )
+
+
+def _check_writer(bid: Bid, mine: frozenset[int], floor: int, upto: int) -> Steps[TailBatch | None]:
+    """The lane's batch with the last record of its filed runs, None where the log has it no more.
+
+    Raises LaneStopped where it is there, and no claim names who wrote it: then what is found behind it is not all, and
+    where nothing is found the lane would start over.
+    """
+    filed = bid.filed
+    if filed is None or not floor < filed.target_end <= upto:
+        return None  # the runs of another tool, or of the generation before; or the log was truncated
+    batch: TailBatch | None = yield ReadTail(filed.target_end)
+    if batch is None or batch.is_control or batch.last_offset + 1 != filed.target_end:
+        return None  # it was deleted or cut, or its runs are filed in part
+    if batch.producer_id not in mine:
+        told = f"target offset {filed.target_end - 1} is filed as the lane's, and no claim names producer id"
+        raise _forgotten(bid, filed.source_end, f"{told} {batch.producer_id}")
+    return batch
+
+
+def _forgotten(bid: Bid, offset: int, detail: str) -> LaneStopped:
+    return LaneStopped(bid.lane, Stop.CLAIMS_LOST, offset, detail=detail, fix=copied(bid.lane))
 
 
 def _diverged(bid: Bid, last: TailBatch, first: int, expected: int) -> LaneStopped:

@@ -26,7 +26,7 @@ def takeover(bid: Bid) -> Steps[Tenure]:
     """
     end = yield ReadEnd()
     log = yield ReadClaims(bid.lane)
-    _refuse_forgotten(bid, log)
+    _refuse_forgotten(bid, log, end)
     why = bid.why
     made_mapped = log.mode(bid.lane) is LaneMode.MAPPED
     if made_mapped:
@@ -53,19 +53,22 @@ def takeover(bid: Bid) -> Steps[Tenure]:
     return tenure
 
 
-def _refuse_forgotten(bid: Bid, log: ClaimLog) -> None:
+def _refuse_forgotten(bid: Bid, log: ClaimLog, end: LogEnd) -> None:
     """A lane that was copied has claims: where none is left, its batches are nobody's and all would be copied again.
 
     Nor could anybody be shut out who wrote it before.
     """
-    if log.mode(bid.lane) is None and (upto := bid.history) is not None:
-        raise LaneStopped(
-            bid.lane,
-            Stop.CLAIMS_LOST,
-            bid.filed.source_end if bid.filed is not None else upto,
-            detail=f"it is filed as copied up to source offset {upto}",
-            fix=copied(bid.lane),
-        )
+    if log.mode(bid.lane) is not None:
+        return
+    upto, offset = bid.history, bid.start
+    if upto is not None:
+        detail = f"it is filed as copied up to source offset {upto}"
+        offset = upto if bid.filed is None else bid.filed.source_end
+    elif bid.claims_deleted and bid.begun_at < 0 and end.end > 0:
+        detail = f"the first records of the claims' topic were deleted, and the target log ends at {end.end}"
+    else:
+        return
+    raise LaneStopped(bid.lane, Stop.CLAIMS_LOST, offset, detail=detail, fix=copied(bid.lane))
 
 
 def _is_unfinished(fixed: Claim | None, end: LogEnd) -> bool:

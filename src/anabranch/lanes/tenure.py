@@ -69,7 +69,8 @@ class Bid:
     ``reported`` is what was filed as progress, None if nothing was copied by then; ``source_end`` the end of the
     source's log, None where it was not asked for: both only tell which lap of 2^31 sequences the lane is in.
     ``begun_at`` is the source offset at which a person had this generation begin; what is filed below is of
-    the one before.
+    the one before.  ``claims_deleted`` says that the first records of the journal are gone: a lane without a claim
+    may have had one.
     """
 
     lane: str
@@ -86,6 +87,7 @@ class Bid:
     reported: Reported | None = None
     source_end: int | None = None
     begun_at: int = -1
+    claims_deleted: bool = False
 
     @property
     def history(self) -> int | None:

@@ -8,6 +8,8 @@ A lane stops where going on would lose or mix records without anybody's word.  T
                          before stay filed and tell of the records that only the target has
     source made again    the new topic has another id, so its lanes are others; each begins at the new log's start
     target made again    the lane's next generation begins where the lane once began, in the new topic
+    position in doubt    the lane's next generation begins where the copy surely ends, with the offset map up to there
+    cannot be copied     the lane stays; the offsets of ``skip`` are given up
 """
 
 from __future__ import annotations
@@ -81,6 +83,11 @@ class Cause(StrEnum):
     SOURCE_MADE_AGAIN = "the source topic was deleted and made again"
     TARGET_MADE_AGAIN = "the target topic was deleted and made again"
     TARGET_DELETED = "the target topic was deleted"
+    POSITION_LOST = "it is no longer known exactly how far the lane was copied"
+    CLAIMS_LOST = "the lane was copied, and who wrote it is forgotten"
+    DIVERGED = "the lane's batches in the target log do not follow each other"
+    JUMPS_LOST = "what the lane's batches past holes are copies of is forgotten"
+    GIVEN_UP = "the lane stopped at records that cannot be copied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +96,7 @@ class Choice:
 
     ``position`` is the source offset up to which the old lane has copied.  ``given_up`` are source offsets that
     will never be copied; ``twice`` source offsets that the target then holds in two versions, the lost one first.
-    ``means`` says all of it in sentences.
+    ``means`` says all of it in sentences.  ``keeps`` is the generation whose offset map the new one goes on with.
     """
 
     cause: Cause
@@ -101,6 +108,7 @@ class Choice:
     twice: tuple[int, int] | None
     decision: LaneDecision
     means: str
+    keeps: LaneKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,8 @@ class AcceptPlan:
     """Everything that waits for a decision in a link, or in a part of it.
 
     ``remember`` are topics whose source is another one now, ``forget`` those whose target is no more.
-    ``fingerprint`` is a hash of what was seen; executing refuses where that has changed.
+    ``fingerprint`` is a hash of what was seen; executing refuses where that has changed.  ``remake`` are control
+    topics that are missing and are made again, empty.
     """
 
     link: str
@@ -117,6 +126,7 @@ class AcceptPlan:
     forget: tuple[MirroredTopic, ...]
     fingerprint: str
     executed: bool = False
+    remake: tuple[str, ...] = ()
 
 
 def skipping(before: LaneDecision | None, lane: LaneKey, skip: tuple[int, int], now_ms: int, why: str) -> LaneDecision:

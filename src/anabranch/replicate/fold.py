@@ -20,6 +20,11 @@ class Fold:
         self._reading = asyncio.Lock()
         self._reads = 0
 
+    @property
+    def is_shortened(self) -> bool:
+        """Whether the topic's first records had been deleted when it was last read."""
+        return self._log.start > 0
+
     def _take(self, entry: Entry) -> None:
         raise NotImplementedError
 

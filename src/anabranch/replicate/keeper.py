@@ -51,7 +51,7 @@ LOOK_S = 0.005
 DEFAULT_EXPIRATION_MS = 86_400_000
 _LONGEST_EXPIRATION_MS = 2**31 - 1
 PURPOSE = "produce"
-_TELL_THEIR_OFFSET = {Stop.POSITION_LOST, Stop.DIVERGED, Stop.SOURCE_TRUNCATED}
+_TELL_THEIR_OFFSET = {Stop.POSITION_LOST, Stop.DIVERGED, Stop.SOURCE_TRUNCATED, Stop.CLAIMS_LOST}
 
 
 @dataclass(slots=True)
@@ -270,6 +270,7 @@ class Keeper:
             reported=None if told is None else Reported(told.position, told.target_end),
             source_end=await self._source_end(lane, start, told),
             begun_at=lane.assignment.begun_at,
+            claims_deleted=self._journal.is_shortened,
         )
         lane.held = None
         # Where this attempt fails after its claim, the next one finds its own last: what another filed may be missing.
@@ -471,7 +472,8 @@ class Keeper:
                 book.append(Run(start, start, tenure.position - start))
             return
         from_source = last.source + last.length if last is not None else None
-        from_target = last.target + last.length if last is not None else self._first_target(lane, tenure)
+        # Where a person had the lane begin again, it has the runs of the generation before.
+        from_target = max(0 if last is None else last.target_end, self._first_target(lane, tenure))
         if from_target >= tenure.tail_end:
             return
         holey = self._jumps.jumps.knows(lane.key)

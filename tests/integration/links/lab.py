@@ -280,6 +280,7 @@ class Running:
         self._job = LinkJob(link.id, f"{link.id}-{run}", link.source, link.target, lease_seconds)
         self._slots = slots
         self._over = threading.Event()
+        self._killed = threading.Event()
         self._failures: list[BaseException] = []
         self._thread = threading.Thread(target=self._main, name=run, daemon=True)
 
@@ -294,6 +295,16 @@ class Running:
         assert not self._thread.is_alive(), "the workers did not end"
         if self._failures:
             raise self._failures[0]
+
+    @property
+    def id(self) -> str:
+        """The run's id, with which its owners' names begin."""
+        return self._job.run
+
+    def kill(self) -> None:
+        """Have the workers end as if their parent were gone: they give nothing back."""
+        self._killed.set()
+        self._over.set()
 
     def await_failure(self) -> None:
         """Wait until something ends the run; ``stop`` raises it."""
@@ -313,7 +324,8 @@ class Running:
         try:
             planner = LeasePlanner(self._job, self._slots)
             workers = [
-                Worker(self._job.source, self._job.target, self._job.run, lambda: True) for _ in range(self._slots)
+                Worker(self._job.source, self._job.target, self._job.run, lambda: not self._killed.is_set())
+                for _ in range(self._slots)
             ]
             while not self._over.is_set() and not self._failures:
                 leases = planner.leases(time.time_ns() // 1_000_000)

@@ -57,6 +57,7 @@ class Engine:
     def __init__(self) -> None:
         self.asked: list[tuple[object, ...]] = []
         self.waits = True
+        self.at: list[int | None] = []
 
     def show(self, target: ClusterContext, link_id: str) -> LinkStatus:
         spec = LinkSpec(link_id, ClusterRef("old", "A"), ClusterRef("new", "B"))
@@ -70,8 +71,10 @@ class Engine:
         where: str | None,
         execute: bool,
         fingerprint: str | None = None,
+        at: int | None = None,
     ) -> AcceptPlan:
         self.asked.append((source.name, target.name, link_id, where, execute, fingerprint))
+        self.at.append(at)
         if not self.waits:
             raise NothingToAcceptError(link_id, where or "")
         return AcceptPlan(link_id, (CHOICE,), (), (), "cafe", executed=execute)

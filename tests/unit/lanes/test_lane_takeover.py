@@ -555,3 +555,24 @@ def test_an_owner_that_looked_proves_that_nothing_else_was_written() -> None:
     with pytest.raises(LaneStopped) as stopped:
         Target(journal=[claim(1)], start=32, kept=31).run(takeover(bid(filed=Filed(80, 30, 3, 32))))
     assert stopped.value.offset == 80 and "truncated to 31" in stopped.value.message
+
+
+def test_a_lane_of_whose_claims_only_some_are_left_does_not_start_over() -> None:
+    """The last filed record was written by nobody who is known; also where another's batch is all that is found."""
+    log = [data(0, 30, 1, 50)]
+    for journal, behind in (([claim(2)], []), ([claim(2)], [data(30, 4, 2, 80)])):
+        with pytest.raises(LaneStopped) as stopped:
+            Target([*log, *behind], list(journal)).run(takeover(bid(filed=Filed(80, 30, 3))))
+        assert (stopped.value.reason, stopped.value.offset) == (Stop.CLAIMS_LOST, 80)
+        assert "no claim names producer id 1" in stopped.value.message
+    with pytest.raises(LaneStopped) as stopped:
+        Target(log, [claim(2)]).run(takeover(bid(claims_deleted=True)))
+    assert stopped.value.reason is Stop.CLAIMS_LOST
+
+
+def test_a_lane_is_not_begun_where_claims_were_deleted_and_the_target_has_records() -> None:
+    """Somebody wrote them; an empty target is nobody's."""
+    with pytest.raises(LaneStopped) as stopped:
+        Target([data(0, 30, 1, 50)]).run(takeover(bid(claims_deleted=True)))
+    assert (stopped.value.reason, stopped.value.offset) == (Stop.CLAIMS_LOST, 50)
+    assert Target().run(takeover(bid(claims_deleted=True))).position == 50

@@ -21,17 +21,21 @@ def accept(
         typer.Argument(metavar="[TOPIC[-PARTITION]]", help="Of the source; default all.", show_default=False),
     ] = None,
     target_name: TargetOption = None,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="OFFSET", help="Where in the source one lane goes on.", show_default=False),
+    ] = None,
     execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Let lanes go on that stopped because records are lost, or because a topic was made again."""
+    """Let lanes go on that stopped where records are lost, their position is in doubt, or a topic was made again."""
     cluster = target(ctx, target_name)
     source = contexts(ctx).get(port.links().show(cluster, link).spec.source.context)
     engine = port.decisions()
-    plan = engine.accept(source, cluster, link, where, execute=False)
+    plan = engine.accept(source, cluster, link, where, execute=False, at=at)
     if not execute:
         emit(plan, render_decisions.accept_plan(plan), output)
-        place = f" {where}" if where else ""
+        place = (f" {where}" if where else "") + (f" --at {at}" if at is not None else "")
         typer.echo(
             f"nothing was done; do it with: anabranch link accept {link}{place}{repeated(target_name)} --execute",
             err=True,
@@ -39,6 +43,6 @@ def accept(
         return
     if output is Format.TABLE:
         console().print(render_decisions.accept_plan(plan))
-    done = engine.accept(source, cluster, link, where, execute=True, fingerprint=plan.fingerprint)
+    done = engine.accept(source, cluster, link, where, execute=True, fingerprint=plan.fingerprint, at=at)
     lanes = "1 lane goes" if len(done.choices) == 1 else f"{len(done.choices)} lanes go"
     emit(done, Text(f"done: {lanes} on"), output)
