@@ -14,6 +14,7 @@ from anabranch.cli import words
 from anabranch.cli.hints import aimed, repeated, typed_target
 from anabranch.cli.totals import Totals, totals
 from anabranch.cli.words import count, duration, moment, size
+from anabranch.lanes.ways import ways_out
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity, TopicPlan
 
@@ -166,18 +167,28 @@ def lanes(found: Sequence[LaneProgress], limit: int | None = None) -> Table:
 
 def reasons(found: Iterable[LaneProgress]) -> list[Text]:
     """Why lanes stand or wait, and then why they have their modes: each reason once, with its lanes."""
-    stands: dict[tuple[str, str], list[str]] = {}
+    stands: dict[tuple[str, str], list[LaneProgress]] = {}
     modes: dict[str, list[str]] = {}
     for lane in found:
         if lane.stop_reason or lane.state is LaneState.STOPPED:
             does = "stopped" if lane.state is LaneState.STOPPED else lane.state.value
             where = "" if lane.stop_offset is None else f" at offset {count(lane.stop_offset)}"
             key = (f"{does}{where}", lane.stop_reason or "no reason filed")
-            stands.setdefault(key, []).append(str(lane.source))
+            stands.setdefault(key, []).append(lane)
         if lane.mode_reason:
             modes.setdefault(f"{lane.mode.value}: {lane.mode_reason}", []).append(str(lane.source))
-    texts = [Text(f"{_some(names)} {does}: {why}", style="red") for (does, why), names in stands.items()]
+    texts = [_stands(lanes, does, why) for (does, why), lanes in stands.items()]
     return texts + [Text(f"{_some(names)} {why}", style="dim") for why, names in modes.items()]
+
+
+def _stands(lanes: Sequence[LaneProgress], does: str, why: str) -> Text:
+    """Why some lanes do not go on, and the ways out of a stop: the commands are those of the first lane."""
+    text = Text(f"{_some([str(lane.source) for lane in lanes])} {does}: {why}", style="red")
+    first = lanes[0]
+    if first.state is LaneState.STOPPED:
+        for way in ways_out(first.stop_reason, first.lane.link, first.source.topic, first.source.partition):
+            text.append(f"\n  {way}", style="default")
+    return text
 
 
 def _chosen(found: Sequence[LaneProgress], limit: int | None) -> list[LaneProgress]:
