@@ -11,7 +11,8 @@ from rich.console import Console
 
 from anabranch import __version__
 from anabranch.cli import checkpoint, context, groups, link, mirrormaker, offsets, sandbox, verify
-from anabranch.cli.hints import aimed, typed_target
+from anabranch.cli.hints import typed_target
+from anabranch.cli.jobs import report
 from anabranch.errors import AnabranchError
 
 app = typer.Typer(
@@ -50,14 +51,6 @@ def root(
     """Take the options that all verbs share."""
     ctx.obj = contexts
     typed_target.set(None)
-
-
-def report(error: AnabranchError, console: Console) -> int:
-    """Print an error and its hint; returns the exit code that its class documents."""
-    console.print(f"error: {error.message}", style="red", markup=False, highlight=False, soft_wrap=True)
-    if error.hint:
-        console.print(f"hint: {aimed(error.hint)}", markup=False, highlight=False, soft_wrap=True)
-    return error.exit_code
 
 
 def main() -> None:

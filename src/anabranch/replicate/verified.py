@@ -62,13 +62,16 @@ class Verified:
     async def file(
         self, run: VerifyRun, lanes: Iterable[LaneVerified], report: Mapping[str, Any] | None = None
     ) -> None:
-        """Store how far lanes are, then the run, last its report; raises ControlLostError."""
+        """Store how far lanes are, then the report, last the run: one that reads as done has its report.
+
+        Raises ControlLostError.
+        """
         entries: list[tuple[bytes, bytes | None]] = [
             (codec.lane_key(lane.lane), codec.encode_lane(lane)) for lane in lanes
         ]
-        entries.append((codec.link_key(run.link, About.RUN), codec.encode_run(run)))
         if report is not None:
             entries.append((codec.link_key(run.link, About.REPORT), codec.encode_report(report)))
+        entries.append((codec.link_key(run.link, About.RUN), codec.encode_run(run)))
         await write(self._writable(), entries)
 
     async def ask_to_stop(self, link: str, run: str) -> None:

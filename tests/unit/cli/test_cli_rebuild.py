@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -39,8 +40,9 @@ UNCLEAR = StoredMap(LANE, HERE, THERE, CLEAR.runs.append(Run(9, 8, 4)), ID, (Unc
 class Engine:
     """The engine, with a job that writes given maps, or fails."""
 
-    def __init__(self, made: StoredMap | None) -> None:
+    def __init__(self, made: StoredMap | None, fails: str = "raise SystemExit(4)") -> None:
         self.made, self.finished = made, False
+        self.fails = fails
         self.asked: list[Any] = []
 
     def plan(
@@ -58,7 +60,7 @@ class Engine:
             if self.finished:
                 rebuild_part.keep(out, spec, [CLEAR], 5)
             (work / "rebuild.log").write_text('noise\n{"error": "no broker answers", "hint": ""}\n')
-            return subprocess.Popen([sys.executable, "-c", "raise SystemExit(4)"], stdout=subprocess.PIPE, text=True)
+            return subprocess.Popen([sys.executable, "-c", self.fails], stdout=subprocess.PIPE, text=True)
         maps_file.save_rebuilt(out, spec.link, "old", "new", [self.made], 5)
         step = json.dumps({"step": "done", "seconds": 1.5, "runs": 1234})
         return subprocess.Popen([sys.executable, "-c", f"print({step!r})"], stdout=subprocess.PIPE, text=True)
@@ -104,10 +106,10 @@ def test_unclear_stretches_are_an_exit_code_of_their_own(monkeypatch: pytest.Mon
 
 
 def test_a_job_that_fails_leaves_no_file_and_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What the job said last is what the person reads."""
+    """What the job said last is what the person reads, and its exit code is the verb's."""
     code, said = run(monkeypatch, tmp_path, Engine(None), "--topic", "orders")
-    assert code != 0
-    assert "no broker answers" in said
+    assert code == 4
+    assert "error: no maps were made: the job ended with 4: no broker answers" in said
     assert not (tmp_path / "maps.json").exists()
 
 
@@ -129,3 +131,21 @@ def test_steps_have_words_and_numbers() -> None:
     step = {"step": "piece", "seconds": 3.0, "number": 2, "of": 1200, "topics": "orders"}
     assert _step(json.dumps(step)) == "    3.0 s  piece: number 2, of 1,200, topics orders"
     assert _step("no json\n") == "no json"
+
+
+@pytest.mark.parametrize(
+    ("ends", "code", "words"),
+    [
+        ("raise SystemExit(1)", 1, "the job ended with 1"),
+        ("import os; os.kill(os.getpid(), 9)", 5, "the job was killed by SIGKILL"),
+        (f"import os, time; os.kill({os.getpid()}, 15); time.sleep(600)", 143, "interrupted"),
+        (f"import os, time; os.kill({os.getpid()}, 2); time.sleep(600)", 130, "interrupted"),
+    ],
+    ids=["fault", "job killed", "verb terminated", "verb interrupted"],
+)
+def test_a_rebuild_that_is_killed_or_ended_is_not_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ends: str, code: int, words: str
+) -> None:
+    """Whoever is killed: the exit code is not 0, no file is there, and the job ends with the verb."""
+    found, said = run(monkeypatch, tmp_path, Engine(None, ends), "--topic", "orders")
+    assert (found, words in said, (tmp_path / "maps.json").exists()) == (code, True, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -101,25 +102,33 @@ def test_ctrl_c_detaches() -> None:
         raise KeyboardInterrupt
 
     console = Console(record=True, width=200)
-    assert follow(read, None, console, sleep=interrupted) is None
+    assert follow(read, None, console, sleep=interrupted).left
     assert "the comparison goes on" in console.export_text()
     assert asked == [1]
 
 
 class Job:
-    """The process of a comparison: it ended with a code, or goes on."""
+    """The process of a comparison: it ended with a code, goes on, or (``later``) ends when it is waited for."""
 
     pid = 4711
 
-    def __init__(self, code: int | None) -> None:
+    def __init__(self, code: int | None, later: int | None = None) -> None:
         self.code = code
+        self.later = code if later is None else later
 
     def poll(self) -> int | None:
         return self.code
 
+    def wait(self, timeout: float) -> int:
+        if self.later is None:
+            raise subprocess.TimeoutExpired("verify", timeout)
+        return self.later
+
 
 class Starting:
     """Engine and links for ``verify start``: a job that was launched, and what the target tells each time."""
+
+    log = 'noise\n{"error": "no jar is there", "hint": "bring it"}\n'
 
     def __init__(self, job: Job, *told: VerifyStatus) -> None:
         self.job = job
@@ -136,24 +145,25 @@ class Starting:
     def plan(self, *_: object) -> object:
         return SimpleNamespace(run="verify-1", to_json=lambda: "{}")
 
-    def launch(self, spec: Any, *_: object) -> Job:
+    def launch(self, spec: Any, _master: str, place: Path, _settings: object) -> Job:
         self.launched.append(spec.run)
+        (place / f"{spec.run}.log").write_text(self.log)
         return self.job
 
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., int]:
-    """Run ``verify start`` against an engine; returns the exit code."""
+    """Run ``verify start``, or another verb, against an engine; returns the exit code."""
     file = tmp_path / "contexts.yaml"
     file.write_text(yaml.safe_dump({"contexts": {"new": {"bootstrap": ["new:9092"]}}, "target": "new"}))
     monkeypatch.setattr(watch, "INTERVAL_S", 0.0)
 
-    def call(engine: Starting, *arguments: str) -> int:
+    def call(engine: Starting, *arguments: str, verb: str = "start") -> int:
         for name in ("verify", "links"):
             monkeypatch.setattr(port, name, lambda: engine)
         place = ["--directory", str(tmp_path)]
         monkeypatch.setattr(
-            sys, "argv", ["anabranch", "--contexts", str(file), "verify", "start", "old-new", *place, *arguments]
+            sys, "argv", ["anabranch", "--contexts", str(file), "verify", verb, "old-new", *place, *arguments]
         )
         with pytest.raises(SystemExit) as exit_:
             cli.main()
@@ -171,12 +181,62 @@ def test_start_exits_with_the_verdict_of_its_own_run(start: Callable[..., int], 
         assert start(Starting(Job(None), earlier, own)) == code
 
 
+@pytest.mark.parametrize("verb", ["start", "resume"])
 @pytest.mark.parametrize(("died", "code"), [(0, 2), (1, 2), (2, 2), (4, 4), (-9, 2)])
 def test_a_job_that_died_without_a_report_says_neither_equal_nor_different(
-    start: Callable[..., int], died: int, code: int
+    start: Callable[..., int], died: int, code: int, verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its own code where that is no verdict, else 2."""
-    assert start(Starting(Job(died))) == code
+    """Its own code where that is no verdict, else 2; and what it said last."""
+    assert start(Starting(Job(died)), verb=verb) == code
+    said = capsys.readouterr().err
+    assert "no jar is there" in said and "hint: bring it" in said
+
+
+def status(state: RunState, why: str = "") -> VerifyStatus:
+    """What the target tells of the run that was launched, which has no report."""
+    return VerifyStatus(replace(RUN, state=state, why=why), (), None, 3000)
+
+
+@pytest.mark.parametrize("state", [RunState.FAILED, RunState.STOPPED, RunState.DONE])
+@pytest.mark.parametrize(("later", "code"), [(0, 2), (1, 2), (4, 4), (-9, 2), (None, 2)])
+def test_a_comparison_that_ended_without_a_report_is_never_equal_while_its_job_still_ends(
+    start: Callable[..., int], state: RunState, later: int | None, code: int
+) -> None:
+    """The job files its end before its process ends: what it exits with is waited for, and no wait is a verdict."""
+    engine = Starting(Job(None, later), status(RunState.RUNNING), status(state, "Spark did not start"))
+    assert start(engine) == code
+
+
+@pytest.mark.parametrize("verb", ["start", "resume"])
+@pytest.mark.parametrize("died", [0, 1, 5, -15])
+def test_a_job_that_is_killed_as_it_compares_has_no_verdict(start: Callable[..., int], died: int, verb: str) -> None:
+    """The last that it told is that it runs."""
+    assert start(Starting(Job(died), status(RunState.RUNNING)), verb=verb) == max(died, 2)
+
+
+def test_why_a_comparison_failed_is_told(start: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    """As the job filed it, with the next command."""
+    assert start(Starting(Job(None, 2), status(RunState.FAILED, "Spark did not start"))) == 2
+    assert "verify-1 made no comparison: the job ended with 2: Spark did not start" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["start", "resume"])
+def test_ctrl_c_is_no_verdict(
+    start: Callable[..., int], verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who leaves a comparison does not know what it will say; at any time it is 130, as for any program."""
+
+    def interrupted(*_: object) -> VerifyStatus:
+        raise KeyboardInterrupt
+
+    following = Starting(Job(None))
+    monkeypatch.setattr(watch, "_read", interrupted)
+    assert start(following, verb=verb) == 130
+    assert "anabranch verify show old-new --watch" in capsys.readouterr().err
+    planning = Starting(Job(None))
+    planning.plan = interrupted  # type: ignore[method-assign,assignment]
+    assert start(planning, verb=verb) == 130
+    assert not planning.launched
 
 
 def test_a_comparison_that_is_left_alone_has_no_verdict_yet(start: Callable[..., int]) -> None:

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console, RenderableType
 
 from anabranch.cli import port
+from anabranch.cli.jobs import JobFailedError, Tied, exit_code, fail, last_error
 from anabranch.cli.options import TargetOption, contexts, target
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, moment
@@ -22,18 +23,6 @@ from anabranch.config.rebuildspec import Part
 from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.model.naming import load as load_naming
 from anabranch.model.plugins import PluginSpec
-
-
-@dataclass(eq=False)
-class RebuildFailedError(RefusedError):
-    """The job ended without maps."""
-
-    code: int
-    said: str
-
-    @property
-    def message(self) -> str:
-        return f"no maps were made, the job ended with {self.code}: {self.said}"
 
 
 @dataclass(eq=False)
@@ -97,20 +86,21 @@ def rebuild(
         what = f"{part} has the maps of {count(before)} of {count(len(spec.lanes))} partitions, of {at} UTC"
         typer.echo(f"{what}: they are not made again; delete it to begin from the start", err=True)
     with tempfile.TemporaryDirectory(prefix="anabranch-") as work:
-        job = port.rebuilding().run(spec, out, master, settings, Path(work))
-        try:
+        with Tied() as tied:
+            job = tied.start(lambda: port.rebuilding().run(spec, out, master, settings, Path(work)))
             for line in job.stdout or ():
                 typer.echo(_step(line), err=True)
-        finally:
-            if job.poll() is None:
-                job.terminate()
             code = job.wait()
             done = len(rebuild_part.kept(out, spec))
             if code and done:
                 what = f"{part} keeps the maps of {count(done)} of {count(len(spec.lanes))} partitions"
                 typer.echo(f"{what}: run the same command again, and it goes on from there", err=True)
+        if tied.asked:
+            typer.echo("interrupted: the maps are not made", err=True)
+            raise typer.Exit(128 + tied.asked[0])
         if code:
-            raise RebuildFailedError(code, _last_words(Path(work) / "rebuild.log"))
+            why, fix = last_error(Path(work) / "rebuild.log")
+            fail(JobFailedError("no maps were made", code, why, fix), exit_code(code))
     maps = maps_file.load(out)
     Console().print(_table(maps))
     if verify_to is not None:
@@ -163,16 +153,6 @@ def _step(line: str) -> str:
         return line.rstrip()
     rest = ", ".join(f"{name} {count(one) if isinstance(one, int) else one}" for name, one in fields.items())
     return f"{seconds:7.1f} s  {step}" + (f": {rest}" if rest else "")
-
-
-def _last_words(log: Path) -> str:
-    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    for line in reversed(lines):
-        try:
-            return str(json.loads(line)["error"])
-        except (ValueError, KeyError, TypeError):
-            continue
-    return "\n".join(lines[-5:])
 
 
 def _setting(text: str) -> tuple[str, str]:

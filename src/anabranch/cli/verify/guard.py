@@ -12,6 +12,8 @@ import typer
 from anabranch.errors import AnabranchError
 
 COULD_NOT_TELL = 2
+LEFT = 130
+"""After Ctrl-C: the comparison goes on, and nothing is known of it yet."""
 
 
 @contextmanager

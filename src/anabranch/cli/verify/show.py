@@ -34,7 +34,7 @@ def show(
         engine = port.verify()
         found = engine.show(cluster, link)
         if live and found.running:
-            found = follow(lambda: engine.show(cluster, link), None, Console(stderr=True)) or found
+            found = follow(lambda: engine.show(cluster, link), None, Console(stderr=True)).status or found
         made = found.own_report
         if made is not None and report is not None:
             report.write_text(json.dumps(made, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

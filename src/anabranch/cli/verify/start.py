@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import platformdirs
 import typer
@@ -12,14 +13,15 @@ from rich.console import Console
 
 from anabranch.cli import port
 from anabranch.cli.hints import repeated
+from anabranch.cli.jobs import JobFailedError, ended, fail, last_error
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.verify import render
-from anabranch.cli.verify.guard import COULD_NOT_TELL, no_false_verdict
-from anabranch.cli.verify.watch import follow, tail
+from anabranch.cli.verify.guard import COULD_NOT_TELL, LEFT, no_false_verdict
+from anabranch.cli.verify.watch import follow
 from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, Reader, VerifyOptions
-from anabranch.control.verified import RunState
+from anabranch.control.verified import RunState, VerifyStatus
 from anabranch.errors import InvalidFieldError
 from anabranch.verify.report import Verdict
 
@@ -102,17 +104,28 @@ def _launch(
         typer.echo(f"{spec.run}: process {process.pid}; log, report and page are in {place}", err=True)
         if detach:
             return
-        found = follow(lambda: engine.show(cluster, link), spec.run, Console(stderr=True), process)
+        followed = follow(lambda: engine.show(cluster, link), spec.run, Console(stderr=True), process)
+        if followed.left:
+            typer.echo(f"no verdict yet: anabranch verify show {link}{repeated(target_name)} --watch", err=True)
+            raise typer.Exit(LEFT)
+        found = followed.status
         if found is None or found.own_report is None:
-            code = process.poll()
-            if code is None:
-                return
-            typer.echo(tail(place / f"{spec.run}.log"), err=True)
-            raise typer.Exit(code if code >= COULD_NOT_TELL else COULD_NOT_TELL)
+            _fail(spec.run, link, found, process, place)
         emit(found.own_report, render.status(found), output)
         if found.run.state is RunState.STOPPED:
             typer.echo(f"stopped; go on with: anabranch verify resume {link}{repeated(target_name)}", err=True)
         raise typer.Exit(Verdict(found.own_report["verdict"]).exit_code)
+
+
+def _fail(run: str, link: str, found: VerifyStatus | None, process: subprocess.Popen[bytes], place: Path) -> NoReturn:
+    """Say why there is no verdict; a job that has filed its failure may be about to end, or hang as it does."""
+    code = ended(process) if found is not None and found.run.state is not RunState.RUNNING else process.poll()
+    log = place / f"{run}.log"
+    why, fix = last_error(log)
+    if found is not None and found.run.state is RunState.FAILED:
+        why = found.run.why or why
+    fix = fix or f"read {log}; then: anabranch verify resume {link}"
+    fail(JobFailedError(f"{run} made no comparison", code, why, fix), max(code or 0, COULD_NOT_TELL))
 
 
 def _setting(text: str) -> tuple[str, str]:

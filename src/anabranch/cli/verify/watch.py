@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.live import Live
@@ -15,7 +15,14 @@ from anabranch.control.verified import NeverVerifiedError, RunState, VerifyStatu
 
 INTERVAL_S = 1.0
 _ENDINGS = {RunState.DONE, RunState.STOPPED, RunState.FAILED}
-_LOG_LINES = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """How following ended: ``status`` is what is known at the end, if anything; ``left`` after Ctrl-C."""
+
+    status: VerifyStatus | None
+    left: bool = False
 
 
 def follow(
@@ -24,8 +31,8 @@ def follow(
     console: Console,
     process: subprocess.Popen[bytes] | None = None,
     sleep: Callable[[float], None] = time.sleep,
-) -> VerifyStatus | None:
-    """Show the run (None: whichever is the last) until it ends; None where it was left, or died without a word.
+) -> Followed:
+    """Show the run (None: whichever is the last) until it ends, is left, or its process is dead.
 
     Until the job of ``process`` has filed its first state, that of an earlier run is passed over.
     """
@@ -36,17 +43,17 @@ def follow(
                 found = _read(read, run)
                 if found is not None:
                     if found.run.state in _ENDINGS:
-                        return found
+                        return Followed(found)
                     if console.is_terminal:
                         live.update(render.status(found), refresh=True)
                     else:
                         console.print(render.line(found), markup=False, highlight=False, soft_wrap=True)
                 if dead or (process is None and (found is None or not found.running)):
-                    return None
+                    return Followed(found)
                 sleep(INTERVAL_S)
     except KeyboardInterrupt:
         console.print("detached; the comparison goes on")
-        return None
+        return Followed(None, left=True)
 
 
 def _read(read: Callable[[], VerifyStatus], run: str | None) -> VerifyStatus | None:
@@ -55,11 +62,3 @@ def _read(read: Callable[[], VerifyStatus], run: str | None) -> VerifyStatus | N
     except NeverVerifiedError:
         return None
     return found if run is None or found.run.run == run else None
-
-
-def tail(log: Path) -> str:
-    """The last lines of a job's log."""
-    try:
-        return "\n".join(log.read_text(errors="replace").splitlines()[-_LOG_LINES:])
-    except OSError as error:
-        return str(error)

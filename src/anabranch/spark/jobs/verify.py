@@ -83,6 +83,7 @@ class _Job:
         self._spec = spec
         self._began = now_ms()
         self._asked: list[int] = []
+        self._reported = False
         self._comparison: Comparison | None = None
         self._loop = asyncio.new_event_loop()
         self._target: Cluster = open_cluster(spec.target)
@@ -120,11 +121,14 @@ class _Job:
             if path is not None:
                 path.write_text(text, encoding="utf-8")
         self._keep(RunState.STOPPED if stopped else RunState.DONE, named, made)
+        self._reported = True
         self._tell(verdict=made["verdict"], stopped=stopped, counts=made["counts"])
         return Verdict(made["verdict"]).exit_code
 
     def fail(self, why: str) -> None:
-        """Store that it ended without a verdict; what cannot be stored is lost."""
+        """Store that it ended without a verdict; what cannot be stored is lost.  A verdict that is stored stays."""
+        if self._reported:
+            return
         try:
             self._keep(RunState.FAILED, why=why)
         except (AnabranchError, OSError):
