@@ -119,4 +119,6 @@ def test_the_wheel_holds_the_package_and_its_license_and_no_test(wheel: Path) ->
     assert {name.partition("/")[0] for name in names} == {"anabranch", f"anabranch-{__version__}.dist-info"}
     assert "anabranch/py.typed" in names
     assert "anabranch/sandbox/poms/kafka-4.3.1.xml" in names
+    for end in ("xml", "sha256"):
+        assert f"anabranch/jars/poms/spark-kafka-4.1.3.{end}" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)

@@ -6,38 +6,21 @@ that the process inherits.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from anabranch.config.jobspec import LinkJob
-from anabranch.errors import ConfigError
+from anabranch.engine.sparkready import check
 from anabranch.model.cluster import ClusterContext
 
 JOB = "anabranch.spark.jobs.link"
 STOP_S = 30.0
-
-
-@dataclass(eq=False)
-class SparkMissingError(ConfigError):
-    """The part that runs on Spark is not installed here."""
-
-    module: str
-
-    @property
-    def message(self) -> str:
-        return f"this installation has no {self.module}: links run on Spark"
-
-    @property
-    def hint(self) -> str:
-        return "pip install 'anabranch[spark]'"
 
 
 def job_spec(target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
@@ -55,8 +38,7 @@ def start_link(
     quiet: bool = True,
 ) -> subprocess.Popen[bytes]:
     """Start the link's job and return its process; ``directory`` gets the specification and, if quiet, the log."""
-    if importlib.util.find_spec("pyspark") is None:
-        raise SparkMissingError("pyspark")
+    check(master)
     spec = directory / f"{link_id}.json"
     descriptor = os.open(spec, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:

@@ -6,7 +6,6 @@ The job is a process of its own (or a ``spark-submit`` elsewhere), and the maps 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from pathlib import Path
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.rebuildspec import LaneLogs, Part, RebuildSpec
 from anabranch.config.verifyspec import VerifySpec
-from anabranch.engine.launcher import SparkMissingError
+from anabranch.engine.sparkready import check_reader
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster, TopicMeta
 from anabranch.kafka.ends import ends
@@ -71,11 +70,9 @@ def plan(
 def run(spec: RebuildSpec, out: Path, master: str, settings: Mapping[str, str], work: Path) -> subprocess.Popen[str]:
     """Start the job; its steps are lines of its standard output.  ``work`` gets its specification and its log.
 
-    Raises SparkMissingError.
+    Raises what ``check_reader`` raises, before anything is started.
     """
-    for module in ("pyspark", "numpy", "pyarrow"):
-        if importlib.util.find_spec(module) is None:
-            raise SparkMissingError(module)
+    settings = check_reader(master, settings)
     path = work / "rebuild.json"
     path.write_text(spec.to_json(), encoding="utf-8")
     command = [sys.executable, "-m", JOB, str(path), "--out", str(out), "--master", master]

@@ -6,7 +6,6 @@ The job is a process of its own (or a ``spark-submit`` elsewhere); all that is k
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import subprocess
 import sys
@@ -18,8 +17,8 @@ from typing import Any
 
 from anabranch.config.verifyspec import Levels, Reader, VerifyOptions, VerifySpec
 from anabranch.control.verified import NeverVerifiedError, RunState, VerifyStatus
-from anabranch.engine.launcher import SparkMissingError
 from anabranch.engine.maps import LinkMaps, read_maps
+from anabranch.engine.sparkready import check_reader
 from anabranch.errors import RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
@@ -104,10 +103,11 @@ def stop(target: ClusterContext, link_id: str) -> VerifyStatus:
 
 
 def launch(spec: VerifySpec, master: str, directory: Path, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start the job as a process that outlives this one; the directory gets its specification, log and reports."""
-    for module in ("pyspark", "numpy", "pyarrow"):
-        if importlib.util.find_spec(module) is None:
-            raise SparkMissingError(module)
+    """Start the job as a process that outlives this one; the directory gets its specification, log and reports.
+
+    Raises what ``check_reader`` raises, before anything is started.
+    """
+    settings = check_reader(master, settings)
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{spec.run}.json"
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:

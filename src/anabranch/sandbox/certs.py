@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anabranch.sandbox.errors import MissingProgramError
+from anabranch.jars.errors import MissingProgramError
 
 if TYPE_CHECKING:
     from cryptography import x509

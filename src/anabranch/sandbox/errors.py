@@ -8,39 +8,6 @@ from anabranch.errors import ClusterError, ConfigError, RefusedError
 
 
 @dataclass(eq=False)
-class MissingProgramError(ConfigError):
-    """A program or Python package that the sandbox needs is not on this machine."""
-
-    program: str
-    needed_for: str
-    fix: str
-
-    @property
-    def message(self) -> str:
-        return f"{self.program} was not found; {self.needed_for} needs it"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
-
-
-@dataclass(eq=False)
-class JarsNotResolvedError(ConfigError):
-    """Maven could not bring the jars of a runtime; carries the end of what it printed."""
-
-    runtime: str
-    output: str
-
-    @property
-    def message(self) -> str:
-        return f"the jars of {self.runtime} could not be resolved with Maven: {self.output}"
-
-    @property
-    def hint(self) -> str:
-        return "check Maven's settings and the network, then run the same command again"
-
-
-@dataclass(eq=False)
 class SandboxProcessError(ClusterError):
     """A process of the sandbox ended when it should run, or did not do its work; carries its last lines."""
 

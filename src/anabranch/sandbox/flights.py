@@ -24,7 +24,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from anabranch.errors import InvalidFieldError
-from anabranch.sandbox.errors import MissingProgramError
+from anabranch.jars.errors import MissingProgramError
 
 START_OF_2013_MS = 1_356_998_400_000
 

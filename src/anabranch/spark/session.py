@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from pyspark.sql import SparkSession
+
+from anabranch.errors import ConfigError
 
 LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -31,8 +34,27 @@ ALWAYS = {
 }
 
 
+@dataclass(eq=False)
+class SparkNotStartedError(ConfigError):
+    """Spark could not be started: no Java, a master that is none or does not answer, jars that are not there."""
+
+    master: str
+    why: str
+
+    @property
+    def message(self) -> str:
+        return f"Spark could not be started on {self.master}: {self.why}"
+
+    @property
+    def hint(self) -> str:
+        return "check --master, --conf and JAVA_HOME, then run the same command again"
+
+
 def session(name: str, master: str | None, overrides: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
-    """Start or join a session; ``master`` None leaves it to ``spark-submit``, ``overrides`` win over all else."""
+    """Start or join a session; ``master`` None leaves it to ``spark-submit``, ``overrides`` win over all else.
+
+    Raises SparkNotStartedError.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
     settings = dict(ALWAYS)
@@ -42,4 +64,14 @@ def session(name: str, master: str | None, overrides: Mapping[str, str] = Mappin
             settings |= LOCAL
     for key, value in (settings | dict(overrides)).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise SparkNotStartedError(master or "the master of spark-submit", _first_line(error)) from error
+
+
+def _first_line(error: Exception) -> str:
+    """What Java or Spark said, without its stack."""
+    said = getattr(error, "java_exception", None)
+    text = str(error if said is None else said.toString()).strip()
+    return text.splitlines()[0][:500] if text else type(error).__name__

@@ -1,8 +1,8 @@
 """Make maps once: ``spark-submit rebuild.py SPEC.json`` or ``python -m anabranch.spark.jobs.rebuild SPEC.json``.
 
 Arguments: the file with a RebuildSpec, ``--out FILE`` for the maps, then ``--master`` and ``--conf KEY=VALUE`` (Spark
-settings, repeatable) where wanted.  With ``--master`` Spark's Kafka source is brought from Maven unless a
-``spark.jars`` setting brings it; with ``spark-submit`` give it ``--packages``.
+settings, repeatable) where wanted.  With ``--master`` Spark's Kafka source is brought, unless ``spark.jars`` settings
+bring it; with ``spark-submit`` give it ``--jars $(python -m anabranch.jars.connector)``.
 
 Partitions are aligned one after the other, small ones together. What is finished is kept in ``FILE.part``, from which
 the job goes on when it is run again.
@@ -23,17 +23,20 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from pyspark import __version__ as spark_version
+
 from anabranch.config import maps_file
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.rebuild_part import keep, kept, part_of, pieces
 from anabranch.config.rebuildspec import RebuildSpec
 from anabranch.errors import AnabranchError
+from anabranch.jars.connector import with_connector
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey
 from anabranch.spark.rebuild.progress import told
 from anabranch.spark.rebuild.run import Figures, Rebuilding
 from anabranch.spark.session import session
-from anabranch.spark.verify.session import SETTINGS, connector
+from anabranch.spark.verify.session import SETTINGS, check_source
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -92,10 +95,11 @@ def _make(
     """Make the missing maps piece by piece into ``made``; each is kept beside ``out`` as soon as it is there."""
 
     wanted = {**SETTINGS, **settings}
-    if master is not None and not any(name.startswith("spark.jars") for name in wanted):
-        wanted |= connector()
+    if master is not None:
+        wanted = with_connector(wanted, spark_version)
     spark = session(f"anabranch rebuild {spec.link}", master, wanted)
     try:
+        check_source(spark)
         spark.sparkContext.setJobDescription(f"rebuild {spec.link}")
         missing = [one for one in spec.lanes if one.lane not in made]
         parts = pieces(missing, spark.sparkContext.defaultParallelism)

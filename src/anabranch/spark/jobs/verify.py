@@ -1,8 +1,9 @@
 """Compare once: ``spark-submit verify.py SPEC.json`` or ``python -m anabranch.spark.jobs.verify SPEC.json``.
 
 Arguments: the file with a VerifySpec, then ``--master``, ``--report FILE`` (JSON), ``--page FILE`` (HTML) and
-``--conf KEY=VALUE`` (Spark settings, repeatable) where wanted.  With ``--master`` Spark's Kafka source is brought from
-Maven unless a ``spark.jars`` setting brings it; with ``spark-submit`` give it ``--packages``.
+``--conf KEY=VALUE`` (Spark settings, repeatable) where wanted.  With ``--master`` Spark's Kafka source is
+brought, unless ``spark.jars`` settings bring it; with ``spark-submit`` give it
+``--jars $(python -m anabranch.jars.connector)``.
 
 SIGTERM, SIGINT and a stored wish to stop end it after the round that runs; what was compared by then is kept.  Each
 round is a line of JSON on standard output.
@@ -30,6 +31,7 @@ from anabranch import __version__
 from anabranch.config.verifyspec import VerifySpec
 from anabranch.control.verified import LaneVerified, RunState, VerifyRun
 from anabranch.errors import AnabranchError
+from anabranch.jars.connector import with_connector
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
@@ -37,7 +39,7 @@ from anabranch.replicate.verified import Verified
 from anabranch.spark.session import session
 from anabranch.spark.verify.run import Comparison, Named
 from anabranch.spark.verify.samples import contents
-from anabranch.spark.verify.session import SETTINGS, connector
+from anabranch.spark.verify.session import SETTINGS, check_source
 from anabranch.verify.findings import Counts
 from anabranch.verify.page import page
 from anabranch.verify.report import Circumstances, LaneResult, Verdict, report
@@ -94,13 +96,14 @@ class _Job:
         """Compare, keep, report; returns the exit code of the verdict."""
         self._keep(RunState.RUNNING)
         wanted = {**SETTINGS, **settings}
-        if master is not None and not any(name.startswith("spark.jars") for name in wanted):
-            wanted |= connector()
+        if master is not None:
+            wanted = with_connector(wanted, spark_version)
         spark = session(f"anabranch verify {self._spec.link}", master, wanted)
         spark.sparkContext.setJobDescription(f"verify {self._spec.link} {self._spec.run}")
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._ask)  # after Spark, which installs handlers of its own
         try:
+            check_source(spark)
             return self._compare(spark, to, page_to)
         finally:
             spark.stop()

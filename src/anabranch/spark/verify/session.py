@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark import __version__ as spark_version
+from dataclasses import dataclass
+
 from pyspark.sql import SparkSession
+
+from anabranch.errors import ConfigError
 
 SETTINGS = {
     # Sums and shifts wrap around here, as they do in NumPy.
@@ -20,19 +23,27 @@ SETTINGS = {
     "spark.kafka.consumer.fetchedData.cache.timeout": "3s",
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "3s",
 }
-SOURCE_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
-PACKAGES = "spark.jars.packages"
 
 
-def connector() -> dict[str, str]:
-    """The setting that has Spark bring its Kafka source from Maven, of the very version of Spark."""
-    return {PACKAGES: f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark_version}"}
+@dataclass(eq=False)
+class NoSourceError(ConfigError):
+    """Spark runs, and has no source for Kafka."""
+
+    spark: str
+
+    @property
+    def message(self) -> str:
+        return f"this Spark {self.spark} has no source for Kafka"
+
+    @property
+    def hint(self) -> str:
+        return "spark-submit --jars $(python -m anabranch.jars.connector) ..."
 
 
-def has_source(spark: SparkSession) -> bool:
-    """Whether the Kafka source is there."""
+def check_source(spark: SparkSession) -> None:
+    """Raise NoSourceError where the Kafka source is not there."""
     try:
         spark.read.format("kafka").option("kafka.bootstrap.servers", "localhost:1").option("assign", "{}").load()
     except Exception as error:
-        return "Failed to find data source" not in str(error) and "DATA_SOURCE_NOT_FOUND" not in str(error)
-    return True
+        if "Failed to find data source" in str(error) or "DATA_SOURCE_NOT_FOUND" in str(error):
+            raise NoSourceError(spark.version) from error

@@ -1,0 +1,63 @@
+"""Spark's Kafka connector, which pyspark does not bring: locked, one for each version line of Spark.
+
+``python -m anabranch.jars.connector`` prints the paths as ``spark-submit --jars`` takes them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import metadata, resources
+from importlib.util import find_spec
+from pathlib import Path
+
+from anabranch.errors import AnabranchError
+from anabranch.jars.cache import Runtime, bring
+from anabranch.jars.errors import NoConnectorError
+
+LOCKED = {"4.1": "spark-kafka-4.1.3", "4.2": "spark-kafka-4.2.0"}
+"""By Spark's major and minor version; its interface to sources stays the same from patch to patch."""
+_JARS = "spark.jars"
+_SOURCE = "spark-sql-kafka-0-10*.jar"
+
+
+def locked(name: str) -> Runtime:
+    """A connector by its name, with what its jars must be."""
+    poms = resources.files("anabranch.jars").joinpath("poms")
+    words = [line.split() for line in poms.joinpath(f"{name}.sha256").read_text(encoding="utf-8").splitlines()]
+    sums = {file: digest for digest, file in words}
+    return Runtime(name, poms.joinpath(f"{name}.xml").read_bytes(), sums)
+
+
+def connector(spark_version: str) -> tuple[Path, ...]:
+    """The jars of the connector for a version of Spark, brought if need be.
+
+    Raises ``NoConnectorError``, ``MissingProgramError``, ``JarsNotResolvedError``.
+    """
+    name = LOCKED.get(".".join(spark_version.split(".")[:2]))
+    if name is None:
+        raise NoConnectorError(spark_version, tuple(LOCKED))
+    return tuple(sorted(bring(locked(name)).glob("*.jar")))
+
+
+def with_connector(settings: Mapping[str, str], spark_version: str | None = None) -> dict[str, str]:
+    """Spark settings that bring the connector, unless they bring jars of their own or Spark has it already."""
+    if any(name.startswith(_JARS) for name in settings) or _is_in_spark():
+        return dict(settings)
+    jars = connector(spark_version or metadata.version("pyspark"))
+    return {**settings, _JARS: ",".join(map(str, jars))}
+
+
+def _is_in_spark() -> bool:
+    home = os.environ.get("SPARK_HOME")
+    package = find_spec("pyspark")
+    homes = [Path(home)] if home else [Path(place) for place in (package and package.submodule_search_locations) or ()]
+    return any(path.is_file() for one in homes for path in (one / "jars").glob(_SOURCE))
+
+
+if __name__ == "__main__":
+    try:
+        print(",".join(map(str, connector(metadata.version("pyspark")))))
+    except AnabranchError as error:
+        sys.exit(f"error: {error.message}\nhint: {error.hint}")

@@ -1,0 +1,75 @@
+"""What can be missing on a machine that shall run a JVM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.errors import ConfigError
+
+
+@dataclass(eq=False)
+class MissingProgramError(ConfigError):
+    """A program or Python package that is needed is not on this machine."""
+
+    program: str
+    needed_for: str
+    fix: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.program} was not found; {self.needed_for} needs it"
+
+    @property
+    def hint(self) -> str:
+        return self.fix
+
+
+@dataclass(eq=False)
+class JavaTooOldError(ConfigError):
+    """The Java that Spark would be run with is older than what it needs."""
+
+    path: str
+    version: str
+    needed: int
+
+    @property
+    def message(self) -> str:
+        return f"{self.path} is Java {self.version}; Spark needs Java {self.needed} or newer"
+
+    @property
+    def hint(self) -> str:
+        return f"install a Java {self.needed} runtime, and set JAVA_HOME to it"
+
+
+@dataclass(eq=False)
+class JarsNotResolvedError(ConfigError):
+    """The jars of a runtime could not be brought; carries the end of what was said."""
+
+    runtime: str
+    how: str
+    output: str
+    fix: str = "check Maven's settings and the network, then run the same command again"
+
+    @property
+    def message(self) -> str:
+        return f"the jars of {self.runtime} could not be brought {self.how}: {self.output}"
+
+    @property
+    def hint(self) -> str:
+        return self.fix
+
+
+@dataclass(eq=False)
+class NoConnectorError(ConfigError):
+    """No Kafka connector is known for the Spark that is installed."""
+
+    spark: str
+    known: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        return f"no Kafka connector is known for Spark {self.spark}, only for {' and '.join(self.known)}"
+
+    @property
+    def hint(self) -> str:
+        return "bring it: --conf spark.jars=PATH,PATH (spark-sql-kafka-0-10 and what it needs)"
