@@ -109,7 +109,7 @@ def add(
     )
     security = _given(protocol=protocol, tls=tls or None, sasl=sasl or None)
     entry = {"bootstrap": [a.strip() for a in bootstrap.split(",") if a.strip()], "security": security}
-    changed = store.add(contexts(ctx), name, entry, replace)
+    changed = store.add(contexts(ctx, new=True), name, entry, replace)
     store.save(changed)
     typer.echo(f"context {name} is in {changed.location.path}")
 

@@ -18,10 +18,13 @@ TargetOption = Annotated[
 LinkArgument = Annotated[str, typer.Argument(metavar="LINK", help="The link's id.", show_default=False)]
 
 
-def contexts(ctx: typer.Context) -> store.Contexts:
-    """The contexts file in use; raises ``ConfigError``."""
+def contexts(ctx: typer.Context, new: bool = False) -> store.Contexts:
+    """The contexts file in use; one that was named must be there unless it may be ``new``.  Raises ``ConfigError``."""
     flag: Path | None = ctx.find_root().obj
-    return store.load(store.locate(flag, os.environ, Path.cwd()))
+    location = store.locate(flag, os.environ, Path.cwd())
+    if not new:
+        location.check_named()
+    return store.load(location)
 
 
 def target(ctx: typer.Context, flag: str | None) -> ClusterContext:

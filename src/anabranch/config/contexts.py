@@ -23,6 +23,7 @@ __all__ = [
     "ContextExistsError",
     "Contexts",
     "Location",
+    "NoContextsFileError",
     "NoTargetError",
     "UnknownContextError",
     "add",
@@ -35,6 +36,7 @@ __all__ = [
     "use",
 ]
 
+CONTEXTS_FLAG = "--contexts"
 CONTEXTS_ENV = "ANABRANCH_CONTEXTS"
 TARGET_ENV = "ANABRANCH_TARGET"
 _PROJECT_FILES = (".anabranch/contexts.yaml", "anabranch.yaml")
@@ -73,12 +75,33 @@ class NoTargetError(ConfigError):
         return "anabranch context use NAME"
 
 
+@dataclass(eq=False)
+class NoContextsFileError(ConfigError):
+    """A contexts file that was named is not there."""
+
+    path: str
+    why: str
+
+    @property
+    def message(self) -> str:
+        return f"there is no contexts file {self.path}, which {self.why} names"
+
+    @property
+    def hint(self) -> str:
+        return "correct the path; `anabranch --contexts FILE context add NAME --bootstrap HOST:PORT` makes a new file"
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """The contexts file in use and why it is this one."""
 
     path: Path
     why: str
+
+    def check_named(self) -> None:
+        """Raise ``NoContextsFileError`` where a person named a file that is not there."""
+        if self.why in (CONTEXTS_FLAG, CONTEXTS_ENV) and not self.path.exists():
+            raise NoContextsFileError(str(self.path), self.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +131,7 @@ class Contexts:
 def locate(flag: Path | None, environ: Mapping[str, str], directory: Path) -> Location:
     """The file to use, whether it exists or not, seen from a directory."""
     if flag is not None:
-        return Location(flag, "--contexts")
+        return Location(flag, CONTEXTS_FLAG)
     if named := environ.get(CONTEXTS_ENV):
         return Location(Path(named).expanduser(), CONTEXTS_ENV)
     for above in (directory, *directory.parents):

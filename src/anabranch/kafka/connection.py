@@ -30,7 +30,7 @@ from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from anabranch.errors import AnabranchError
-from anabranch.kafka.errors import AuthenticationError, ConnectionLostError, UnsupportedApiError
+from anabranch.kafka.errors import AuthenticationError, ConnectionLostError, UnsupportedApiError, UntrustedClusterError
 from anabranch.kafka.frames import Frame, FramePool
 
 CLIENT_ID = "anabranch"
@@ -132,22 +132,24 @@ class Connection(asyncio.BufferedProtocol):
                 if transport.sasl is not None:
                     await connection._authenticate(transport.sasl, timeout)
         except ssl.SSLCertVerificationError as error:
-            raise AuthenticationError(
-                transport.cluster,
-                transport.principal,
-                "TLS",
-                f"certificate of {host}:{port}: {error.verify_message}",
-            ) from error
+            reason = f"certificate of {host}:{port}: {error.verify_message}"
+            raise UntrustedClusterError(transport.cluster, transport.principal, "TLS", reason) from error
         except (OSError, TimeoutError) as error:
             if connection is not None:
                 connection.abort("not ready in time")
             _raise_if_our_certificate(transport, error)
             reason = "no answer in time" if isinstance(error, TimeoutError) else _reason(error)
+            shaken = isinstance(error, ssl.SSLError | ConnectionError) and not isinstance(error, ConnectionRefusedError)
+            if shaken and connection is None and transport.tls is not None:
+                reason += ", in the TLS handshake; the port may be one without TLS"
             raise ConnectionLostError(transport.cluster, f"{host}:{port}", reason) from error
-        except ConnectionLostError:
+        except ConnectionLostError as error:
             # With TLS 1.3 the broker judges our certificate after the handshake has succeeded for us.
             if connection is not None:
                 _raise_if_our_certificate(transport, connection._cause)
+                if transport.tls is None and not connection.versions:
+                    reason = f"{error.reason}, before it answered anything; the port may be one with TLS"
+                    raise ConnectionLostError(error.cluster, error.node, reason) from error
             raise
         except BaseException:
             if connection is not None:
@@ -167,7 +169,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._frame is not None:
             self._frame.release()
             self._frame = None
-        self._end(str(exc) if exc else "closed by the broker")
+        self._end(str(exc) or "connection reset" if exc else "closed by the broker")
 
     def pause_writing(self) -> None:
         """The kernel takes no more for now."""
@@ -445,12 +447,14 @@ def _reason(error: OSError) -> str:
     """What the system calls it; asyncio's own text says only which call failed."""
     if error.errno is not None and error.errno > 0 and not isinstance(error, ssl.SSLError):
         return os.strerror(error.errno)
-    return error.strerror or str(error)
+    if isinstance(error, ssl.SSLError) and (reason := getattr(error, "reason", None)):
+        return str(reason).replace("_", " ").lower()
+    return error.strerror or str(error) or "connection ended"
 
 
 def _raise_if_our_certificate(transport: Transport, error: BaseException | None) -> None:
     """Raise AuthenticationError for a TLS alert (RFC 8446, 6.2) by which the broker refused our certificate."""
-    reason = (error.reason or "") if isinstance(error, ssl.SSLError) else ""
+    reason = str(getattr(error, "reason", None) or "") if isinstance(error, ssl.SSLError) else ""
     if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
         words = reason.partition("ALERT_")[2].replace("_", " ").lower()
         raise AuthenticationError(

@@ -39,7 +39,9 @@ class UnreachableError(ClusterError):
 
     @property
     def hint(self) -> str:
-        return f"check the addresses with `anabranch context show {self.cluster}`"
+        return (
+            f"check addresses and protocol (PLAINTEXT, SSL, SASL_SSL, ...) with `anabranch context show {self.cluster}`"
+        )
 
 
 @dataclass(eq=False)
@@ -57,6 +59,8 @@ class AuthenticationError(ClusterError):
 
     @property
     def hint(self) -> str:
+        if self.mechanism == "TLS":
+            return f"check cert_file and key_file with `anabranch context show {self.cluster}`"
         return f"check the user and its secret's variable with `anabranch context show {self.cluster}`"
 
 
@@ -84,6 +88,26 @@ class NoTokenError(ClusterError):
     @property
     def hint(self) -> str:
         return "check that the token server answers; what waits for it goes on by itself"
+
+
+@dataclass(eq=False)
+class UntrustedClusterError(AuthenticationError):
+    """A broker's certificate was not accepted by us: an authority that is not known, another host's, or too old."""
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.cluster} is not trusted: {self.reason}"
+
+    @property
+    def hint(self) -> str:
+        if "mismatch" in self.reason or "not valid for" in self.reason:
+            return "use an address that the certificate names"
+        if "expired" in self.reason or "not yet valid" in self.reason:
+            return "renew the broker's certificate, or set this machine's clock"
+        return (
+            f"give the authorities that signed it: --ca-file FILE of `anabranch context add {self.cluster} --replace`, "
+            f"or ca_file below security.tls; `anabranch context show {self.cluster}` shows what is used"
+        )
 
 
 @dataclass(eq=False)

@@ -157,7 +157,13 @@ class Security:
             raise InvalidFieldError("security", "tls", f"{self.protocol} is not encrypted", "use SSL or SASL_SSL")
         if self.protocol.authenticated != (self.login is not None):
             problem = f"{self.protocol} {'needs' if self.protocol.authenticated else 'takes no'} sasl settings"
-            raise InvalidFieldError("security", "sasl", problem, "use SASL_SSL or SASL_PLAINTEXT with a sasl section")
+            fix = "use SASL_SSL or SASL_PLAINTEXT with a sasl section"
+            if self.protocol.authenticated:
+                fix = (
+                    "say how to log in: --mechanism SCRAM-SHA-512 --username USER --password-env VARIABLE, "
+                    "or security.sasl in the file"
+                )
+            raise InvalidFieldError("security", "sasl", problem, fix)
         if self.protocol.encrypted and self.tls is None:
             object.__setattr__(self, "tls", Tls())
 

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
+from anabranch.verify.report import partitions
+
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
 h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .5rem}
@@ -44,7 +46,7 @@ def page(report: Mapping[str, Any]) -> str:
     if report["not_compared"]:
         parts += ["<h2>Not compared</h2>", _table(("lane", "why"), _pairs(report["not_compared"], "lane", "reason"))]
     if report["samples"]:
-        parts += ["<h2>Samples</h2>", _samples(report["samples"])]
+        parts += ["<h2>Samples</h2>", _samples(report["samples"], partitions(report))]
     return "\n".join(parts) + "\n</html>\n"
 
 
@@ -92,10 +94,10 @@ def _lanes(lanes: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _samples(samples: Sequence[Mapping[str, Any]]) -> str:
+def _samples(samples: Sequence[Mapping[str, Any]], names: Mapping[str, tuple[str, str]]) -> str:
     rows = [
         (
-            one["lane"],
+            *names.get(one["lane"], (one["lane"], "")),
             one["kind"] + (f": {', '.join(one['fields'])}" if one["fields"] else ""),
             "" if one["source_offset"] is None else str(one["source_offset"]),
             "" if one["target_offset"] is None else str(one["target_offset"]),
@@ -103,7 +105,7 @@ def _samples(samples: Sequence[Mapping[str, Any]]) -> str:
         )
         for one in samples
     ]
-    return _table(("lane", "what", "source offset", "target offset", "contents"), rows, code=frozenset({4}))
+    return _table(("source", "target", "what", "source offset", "target offset", "contents"), rows, code=frozenset({5}))
 
 
 def _pairs(items: Iterable[Mapping[str, Any]], *names: str) -> list[tuple[str, ...]]:

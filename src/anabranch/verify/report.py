@@ -120,6 +120,17 @@ def report(
     }
 
 
+def partitions(made: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """The source and target partition of each lane of a report, by lane key: what people call a lane."""
+    return {
+        lane["lane"]: (
+            f"{lane['source']['topic']}-{lane['source']['partition']}",
+            f"{lane['target']['topic']}-{lane['target']['partition']}",
+        )
+        for lane in made["lanes"]
+    }
+
+
 def _lane(lane: LaneResult) -> dict[str, Any]:
     pin = lane.pin
     return {

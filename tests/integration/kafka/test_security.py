@@ -125,6 +125,7 @@ def test_an_authority_that_did_not_sign_the_broker_is_refused(cluster: Cluster) 
     with pytest.raises(AuthenticationError, match=r"certificate of 127\.0\.0\.1:\d+") as raised:
         ask(replace(context, security=changed), Client.cluster_id)
     assert raised.value.mechanism == "TLS"
+    assert "--ca-file" in raised.value.hint
 
 
 @pytest.mark.security("MTLS")
@@ -172,6 +173,7 @@ def test_plain_text_to_a_tls_listener_is_told_as_a_wrong_protocol(cluster: Clust
     with pytest.raises(UnreachableError) as raised:
         ask(replace(context, security=Security()), Client.cluster_id)
     assert cluster.bootstrap in str(raised.value)
+    assert "may be one with TLS" in str(raised.value)
 
 
 # -- the sandbox itself, by a client that is not ours ---------------------------------------------------

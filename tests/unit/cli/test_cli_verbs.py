@@ -195,6 +195,25 @@ def test_contexts_are_added_listed_used_and_removed(run: Run, tmp_path: Path) ->
     assert yaml.safe_load(run("context", "list", "-o", "yaml")[1])["contexts"].keys() == {"old", "new"}
 
 
+def test_a_contexts_file_that_is_named_and_not_there_is_an_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty list would be an answer about another file; only ``context add`` makes a new one."""
+    code, out, err = run("--contexts", "typo.yaml", "context", "list")
+    assert (code, out) == (2, "")
+    assert "there is no contexts file typo.yaml, which --contexts names" in err
+    assert run("--contexts", "typo.yaml", "link", "show", "x")[0] == 2
+    assert run("--contexts", "new.yaml", "context", "add", "x", "--bootstrap", "x:1")[0] == 0
+    assert run("--contexts", "new.yaml", "context", "list")[0] == 0
+    monkeypatch.setenv("ANABRANCH_CONTEXTS", "typo.yaml")
+    assert "ANABRANCH_CONTEXTS names" in run("context", "list")[2]
+
+
+def test_a_protocol_that_needs_a_login_says_how_to_give_one(run: Run) -> None:
+    """By flags, as it was tried."""
+    code, _, err = run("context", "add", "prod", "--bootstrap", "a:1", "--protocol", "SASL_SSL")
+    assert code == 2
+    assert "hint: say how to log in: --mechanism" in err
+
+
 def test_the_contexts_flag_comes_before_the_project(run: Run, tmp_path: Path) -> None:
     """Another file is used whole."""
     other = tmp_path / "other.yaml"

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from anabranch.cli import main as cli
 from anabranch.cli import port
-from anabranch.cli.verify import watch
+from anabranch.cli.verify import render, watch
 from anabranch.cli.verify.watch import follow
 from anabranch.control.verified import NeverVerifiedError, RunState, VerifyRun, VerifyStatus
 from anabranch.errors import AnabranchError
@@ -75,6 +75,47 @@ def test_show_exits_with_the_verdict(
     assert json.loads(files[0].read_text())["verdict"] == verdict
     assert verdict in files[1].read_text()
     assert json.loads(capsys.readouterr().out)["report"]["verdict"] == verdict
+
+
+def test_samples_are_named_by_their_partitions(
+    run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A lane's key is nothing that a person knows."""
+    key = f"old-new/{'0' * 21}Q/2"
+    where = {"since": 0, "verified_to": 9, "to": 9, "records": 9, "digest": "d"}
+    lane = {
+        "lane": key,
+        "verdict": "different",
+        "source": {"topic": "flights", "partition": 2, **where},
+        "target": {"topic": "old.flights", "partition": 2, **where},
+        "counts": {"missing": 1},
+    }
+    sample = {"lane": key, "kind": "missing", "source_offset": 4, "target_offset": None, "fields": [], "contents": None}
+    told = {**made("different"), "lanes": [lane], "samples": [sample]}
+    page = tmp_path / "page.html"
+    assert run(VerifyStatus(RUN, (), told, 3000), "--page", str(page)) == 1
+    shown = capsys.readouterr().out
+    assert any(line.split() == ["missing", "flights-2", "4", "old.flights-2"] for line in shown.splitlines()), shown
+    assert key not in shown + page.read_text()
+    assert "<td>flights-2<td>old.flights-2<td>missing" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("offsets", "done", "differing", "words"),
+    [
+        (0, 0, 0, "Spark starts for 12 s"),
+        (60_000, 0, 0, "reads the first of 60,000 offsets for 12 s"),
+        (60_000, 30_000, 0, "running, 50.0%"),
+        (60_000, 60_000, 3, "naming what differs"),
+    ],
+)
+def test_before_the_first_round_has_ended_no_share_is_claimed(
+    offsets: int, done: int, differing: int, words: str
+) -> None:
+    """0 % for minutes would look like a comparison that stands still."""
+    running = replace(RUN, state=RunState.RUNNING, offsets=offsets, done=done, differing=differing)
+    said = render.line(VerifyStatus(running, (), None, RUN.started_at_ms + 12_000))
+    assert words in said and "0.0%" not in said.replace("50.0%", "").replace("100.0%", "")
 
 
 def test_a_report_of_an_earlier_run_is_no_verdict_on_this_one(run: Callable[..., int]) -> None:

@@ -13,6 +13,7 @@ from rich.text import Text
 from anabranch.cli import words
 from anabranch.cli.render import grid
 from anabranch.control.verified import RunState, VerifyStatus
+from anabranch.verify.report import partitions
 
 _STYLES = {"equal": "green", "different": "bold red", "unknown": "yellow"}
 _MOST_SAMPLES = 20
@@ -38,18 +39,29 @@ def line(found: VerifyStatus) -> str:
     """The run in a sentence."""
     run = found.run
     seconds = max(run.updated_at_ms - run.started_at_ms, 1) / 1000
-    share = run.done / run.offsets if run.offsets else float(run.state is RunState.DONE)
-    state = run.state.value
-    if run.state is RunState.RUNNING:
-        if not found.running:
-            state = "silent"
-        elif run.offsets and run.done >= run.offsets:
-            state = "naming what differs" if run.differing else "running"
     told = (
-        f"{run.link} {run.run}: {state}, {share:.1%}, {words.count(run.records)} records read "
+        f"{run.link} {run.run}: {_state(found)}, {words.count(run.records)} records read "
         f"({words.count(run.records / seconds)}/s), {words.size(run.bytes)}, chunks that differ: {run.differing}"
     )
     return f"{told}; {run.why}" if run.why else told
+
+
+def _state(found: VerifyStatus) -> str:
+    """The state, and how much of the pinned offsets is read; before the first round has ended, what goes on."""
+    run = found.run
+    if run.state is not RunState.RUNNING:
+        share = run.done / run.offsets if run.offsets else float(run.state is RunState.DONE)
+        return f"{run.state.value}, {share:.1%}"
+    since = f"for {words.duration((found.read_at_ms - run.started_at_ms) / 1000)}"
+    if not found.running:
+        return f"silent, {run.done / max(run.offsets, 1):.1%}"
+    if not run.offsets:
+        return f"Spark starts {since}"
+    if not run.done:
+        return f"reads the first of {words.count(run.offsets)} offsets {since}"
+    if run.done >= run.offsets and run.differing:
+        return "naming what differs, 100.0%"
+    return f"running, {run.done / run.offsets:.1%}"
 
 
 def report(made: Mapping[str, Any], samples: int) -> RenderableType:
@@ -71,7 +83,7 @@ def report(made: Mapping[str, Any], samples: int) -> RenderableType:
     parts: list[RenderableType] = [Text(verdict, style=_STYLES[verdict]), lanes]
     parts += [Text(f"not compared: {one['lane']}: {one['reason']}") for one in made["not_compared"]]
     if made["samples"]:
-        parts.append(_samples(made["samples"], samples))
+        parts.append(_samples(made["samples"], samples, partitions(made)))
     return Group(*parts)
 
 
@@ -84,15 +96,17 @@ def _numbers(counts: Mapping[str, int], *, gone: bool) -> str:
     return ", ".join(found)
 
 
-def _samples(found: list[Mapping[str, Any]], most: int) -> Table:
-    table = grid("WHAT", "LANE", "SOURCE OFFSET", "TARGET OFFSET", "CONTENTS")
+def _samples(found: list[Mapping[str, Any]], most: int, names: Mapping[str, tuple[str, str]]) -> Table:
+    table = grid("WHAT", "SOURCE", "OFFSET", "TARGET", "OFFSET", "CONTENTS")
     for one in found[:most]:
         fields = f" ({', '.join(one['fields'])})" if one["fields"] else ""
         contents = "; ".join(f"{side}: {text}" for side, text in (one["contents"] or {}).items())
+        source, target = names.get(one["lane"], (one["lane"], ""))
         table.add_row(
             one["kind"] + fields,
-            one["lane"],
+            source,
             "" if one["source_offset"] is None else str(one["source_offset"]),
+            target,
             "" if one["target_offset"] is None else str(one["target_offset"]),
             contents,
         )

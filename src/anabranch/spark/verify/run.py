@@ -29,7 +29,8 @@ from anabranch.verify.pins import CHUNK, Pin, by_shift, chunks_pin, gather
 from anabranch.verify.sums import NOTHING, Sum
 from anabranch.verify.work import Part, Work
 
-FIRST_ROUND = 1 << 20
+FIRST_ROUND = 1 << 18
+"""Offsets: little enough that progress is known soon; a round that is short is followed by one of twice the size."""
 _SHORT_S, _LONG_S = 8.0, 25.0
 _USUAL_BYTES = 500
 """What a source offset is taken to cost, both sides together, before anything of it was read."""
