@@ -236,6 +236,9 @@ def delete_plan(plan: DeletePlan) -> RenderableType:
     text = Text()
     text.append(f"link {plan.link} is forgotten by its target", style="bold")
     text.append("; its target topics and their records stay\n")
+    if plan.running and not plan.executed:
+        text.append("it is running", style="bold yellow")
+        text.append(": its workers stop within seconds, and its `link run` ends with exit code 3\n", style="yellow")
     for topic, number in plan.forget.items():
         text.append(f"  {topic}: {count(number)} records forgotten\n")
     for topic, changes in plan.restore.items():

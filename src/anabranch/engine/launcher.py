@@ -71,7 +71,9 @@ def run_link(target: ClusterContext, source: ClusterContext, link_id: str, maste
             process = start_link(target, source, link_id, master, lease_seconds, Path(scratch), quiet=False)
             if asked and process.poll() is None:
                 process.terminate()
-            return process.wait()
+            code = process.wait()
+            # Told to end before it could do so cleanly, as Spark was starting: what any program exits with then.
+            return 128 + asked[0] if asked and code < 0 else code
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)

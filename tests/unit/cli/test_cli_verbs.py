@@ -36,6 +36,7 @@ class Engine:
         self.fails: BaseException | None = None
         self.status = STATUS
         self.code = 0
+        self.runs = False
 
     def create(
         self,
@@ -68,7 +69,8 @@ class Engine:
 
     def delete(self, target: ClusterContext, link_id: str, execute: bool, fingerprint: str | None = None) -> DeletePlan:
         self._ask("delete", target.name, link_id, execute, fingerprint)
-        return DeletePlan(link_id, (), {}, {"__anabranch_links": 1}, False, "cafe", executed=execute)
+        forget = {"__anabranch_links": 1}
+        return DeletePlan(link_id, (), {}, forget, self.runs, "cafe", executed=execute)
 
     def run_link(
         self, target: ClusterContext, source: ClusterContext, link_id: str, master: str, lease_seconds: int
@@ -366,3 +368,32 @@ def test_ctrl_c_before_anything_runs_is_130(run: Run, engine: Engine) -> None:
     """What shells expect of an interrupted command."""
     engine.fails = KeyboardInterrupt()
     assert run("link", "list")[0] == 130
+
+
+@pytest.mark.parametrize(("ended", "code"), [(0, 0), (2, 2), (3, 3), (4, 4), (5, 5), (130, 130), (-9, 5), (-15, 5)])
+def test_a_run_exits_as_its_job_did(run: Run, engine: Engine, ended: int, code: int) -> None:
+    """Only a clean stop is 0 and says so; a job that was killed is told as that."""
+    engine.code = ended
+    found, _, err = run("link", "run", "old-new")
+    assert found == code
+    assert ("stopped cleanly" in err) == (ended == 0)
+    assert ("the job was killed by SIG" in err) == (ended < 0)
+
+
+def test_who_deletes_a_link_that_runs_is_told_so(run: Run, engine: Engine) -> None:
+    """Before and after, and also where the answer is JSON."""
+    engine.runs = True
+    assert "it is running: its workers stop" in run("link", "delete", "old-new")[1]
+    _, out, _ = run("link", "delete", "old-new", "--execute")
+    assert "it is running" in out and "it was running, and its job ends by itself" in out
+    assert "link old-new is running" in run("link", "delete", "old-new", "--execute", "-o", "json")[2]
+    engine.runs = False
+    assert "running" not in "".join(run("link", "delete", "old-new", "--execute")[1:])
+
+
+def test_verify_with_a_link_and_no_verb_names_the_verb(run: Run) -> None:
+    """A word that is no verb is most likely the link."""
+    code, _, err = run("verify", "old-new")
+    assert code == 2
+    assert err.splitlines()[1] == "hint: anabranch verify start old-new"
+    assert "start, show, stop, resume" in err

@@ -32,6 +32,24 @@ class Process:
         return 1 if self.code is None else self.code
 
 
+class Starting(Process):
+    """One that has no handler yet: the signal kills it."""
+
+    def terminate(self) -> None:
+        self.code = -signal.SIGTERM
+
+
+def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither "stopped cleanly" nor a fault: it had not begun."""
+    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: Starting())
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        nobody = cast(Any, None)
+        assert launcher.run_link(nobody, nobody, "l", "local[1]", 60) == 143
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def test_a_link_whose_command_is_ended_as_it_starts_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """The signal may come before the process can be told: it would copy on with nobody there to end it."""
     monkeypatch.setattr(launcher, "start_link", lambda *_, **__: Process())

@@ -32,5 +32,8 @@ def delete(
         return
     if output is Format.TABLE:
         console().print(render.delete_plan(plan))
+    elif plan.running:
+        typer.echo(f"link {link} is running: its workers stop within seconds", err=True)
     done = engine.delete(cluster, link, execute=True, fingerprint=plan.fingerprint)
-    emit(done, Text(f"done: link {link} is deleted"), output)
+    was = "; it was running, and its job ends by itself" if done.running else ""
+    emit(done, Text(f"done: link {link} is deleted{was}"), output)

@@ -8,6 +8,7 @@ import typer
 
 from anabranch.cli import port
 from anabranch.cli.hints import repeated
+from anabranch.cli.jobs import JobFailedError, exit_code, fail
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
 
 
@@ -25,4 +26,7 @@ def run(
     code = port.launcher().run_link(cluster, source, link, master, lease_seconds or spec.lease_seconds)
     if code == 0:
         typer.echo(f"stopped cleanly; go on with: anabranch link run {link}{repeated(target_name)}", err=True)
+    if code < 0:
+        fix = f"anabranch link run {link}{repeated(target_name)} goes on exactly where it stood"
+        fail(JobFailedError(f"link {link}", code, "", fix), exit_code(code))
     raise typer.Exit(code)

@@ -2,8 +2,8 @@
 
 Arguments: the file with a LinkJob, then ``--master``, ``--checkpoint``, ``--slots`` and ``--conf KEY=VALUE``
 (Spark settings, repeatable; they win over the job's own) where wanted.  SIGTERM and SIGINT end the leases
-cleanly, then the query.  Each finished micro-batch is a line of JSON on standard output, each error one on
-standard error.
+cleanly, then the query.  Each finished micro-batch is a line of JSON on standard output; an error and its hint
+are a line each on standard error.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from typing import TypeVar
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes with pyspark
 
 from anabranch.config.jobspec import LinkJob
-from anabranch.errors import AnabranchError, ProtocolError
+from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
+from anabranch.replicate.planner import UnknownLinkError
 from anabranch.spark.following import FollowingThread
+from anabranch.spark.jobs.ending import LinkDeletedError, QueryEndedError, tell
 from anabranch.spark.replicate import COPIED, start
 from anabranch.spark.session import session
 from anabranch.spark.steady import SteadyQuery
@@ -34,6 +36,8 @@ SURVEY_S = 2.0
 TELL_S = 1.0
 GIVE_BACK_S = 8.0
 PATIENCE_S = 300.0
+INTERRUPTED = 130
+_MOST_WORDS = 1000
 T = TypeVar("T")
 
 
@@ -50,13 +54,11 @@ def main(argv: list[str] | None = None) -> int:
         job = LinkJob.from_json(options.spec.read_text())
         return _run(job, options.master, options.checkpoint, options.slots, dict(options.conf))
     except AnabranchError as error:
-        print(json.dumps({"error": error.message, "hint": error.hint}), file=sys.stderr, flush=True)
-        return error.exit_code
+        return tell(error)
+    except KeyboardInterrupt:  # before there is a query that could end cleanly
+        return INTERRUPTED
     except (Py4JError, ConnectionError) as error:
-        why = f"Spark's JVM is gone: {str(error)[:500]}"
-        lost = {"error": why, "hint": "run the link again: it goes on where it stood"}
-        print(json.dumps(lost), file=sys.stderr, flush=True)
-        return ProtocolError.exit_code
+        return tell(QueryEndedError(f"Spark's JVM is gone: {str(error)[:500]}"))
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -90,18 +92,36 @@ def _run(
                 _report(query)
                 if time.monotonic() - looked > SURVEY_S:
                     looked = time.monotonic()
-                    _patiently(survey.look)
-            failure = query.failure()
-            if failure is not None:
-                print(json.dumps({"error": str(failure)[:2000], "hint": ""}), file=sys.stderr, flush=True)
-                return 5
-            if asked:
+                    _look(survey, job.link)
+            if asked and query.failure() is None:
                 _finish(query, survey)
+            else:
+                raise _ending(query.failure(), survey, job.link)
         finally:
             following.stop()
             query.stop()
             spark.stop()
     return 0
+
+
+def _look(survey: Survey, link: str) -> None:
+    """Look again; raises LinkDeletedError where there is no link any more."""
+    try:
+        _patiently(survey.look)
+    except UnknownLinkError as error:
+        raise LinkDeletedError(link) from error
+
+
+def _ending(failure: Exception | None, survey: Survey, link: str) -> AnabranchError:
+    """Why a query ended that nobody told to end: its link was deleted, or what Spark says, without Java's stack."""
+    try:
+        _look(survey, link)
+    except LinkDeletedError as error:
+        return error
+    except AnabranchError:
+        pass  # the query's own failure says more
+    said = str(failure).partition("\n=== Streaming Query ===")[0].strip() if failure is not None else ""
+    return QueryEndedError(said[:_MOST_WORDS] or "Spark stopped it, and does not say why")
 
 
 def _finish(query: SteadyQuery, survey: Survey) -> None:
