@@ -17,7 +17,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.model import configs as rules
 from anabranch.model.clock import now_ms
 from anabranch.model.reports import DeletePlan, Finding, LinkStatus, Severity
-from anabranch.replicate.control import Links, Progress, Runs
+from anabranch.replicate.control import Links, Progress, Runs, ensure_topics, present
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.planner import UnknownLinkError
 from anabranch.replicate.positions import Positions
@@ -43,7 +43,7 @@ class WorldMovedError(RefusedError):
 
 
 async def delete(cluster: Cluster, link_id: str, execute: bool, fingerprint: str | None) -> DeletePlan:
-    """Plan the deletion, and carry it out if ``execute``.
+    """Plan the deletion, and carry it out if ``execute``.  Control topics that are missing hold nothing to forget.
 
     Raises UnknownLinkError, and WorldMovedError where ``fingerprint`` is given and the plan is another one by now.
     Workers that have not read of the deletion yet go on filing: what they filed is forgotten a second time.
@@ -53,10 +53,20 @@ async def delete(cluster: Cluster, link_id: str, execute: bool, fingerprint: str
         raise UnknownLinkError(link_id, cluster.name)
     links, runs, journal, jumps = Links(cluster), Runs(cluster), Journal(cluster), Jumps(cluster)
     progress, positions = Progress(cluster), Positions(cluster)
-    for part in (links, runs, progress, positions):
-        await part.sync()
-    claims = await journal.read()
-    await jumps.read()
+    if execute:
+        await ensure_topics(cluster)
+    there = await present(cluster)
+    for name, read in (
+        (control_topics.LINKS, links.sync),
+        (control_topics.RUNS, runs.sync),
+        (control_topics.PROGRESS, progress.sync),
+        (control_topics.CLAIMS, journal.read),
+        (control_topics.JUMPS, jumps.read),
+    ):
+        if name in there:
+            await read()
+    await positions.sync()
+    claims = journal.claims
     topics = links.topics_of(link_id)
     lanes = {str(lane) for lane in {*progress.lanes, *runs.segments} if lane.link == link_id}
     ids = {lane: claims.producer_ids(lane) for lane in lanes}

@@ -10,19 +10,19 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import SETTLE_S
 from anabranch.model.clock import now_ms
 from anabranch.model.reports import LinkStatus
-from anabranch.replicate.control import Links, Progress
+from anabranch.replicate.control import Links, Progress, present
 
 _NO_LEADER = 5
 
 
 async def has_control_topics(cluster: Cluster) -> bool:
-    """Whether they all exist; those that were made just now are waited for."""
+    """Whether there are any: the one that names links.  Those that were made just now are waited for."""
     deadline = time.monotonic() + SETTLE_S
     while True:
         answer = await cluster.metadata(list(control_topics.ALL))
         errors = {answer.topics[name].error for name in control_topics.ALL}
         if _NO_LEADER not in errors or time.monotonic() > deadline:
-            return errors == {0}
+            return answer.topics[control_topics.LINKS].error == 0
         await asyncio.sleep(0.05)
 
 
@@ -34,6 +34,7 @@ class Standing:
         self._links = Links(cluster)
         self._progress = Progress(cluster)
         self._is_there = False
+        self._has_progress = False
 
     async def read(self) -> list[LinkStatus]:
         """Every link of the cluster by id, with its lanes, its plan and when this was read; raises ClusterError.
@@ -45,7 +46,9 @@ class Standing:
         self._is_there = True
         links, progress = self._links, self._progress
         await links.sync()
-        await progress.sync()
+        self._has_progress = self._has_progress or bool(await present(self._cluster, [control_topics.PROGRESS]))
+        if self._has_progress:
+            await progress.sync()
         read_at = now_ms()
         return [
             LinkStatus(

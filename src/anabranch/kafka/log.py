@@ -54,11 +54,16 @@ class Entry(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """Of which topic, under which leader epoch, and from which first offset on a log was read."""
+    """Of which topic, under which leader epoch, and from which first offset on a log was read.
+
+    ``written`` is the epoch in which its last record was written, as that tells: a leader that does not know yet that
+    it is another's follower answers under an epoch that is over.
+    """
 
     topic_id: uuid.UUID
     epoch: int
     start: int
+    written: int
 
 
 @dataclass(eq=False)
@@ -179,12 +184,13 @@ class KeyedLog:
         # make the next one begin behind records that nobody was given.
         if self.position < 0 or read is None:
             start = await self._offset(connection, EARLIEST, epoch)
-            read, self._checked_at = _Read(topic_id, epoch, start), time.monotonic()
+            read, self._checked_at = _Read(topic_id, epoch, start, epoch), time.monotonic()
         at = self.position if self.position >= 0 else read.start
         end = await self._offset(connection, LATEST, epoch)
         if at > end:
             raise LogShrunkError(self._cluster.name, self.topic, at, end)
         entries: list[Entry] = []
+        written = read.written
         while at < end:
             wanted = fetch.Wanted(self.topic, topic_id, self._partition, epoch, at, -1, _CHUNK)
             frame = await fetch.submit(connection, [wanted], max_wait_ms=100, max_bytes=_CHUNK)
@@ -201,7 +207,7 @@ class KeyedLog:
                             for record in decode(answers[0].records, start, header)
                             if record.offset >= at
                         )
-                    at = header.last_offset + 1
+                    at, written = header.last_offset + 1, header.leader_epoch
                 if at == before:
                     if answers[0].high_watermark < end:
                         self._check(6)
@@ -209,7 +215,7 @@ class KeyedLog:
             finally:
                 frame.release()
         self.position = at
-        self._read = _Read(read.topic_id, epoch, read.start)
+        self._read = _Read(read.topic_id, epoch, read.start, written)
         return entries
 
     async def _open_checked(self) -> tuple[uuid.UUID, Connection, int]:
@@ -231,7 +237,7 @@ class KeyedLog:
         if topic_id != read.topic_id:
             raise LogChangedError(self._cluster.name, self.topic, "was deleted and made again")
         if epoch != read.epoch:
-            code, _, kept = await epoch_end(connection, self.topic, self._partition, read.epoch, epoch)
+            code, _, kept = await epoch_end(connection, self.topic, self._partition, read.written, epoch)
             self._check(code)
             if 0 <= kept < self.position:
                 raise LogShrunkError(self._cluster.name, self.topic, self.position, kept)

@@ -30,6 +30,7 @@ from anabranch.replicate.fold import Fold
 from anabranch.replicate.heard import Heard
 from anabranch.replicate.runs import RunBook, Segments
 
+_UNKNOWN_TOPIC = 3
 _CHUNK = 500
 _CHUNK_BYTES = 512 << 10  # a batch of a control topic must stay below the default max.message.bytes
 
@@ -47,11 +48,17 @@ class ControlLostError(ClusterError):
 async def ensure_topics(cluster: Cluster, names: Sequence[str] = topics.ALL) -> None:
     """Create the control topics that are missing, each with its configuration; returns when they can be used."""
     answer = await cluster.metadata(list(names))
-    missing = [name for name in names if answer.topics[name].error == 3]
+    missing = [name for name in names if answer.topics[name].error == _UNKNOWN_TOPIC]
     replicas = topics.replication_factor(len(answer.brokers))
     for name in missing:
         await admin.create_topic(cluster, name, topics.PARTITIONS, replicas, topics.configs(replicas))
     await until_led(cluster, missing)
+
+
+async def present(cluster: Cluster, names: Sequence[str] = topics.ALL) -> list[str]:
+    """The control topics that are there: somebody may have deleted one."""
+    answer = await cluster.metadata(list(names))
+    return [name for name in names if answer.topics[name].error != _UNKNOWN_TOPIC]
 
 
 class Links:

@@ -15,7 +15,7 @@ from anabranch.control import topics as control
 from anabranch.engine import decisions
 from anabranch.engine import links as engine
 from anabranch.engine.choices import HistoryLostError
-from anabranch.engine.maps import LinkMaps, read_maps
+from anabranch.engine.maps import read_maps
 from anabranch.errors import InvalidFieldError
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.log import LogChangedError
@@ -24,7 +24,6 @@ from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.model.reports import Severity
-from anabranch.offsets.runs import Run
 from anabranch.replicate.control import Progress
 from anabranch.replicate.upkeep import ControlTopicsError, look_after
 from anabranch.sandbox import Cluster, ClusterSpec
@@ -104,10 +103,13 @@ def goes_on(made: Link, old: Cluster, new: Cluster, topic: str, first: int, kept
     refuses(made)
 
 
-def test_an_idle_lane_whose_records_are_deleted_goes_on_through_takeovers(old: Cluster, new: Cluster) -> None:
+def test_an_idle_lane_whose_records_are_deleted_goes_on_through_takeovers(
+    old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All was filed as copied: another process finds the place, also behind the markers of takeovers."""
+    monkeypatch.setattr("anabranch.replicate.keeper.SILENCE_S", 0.2)
     with copied(old, new) as (made, topic):
-        for _ in range(3):
+        for _ in range(2):
             delete_records(new, topic, ends(new, topic)[1])
             with made.running() as run:
                 await_owner(made, run)
@@ -140,7 +142,10 @@ def test_a_lane_whose_claims_are_lost_does_not_start_over(old: Cluster, new: Sim
         assert (choice.cause, choice.decision.start, choice.twice) == (Cause.CLAIMS_LOST, 10, None)
         assert plan.remake == ((control.CLAIMS,) if way == "deleted" else ())
         goes_on(made, old, new, topic, 10, values_of(range(10)))
-        assert [(run.source, run.length) for run in made.runs(choice.lane)] == [(0, 15)]
+        runs = made.runs(choice.lane)
+        assert (runs[0].source, runs[0].target, sum(run.length for run in runs)) == (0, 0, 15)
+        maps = made.on_target(lambda client: read_maps(client, made.id))
+        assert [list(one.runs) for one in maps] == [runs] and not maps.doubts, "positions from before are told as well"
 
 
 def test_a_running_link_ends_when_its_claims_are_deleted(
@@ -253,22 +258,3 @@ def test_control_topics_that_would_lose_records_forbid_a_link_and_a_run(old: Clu
         configure(new, control.CLAIMS, {"cleanup.policy": "compact"})
         with made.running():
             made.await_(lambda status: status.lanes[0].state is LaneState.FOLLOWING)
-
-
-def test_a_lane_that_was_accepted_keeps_its_map(old: Cluster, new: Simulated) -> None:
-    """Positions from before are told as exactly as those after."""
-    with copied(old, new) as (made, topic):
-        before = made.runs(made.lane(topic).lane)
-        shorten(new, control.CLAIMS)
-        lane = made.accept().choices[0].lane
-        produce(old, topic, numbered(5, first=10))
-        with made.running():
-            made.await_position(topic, 15)
-        runs = made.runs(lane)
-        assert before == [Run(0, 0, 10)] and sum(run.length for run in runs) == 15
-
-        async def told(client: Client) -> LinkMaps:
-            return await read_maps(client, made.id)
-
-        maps = made.on_target(told)
-        assert [list(one.runs) for one in maps] == [runs] and not maps.doubts

@@ -10,12 +10,13 @@ import pytest
 from tests.unit.link_lab import BLANK, LINK, OTHER, SOURCE_END, TARGET_END, TO_A, A, B, Lab, lab
 
 from anabranch.config.verifyspec import VerifyOptions, VerifySpec
+from anabranch.control import topics as control_topics
 from anabranch.control.verified import LaneVerified, RunState, VerifyRun
 from anabranch.engine import creating, links, verify
 from anabranch.engine.creating import LinkExistsError
 from anabranch.engine.deleting import WorldMovedError
 from anabranch.engine.verify import NothingToResumeError, VerifyRunningError
-from anabranch.kafka.admin import grow_topic
+from anabranch.kafka.admin import delete_topic, grow_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.settling import until_led
@@ -25,7 +26,7 @@ from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import ProbeReport
 from anabranch.positions.mark import Mark, MarkedPartition, Verdict
-from anabranch.replicate.control import Links, Progress, Runs
+from anabranch.replicate.control import Links, Progress, Runs, present
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.planner import Plan, Planner, UnknownLinkError
 from anabranch.replicate.positions import Positions
@@ -226,3 +227,16 @@ def test_one_comparison_of_a_link_runs_at_a_time(both: Lab) -> None:
     file(both, replace(running, updated_at_ms=1))
     assert not verify.show(both.target, LINK).running
     assert plan(both).pins
+
+
+def test_a_link_is_shown_and_deleted_where_control_topics_were_deleted(both: Lab) -> None:
+    """It is there as long as the topic that names it; nothing is made again by looking."""
+    for name in (control_topics.JUMPS, control_topics.CLAIMS, control_topics.PROGRESS):
+        both.on(both.target, lambda cluster, name=name: delete_topic(cluster, name))
+        assert links.show(both.target, LINK).spec.id == LINK
+    plan = links.delete(both.target, LINK, execute=False)
+    assert plan.forget[control_topics.CLAIMS] == 0 and plan.forget[control_topics.RUNS] == 2
+    assert both.on(both.target, present) == [control_topics.LINKS, control_topics.RUNS]
+    assert links.delete(both.target, LINK, execute=True, fingerprint=plan.fingerprint).executed
+    with pytest.raises(UnknownLinkError):
+        links.show(both.target, LINK)
