@@ -167,7 +167,7 @@ class UnsupportedApiError(ClusterError):
 
     @property
     def hint(self) -> str:
-        return "brokers from 2.8 on can be a source; from 3.3 on a target"
+        return "brokers from 2.8 on can be a source; from 3.0 on a target"
 
 
 @dataclass(eq=False)
