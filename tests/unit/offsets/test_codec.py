@@ -142,3 +142,9 @@ def test_each_kind_of_corruption_is_named(numbers: tuple[int | bytes, ...], reas
 def test_short_runs_are_stored_in_few_bytes() -> None:
     """A lane over a transactional topic has one run a transaction: three bytes each."""
     assert len(encode(GOLDEN_MAPS["v1-transactions"])) < 3 * 50 + 20
+    assert len(encode(RunMap.of(Run(200 * n, 150 * n, 100) for n in range(1000)))) == 3 * 1000 + 12
+
+
+def test_a_lane_without_holes_is_stored_in_less_than_forty_bytes() -> None:
+    """However long it is, and wherever it begins."""
+    assert len(encode(RunMap.of([Run(2**62, 2**62, 2**62 - 1)]))) < 40
