@@ -118,7 +118,7 @@ def test_an_idle_lane_whose_records_are_deleted_goes_on_through_takeovers(
         goes_on(made, old, new, topic, 10, [])
 
 
-@pytest.mark.parametrize("way", ["shortened", "made again", "deleted"])
+@pytest.mark.parametrize("way", ["shortened", pytest.param("made again", marks=pytest.mark.full), "deleted"])
 def test_a_lane_whose_claims_are_lost_does_not_start_over(old: Cluster, new: Simulated, way: str) -> None:
     """It stops, says so, and goes on where it stood when that was accepted; nothing is copied twice."""
     with copied(old, new) as (made, topic):
@@ -148,6 +148,7 @@ def test_a_lane_whose_claims_are_lost_does_not_start_over(old: Cluster, new: Sim
         assert [list(one.runs) for one in maps] == [runs] and not maps.doubts, "positions from before are told as well"
 
 
+@pytest.mark.full
 def test_a_running_link_ends_when_its_claims_are_deleted(
     old: Cluster, new: Simulated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +162,7 @@ def test_a_running_link_ends_when_its_claims_are_deleted(
         assert values(new, topic) == values_of(range(10))
 
 
+@pytest.mark.full
 def test_a_lane_of_which_nothing_is_known_is_not_begun_where_claims_were_deleted(old: Cluster, new: Simulated) -> None:
     """All was deleted by age but the link itself: the target has records, and somebody wrote them."""
     with copied(old, new) as (made, topic):
@@ -191,6 +193,7 @@ def test_a_position_that_is_lost_is_given_by_a_person_or_by_what_was_filed(old: 
         goes_on(made, old, new, topic, 10, [])
 
 
+@pytest.mark.full
 def test_a_corrupt_batch_is_given_up_by_a_persons_word(old: Simulated, new: Simulated) -> None:
     """Nothing else mends it; what lies behind it is copied."""
     topic = create(old, fresh("broken"))
@@ -214,6 +217,7 @@ def test_a_corrupt_batch_is_given_up_by_a_persons_word(old: Simulated, new: Simu
         assert values(new, topic) == [*values_of(range(10)), *values_of(range(20, 30))]
 
 
+@pytest.mark.full
 def test_jumps_that_are_lost_stop_no_lane_silently(old: Cluster, new: Simulated) -> None:
     """The topic is missing: a run does not begin; each lane goes on where its filed map ends once that was accepted."""
     with copied(old, new) as (made, topic):
@@ -225,6 +229,7 @@ def test_jumps_that_are_lost_stop_no_lane_silently(old: Cluster, new: Simulated)
         goes_on(made, old, new, topic, 10, values_of(range(10)))
 
 
+@pytest.mark.full
 def test_where_all_is_forgotten_the_records_tell(old: Cluster, new: Cluster) -> None:
     """Nothing is offered that would copy everything again."""
     with copied(old, new) as (made, _):
