@@ -29,9 +29,32 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "dead-job-says-different",
         "cli/verify/start.py",
-        "raise typer.Exit(code if code >= COULD_NOT_TELL else COULD_NOT_TELL)",
-        "raise typer.Exit(code)",
+        "fix), max(code or 0, COULD_NOT_TELL))",
+        "fix), code or 0)",
         "a comparison whose job died exits with 1, which says that records differ, or with 0",
+    ),
+    Mutant(
+        "failure-says-equal",
+        "cli/verify/start.py",
+        "        if found is None or found.own_report is None:",
+        "        if found is not None and found.own_report is None and process.poll() is None:\n"
+        "            return\n"
+        "        if found is None or found.own_report is None:",
+        "a comparison that never ran exits with 0, which says equal, while its job is about to end",
+    ),
+    Mutant(
+        "unlocked-jars",
+        "jars/cache.py",
+        "    if wrong:",
+        "    if wrong and not found:",
+        "a repository that serves other files than those that are locked is believed",
+    ),
+    Mutant(
+        "ended-query-stopped-cleanly",
+        "spark/jobs/link.py",
+        "        return tell(error)\n    except KeyboardInterrupt",
+        "        return 0\n    except KeyboardInterrupt",
+        "a link that was deleted or failed as it ran exits as one that was stopped cleanly",
     ),
     Mutant(
         "verdict-of-an-earlier-run",
@@ -106,8 +129,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "contexts-variable-ignored",
         "cli/options.py",
-        "store.load(store.locate(flag, os.environ, Path.cwd()))",
-        "store.load(store.locate(flag, {}, Path.cwd()))",
+        "store.locate(flag, os.environ, Path.cwd())",
+        "store.locate(flag, {}, Path.cwd())",
         "a verb acts on clusters of another file than the environment names",
     ),
     Mutant(
