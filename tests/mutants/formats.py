@@ -158,8 +158,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "marker-commits",
         "kafka/partitions.py",
-        "                transaction_result=False,",
-        "                transaction_result=True,",
+        "                producer_epoch=epoch,\n                transaction_result=False,",
+        "                producer_epoch=epoch,\n                transaction_result=True,",
         "a transaction that a person aborts is committed",
     ),
     Mutant(

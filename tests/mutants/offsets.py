@@ -231,9 +231,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "mm2-bound-of-the-wrong-sync",
-        "engine/mirrormaker/judging.py",
-        "    return downstream - sync.target in {0, 1}",
-        "    return downstream - sync.target in {0, -1}",
+        "mirrormaker/store.py",
+        "        ends.append(sync.target + position - sync.source)",
+        "        ends.append(sync.target)",
         "the bound of what a group reads again is that of another answer",
     ),
     Mutant(

@@ -156,5 +156,6 @@ def test_codes_of_single_verbs_are_in_their_rows() -> None:
         str(Verdict.DIFFERENT.exit_code): "different",
         str(COULD_NOT_TELL): "could not tell",
         "3, 4, 5": "could not tell either, for the reason that these codes have above",
+        "130": "Ctrl-C",
     }
     assert Verdict.UNKNOWN.exit_code == COULD_NOT_TELL

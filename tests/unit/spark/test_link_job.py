@@ -91,8 +91,9 @@ def test_a_cluster_that_is_away_is_waited_for_five_minutes_and_is_exit_code_4_th
     away(monkeypatch, UnreachableError("old", ("o:1: refused",)))
     assert job.main([spec]) == 4
     assert 300 <= clock.now < 305
-    waiting, ended = (json.loads(line) for line in capsys.readouterr().err.splitlines())
-    assert "cannot be reached" in waiting["waiting"] and "cannot be reached" in ended["error"]
+    waiting, ended, hint = capsys.readouterr().err.splitlines()
+    assert "cannot be reached" in json.loads(waiting)["waiting"]
+    assert ended.startswith("error: ") and "cannot be reached" in ended and hint.startswith("hint: ")
 
 
 def test_what_a_person_must_mend_is_not_waited_for(spec: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
