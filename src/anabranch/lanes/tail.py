@@ -239,6 +239,8 @@ def _check_writer(bid: Bid, mine: frozenset[int], floor: int, upto: int) -> Step
     batch: TailBatch | None = yield ReadTail(filed.target_end)
     if batch is None or batch.is_control or batch.last_offset + 1 != filed.target_end:
         return None  # it was deleted or cut, or its runs are filed in part
+    if batch.producer_id < 0:
+        return None  # no owner of a lane writes without a producer id: the lane's was cut, and another writer came
     if batch.producer_id not in mine:
         told = f"target offset {filed.target_end - 1} is filed as the lane's, and no claim names producer id"
         raise _forgotten(bid, filed.source_end, f"{told} {batch.producer_id}")

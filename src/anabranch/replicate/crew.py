@@ -503,10 +503,13 @@ class Crew:
             self._keeper.wake()
 
     def _queued(self, lanes: Iterable[Lane]) -> None:
+        lanes = list(lanes)
         for connection in dict.fromkeys(lane.connection for lane in lanes if lane.connection is not None):
             found = self._senders.get(connection)
             if found is not None:
                 found[0].wake()
+        if self._keeper is not None and any(lane.connection is None for lane in lanes):
+            self._keeper.wake()  # it was closed while they were idle
 
 
 def _awaits_answers(lane: Lane) -> bool:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anabranch.control import topics
 from anabranch.errors import RefusedError
 from anabranch.kafka import admin
-from anabranch.kafka.cluster import Cluster, TopicMeta
+from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
 from anabranch.kafka.ends import ends
 from anabranch.model.reports import Finding, Severity
 from anabranch.model.topics import TopicPartition
 
+SETTLE_S = 3.0
+_LOOK_S = 0.2
 _UNKNOWN_TOPIC = 3
 
 
@@ -34,7 +38,7 @@ class ControlTopicsError(RefusedError):
 
 async def look_after(cluster: Cluster, names: Sequence[str] = topics.ALL) -> list[Finding]:
     """What is wrong with the control topics that are there; errors are what loses records.  Raises ClusterError."""
-    answer = await cluster.metadata(list(names))
+    answer = await _settled(cluster, names)
     there = {name: answer.topics[name] for name in names if answer.topics[name].error == 0}
     if not there:
         return []
@@ -64,6 +68,20 @@ async def look_after(cluster: Cluster, names: Sequence[str] = topics.ALL) -> lis
                     Finding(severity, what, f"kafka-configs --alter --topic {name} --add-config {key}={wanted}")
                 )
     return found + await _shortened(cluster, list(there))
+
+
+async def _settled(cluster: Cluster, names: Sequence[str]) -> Metadata:
+    """What the cluster says of the topics; where it does not know some, what it says a moment later.
+
+    A topic that was made just now is not known to every broker yet.
+    """
+    deadline = time.monotonic() + SETTLE_S
+    while True:
+        answer = await cluster.metadata(list(names))
+        unknown = sum(answer.topics[name].error == _UNKNOWN_TOPIC for name in names)
+        if unknown in {0, len(names)} or time.monotonic() >= deadline:
+            return answer
+        await asyncio.sleep(_LOOK_S)
 
 
 def _missing(name: str) -> Finding:

@@ -36,12 +36,13 @@ def target_needs(topics: str) -> tuple[Grant, ...]:
     """What it says a link needs on its target, for topics with a prefix, without rights on the cluster."""
     return (
         *((ResourceType.TOPIC, topics, getattr(AclOperation, name)) for name in TOPIC_OPERATIONS),
-        *((ResourceType.TOPIC, "__anabranch_", getattr(AclOperation, name)) for name in ("CREATE", "READ", "WRITE")),
+        *((ResourceType.TOPIC, "__anabranch_", getattr(AclOperation, name)) for name in CONTROL_OPERATIONS),
         (ResourceType.TRANSACTIONAL_ID, "anabranch.", AclOperation.WRITE),
     )
 
 
 #: ALTER_CONFIGS implies DESCRIBE_CONFIGS; READ, WRITE and ALTER imply DESCRIBE.
+CONTROL_OPERATIONS = ("CREATE", "READ", "WRITE", "DESCRIBE_CONFIGS")
 TOPIC_OPERATIONS = ("CREATE", "READ", "WRITE", "ALTER", "ALTER_CONFIGS")
 
 
