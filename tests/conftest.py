@@ -7,6 +7,7 @@ to a test tells its tier.  ``--tier test`` runs what CI runs, ``--tier full`` ev
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Iterator
@@ -110,6 +111,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item.stash[_TIER] in wanted]
     items.sort(key=_place)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: looking through it at each collection of garbage is for nothing."""
+    gc.collect()
+    gc.freeze()
 
 
 # -- workers -------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.test
 SCALE = float(os.environ.get("ANABRANCH_MODEL_SCALE", "1"))
 RUNS = int((600 if ARE_NEW else 300) * SCALE)
 QUICK = 25
-SLOW = frozenset({"K11", "H18", "H19", "H21", "R3"})
+SLOW = frozenset({"K11", "H14", "H18", "H19", "H21", "R3"})
 """Broken variants that it takes many hundred seeds to find out."""
 TRIES = 12_000
 SEEN_AS = {"forget": "jump forgotten"}

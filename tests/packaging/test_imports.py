@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 HEAVY = ("pyspark", "pyarrow", "pandas", "numpy", "kafka", "confluent_kafka", "typer", "rich", "pydantic", "yaml")
 
