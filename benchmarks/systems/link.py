@@ -85,7 +85,7 @@ class LinkSystem:
         link = f"bench-{number}"
         file = _contexts_file(stage, directory)
         selection = ["--id", link, "--include", stage.loaded.topic, "--naming", f"link{number}-{{topic}}"]
-        _anabranch(file, "link", "create", "--source", "source", "--target", "target", *selection)
+        _anabranch(file, "link", "create", "--source", "source", "--target", "target", *selection, "--execute")
         known = contexts.load(contexts.locate(file, os.environ, directory))
         spec = directory / f"{link}.json"
         spec.write_text(job_spec(known.get("target"), known.get("source"), link, self.lease_seconds))

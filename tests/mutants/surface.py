@@ -260,11 +260,11 @@ MUTANTS: tuple[Mutant, ...] = (
         "a link that was only to be planned is stored",
     ),
     Mutant(
-        "plan-flag-ignored",
+        "link-created-by-a-dry-run",
         "cli/link/create.py",
-        "spec, execute=not plan, adopt=adopted",
+        "spec, execute=execute, adopt=adopted",
         "spec, execute=True, adopt=adopted",
-        "`link create --plan` creates the link",
+        "`link create` without `--execute` creates the link",
     ),
     Mutant(
         "inexact-offsets-written",

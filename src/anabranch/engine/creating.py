@@ -111,8 +111,11 @@ async def create(
         findings += await look_after(target_cluster)
         if adopt:
             findings += await adopting.check(target_cluster, here, there, topics, adopt)
-        findings += await _second_links(target_cluster, spec, here, there, topics)
-        upstream = await _upstream(source_cluster, here)
+        stored = await _stored(target_cluster, there)
+        if spec.id in stored.links:
+            raise LinkExistsError(spec.id)
+        findings += _second_links(stored, spec, here, there, topics)
+        upstream = list((await _stored(source_cluster, here)).links.values())
         if control_topics.LINKS not in here.topics:
             findings += await blind_to_loops(source_cluster)
         check_ring(spec.id, here.cluster_id, there.cluster_id, upstream)
@@ -143,22 +146,20 @@ async def _from_group(source: Cluster, spec: LinkSpec, topics: Sequence[TopicPla
     return replace(spec, start=StartPosition(StartKind.OFFSETS, offsets=commits)), notes
 
 
-async def _upstream(source: Cluster, metadata: Metadata) -> list[LinkRecord]:
-    if control_topics.LINKS not in metadata.topics:
-        return []
-    links = Links(source)
-    await links.sync()
-    return list(links.links.values())
+async def _stored(cluster: Cluster, metadata: Metadata) -> Links:
+    """The links that a cluster stores."""
+    links = Links(cluster)
+    if control_topics.LINKS in metadata.topics:
+        await links.sync()
+    return links
 
 
-async def _second_links(
-    target: Cluster, spec: LinkSpec, here: Metadata, there: Metadata, topics: Sequence[TopicPlan]
+def _second_links(
+    links: Links, spec: LinkSpec, here: Metadata, there: Metadata, topics: Sequence[TopicPlan]
 ) -> list[Finding]:
     """Target topics that another link fills, or will once it runs."""
-    if spec.shared_topics or control_topics.LINKS not in there.topics:
+    if spec.shared_topics:
         return []
-    links = Links(target)
-    await links.sync()
     names = [topic.name for topic in here.topics.values() if not topic.internal]
     claimed = would_be_filled(spec, links.links.values(), names)
     findings = []

@@ -98,7 +98,7 @@ def test_a_query_is_looked_at_planned_rewritten_proven_and_taken_back(store: Sto
     code, out, _ = run("checkpoint", "rewrite", place, *SPARK_WAY, "--execute")
     assert code == 3 and "running" in out
 
-    command = err.strip().partition("do it with: ")[2]
+    command = err.strip().partition("Apply with: ")[2]
     code, out, err = run(*shlex.split(command)[1:], "--stopped")
     assert code == 0, err
     assert starts(place) == {"flights-0": 6, "flights-1": 7, "flights-2": 8}
@@ -194,7 +194,7 @@ def test_what_changed_between_plan_and_rewrite_is_refused_whatever_was_listed(st
     """Another client writes an object of the same size: its bytes are looked at anew, and nothing is written."""
     place = store.upload(SPARK / "rocksdb", "changed")
     _, _, err = run("checkpoint", "plan", place, *SPARK_WAY)
-    command = shlex.split(err.strip().partition("do it with: ")[2])[1:]
+    command = shlex.split(err.strip().partition("Apply with: ")[2])[1:]
     files = open_files(place)
     drawn, watched = draw(files), draw(files)
     list(files.walk())

@@ -91,7 +91,7 @@ def test_a_query_is_looked_at_planned_rewritten_proven_and_taken_back(copied: Li
     assert code == 0 and plan["refusals"] == []
     assert (plan["repeated"], plan["skipped"]) == (0, 3 * SHIFT)
     assert snapshot(place, hidden=True) == before
-    command = err.strip().partition("do it with: ")[2]
+    command = err.strip().partition("Apply with: ")[2]
     assert shlex.split(command)[:3] == ["anabranch", "checkpoint", "rewrite"]
 
     code, out, err = run(*shlex.split(command)[1:])

@@ -130,7 +130,7 @@ def test_a_target_topic_with_fewer_partitions_forbids_the_link(run: Run, old: Cl
 def test_a_filter_that_matches_nothing_is_a_warning(run: Run) -> None:
     """The link is made; what is wrong is said."""
     arguments = ("--source", "old", "--target", "new", "--id", "nothing", "--include", "no-such-topic")
-    code, out, _ = run("link", "create", *arguments)
+    code, out, _ = run("link", "create", *arguments, "--execute")
     assert code == 0
     assert "the filter matches none of the source's" in out
 
@@ -170,9 +170,10 @@ def test_the_same_cluster_at_both_ends_and_the_same_id_twice_are_refused(run: Ru
     produce(old, topic, numbered(1))
     for expected in (0, 3):
         arguments = ("--source", "old", "--target", "new", "--id", "twice", "--include", topic)
-        code, _, err = run("link", "create", *arguments)
+        code, _, err = run("link", "create", *arguments, "--execute")
         assert code == expected
     assert "exists already" in err
+    assert "exists already" in run("link", "create", *arguments)[2], "a dry run tells it too"
     code, out, _ = run("link", "list", "--target", "new", "-o", "json")
     assert "twice" in out
     code, _, err = run("link", "delete", "twice", "--target", "new")

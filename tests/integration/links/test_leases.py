@@ -310,7 +310,8 @@ def test_leases_of_spark_follow_each_other_and_nobody_is_shut_out(old: Cluster, 
     topic = create(old, name, 4)
     for partition in range(4):
         produce(old, topic, numbered(10, partition=partition))
-    cli("link", "create", "--source", "old", "--target", "new", "--id", name, "--include", name, "--mode", "mapped")
+    flags = ("--id", name, "--include", name, "--mode", "mapped", "--execute")
+    cli("link", "create", "--source", "old", "--target", "new", *flags)
     with link(old, new, "", id=name, create=False) as made:
         with cli.running(name, "--master", "local[2]", "--lease-seconds", "2"):
             made.await_(lambda status: len(status.lanes) == 4, seconds=400)

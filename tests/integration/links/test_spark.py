@@ -74,7 +74,7 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster
     name = fresh("spark")
     first = create(old, name + "-a", 2)
     produce(old, first, numbered(50) + numbered(50, partition=1, timestamp=OLD_MS), batch=9)
-    cli("link", "create", "--source", "old", "--target", "new", "--id", name, "--include", name + "-.*")
+    cli("link", "create", "--source", "old", "--target", "new", "--id", name, "--include", name + "-.*", "--execute")
     with link(old, new, "", id=name, create=False) as made:
         with cli.running(name, "--master", "local[2]") as process:
             made.await_(lambda status: len(status.lanes) == 2, seconds=400)

@@ -155,7 +155,7 @@ def test_a_plan_is_shown_whole_with_the_command_that_does_it(run: Run) -> None:
         "1 move; plan cafe, 2.1 s",
     ]
     assert err == (
-        "nothing was done; do it with: "
+        "Dry run. Apply with: "
         "anabranch groups sync old-new 'sh.*' --exclude shy --topics orders --execute --plan cafe\n"
     )
 
@@ -296,7 +296,7 @@ def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
     """And is refused for groups that moved since."""
     code, out, err = run("groups", "undo", RECORD.id)
     assert (code, "shop   old.orders-0          7             3" in out) == (0, True)
-    assert f"do it with: anabranch groups undo {RECORD.id} --execute" in err
+    assert f"Apply with: anabranch groups undo {RECORD.id} --execute" in err
     code, out, _ = run("groups", "undo", RECORD.id, "--execute")
     assert (code, "done: 1 group has what was there before" in out) == (0, True)
     engine.refusals = (REASON,)
@@ -306,7 +306,8 @@ def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
 def test_create_takes_the_five_positions(run: Run, engine: Engine) -> None:
     """Shown first; then done, with the id that takes it back."""
     code, _, err = run("groups", "create", "fresh", "--topic", "old.orders", "--start", "group:shop")
-    assert (code, err) == (0, "nothing was done; do it with --execute\n")
+    command = "anabranch groups create fresh --topic old.orders --start group:shop --execute"
+    assert (code, err) == (0, f"Dry run. Apply with: {command}\n")
     start = StartPosition(StartKind.GROUP, group="shop")
     assert engine.asked[-1] == ("create", "new", "fresh", ("old.orders",), start, False)
     code, out, _ = run("groups", "create", "fresh", "--topic", "old.orders", "--execute")

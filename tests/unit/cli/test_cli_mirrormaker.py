@@ -90,7 +90,7 @@ def test_the_command_that_publishes_is_the_one_that_was_shown(tmp_path: Path, mo
     done = CliRunner().invoke(app, ["--contexts", str(file), "mm2", "publish", "old-new", *flags])
     assert done.exit_code == 0, (done.output, done.exception)
     command = "anabranch mm2 publish old-new --source-alias o --separator __ --target new --execute"
-    assert f"do it with: {command}\n" in done.output
+    assert f"Apply with: {command}\n" in done.output
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -239,9 +240,13 @@ def test_the_environment_comes_before_the_file(
 
 
 def test_a_planned_link_is_not_stored(run: Run, engine: Engine) -> None:
-    """Both clusters are probed, and that is all."""
-    assert run("link", "create", "--source", "old", "--plan")[0] == 0
+    """Both clusters are probed; the command that stores it is the one that was typed, and a word more."""
+    code, _, err = run("link", "create", "--source", "old", "--include", "a.*")
+    command = "anabranch link create --source old --include 'a.*' --execute"
+    assert (code, err) == (0, f"Dry run. Apply with: {command}\n")
     assert [asked[-1] for asked in engine.asked] == [False]
+    assert run(*shlex.split(command)[1:])[2] == ""
+    assert engine.asked[-1][-1] is True
 
 
 def test_a_link_is_created_from_flags(run: Run, engine: Engine) -> None:
@@ -249,7 +254,7 @@ def test_a_link_is_created_from_flags(run: Run, engine: Engine) -> None:
     code, out, _ = run(
         *("link", "create", "--source", "old", "--id", "mirror", "--include", "a.*", "--include", "b"),
         *("--exclude", "c", "--naming", "{source}-{topic}", "--replication-factor", "2", "--start", "latest"),
-        *("--mode", "mapped", "--rate-limit", "50MB/s", "--lease-seconds", "20"),
+        *("--mode", "mapped", "--rate-limit", "50MB/s", "--lease-seconds", "20", "--execute"),
     )
     assert code == 0
     name, source, target, spec, execute = engine.asked[0]
@@ -263,7 +268,7 @@ def test_a_link_is_created_from_flags(run: Run, engine: Engine) -> None:
 def test_a_link_is_created_from_a_file(run: Run, engine: Engine, tmp_path: Path) -> None:
     """The file says all, and flags beside it are refused."""
     (tmp_path / "link.yaml").write_text("{source: old, target: new, naming: {kind: prefix}}")
-    code, out, _ = run("link", "create", "-f", "link.yaml", "--plan", "-o", "json")
+    code, out, _ = run("link", "create", "-f", "link.yaml", "-o", "json")
     assert code == 0
     assert json.loads(out)["created"] is False
     assert engine.asked[0][3].naming == PluginSpec("prefix")
@@ -337,7 +342,7 @@ def test_a_deletion_is_only_shown_without_execute(run: Run, engine: Engine) -> N
     code, out, err = run("link", "delete", "old-new")
     assert (code, engine.asked) == (0, [("delete", "new", "old-new", False, None)])
     assert "__anabranch_links: 1 records forgotten" in out
-    assert err == "nothing was done; do it with: anabranch link delete old-new --execute\n"
+    assert err == "Dry run. Apply with: anabranch link delete old-new --execute\n"
     code, out, _ = run("link", "delete", "old-new", "--execute")
     assert engine.asked[1:] == [
         ("delete", "new", "old-new", False, None),

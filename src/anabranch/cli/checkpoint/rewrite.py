@@ -35,6 +35,7 @@ from anabranch.cli.checkpoint.options import (
     repeated,
     wish,
 )
+from anabranch.cli.dryrun import ExecuteOption, PlanOption, say_dry_run
 from anabranch.cli.hints import quoted
 from anabranch.cli.output import Format, FormatOption, console, emit
 from anabranch.engine.checkpoints.asked import How
@@ -68,7 +69,7 @@ def plan(
     emit(found, render_checkpoints.plan(found), output)
     _refuse(found, "it would not be rewritten")
     command = f"anabranch checkpoint rewrite {quoted(path)}{repeated(route, flags)} --execute --plan {found.hash}"
-    typer.echo(f"nothing was done; do it with: {command}", err=True)
+    say_dry_run(command)
 
 
 def rewrite(
@@ -95,9 +96,7 @@ def rewrite(
             "--to", metavar="PLACE", help="A new place; default is in place, with a backup.", show_default=False
         ),
     ] = None,
-    plan_: Annotated[
-        str | None, typer.Option("--plan", metavar="HASH", help="Only if the plan is still the one of this hash.")
-    ] = None,
+    plan_: PlanOption = None,
     stopped: Annotated[
         bool, typer.Option("--stopped", help="The job is stopped, although it has written lately.")
     ] = False,
@@ -112,7 +111,7 @@ def rewrite(
     finish_timeout: Annotated[
         float, typer.Option("--finish-timeout", metavar="SECONDS", min=1, help="How long that may take.")
     ] = 600.0,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Write the positions anew, in place with a backup or to a new place; the job must be stopped."""
@@ -133,7 +132,7 @@ def rewrite(
         if finish_command is None:
             _refuse(found, "it would not be rewritten")
         more = "" if finish_command is not None else f" --plan {found.hash}"
-        typer.echo(f"nothing was done; do it with: anabranch checkpoint rewrite {words} --execute{more}", err=True)
+        say_dry_run(f"anabranch checkpoint rewrite {words} --execute{more}")
         return
     if plan_ is None and finish_command is None:
         seen = engine.plan(path, wanted, way)

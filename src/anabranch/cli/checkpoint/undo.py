@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from anabranch.cli import port, render_checkpoints
 from anabranch.cli.checkpoint.options import CheckpointRefusedError, PathArgument
+from anabranch.cli.dryrun import ExecuteOption, say_dry_run
 from anabranch.cli.hints import quoted
 from anabranch.cli.output import Format, FormatOption, emit
 
 
 def undo(
     path: PathArgument,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Restore the bytes from before the newest rewrite in place, also of one that broke off."""
@@ -23,4 +20,4 @@ def undo(
     if found.refusals:
         raise CheckpointRefusedError("it cannot be undone", len(found.refusals))
     if not execute:
-        typer.echo(f"nothing was done; do it with: anabranch checkpoint undo {quoted(path)} --execute", err=True)
+        say_dry_run(f"anabranch checkpoint undo {quoted(path)} --execute")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import port, render_groups
+from anabranch.cli.dryrun import ExecuteOption, applying, say_dry_run
 from anabranch.cli.groups.options import ClusterOption, GroupsRefusedError
 from anabranch.cli.options import target
 from anabranch.cli.output import Format, FormatOption, emit
@@ -22,7 +23,7 @@ def create(
         typer.Option(help="earliest, latest, a time, group:NAME, TOPIC-PARTITION:OFFSET[,...], or @FILE of offsets."),
     ] = "earliest",
     target_name: ClusterOption = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Begin a group on a cluster before its consumers are started there; what it has committed is never touched."""
@@ -34,4 +35,4 @@ def create(
     if not found.ok:
         raise GroupsRefusedError("was not created", 1, found.refusals[0].fix)
     if not execute:
-        typer.echo("nothing was done; do it with --execute", err=True)
+        say_dry_run(applying())

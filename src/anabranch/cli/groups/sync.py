@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
 
 import typer
 
 from anabranch.cli import port, render_groups
+from anabranch.cli.dryrun import ExecuteOption, PlanOption, say_dry_run
 from anabranch.cli.groups.options import (
     ExcludeOption,
     GroupsArgument,
@@ -45,10 +45,8 @@ def sync(
     exclude: ExcludeOption = None,
     topics: TopicsOption = None,
     target_name: TargetOption = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
-    plan_: Annotated[
-        str | None, typer.Option("--plan", metavar="HASH", help="Only if the plan is still the one of this hash.")
-    ] = None,
+    execute: ExecuteOption = False,
+    plan_: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Move groups to the target, each wholly or not at all; their consumers must be stopped on both sides."""
@@ -98,7 +96,7 @@ def _show(found: GroupsPlan, link: str, words: str, output: Format) -> None:
     emit(found, render_groups.plan(found), output)
     if found.of(Step.MOVE):
         command = f"anabranch groups sync {link}{words} --execute --plan {found.fingerprint}"
-        typer.echo(f"nothing was done; do it with: {command}", err=True)
+        say_dry_run(command)
     refused = len(found.of(Step.REFUSED))
     if refused:
         raise GroupsRefusedError("would not be moved", refused, "the plan names every reason and its next step")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import port, render_groups
+from anabranch.cli.dryrun import ExecuteOption, say_dry_run
 from anabranch.cli.groups.options import ClusterOption, GroupsRefusedError
 from anabranch.cli.hints import repeated
 from anabranch.cli.options import target
@@ -17,7 +18,7 @@ def undo(
     ctx: typer.Context,
     id_: Annotated[str, typer.Argument(metavar="ID", help="As sync and create printed it.", show_default=False)],
     target_name: ClusterOption = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Restore exactly the former commits, and delete those that were not there; a group that moved since is left."""
@@ -25,8 +26,6 @@ def undo(
     emit(found, render_groups.undo(found), output)
     refused = sum(bool(group.refusals) for group in found.groups)
     if not execute and refused < len(found.groups):
-        typer.echo(
-            f"nothing was done; do it with: anabranch groups undo {id_}{repeated(target_name)} --execute", err=True
-        )
+        say_dry_run(f"anabranch groups undo {id_}{repeated(target_name)} --execute")
     if refused:
         raise GroupsRefusedError("cannot be given back what was there before", refused)

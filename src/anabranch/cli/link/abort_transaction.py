@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import port, render_decisions
+from anabranch.cli.dryrun import ExecuteOption, say_dry_run
 from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
 from anabranch.cli.output import Format, FormatOption, emit
@@ -21,7 +22,7 @@ def abort_transaction(
         int | None,
         typer.Option(min=0, help="End this one, though its coordinator would still end it.", show_default=False),
     ] = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Name the open transactions that a lane waits for, and end one that hangs: the link's one write to its source."""
@@ -32,4 +33,4 @@ def abort_transaction(
     if not execute:
         named = "" if producer_id is None else f" --producer-id {producer_id}"
         again = f"anabranch link abort-transaction {link} {where}{named}{repeated(target_name)} --execute"
-        typer.echo(f"nothing was done; do it with: {again}", err=True)
+        say_dry_run(again)

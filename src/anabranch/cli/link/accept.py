@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from anabranch.cli import port, render_decisions
+from anabranch.cli.dryrun import ExecuteOption, say_dry_run
 from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
 from anabranch.cli.output import Format, FormatOption, console, emit
@@ -25,7 +26,7 @@ def accept(
         int | None,
         typer.Option("--at", metavar="OFFSET", help="Where in the source one lane goes on.", show_default=False),
     ] = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Let lanes go on that stopped where records are lost, their position is in doubt, or a topic was made again."""
@@ -36,10 +37,7 @@ def accept(
     if not execute:
         emit(plan, render_decisions.accept_plan(plan), output)
         place = (f" {where}" if where else "") + (f" --at {at}" if at is not None else "")
-        typer.echo(
-            f"nothing was done; do it with: anabranch link accept {link}{place}{repeated(target_name)} --execute",
-            err=True,
-        )
+        say_dry_run(f"anabranch link accept {link}{place}{repeated(target_name)} --execute")
         return
     if output is Format.TABLE:
         console().print(render_decisions.accept_plan(plan))

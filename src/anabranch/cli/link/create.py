@@ -1,4 +1,4 @@
-"""``anabranch link create``: probe both clusters, say what is missing, and store the link on the target."""
+"""``anabranch link create``: probe both clusters, say what is missing, and with ``--execute`` store the link."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from anabranch.cli import port, render
+from anabranch.cli.dryrun import ExecuteOption, applying, say_dry_run
 from anabranch.cli.hints import typed_target
 from anabranch.cli.link.follow import SyncGroupsOption, SyncIntervalOption, followed
 from anabranch.cli.options import TargetOption, contexts
@@ -69,10 +70,10 @@ def create(
         Path | None,
         typer.Option(help="Maps of `offsets rebuild`: go on where another tool's copies end.", show_default=False),
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only probe; store nothing.")] = False,
+    execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Create a link from a file or from flags; it starts to copy with `link run`."""
+    """Probe both clusters for a link from a file or from flags; with --execute store it.  `link run` starts to copy."""
     known = contexts(ctx)
     flags = {
         "source": source,
@@ -102,11 +103,13 @@ def create(
         spec = link_file.spec_of(check(link_file.LinkShape, given, "link create"), "link create")
     adopted = () if adopt is None else maps_file.load(adopt)
     report = port.links().create(
-        known.get(spec.source.context), known.get(spec.target.context), spec, execute=not plan, adopt=adopted
+        known.get(spec.source.context), known.get(spec.target.context), spec, execute=execute, adopt=adopted
     )
     emit(report, render.probe(report), output)
     if not report.ok:
         raise LinkRefusedError(spec.id, _errors(report))
+    if not execute:
+        say_dry_run(applying())
 
 
 def _other_than_default(known: Contexts, name: str) -> str | None:

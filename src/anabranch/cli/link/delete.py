@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 from rich.text import Text
 
 from anabranch.cli import port, render
+from anabranch.cli.dryrun import ExecuteOption, say_dry_run
 from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption, target
 from anabranch.cli.output import Format, FormatOption, console, emit
@@ -17,7 +16,7 @@ def delete(
     ctx: typer.Context,
     link: LinkArgument,
     target_name: TargetOption = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Forget a link and give its target topics their configs back; topics and records stay."""
@@ -26,9 +25,7 @@ def delete(
     plan = engine.delete(cluster, link, execute=False)
     if not execute:
         emit(plan, render.delete_plan(plan), output)
-        typer.echo(
-            f"nothing was done; do it with: anabranch link delete {link}{repeated(target_name)} --execute", err=True
-        )
+        say_dry_run(f"anabranch link delete {link}{repeated(target_name)} --execute")
         return
     if output is Format.TABLE:
         console().print(render.delete_plan(plan))

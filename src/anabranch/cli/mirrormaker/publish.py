@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from anabranch.cli import port
+from anabranch.cli.dryrun import ExecuteOption, say_dry_run
 from anabranch.cli.hints import quoted, repeated
 from anabranch.cli.mirrormaker import options, tables
 from anabranch.cli.mirrormaker.options import SeparatorOption, SourceAliasOption
@@ -21,7 +20,7 @@ def publish(
     target_name: TargetOption = None,
     source_alias: SourceAliasOption = None,
     separator: SeparatorOption = SEPARATOR,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Write every group's exact position as a checkpoint, where RemoteClusterUtils and MirrorClient read it."""
@@ -33,4 +32,4 @@ def publish(
         words = "" if source_alias is None else f" --source-alias {quoted(source_alias)}"
         words += "" if separator == SEPARATOR else f" --separator {quoted(separator)}"
         command = f"anabranch mm2 publish {link}{words}{repeated(target_name)} --execute"
-        typer.echo(f"nothing was written; do it with: {command}", err=True)
+        say_dry_run(command)

@@ -17,7 +17,6 @@ from anabranch.engine import launcher, links
 from anabranch.engine.creating import LinkExistsError
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ClusterRef, LinkSpec
-from anabranch.model.reports import ProbeReport
 from anabranch.sandbox import Cluster
 from anabranch.testing import brokers
 from anabranch.testing.faults.processes import LinkRun
@@ -71,15 +70,15 @@ class Stand:
         """Store the link on the target; raises ``RuntimeError`` where its probe forbids it."""
         spec = LinkSpec(LINK, ClusterRef("source", ""), ClusterRef("target", ""), lease_seconds=self._lease_seconds)
         self.target.wait_ready()  # the control topics get no more replicas than there are brokers now
-        report = brokers.patiently(lambda: self._store(spec))
+        brokers.patiently(lambda: self._store(spec))
+
+    def _store(self, spec: LinkSpec) -> None:
+        try:
+            report = links.create(self.source_context, self.target_context, spec, execute=True)
+        except LinkExistsError:  # on a fresh target: it was stored before, and the answer was lost
+            return
         if not report.ok:
             raise RuntimeError(f"the link was refused: {report.findings}")
-
-    def _store(self, spec: LinkSpec) -> ProbeReport:
-        try:
-            return links.create(self.source_context, self.target_context, spec, execute=True)
-        except LinkExistsError:  # on a fresh target: it was stored before, and the answer was lost
-            return links.create(self.source_context, self.target_context, spec, execute=False)
 
     def lanes(self) -> Sequence[LaneProgress]:
         """What the lanes have filed, asked again while a broker is away: one that stood still may be for a moment."""

@@ -170,7 +170,7 @@ def test_a_plan_shows_changes_files_and_hash_and_names_the_command(run: Run) -> 
     for text in ("skips 1,193", "stays", "before the target's log", "offsets/4", "1 positions cannot be counted"):
         assert text in out, text
     assert "plan 0123456789abcdef" in out
-    command = shlex.split(err.partition("do it with: ")[2])
+    command = shlex.split(err.partition("Apply with: ")[2])
     words = "--link eu --stay clicks --source 0 --execute --plan 0123456789abcdef"
     assert command == ["anabranch", "checkpoint", "rewrite", "/data/my cp", *words.split()]
 
