@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from anabranch.checkpoints.advice import Advice
+from anabranch.checkpoints.advice import Advice, Onward
 from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.reports import Inspection, Planned, Rewritten, Undone, Verified
 from anabranch.checkpoints.route import Refusal
@@ -258,7 +258,7 @@ class Advising(Protocol):
 
     def advise(
         self, path: str, told: Told, wish: Wish, asked: Asked | None = None, source: ClusterContext | None = None
-    ) -> tuple[Advice, Mapping[TopicPartition, int] | Refusal]:
+    ) -> tuple[Advice, Onward | Refusal]:
         """Every way to move a job, the best first; and where it goes on on the target, if that is exact."""
 
 

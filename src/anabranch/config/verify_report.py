@@ -56,7 +56,7 @@ class TargetSideShape(SourceSideShape):
 
 
 class LaneShape(Shape):
-    """One lane."""
+    """One lane, named by its source partition: ``orders-3``."""
 
     lane: str
     verdict: Verdict

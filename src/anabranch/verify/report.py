@@ -93,7 +93,7 @@ def report(
     doubts: Mapping[str, str],
     contents: Mapping[Finding, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """The JSON object; ``contents`` are both sides of samples, masked or not."""
+    """The JSON object; ``contents`` are both sides of samples, masked or not; lanes are named by source partition."""
     total = Counts()
     for lane in lanes:
         total = total.plus(lane.counts)
@@ -116,12 +116,14 @@ def report(
         "counts": total.words(),
         "lanes": [_lane(lane) for lane in lanes],
         "not_compared": [{"lane": lane, "reason": reason} for lane, reason in sorted(doubts.items())],
-        "samples": [_sample(one, (contents or {}).get(one)) for lane in lanes for one in lane.samples],
+        "samples": [
+            _sample(one, names[lane.pin.lane], (contents or {}).get(one)) for lane in lanes for one in lane.samples
+        ],
     }
 
 
 def partitions(made: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """The source and target partition of each lane of a report, by lane key: what people call a lane."""
+    """The source and target partition of each lane of a report, by the lane's name there."""
     return {
         lane["lane"]: (
             f"{lane['source']['topic']}-{lane['source']['partition']}",
@@ -134,7 +136,7 @@ def partitions(made: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
 def _lane(lane: LaneResult) -> dict[str, Any]:
     pin = lane.pin
     return {
-        "lane": pin.lane,
+        "lane": str(pin.source),
         "verdict": lane.verdict.value,
         "source": {
             "topic": pin.source.topic,
@@ -165,9 +167,9 @@ def _lane(lane: LaneResult) -> dict[str, Any]:
     }
 
 
-def _sample(one: Finding, contents: Mapping[str, Any] | None) -> dict[str, Any]:
+def _sample(one: Finding, name: str, contents: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
-        "lane": one.lane,
+        "lane": name,
         "kind": one.kind.word,
         "source_offset": None if one.source == NOWHERE else one.source,
         "target_offset": None if one.target == NOWHERE else one.target,

@@ -23,10 +23,10 @@ from advice_samples import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.checkpoints.advice import Advice, Facts, Kind, Lane, Log, Standing, There, Way, advise
+from anabranch.checkpoints.advice import Advice, Facts, Kind, Lane, Log, Onward, Standing, There, Way, advise
 from anabranch.checkpoints.advice.ranking import rank
 from anabranch.checkpoints.job import Format, OperatorPage, SourcePage
-from anabranch.checkpoints.position import Marker
+from anabranch.checkpoints.position import Marker, Position, Role
 from anabranch.checkpoints.route import Moved, Refusal, Why
 from anabranch.engine.checkpoints.advising import exact_positions
 from anabranch.model.lane import LaneMode
@@ -426,4 +426,15 @@ def test_two_positions_in_one_place_are_not_exact() -> None:
     one, other = position(A, 100), position(B, 200)
     found = exact_positions({one: Moved(to, 5), other: Moved(to, 6)})
     assert isinstance(found, Refusal) and found.why is Why.COLLISION
-    assert exact_positions({one: Moved(to, 5), other: Moved(to, 5)}) == {to: 5}
+    assert exact_positions({one: Moved(to, 5), other: Moved(to, 5)}) == Onward({to: 5})
+
+
+def test_partitions_that_nobody_has_read_are_told_or_begin_where_the_route_says() -> None:
+    """None is left out of where the job goes on without a word."""
+    to, other = TopicPartition("all", 0), TopicPartition("all", 1)
+    waiting = Position("source", B, None, Role.UNASSIGNED, "enumerator")
+    read = {position(A, 100): Moved(to, 5)}
+    assert exact_positions({**read, waiting: Moved(other, None)}) == Onward({to: 5}, (other,))
+    assert exact_positions({**read, waiting: Moved(other, 9)}) == Onward({to: 5, other: 9})
+    away = Refusal(Why.NOT_IN_LINK, "not in it")
+    assert exact_positions({**read, waiting: away}) == away

@@ -10,7 +10,7 @@ import pytest
 from advice_samples import A, B, attempt, facts, page
 from typer.testing import CliRunner
 
-from anabranch.checkpoints.advice import Advice, Facts
+from anabranch.checkpoints.advice import Advice, Facts, Onward
 from anabranch.checkpoints.advice import advise as ranked
 from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.route import Refusal, Why
@@ -26,20 +26,22 @@ from anabranch.model.topics import TopicPartition
 pytestmark = pytest.mark.unit
 
 EXACT: Mapping[TopicPartition, int] = {A: 105, B: 205}
+WHOLE = Onward(EXACT)
+UNREAD = TopicPartition("orders", 7)
 NOT_YET = Refusal(Why.NOT_COPIED, "orders-0 is at 100, and the link has copied up to 90", "wait for the link")
 
 
 class Engine:
     """The engine, with given facts."""
 
-    def __init__(self, known: Facts, exact: Mapping[TopicPartition, int] | Refusal = EXACT) -> None:
+    def __init__(self, known: Facts, exact: Onward | Refusal = WHOLE) -> None:
         self.known = known
         self.exact = exact
         self.asked: list[tuple[str, Told, Wish, str, str]] = []
 
     def advise(
         self, path: str, told: Told, wish: Wish, asked: Asked | None = None, source: ClusterContext | None = None
-    ) -> tuple[Advice, Mapping[TopicPartition, int] | Refusal]:
+    ) -> tuple[Advice, Onward | Refusal]:
         self.asked.append((path, told, wish, str(asked), "" if source is None else source.name))
         return ranked(self.known), self.exact
 
@@ -88,6 +90,9 @@ def test_exact_positions_are_written_as_an_offsets_file(monkeypatch: pytest.Monk
     assert "2 offsets are in" in text
     assert offsets_file.load(out) == EXACT
     assert offsets_file.cluster_of(out) == "new"
+    assert "not in it" not in text
+    _, text = run(monkeypatch, tmp_path, Engine(facts(), Onward(EXACT, (UNREAD,))), *LINK, "--out", str(out))
+    assert "not in it: orders-7, which nobody has read yet" in text
     other = tmp_path / "other.json"
     code, text = run(monkeypatch, tmp_path, Engine(facts(), NOT_YET), *LINK, "--out", str(other))
     assert code == 3

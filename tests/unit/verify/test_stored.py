@@ -168,6 +168,13 @@ def test_the_verdict_is_never_better_than_what_was_compared(
     assert [Verdict.EQUAL, Verdict.DIFFERENT, Verdict.UNKNOWN][verdict.exit_code] is verdict
 
 
+def test_a_report_names_lanes_by_their_partitions() -> None:
+    """A lane's key is nothing that a person knows; a sample has the name of its lane."""
+    made = report(HOW, [lane({Kind.MISSING: 1})], {"orders-9": "not begun"})
+    assert made["lanes"][0]["lane"] == made["samples"][0]["lane"] == str(PIN.source)
+    assert LANE not in json.dumps(made)
+
+
 def test_a_report_counts_what_is_in_any_lane() -> None:
     """Kinds that only one lane has are in the totals too."""
     made = report(HOW, [lane({Kind.MISSING: 1, Kind.HIDDEN: 3}), lane({Kind.EXTRA: 2, Kind.HIDDEN: 4})], {})

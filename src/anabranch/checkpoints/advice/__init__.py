@@ -2,7 +2,7 @@
 
 from anabranch.checkpoints.advice.facts import Answer, Attempt, Facts, GroupFacts, Lane, Log, There
 from anabranch.checkpoints.advice.ranking import advise
-from anabranch.checkpoints.advice.values import Advice, Condition, Effect, Kind, Standing, Step, Way
+from anabranch.checkpoints.advice.values import Advice, Condition, Effect, Kind, Onward, Standing, Step, Way
 
 __all__ = [
     "Advice",
@@ -15,6 +15,7 @@ __all__ = [
     "Kind",
     "Lane",
     "Log",
+    "Onward",
     "Standing",
     "Step",
     "There",

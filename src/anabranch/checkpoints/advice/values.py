@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from anabranch.checkpoints.job import Format
+from anabranch.model.topics import TopicPartition
 
 
 class Kind(StrEnum):
@@ -109,3 +111,15 @@ class Advice:
     def best(self) -> Way | None:
         """The way to take; None where each has a condition that fails."""
         return self.ways[0] if self.ways and self.ways[0].possible else None
+
+
+@dataclass(frozen=True, slots=True)
+class Onward:
+    """Where a job goes on on the target, exactly.
+
+    ``unread`` are partitions there that nobody has read yet and for which no offset is given: where they begin is the
+    program's choice.
+    """
+
+    offsets: Mapping[TopicPartition, int]
+    unread: tuple[TopicPartition, ...] = ()

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from anabranch.checkpoints.route import Refusal
-from anabranch.cli import port, render_advice
+from anabranch.cli import port, render_advice, words
 from anabranch.cli.checkpoint.options import (
     CheckpointRefusedError,
     DynamicOption,
@@ -114,8 +114,11 @@ def advise(
     if out is not None:
         if isinstance(exact, Refusal):
             raise NoOffsetsFileError(str(out), exact.what, exact.fix)
-        offsets_file.save(out, exact, _target(by) if by is not None else "")
-        typer.echo(f"{len(exact)} offsets are in {out}", err=True)
+        offsets_file.save(out, exact.offsets, _target(by) if by is not None else "")
+        typer.echo(f"{words.count(len(exact.offsets))} offsets are in {out}", err=True)
+        if exact.unread:
+            names = ", ".join(map(str, exact.unread))
+            typer.echo(f"not in it: {names}, which nobody has read yet; add the offsets at which to begin", err=True)
     if found.best is None:
         failed = sum(not way.possible for way in found.ways)
         raise CheckpointRefusedError(f"{path} cannot be moved as things are", failed, "impossible way")

@@ -11,13 +11,13 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from anabranch.checkpoints.advice import Advice, Answer, Attempt, Facts, GroupFacts, Lane, Log, There
+from anabranch.checkpoints.advice import Advice, Answer, Attempt, Facts, GroupFacts, Lane, Log, Onward, There
 from anabranch.checkpoints.advice import advise as ranked
 from anabranch.checkpoints.advice.facts import READ_FROM
 from anabranch.checkpoints.flink.checkpoint import FlinkCheckpoint
 from anabranch.checkpoints.job import Checkpoint, Format, Page
 from anabranch.checkpoints.plan import Transactions, Uncommitted, Wish
-from anabranch.checkpoints.position import Position
+from anabranch.checkpoints.position import Position, Role
 from anabranch.checkpoints.route import Moved, Refusal, Route, Why
 from anabranch.engine import links
 from anabranch.engine.checkpoints.asked import Asked, ByLinks, ByMaps
@@ -48,7 +48,7 @@ class _Looked:
 
 def advise(
     path: str, told: Told, wish: Wish, asked: Asked | None = None, source: ClusterContext | None = None
-) -> tuple[Advice, Mapping[TopicPartition, int] | Refusal]:
+) -> tuple[Advice, Onward | Refusal]:
     """Every way to move the job of a checkpoint, the best first; and where it goes on on the target, if that is exact.
 
     ``source`` is the old cluster, where the route does not tell it. Without a route nothing is said of where positions
@@ -147,21 +147,25 @@ def _clusters(
     return source, (asked.way.target,)
 
 
-def exact_positions(answers: Mapping[Position, Answer]) -> Mapping[TopicPartition, int] | Refusal:
+def exact_positions(answers: Mapping[Position, Answer]) -> Onward | Refusal:
     """Where the job goes on on the target by partition, or the first reason why that is not exact."""
     found: dict[TopicPartition, int] = {}
+    unread: list[TopicPartition] = []
     for one, answer in sorted(answers.items(), key=lambda item: item[0].partition):
-        if one.role not in READ_FROM or answer is None:
+        if one.role not in READ_FROM | {Role.UNASSIGNED} or answer is None:
             continue
         if isinstance(answer, Refusal):
             return answer
+        if answer.offset is None and one.role is Role.UNASSIGNED:
+            unread.append(answer.partition)
+            continue
         if answer.offset is None:
             return Refusal(Why.MARKER, f"{one.partition} is stored without an offset")
         if found.setdefault(answer.partition, answer.offset) != answer.offset:
             return Refusal(
                 Why.COLLISION, f"{answer.partition} is reached at {found[answer.partition]} and {answer.offset}"
             )
-    return found
+    return Onward(found, tuple(unread))
 
 
 def _attempts(checkpoint: Checkpoint, wish: Wish, route: Route) -> tuple[Attempt, ...]:
