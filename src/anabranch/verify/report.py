@@ -117,7 +117,7 @@ def report(
         "lanes": [_lane(lane) for lane in lanes],
         "not_compared": [{"lane": lane, "reason": reason} for lane, reason in sorted(doubts.items())],
         "samples": [
-            _sample(one, names[lane.pin.lane], (contents or {}).get(one)) for lane in lanes for one in lane.samples
+            _sample(one, str(lane.pin.source), (contents or {}).get(one)) for lane in lanes for one in lane.samples
         ],
     }
 
