@@ -68,7 +68,7 @@ def status(link: LinkStatus, limit: int | None = None) -> RenderableType:
     if link.lanes:
         parts += [_bar(sums), lanes(link.lanes, limit)]
     if limit is not None and len(link.lanes) > limit:
-        parts.append(Text(f"and {len(link.lanes) - limit} lanes more", style="dim"))
+        parts.append(Text(f"and {count(len(link.lanes) - limit)} lanes more", style="dim"))
     parts += reasons(_chosen(link.lanes, limit))
     if link.plan is not None and link.plan.findings:
         parts.append(findings(link.plan.findings))
@@ -274,7 +274,7 @@ def _some(names: Sequence[str], most: int = 4) -> str:
 
 
 def _cluster(side: str, facts: ClusterFacts) -> Text:
-    brokers = "1 broker" if facts.brokers == 1 else f"{facts.brokers} brokers"
+    brokers = "1 broker" if facts.brokers == 1 else f"{count(facts.brokers)} brokers"
     text = Text(f"{side} {facts.context}: Kafka {facts.version}, {brokers}, id {facts.cluster_id}")
     for api in facts.apis:
         if not api.ok:
@@ -290,7 +290,7 @@ def _cluster(side: str, facts: ClusterFacts) -> Text:
 
 
 def _lanes_text(sums: Totals) -> str:
-    parts = [f"{number} {state}" for state, number in sums.states]
+    parts = [f"{count(number)} {state}" for state, number in sums.states]
     parts += [f"{count(sums.missing)} not begun"] if sums.missing else []
     return ", ".join(parts) or "no lanes yet"
 

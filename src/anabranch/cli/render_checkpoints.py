@@ -152,9 +152,9 @@ def _versions(shown: Page) -> RenderableType:
 
 def _sources(found: Inspection) -> RenderableType:
     lags = {(one.source, one.partition): one for one in found.lags}
-    columns = ["SOURCE", "KIND", "TOPIC", "PARTITION", "OFFSET", "FOR"]
+    columns = ["SOURCE", "KIND", "PARTITION", "OFFSET", "FOR"]
     columns += ["LOG", "LAG", ""] if found.cluster is not None else []
-    table = grid(*columns, right=("PARTITION", "OFFSET", "LAG"))
+    table = grid(*columns, right=("OFFSET", "LAG"))
     for source in found.page.sources:
         name = source.source
         if source.name and source.name != name:  # people know a uid, and only machines its hash
@@ -162,14 +162,7 @@ def _sources(found: Inspection) -> RenderableType:
         if not source.positions:
             table.add_row(name, source.kind)
         for one in sorted(source.positions, key=lambda one: (one.partition, one.role.value)):
-            row = [
-                name,
-                source.kind,
-                one.partition.topic,
-                str(one.partition.partition),
-                _offset(one.offset),
-                one.role.value,
-            ]
+            row = [name, source.kind, str(one.partition), _offset(one.offset), one.role.value]
             table.add_row(*row, *(_lag(lags.get((one.source, one.partition))) if found.cluster is not None else ()))
     return table
 
@@ -187,7 +180,7 @@ def _operators(operators: Iterable[OperatorPage], engine: Format) -> RenderableT
     for one in operators:
         state = "?" if one.state_bytes is None else size(one.state_bytes)
         both = (one.operator, one.name or "-")
-        table.add_row(*(reversed(both) if engine is Format.FLINK else both), one.kind, str(one.partitions), state)
+        table.add_row(*(reversed(both) if engine is Format.FLINK else both), one.kind, count(one.partitions), state)
     return table
 
 

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from anabranch.cli.render import grid
-from anabranch.cli.words import count, moment
+from anabranch.cli.words import count, moment, span
 from anabranch.model.decisions import AcceptPlan, Choice
 from anabranch.model.transactions import AbortPlan, SourceTransaction
 
@@ -16,7 +16,7 @@ def accept_plan(plan: AcceptPlan) -> RenderableType:
     parts: list[RenderableType] = [Text(f"{name} is missing and is made again, empty") for name in plan.remake]
     for choice in plan.choices:
         head = Text(f"{choice.source}", style="bold")
-        head.append(f"  {choice.cause.value}; copied up to offset {choice.position}", style="not bold")
+        head.append(f"  {choice.cause.value}; copied up to offset {count(choice.position)}", style="not bold")
         parts += [head, Text(f"  accept: {choice.means}")]
     table = grid(
         "LANE", "TARGET", "GENERATION", "GOES ON AT", "GIVEN UP", "KEPT TWICE", right=("GENERATION", "GOES ON AT")
@@ -26,7 +26,7 @@ def accept_plan(plan: AcceptPlan) -> RenderableType:
             str(choice.source),
             str(choice.target),
             str(choice.lane.generation),
-            str(_onward(choice)),
+            count(_onward(choice)),
             _range(choice.given_up),
             _range(choice.twice),
         )
@@ -36,7 +36,7 @@ def accept_plan(plan: AcceptPlan) -> RenderableType:
 def abort_plan(plan: AbortPlan) -> RenderableType:
     """Each open transaction, what its coordinator tells, and which one is ended."""
     waiting = plan.high_watermark - plan.stable
-    head = Text(f"{plan.source}: stable up to offset {plan.stable}, {count(waiting)} offsets wait behind it")
+    head = Text(f"{plan.source}: stable up to offset {count(plan.stable)}, {count(waiting)} offsets wait behind it")
     table = grid(
         "PRODUCER ID",
         "EPOCH",
@@ -51,7 +51,7 @@ def abort_plan(plan: AbortPlan) -> RenderableType:
         table.add_row(
             str(one.open.producer_id),
             f"{one.open.producer_epoch}/{one.open.coordinator_epoch}",
-            str(one.open.start_offset),
+            count(one.open.start_offset),
             moment(one.since_ms),
             moment(one.open.last_timestamp),
             "?" if one.known is None else one.known.transactional_id,
@@ -85,4 +85,4 @@ def _onward(choice: Choice) -> int:
 
 
 def _range(offsets: tuple[int, int] | None) -> str:
-    return "-" if offsets is None else f"{offsets[0]} to {offsets[1] - 1}"
+    return "-" if offsets is None else span(offsets[0], offsets[1] - 1)

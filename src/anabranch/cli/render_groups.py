@@ -65,7 +65,7 @@ def fresh(last: SyncRound | None, now_ms: int) -> Text:
         text = Text(f"followed: no groups; the last round was {ago} ago", style="dim")
         return text.append(f"\nit failed: {last.error}", style="red") if last.error else text
     age = last.age_ms(now_ms)
-    states = ", ".join(f"{number} {state.value}" for state, number in last.groups.items())
+    states = ", ".join(f"{count(number)} {state.value}" for state, number in last.groups.items())
     text = Text(f"followed: {states}; ")
     text.append("never read yet" if age is None else f"positions of {duration(age / 1000)} ago")
     text.append(f", every {duration(last.interval_ms / 1000)}, the last round took {duration(last.took_ms / 1000)}")
@@ -132,7 +132,8 @@ def marks(found: MarkReport) -> RenderableType:
     for mark in found.marks:
         for part in mark.partitions:
             if part.verdict is Verdict.BEFORE:
-                what = f"has committed {part.commit.offset}, the link begins at {part.begin}: records are lost to it"
+                at, begin = count(part.commit.offset), count(part.begin)
+                what = f"has committed {at}, the link begins at {begin}: records are lost to it"
                 lines.append(Text(f"{mark.group}: {part.source} {what}", style="red"))
             elif part.verdict in (Verdict.UNKNOWN, Verdict.NOT_IN_LINK):
                 lines.append(Text(f"{mark.group}: {part.source} {part.verdict.value}", style="yellow"))
@@ -199,7 +200,7 @@ def _moves(groups: Iterable[GroupPlan]) -> RenderableType:
                 str(move.source),
                 _at(move.commit),
                 "-" if move.target is None else "same" if move.target == move.source else str(move.target),
-                "-" if move.answer is None else str(move.answer),
+                "-" if move.answer is None else count(move.answer),
                 _at(move.current),
                 "-" if move.lag is None else count(move.lag),
             )
@@ -222,7 +223,7 @@ def _refusals(refusals: Iterable[Refusal], before: str = "") -> list[RenderableT
 
 
 def _summary(found: GroupsPlan) -> Text:
-    numbers = ", ".join(f"{len(found.of(step))} {step.value}" for step in Step if found.of(step))
+    numbers = ", ".join(f"{count(len(found.of(step)))} {step.value}" for step in Step if found.of(step))
     return Text(f"{numbers or 'no groups'}; plan {found.fingerprint}, {duration(found.took_ms / 1000)}")
 
 
@@ -232,4 +233,4 @@ def _verdict(verdict: Verdict) -> Text:
 
 
 def _at(commit: Commit | None) -> str:
-    return "-" if commit is None else str(commit.offset)
+    return "-" if commit is None else count(commit.offset)

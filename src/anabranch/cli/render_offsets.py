@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from anabranch.cli.render import grid
-from anabranch.cli.words import count, moment
+from anabranch.cli.words import count, moment, span
 from anabranch.model.positions import Answered, AnswerKind, LaneRuns, Pair, Translation
 
 _STYLE: Mapping[AnswerKind, str] = {
@@ -26,10 +26,10 @@ def translation(found: Translation) -> RenderableType:
     for one in found.answers:
         table.add_row(
             str(one.partition),
-            str(one.offset),
+            count(one.offset),
             Text(one.kind.value, style=_STYLE[one.kind]),
             "-" if one.to is None else str(one.to),
-            "-" if one.answer is None else str(one.answer),
+            "-" if one.answer is None else count(one.answer),
             _why(one),
         )
     return table
@@ -50,8 +50,8 @@ def lanes(found: Sequence[LaneRuns]) -> RenderableType:
             one.mode.value,
             count(len(one.runs)),
             count(one.records),
-            f"{one.source_start} to {one.source_end}",
-            f"{one.target_start} to {one.target_end}",
+            span(one.source_start, one.source_end),
+            span(one.target_start, one.target_end),
             moment(one.updated_at_ms),
         )
     return table
@@ -66,7 +66,7 @@ def runs(found: Sequence[LaneRuns], limit: int) -> RenderableType:
         head = Text(f"{lane.source} to {lane.target}", style="bold")
         head.append(
             f"  {lane.mode.value}, {count(len(lane.runs))} runs, {count(lane.records)} records, "
-            f"source {lane.source_start} to {lane.source_end}, target {lane.target_start} to {lane.target_end}",
+            f"source {span(lane.source_start, lane.source_end)}, target {span(lane.target_start, lane.target_end)}",
             style="not bold",
         )
         table = grid(
@@ -81,7 +81,7 @@ def runs(found: Sequence[LaneRuns], limit: int) -> RenderableType:
             head.append(f"\n  {count(first)} older runs are left out; -o json has them all", style="dim")
         for run in lane.runs[first:]:
             table.add_row(
-                str(run.source), str(run.target), count(run.length), count(run.source - source),
+                count(run.source), count(run.target), count(run.length), count(run.source - source),
                 count(run.target - target),
             )  # fmt: skip
             source, target = run.source + run.length, run.target + run.length
@@ -91,7 +91,7 @@ def runs(found: Sequence[LaneRuns], limit: int) -> RenderableType:
 
 def _why(one: Answered) -> str:
     near = [
-        f"{name} {pair.asked} is {pair.answer} there"
+        f"{name} {count(pair.asked)} is {count(pair.answer)} there"
         for name, pair in (("below:", one.below), ("above:", one.above))
         if isinstance(pair, Pair)
     ]

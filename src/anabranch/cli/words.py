@@ -10,6 +10,11 @@ def count(value: float | None) -> str:
     return "?" if value is None else f"{value:,.0f}"
 
 
+def span(first: int, last: int) -> str:
+    """A range of offsets: ``1,000 to 2,000``."""
+    return f"{count(first)} to {count(last)}"
+
+
 def size(value: float | None) -> str:
     """Bytes in decimal units: ``512 B``, ``1.5 MB``; None is unknown."""
     if value is None:

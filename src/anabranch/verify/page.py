@@ -99,8 +99,8 @@ def _samples(samples: Sequence[Mapping[str, Any]], names: Mapping[str, tuple[str
         (
             *names.get(one["lane"], (one["lane"], "")),
             one["kind"] + (f": {', '.join(one['fields'])}" if one["fields"] else ""),
-            "" if one["source_offset"] is None else str(one["source_offset"]),
-            "" if one["target_offset"] is None else str(one["target_offset"]),
+            "" if one["source_offset"] is None else f"{one['source_offset']:,}",
+            "" if one["target_offset"] is None else f"{one['target_offset']:,}",
             "" if one["contents"] is None else "; ".join(f"{side}: {text}" for side, text in one["contents"].items()),
         )
         for one in samples

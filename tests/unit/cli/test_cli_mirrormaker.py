@@ -63,7 +63,7 @@ def test_a_report_begins_with_what_has_no_answer_and_then_the_worst() -> None:
     lines = text_of(tables.report(REPORT)).splitlines()
     assert lines[0].rstrip() == "old->new: 1,234 offset syncs, heartbeat 1.5 s ago"
     assert [line.split()[0] for line in lines[2:7]] == ["unseen", "late", "odd", "calm", "ahead"]
-    assert "4,690" in lines[3] and "map" in lines[3] and "old.flights-0: 4990" in lines[3]
+    assert "4,690" in lines[3] and "map" in lines[3] and "old.flights-0: 4,990" in lines[3]
     assert "at most 60" in lines[4]
     assert "skips 2" in lines[6]
     assert "4 of 5 positions have an answer, 1 exact" in lines[7] and "at most 4,750 records again" in lines[7]

@@ -23,17 +23,17 @@ def report(found: MirrorReport) -> RenderableType:
     with_link = any(row.ours is not None for row in found.rows)
     grid = render.grid(*columns, *(["LINK"] if with_link else []), "NOTE", right=right)
     for row in sorted(found.rows, key=_worst):
-        ours = [f"{row.ours[0]}: {row.ours[1]}" if row.ours else ""] if with_link else []
+        ours = [f"{row.ours[0]}: {count(row.ours[1])}" if row.ours else ""] if with_link else []
         numbers = (row.committed, row.upstream, row.downstream, row.stored, row.exact)
         by = row.evidence.value if row.evidence is not Evidence.NONE else ""
-        texts = ["-" if number is None else str(number) for number in numbers]
+        texts = ["-" if number is None else count(number) for number in numbers]
         grid.add_row(row.group, str(row.source), *texts, _again(row), by, *ours, row.note)
     beat = "no heartbeat" if found.heartbeat_ms is None else f"heartbeat {duration(found.heartbeat_ms / 1000)} ago"
     answered = len(found.rows) - found.unanswered
     text = Text(f"{found.source_alias}->{found.target_alias}: {count(found.syncs)} offset syncs, {beat}", style="bold")
     unknown = f", and it is not known for {count(found.unbounded)} positions" if found.unbounded else ""
     total = Text(
-        f"{answered} of {len(found.rows)} positions have an answer, {found.exact} exact; "
+        f"{count(answered)} of {count(len(found.rows))} positions have an answer, {count(found.exact)} exact; "
         f"moved now, the groups read at most {count(found.most_read_again)} records again{unknown}"
     )
     return Group(text, grid, total, *(Text(note, style="yellow") for note in found.notes))
@@ -57,7 +57,7 @@ def published(found: Published, separator: str) -> RenderableType:
     """What is written, then what is not and why."""
     grid = render.grid("GROUP", "PARTITION", "UPSTREAM", "DOWNSTREAM", right=("UPSTREAM", "DOWNSTREAM"))
     for one in found.checkpoints:
-        grid.add_row(one.group, str(one.partition), str(one.upstream), str(one.downstream))
+        grid.add_row(one.group, str(one.partition), count(one.upstream), count(one.downstream))
     parts: list[RenderableType] = [grid]
     parts += [Text(f"no answer for {one.group}, {one.source}: {one.reason}", style="yellow") for one in found.left_out]
     parts += [Text(note, style="yellow") for note in found.notes]

@@ -17,7 +17,7 @@ from anabranch.cli import port
 from anabranch.cli.jobs import JobFailedError, Tied, exit_code, fail, last_error
 from anabranch.cli.options import TargetOption, contexts, target
 from anabranch.cli.render import grid
-from anabranch.cli.words import count, moment
+from anabranch.cli.words import count, moment, span
 from anabranch.config import maps_file, rebuild_part
 from anabranch.config.rebuildspec import Part
 from anabranch.errors import InvalidFieldError, RefusedError
@@ -138,8 +138,8 @@ def _table(maps: Sequence[maps_file.StoredMap]) -> RenderableType:
             str(one.target),
             count(len(runs)),
             count(runs.records),
-            f"{runs.source_start} to {runs.source_end}",
-            f"{runs.target_start} to {runs.target_end}",
+            span(runs.source_start, runs.source_end),
+            span(runs.target_start, runs.target_end),
             count(len(one.unclear)),
         )
     return table

@@ -41,7 +41,8 @@ def line(found: VerifyStatus) -> str:
     seconds = max(run.updated_at_ms - run.started_at_ms, 1) / 1000
     told = (
         f"{run.link} {run.run}: {_state(found)}, {words.count(run.records)} records read "
-        f"({words.count(run.records / seconds)}/s), {words.size(run.bytes)}, chunks that differ: {run.differing}"
+        f"({words.count(run.records / seconds)}/s), {words.size(run.bytes)}, "
+        f"chunks that differ: {words.count(run.differing)}"
     )
     return f"{told}; {run.why}" if run.why else told
 
@@ -72,9 +73,9 @@ def report(made: Mapping[str, Any], samples: int) -> RenderableType:
         source, target = lane["source"], lane["target"]
         lanes.add_row(
             f"{source['topic']}-{source['partition']}",
-            f"{source['since']}..{source['verified_to']}",
+            words.span(source["since"], source["verified_to"]),
             f"{target['topic']}-{target['partition']}",
-            f"{target['since']}..{target['verified_to']}",
+            words.span(target["since"], target["verified_to"]),
             words.count(source["records"]),
             Text(lane["verdict"], style=_STYLES[lane["verdict"]]),
             _numbers(lane["counts"], gone=False),
@@ -89,7 +90,7 @@ def report(made: Mapping[str, Any], samples: int) -> RenderableType:
 
 def _numbers(counts: Mapping[str, int], *, gone: bool) -> str:
     found = (
-        f"{number} {word.removeprefix('gone_').replace('_', ' ')}"
+        f"{words.count(number)} {word.removeprefix('gone_').replace('_', ' ')}"
         for word, number in counts.items()
         if number and word.startswith("gone_") is gone
     )
@@ -105,9 +106,9 @@ def _samples(found: list[Mapping[str, Any]], most: int, names: Mapping[str, tupl
         table.add_row(
             one["kind"] + fields,
             source,
-            "" if one["source_offset"] is None else str(one["source_offset"]),
+            "" if one["source_offset"] is None else words.count(one["source_offset"]),
             target,
-            "" if one["target_offset"] is None else str(one["target_offset"]),
+            "" if one["target_offset"] is None else words.count(one["target_offset"]),
             contents,
         )
     return table
