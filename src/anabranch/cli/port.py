@@ -21,6 +21,7 @@ from anabranch.config.verifyspec import VerifyOptions, VerifySpec
 from anabranch.control.verified import VerifyStatus
 from anabranch.engine.checkpoints.asked import Asked, How
 from anabranch.engine.checkpoints.told import Told
+from anabranch.model.caughtup import Goal
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import AcceptPlan
 from anabranch.model.lane import LaneKey
@@ -69,6 +70,13 @@ class Links(Protocol):
 
     def delete(self, target: ClusterContext, link_id: str, execute: bool, fingerprint: str | None = None) -> DeletePlan:
         """Plan the deletion; carry it out if ``execute`` and the plan still has this fingerprint."""
+
+
+class CaughtUp(Protocol):
+    """``anabranch.engine.caughtup``."""
+
+    def goal(self, source: ClusterContext, target: ClusterContext, link_id: str) -> Goal:
+        """The source's logs as they are now."""
 
 
 class Decisions(Protocol):
@@ -275,6 +283,11 @@ def advising() -> Advising:
 def links() -> Links:
     """The engine's links."""
     return cast(Links, import_module("anabranch.engine.links"))
+
+
+def caught_up() -> CaughtUp:
+    """The engine's way to tell what a link has to copy."""
+    return cast(CaughtUp, import_module("anabranch.engine.caughtup"))
 
 
 def decisions() -> Decisions:

@@ -7,8 +7,8 @@ import re
 from anabranch.errors import InvalidFieldError
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*(k|M|G)?(?:B(?:/s)?)?", re.IGNORECASE)
-_INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
-_UNITS_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
+_INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h)")
+_UNITS_MS = {"ms": 1, "s": 1_000, "min": 60_000, "m": 60_000, "h": 3_600_000}
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
@@ -21,9 +21,9 @@ def parse_rate(text: str) -> int:
     return rate
 
 
-def parse_interval(text: str) -> int:
-    """Milliseconds of ``500ms``, ``10s``, ``1.5min`` or ``1h``; raises ``InvalidFieldError``."""
+def parse_interval(text: str, of: str = "groups", field: str = "interval") -> int:
+    """Milliseconds of ``500ms``, ``10s``, ``1.5min`` (or ``1.5m``) or ``1h``; raises ``InvalidFieldError``."""
     match = _INTERVAL.fullmatch(text.strip())
     if match is None:
-        raise InvalidFieldError("groups", "interval", f"{text!r} is not a length of time", "for example 10s or 1min")
+        raise InvalidFieldError(of, field, f"{text!r} is not a length of time", "for example 10s or 1min")
     return round(float(match[1]) * _UNITS_MS[match[2]])

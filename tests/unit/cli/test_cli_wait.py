@@ -1,0 +1,184 @@
+"""``link wait``: what it waits for, how it ends, and with which exit code."""
+
+from __future__ import annotations
+
+import io
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from rich.console import Console
+from tests.unit.link_lab import BLANK, LINK, SOURCE_END, A, B, Lab, lab
+
+from anabranch.cli import main as cli
+from anabranch.cli import port
+from anabranch.cli.link.wait import LanesStoppedError, NotCaughtUpError, until_within
+from anabranch.engine import caughtup, links
+from anabranch.kafka.errors import UnreachableError
+from anabranch.model.caughtup import Goal, SourceLog, left
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
+from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.reports import LinkPlan, LinkStatus
+from anabranch.model.topics import TopicId, TopicPartition
+
+pytestmark = pytest.mark.unit
+
+SPEC = LinkSpec(LINK, ClusterRef("old", "A"), ClusterRef("new", "B"))
+TOPIC = TopicId.parse("AAAAAAAAAAAAAAAAAAAAAQ")
+NEW = TopicPartition("new-topic", 0)
+NOW = 100_000
+LOGS = {A: SourceLog(TOPIC, 0, 100), B: SourceLog(TOPIC, 0, 50), BLANK: SourceLog(TOPIC, 7, 7)}
+GOAL = Goal(LINK, NOW, LOGS, frozenset({A.topic}))
+
+
+def lane(
+    at: TopicPartition, position: int, state: LaneState = LaneState.COPYING, topic: TopicId = TOPIC
+) -> LaneProgress:
+    """A lane that has copied up to there, whose worker believes that this is the end."""
+    key = LaneKey(LINK, topic, at.partition)
+    return LaneProgress(
+        key, at, at, state, LaneMode.IDENTITY, "", position, 0, position, position, position, position, 1, 0.0, 0.0,
+        0, 0.0, "run-1", NOW, "the log is corrupt" if state is LaneState.STOPPED else None, source_seen_ms=NOW,
+    )  # fmt: skip
+
+
+def status(*lanes: LaneProgress, planned: int | None = None, at_ms: int = NOW) -> LinkStatus:
+    """The link with these lanes, as it stands now."""
+    plan = LinkPlan(LINK, "run-1", 1, at_ms, len(lanes) if planned is None else planned)
+    return LinkStatus(LinkRecord(WantedState(SPEC), ("A",), 0), lanes, plan, NOW)
+
+
+def test_a_lane_that_believes_to_be_at_the_end_is_held_against_the_source() -> None:
+    """Both lanes say that their lag is 0; one is 40 records short of what the source told."""
+    found = left(GOAL, status(lane(A, 60), lane(B, 50)))
+    assert (found.behind, found.records, found.within(0), found.within(40)) == ({A: 40, B: 0}, 40, False, True)
+    assert left(GOAL, status(lane(A, 100), lane(B, 51))).within(0)
+
+
+def test_a_partition_without_a_lane_is_not_copied() -> None:
+    """Neither one that nobody began, nor one whose lane was of a topic that was deleted; an empty one needs none."""
+    assert left(GOAL, status(lane(A, 100))).not_begun == (B,)
+    assert not left(GOAL, status(lane(A, 100), lane(B, 50, topic=TopicId.ZERO))).within(0)
+    assert not left(GOAL, status(lane(A, 100), lane(B, 50), planned=3)).within(0)
+
+
+def test_a_new_topic_waits_for_the_next_plan() -> None:
+    """Until then nobody knows whether the link copies it; one that the plan leaves out is not waited for."""
+    goal = replace(GOAL, logs={**GOAL.logs, NEW: SourceLog(TopicId.ZERO, 0, 3)})
+    copied = (lane(A, 100), lane(B, 50))
+    assert left(goal, status(*copied)).not_begun == (NEW,)
+    assert left(goal, status(*copied, at_ms=NOW + 1)).within(0)
+    assert not left(goal, status(*copied, at_ms=NOW + 1, planned=3)).within(0)
+
+
+def wait_for(*seen: LinkStatus, longest: float | None = None) -> tuple[int, list[str]]:
+    """How often was looked, and the lines that a pipe is given."""
+    out = io.StringIO()
+    looks: Iterator[LinkStatus] = iter(seen)
+    slept: list[float] = []
+    until_within(GOAL, lambda: next(looks), 0, longest, Console(file=out), slept.append, lambda: float(len(slept)))
+    return len(slept) + 1, out.getvalue().splitlines()
+
+
+def test_it_waits_until_all_is_copied_and_tells_each_change_once() -> None:
+    """Lines in a pipe, with what is left and how the link stands."""
+    behind = status(lane(A, 60), lane(B, 50))
+    looks, lines = wait_for(behind, behind, status(lane(A, 100), lane(B, 50)))
+    assert (looks, lines) == (3, ["40 records of 1 lane left, the link is copying"])
+
+
+def test_its_time_is_over_or_a_lane_stops() -> None:
+    """Each is an error of its own, with what is left and what to do."""
+    behind = status(lane(A, 60))
+    with pytest.raises(NotCaughtUpError, match=r"within 2\.0 s: 90 records of 2 lanes left, 1 lane not begun") as late:
+        wait_for(*[behind] * 5, longest=2.0)
+    assert late.value.exit_code == 7
+    with pytest.raises(LanesStoppedError, match="lane orders-0 has stopped: the log is corrupt") as stopped:
+        wait_for(status(lane(A, 60, LaneState.STOPPED), lane(B, 50)))
+    assert stopped.value.exit_code == 3
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The console script with contexts of two clusters."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ANABRANCH_CONTEXTS", raising=False)
+    clusters = {"old": {"bootstrap": ["o:1"]}, "new": {"bootstrap": ["n:1"]}}
+    (tmp_path / "anabranch.yaml").write_text(yaml.safe_dump({"contexts": clusters, "target": "new"}))
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["anabranch", "link", "wait", *arguments])
+        with pytest.raises(SystemExit) as left_:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(left_.value.code or 0), out, err
+
+    return call
+
+
+class Engine:
+    """The ports, with a link that stands as it is told; ``fails`` where it is looked at again."""
+
+    def __init__(self, found: LinkStatus, fails: BaseException | None = None) -> None:
+        self.found, self.fails, self.looks = found, fails, 0
+
+    def show(self, target: ClusterContext, link_id: str) -> LinkStatus:
+        self.looks += 1
+        if self.fails is not None and self.looks > 1:
+            raise self.fails
+        return self.found
+
+    def goal(self, source: ClusterContext, target: ClusterContext, link_id: str) -> Goal:
+        return GOAL
+
+
+def through(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
+    """Have the verb ask this engine, and not sleep."""
+    monkeypatch.setattr(port, "links", lambda: engine)
+    monkeypatch.setattr(port, "caught_up", lambda: engine)
+    monkeypatch.setattr(sys.modules["anabranch.cli.link.wait"], "INTERVAL_S", 0.0)
+
+
+def test_its_exit_codes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """0 caught up, 2 wrong usage, 3 stopped, 7 too late, 130 left by Ctrl-C with nothing but that said."""
+    through(monkeypatch, Engine(status(lane(A, 100), lane(B, 50))))
+    assert run(LINK, "--caught-up") == (0, f"link {LINK} has copied what old held at 1970-01-01 00:01:40 UTC\n", "")
+    assert run(LINK)[0] == 2
+    assert run(LINK, "--caught-up", "--timeout", "soon")[0] == 2
+    through(monkeypatch, Engine(status(lane(A, 100), lane(B, 50, LaneState.STOPPED))))
+    assert run(LINK, "--caught-up")[0] == 3
+    through(monkeypatch, Engine(status(lane(A, 99), lane(B, 50))))
+    assert run(LINK, "--caught-up", "--timeout", "1ms")[0] == 7
+    assert run(LINK, "--caught-up", "--lag", "1")[0] == 0
+    through(monkeypatch, Engine(status(lane(A, 99), lane(B, 50)), KeyboardInterrupt()))
+    code, out, err = run(LINK, "--caught-up")
+    assert (code, out, "Traceback" in err) == (130, "", False)
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[Lab]:
+    """Two simulated clusters and a link of which one partition was never begun."""
+    with lab() as made:
+        yield made
+
+
+def test_the_goal_is_read_from_the_source(both: Lab) -> None:
+    """Each partition of the link's topics with its end as it is now, and no other topic."""
+    found = caughtup.goal(both.source, both.target, LINK)
+    assert {at: log.end for at, log in found.logs.items()} == dict.fromkeys((A, B, BLANK), SOURCE_END)
+    assert found.filled == {A.topic}
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # and nobody listens
+        away = replace(both.source, bootstrap=(f"127.0.0.1:{bound.getsockname()[1]}",))
+        with pytest.raises(UnreachableError):
+            caughtup.goal(away, both.target, LINK)
+    rest = left(found, links.show(both.target, LINK))
+    assert (rest.not_begun, rest.behind[A], rest.behind[B]) == ((BLANK,), 0, 0)
