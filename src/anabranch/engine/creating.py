@@ -17,6 +17,7 @@ from anabranch.kafka.cluster import Cluster, Metadata
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.probe import Role, facts
 from anabranch.kafka.security import open_cluster
+from anabranch.model import preconditions
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.filters import load as load_filter
@@ -38,6 +39,7 @@ from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition, check_name
 from anabranch.replicate.control import Links, ensure_topics
 from anabranch.replicate.planner import blind_to_loops
+from anabranch.replicate.safety import broker_settings, target_topics
 from anabranch.replicate.upkeep import look_after
 
 
@@ -109,6 +111,7 @@ async def create(
             topics, changes = await forecast(source_cluster, target_cluster, spec, topics, target_facts)
             findings += changes
         findings += await look_after(target_cluster)
+        findings += await _preconditions(target_cluster, spec, there, topics)
         if adopt:
             findings += await adopting.check(target_cluster, here, there, topics, adopt)
         stored = await _stored(target_cluster, there)
@@ -262,6 +265,20 @@ def _replication(spec: LinkSpec, brokers: int) -> list[Finding]:
             )
         ]
     return []
+
+
+async def _preconditions(
+    target: Cluster, spec: LinkSpec, there: Metadata, topics: Sequence[TopicPlan]
+) -> list[Finding]:
+    """What the settings of the target's brokers and topics cost; topics that are made get the brokers' own."""
+    brokers = await broker_settings(target)
+    existing = [topic.target for topic in topics if topic.exists]
+    found = target_topics(there, await admin.topic_configs(target, existing))
+    if brokers:
+        replicas = spec.replication_factor or int(brokers[0].get(preconditions.REPLICAS) or 1)
+        made = [topic.target for topic in topics if not topic.exists]
+        found += [preconditions.TargetTopic.of(name, replicas, brokers[0]) for name in made]
+    return preconditions.of_brokers(brokers, spec.lease_seconds) + preconditions.of_topics(found)
 
 
 async def _uncreatable(target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Finding]:

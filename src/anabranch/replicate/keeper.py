@@ -50,6 +50,8 @@ PILE = 20
 LOOK_S = 0.005
 DEFAULT_EXPIRATION_MS = 86_400_000
 _LONGEST_EXPIRATION_MS = 2**31 - 1
+_EXPIRATION_AGAIN_MS = 60_000
+"""Brokers take another expiration while they run: each takeover goes by one that is not older than this."""
 PURPOSE = "produce"
 _TELL_THEIR_OFFSET = {Stop.POSITION_LOST, Stop.DIVERGED, Stop.SOURCE_TRUNCATED, Stop.CLAIMS_LOST}
 
@@ -95,6 +97,7 @@ class Keeper:
         self._retries: dict[str, _Retry] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._expiration_ms: int | None = None
+        self._expiration_asked_ms = 0
         self._by_coordinator: bool | None = None
         self._wake = asyncio.Event()
 
@@ -443,14 +446,16 @@ class Keeper:
 
     async def _expiration(self, target: TargetPartition) -> int:
         """``producer.id.expiration.ms`` of the target; the longest possible where it is not told."""
-        if self._expiration_ms is None:
+        if self._expiration_ms is None or now_ms() - self._expiration_asked_ms >= _EXPIRATION_AGAIN_MS:
             _, part = await self._target.partition(target.topic, target.partition)
             try:
                 configs = await admin.broker_configs(self._target, part.leader)
             except (PermissionDeniedError, BrokerRefusedError):
+                self._expiration_ms = None
                 return _LONGEST_EXPIRATION_MS
             entry = configs.get("producer.id.expiration.ms")
             self._expiration_ms = int(entry.value) if entry and entry.value else DEFAULT_EXPIRATION_MS
+            self._expiration_asked_ms = now_ms()
         return self._expiration_ms
 
     async def _complete_runs(self, lane: Lane, tenure: Tenure) -> None:

@@ -26,6 +26,7 @@ from anabranch.model.filters import select
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, ModePolicy
 from anabranch.model.naming import load as load_naming
+from anabranch.model.preconditions import of_topics
 from anabranch.model.provenance import (
     check_ring,
     claimed_by_opposite,
@@ -41,6 +42,7 @@ from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition, check_name
 from anabranch.replicate import tombstones
 from anabranch.replicate.control import Links, Progress
+from anabranch.replicate.safety import Safety, target_topics
 from anabranch.replicate.upkeep import ControlTopicsError, look_after
 
 _DEFAULT_RECORD_BYTES = 500.0
@@ -102,6 +104,7 @@ class Planner:
         self._source = source
         self._target = target
         self._links = Links(target)
+        self._safety = Safety(target)
         self._upstream: Links | None = None
         self._has_planned = False
         self._provided: dict[tuple[uuid.UUID, str], TopicId] = {}
@@ -128,6 +131,8 @@ class Planner:
         explicit = await admin.topic_configs(self._source, [pair.source.name for pair in pairs])
         present = [pair.target for pair in pairs if _exists(target, pair.target)]
         configured = await admin.topic_configs(self._target, present)
+        findings += await self._safety.findings(spec.lease_seconds)
+        findings += of_topics(target_topics(target, configured))
         lanes: list[LaneAssignment] = []
         retentions: dict[str, int] = {}
         for pair in pairs:

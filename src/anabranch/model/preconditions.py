@@ -1,0 +1,146 @@
+"""What the fine print asks of a target's brokers and topics, held against their settings; pure.
+
+A finding is made only where something is to be said.  None of them forbids a link: they say what it costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from anabranch.model.reports import Finding, Severity
+
+PRODUCER_IDS = "producer.id.expiration.ms"
+TRANSACTIONAL_IDS = "transactional.id.expiration.ms"
+IDLE = "connections.max.idle.ms"
+IN_SYNC = "min.insync.replicas"
+UNCLEAN = "unclean.leader.election.enable"
+REPLICAS = "default.replication.factor"
+
+_DEFAULTS_MS = {PRODUCER_IDS: 86_400_000, TRANSACTIONAL_IDS: 604_800_000, IDLE: 600_000}
+_COORDINATED_MS = 86_400_000
+"""For so long a producer id of a coordinator may be written under (``lanes/age.py``)."""
+_MANY = 3
+_MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TargetTopic:
+    """A target topic's settings; ``replicas`` is the smallest number of any partition."""
+
+    name: str
+    replicas: int
+    min_in_sync: int
+    unclean: bool
+
+    @classmethod
+    def of(cls, name: str, replicas: int, configs: Mapping[str, str | None]) -> TargetTopic:
+        """The topic from its configs by name; the brokers' defaults are among them."""
+        return cls(name, replicas, int(configs.get(IN_SYNC) or 1), configs.get(UNCLEAN) == "true")
+
+
+def of_brokers(brokers: Sequence[Mapping[str, str | None]], lease_seconds: int) -> list[Finding]:
+    """Whether producer ids and transactional ids outlive a request of an owner that was fenced.
+
+    Where no broker told, nothing is said.  ``brokers`` are the settings of each broker that told them: the shortest
+    expiration and the longest idle time count.
+    """
+    if not brokers:
+        return []
+    idles = [_ms(one, IDLE) for one in brokers]
+    if min(idles) < 0:
+        what = f"the target has {IDLE}={min(idles)}: connections of fenced owners are never closed"
+        return [Finding(Severity.WARNING, what, _alter(IDLE, _DEFAULTS_MS[IDLE]))]
+    idle = max(idles)
+    needed = idle + lease_seconds * 1000
+    found = []
+    for name, least, why in (
+        (PRODUCER_IDS, needed, "a late request of a fenced owner may be appended"),
+        (TRANSACTIONAL_IDS, needed + _COORDINATED_MS, "an owner that its coordinator fences may be forgotten"),
+    ):
+        shortest = min(_ms(one, name) for one in brokers)
+        if shortest <= least:
+            found.append(
+                Finding(
+                    Severity.WARNING,
+                    f"the target has {name}={shortest:,}, which must be more than {least:,} "
+                    f"({IDLE} of {idle:,}, a lease of {lease_seconds} s"
+                    f"{', and a day' if name == TRANSACTIONAL_IDS else ''}): {why}",
+                    _alter(name, least + 3_600_000),
+                )
+            )
+    return found
+
+
+def changed(before_ms: int, now_ms: int) -> list[Finding]:
+    """That the target forgets producer ids sooner than it did when the run began."""
+    if now_ms >= before_ms:
+        return []
+    return [
+        Finding(
+            Severity.WARNING,
+            f"the target's {PRODUCER_IDS} was {before_ms:,} when the run began and is {now_ms:,} now: lanes that were "
+            "claimed before rely on the longer one",
+            f"set it back ({_alter(PRODUCER_IDS, before_ms)}), or end `anabranch link run` and start it again",
+        )
+    ]
+
+
+def of_topics(topics: Iterable[TargetTopic]) -> list[Finding]:
+    """What of the target topics' replication may lose records that were acknowledged; one finding a kind."""
+    alone: dict[int, list[str]] = {}
+    stuck: dict[tuple[int, int], list[str]] = {}
+    unclean: list[str] = []
+    for topic in topics:
+        if topic.min_in_sync > topic.replicas:
+            stuck.setdefault((topic.min_in_sync, topic.replicas), []).append(topic.name)
+        elif topic.replicas >= _MANY and topic.min_in_sync < 2:
+            alone.setdefault(topic.replicas, []).append(topic.name)
+        if topic.unclean and topic.replicas > 1:
+            unclean.append(topic.name)
+    found = [
+        Finding(
+            Severity.WARNING,
+            f"target {_topics(names)}: {IN_SYNC}={wanted} with {replicas} replicas: nothing can be appended",
+            f"kafka-configs --alter --topic {names[0]} --add-config {IN_SYNC}={replicas}",
+        )
+        for (wanted, replicas), names in sorted(stuck.items())
+    ]
+    found += [
+        Finding(
+            Severity.WARNING,
+            f"target {_topics(names)}: {IN_SYNC}=1 with {replicas} replicas: what one broker took is lost with it",
+            f"kafka-configs --alter --topic {names[0]} --add-config {IN_SYNC}=2",
+        )
+        for replicas, names in sorted(alone.items())
+    ]
+    if unclean:
+        found.append(
+            Finding(
+                Severity.WARNING,
+                f"target {_topics(unclean)}: {UNCLEAN}=true: an unclean election loses acknowledged records, and a "
+                "late request may be appended past the gap",
+                f"kafka-configs --alter --topic {unclean[0]} --add-config {UNCLEAN}=false",
+            )
+        )
+    return found
+
+
+def shortest_ms(brokers: Sequence[Mapping[str, str | None]]) -> int | None:
+    """The shortest time for which a broker remembers a producer id; None where none told."""
+    return min((_ms(one, PRODUCER_IDS) for one in brokers), default=None)
+
+
+def _ms(configs: Mapping[str, str | None], name: str) -> int:
+    value = configs.get(name)
+    return int(value) if value else _DEFAULTS_MS[name]
+
+
+def _alter(name: str, value: int) -> str:
+    return f"kafka-configs --alter --entity-type brokers --entity-default --add-config {name}={value}"
+
+
+def _topics(names: Sequence[str]) -> str:
+    names = sorted(names)
+    more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
+    return f"{'topic' if len(names) == 1 else 'topics'} {', '.join(names[:_MOST])}{more}"

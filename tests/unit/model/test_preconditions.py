@@ -1,0 +1,72 @@
+"""What the fine print asks of a target, held against its settings: a line only where something is to be said."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.model.preconditions import (
+    IDLE,
+    IN_SYNC,
+    PRODUCER_IDS,
+    TRANSACTIONAL_IDS,
+    UNCLEAN,
+    TargetTopic,
+    changed,
+    of_brokers,
+    of_topics,
+)
+
+pytestmark = pytest.mark.unit
+
+HOUR = 3_600_000
+DAY = 24 * HOUR
+
+
+def test_of_brokers_as_they_are_by_default_nothing_is_said() -> None:
+    """Nor of a cluster that tells nothing."""
+    assert of_brokers([{}, {}], 60) == of_brokers([], 60) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({PRODUCER_IDS: "600000"}, f"{PRODUCER_IDS}=600,000, which must be more than 660,000"),
+        ({PRODUCER_IDS: str(HOUR), IDLE: str(HOUR)}, f"{PRODUCER_IDS}=3,600,000, which must be more than 3,660,000"),
+        ({TRANSACTIONAL_IDS: str(DAY)}, f"{TRANSACTIONAL_IDS}=86,400,000, which must be more than 87,060,000"),
+        ({IDLE: "-1"}, f"{IDLE}=-1: connections of fenced owners are never closed"),
+    ],
+)
+def test_an_expiration_must_outlive_a_late_request(settings: dict[str, str | None], said: str) -> None:
+    """Idle time and a lease, and where a coordinator fences a day more; one broker of several is enough."""
+    (found,) = of_brokers([{}, settings], 60)
+    assert said in found.what
+    assert "kafka-configs --alter" in found.fix
+    assert of_brokers([{PRODUCER_IDS: "661000"}], 60) == []
+
+
+def test_a_shorter_expiration_is_noticed_and_a_longer_one_is_not() -> None:
+    """What was claimed under the longer one relies on it."""
+    (found,) = changed(DAY, HOUR)
+    assert "was 86,400,000 when the run began and is 3,600,000 now" in found.what
+    assert changed(HOUR, DAY) == changed(DAY, DAY) == []
+
+
+def topic(name: str, replicas: int, **configs: str) -> TargetTopic:
+    """A target topic."""
+    named = {"in_sync": IN_SYNC, "unclean": UNCLEAN}
+    return TargetTopic.of(name, replicas, {named[key]: value for key, value in configs.items()})
+
+
+def test_replication_that_loses_what_was_acknowledged_is_named_by_kind() -> None:
+    """Each kind once with its topics; one replica alone is as it was made."""
+    assert of_topics([topic("a", 1), topic("b", 3, in_sync="2"), topic("c", 1, unclean="true"), topic("d", 2)]) == []
+    many = [topic(f"t{number}", 3) for number in range(6)]
+    found = of_topics([*many, topic("x", 2, in_sync="3"), topic("y", 2, unclean="true")])
+    assert [one.what.partition(":")[0] for one in found] == [
+        "target topic x",
+        "target topics t0, t1, t2, t3 and 2 more",
+        "target topic y",
+    ]
+    assert "nothing can be appended" in found[0].what
+    assert "what one broker took is lost with it" in found[1].what
+    assert UNCLEAN in found[2].what

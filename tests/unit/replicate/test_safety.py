@@ -1,0 +1,38 @@
+"""A running link's planner asks the target's brokers again, and says when an expiration got shorter."""
+
+from __future__ import annotations
+
+import pytest
+from tests.simulated import Simulated
+from tests.unit.asking import on
+
+from anabranch.kafka.cluster import Cluster
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.preconditions import PRODUCER_IDS
+from anabranch.model.reports import Finding
+from anabranch.replicate import safety
+from anabranch.replicate.safety import Safety
+from anabranch.sandbox import ClusterSpec
+
+pytestmark = pytest.mark.unit
+
+
+def test_a_change_of_the_expiration_is_noticed_within_five_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is said before; what was told is kept until it is asked again; and it is said that lanes rely on more."""
+    time = [10_000_000]
+    monkeypatch.setattr(safety, "now_ms", lambda: time[0])
+    with Simulated(ClusterSpec(name="new"), 2) as running:
+
+        async def looked(cluster: Cluster) -> list[list[Finding]]:
+            watched = Safety(cluster)
+            found = [await watched.findings(60)]
+            running.served.do(lambda one: one.settings.update({PRODUCER_IDS: "600000"}))
+            found.append(await watched.findings(60))
+            time[0] += safety.AGAIN_MS
+            return [*found, await watched.findings(60)]
+
+        first, kept, again = on(ClusterContext("new", tuple(running.bootstrap.split(","))), looked)
+    assert (first, kept) == ([], [])
+    short, shorter = (one.what for one in again)
+    assert f"the target has {PRODUCER_IDS}=600,000" in short
+    assert f"the target's {PRODUCER_IDS} was 86,400,000 when the run began and is 600,000 now" in shorter
