@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Group
+from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from anabranch.cli import render
+from anabranch.cli import port, render
+from anabranch.cli.jobs import report
 from anabranch.cli.options import contexts
 from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.words import count
 from anabranch.config import contexts as store
 from anabranch.config.contexts import context_fields
+from anabranch.errors import ClusterError
+from anabranch.model.reached import Reached
 
 app = typer.Typer(help="Names for clusters.", no_args_is_help=True)
+
+
+@dataclass(eq=False)
+class ContextFailedError(ClusterError):
+    """A context leads to no cluster that lets us in."""
+
+    context: str
+    why: str
+    fix: str
+
+    @property
+    def message(self) -> str:
+        return f"context {self.context}: {self.why}"
+
+    @property
+    def hint(self) -> str:
+        return self.fix
+
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The context's name.", show_default=False)]
 _Text = str | None
@@ -60,6 +84,26 @@ def show(
     for field, value in _flat(fields):
         table.add_row(field, value)
     emit(fields, table, output)
+
+
+@app.command("test")
+def try_(
+    ctx: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", autocompletion=_complete, help="Default: all.", show_default=False)
+    ] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Connect to a context's cluster: who answers, who we are to it, and what is missing for a link."""
+    known = contexts(ctx)
+    chosen = list(known.contexts.values()) if name is None else [known.get(name)]
+    found = port.reaching().reach(chosen)
+    emit(found, _tried(found), output)
+    failed = [one for one in found if not one.ok]
+    for one in failed:
+        report(ContextFailedError(one.context, one.error, one.hint), Console(stderr=True))
+    if failed:
+        raise typer.Exit(max(one.exit_code for one in failed))
 
 
 @app.command()
@@ -133,6 +177,20 @@ def remove(
     changed = store.remove(contexts(ctx), name)
     store.save(changed)
     typer.echo(f"context {name} is removed; {changed.location.path}.bak still has it")
+
+
+def _tried(found: Sequence[Reached]) -> RenderableType:
+    """Each context in a line, and below what is missing, nothing where all is there."""
+    table = render.grid("CONTEXT", "CLUSTER", "KAFKA", "BROKERS", "LOGGED IN AS", right=("BROKERS",))
+    notes: list[RenderableType] = []
+    for one in found:
+        if one.ok:
+            table.add_row(one.context, one.cluster_id, one.version, count(one.brokers), one.principal)
+        else:
+            table.add_row(one.context, Text("not reached", style="bold red"), "-", "-", "-")
+        for role, missing in (("source", one.as_source), ("target", one.as_target)):
+            notes += [Text(f"{one.context} as a {role}: {what}", style="yellow") for what in missing]
+    return Group(table, *notes) if found else Text("no contexts; make one with: anabranch context add NAME")
 
 
 def _given(**fields: Any) -> dict[str, Any]:

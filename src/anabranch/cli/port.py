@@ -27,6 +27,7 @@ from anabranch.model.decisions import AcceptPlan
 from anabranch.model.lane import LaneKey
 from anabranch.model.link import LinkSpec
 from anabranch.model.positions import LaneRuns, Translation
+from anabranch.model.reached import Reached
 from anabranch.model.reports import DeletePlan, LinkStatus, ProbeReport
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
@@ -70,6 +71,13 @@ class Links(Protocol):
 
     def delete(self, target: ClusterContext, link_id: str, execute: bool, fingerprint: str | None = None) -> DeletePlan:
         """Plan the deletion; carry it out if ``execute`` and the plan still has this fingerprint."""
+
+
+class Reaching(Protocol):
+    """``anabranch.engine.reaching``."""
+
+    def reach(self, contexts: Sequence[ClusterContext]) -> Sequence[Reached]:
+        """What each context's cluster tells; a failure is part of the answer."""
 
 
 class CaughtUp(Protocol):
@@ -283,6 +291,11 @@ def advising() -> Advising:
 def links() -> Links:
     """The engine's links."""
     return cast(Links, import_module("anabranch.engine.links"))
+
+
+def reaching() -> Reaching:
+    """The engine's way to try contexts."""
+    return cast(Reaching, import_module("anabranch.engine.reaching"))
 
 
 def caught_up() -> CaughtUp:
