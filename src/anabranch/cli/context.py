@@ -12,6 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from anabranch.cli import port, render
+from anabranch.cli.completing import context_names
 from anabranch.cli.jobs import report
 from anabranch.cli.options import contexts
 from anabranch.cli.output import Format, FormatOption, emit
@@ -45,10 +46,6 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="The context's name."
 _Text = str | None
 
 
-def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
-    return [name for name in contexts(ctx).contexts if name.startswith(incomplete)]
-
-
 @app.command("list")
 def list_(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """List the contexts and say which file they are in."""
@@ -75,7 +72,7 @@ def list_(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
 @app.command()
 def show(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_complete, show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=context_names, show_default=False)],
     output: FormatOption = Format.YAML,
 ) -> None:
     """Show one context; secrets appear as the names of their variables and files."""
@@ -90,7 +87,8 @@ def show(
 def try_(
     ctx: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", autocompletion=_complete, help="Default: all.", show_default=False)
+        str | None,
+        typer.Argument(metavar="[NAME]", autocompletion=context_names, help="Default: all.", show_default=False),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -161,7 +159,7 @@ def add(
 @app.command()
 def use(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_complete, show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=context_names, show_default=False)],
 ) -> None:
     """Make a context the target of verbs that name none."""
     store.save(store.use(contexts(ctx), name))
@@ -171,7 +169,7 @@ def use(
 @app.command()
 def remove(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_complete, show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=context_names, show_default=False)],
 ) -> None:
     """Remove a context; the file as it was is kept as a backup, and the cluster is not touched."""
     changed = store.remove(contexts(ctx), name)

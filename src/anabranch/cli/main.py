@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from anabranch import __version__
-from anabranch.cli import checkpoint, context, groups, link, mirrormaker, offsets, sandbox, verify
+from anabranch.cli import checkpoint, completing, context, groups, link, mirrormaker, offsets, sandbox, verify
 from anabranch.cli.hints import typed_target
 from anabranch.cli.jobs import report
 from anabranch.errors import AnabranchError
@@ -57,7 +57,11 @@ def main() -> None:
     """The console script."""
     try:
         app()
-    except AnabranchError as error:
+    except BaseException as error:
+        if completing.completes():
+            completing.leave()
+        if not isinstance(error, AnabranchError):
+            raise
         sys.exit(report(error, Console(stderr=True)))
 
 

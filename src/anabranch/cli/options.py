@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from anabranch.cli.completing import context_names, link_ids
 from anabranch.cli.hints import typed_target
-from anabranch.config import contexts as store
+from anabranch.cli.located import contexts
 from anabranch.model.cluster import ClusterContext
 
+__all__ = ["LinkArgument", "TargetOption", "contexts", "target"]
+
 TargetOption = Annotated[
-    str | None, typer.Option("--target", "-t", help="Context of the target, which stores the link.", show_default=False)
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        help="Context of the target, which stores the link.",
+        autocompletion=context_names,
+        show_default=False,
+    ),
 ]
-LinkArgument = Annotated[str, typer.Argument(metavar="LINK", help="The link's id.", show_default=False)]
-
-
-def contexts(ctx: typer.Context, new: bool = False) -> store.Contexts:
-    """The contexts file in use; one that was named must be there unless it may be ``new``.  Raises ``ConfigError``."""
-    flag: Path | None = ctx.find_root().obj
-    location = store.locate(flag, os.environ, Path.cwd())
-    if not new:
-        location.check_named()
-    return store.load(location)
+LinkArgument = Annotated[
+    str, typer.Argument(metavar="LINK", help="The link's id.", autocompletion=link_ids, show_default=False)
+]
 
 
 def target(ctx: typer.Context, flag: str | None) -> ClusterContext:

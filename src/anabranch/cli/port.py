@@ -80,6 +80,25 @@ class Reaching(Protocol):
         """What each context's cluster tells; a failure is part of the answer."""
 
 
+class Naming(Protocol):
+    """``anabranch.engine.naming``: what a shell offers; every function may raise anything."""
+
+    def links(self, target: ClusterContext) -> Sequence[str]:
+        """The ids of a target's links."""
+
+    def source_of(self, target: ClusterContext, link: str) -> str:
+        """The context that a link copies from."""
+
+    def partitions(self, target: ClusterContext, link: str) -> Sequence[str]:
+        """A link's source topics and partitions."""
+
+    def topics(self, context: ClusterContext) -> Sequence[str]:
+        """A cluster's topics."""
+
+    def groups(self, context: ClusterContext) -> Sequence[str]:
+        """A cluster's groups."""
+
+
 class CaughtUp(Protocol):
     """``anabranch.engine.caughtup``."""
 
@@ -296,6 +315,11 @@ def links() -> Links:
 def reaching() -> Reaching:
     """The engine's way to try contexts."""
     return cast(Reaching, import_module("anabranch.engine.reaching"))
+
+
+def naming() -> Naming:
+    """The engine's way to name what a cluster has."""
+    return cast(Naming, import_module("anabranch.engine.naming"))
 
 
 def caught_up() -> CaughtUp:

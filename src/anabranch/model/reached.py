@@ -10,8 +10,8 @@ class Reached:
     """One context: who answered there and who we are to it, or why nobody did.
 
     ``as_source`` and ``as_target`` name what is missing for a link from and to this cluster, as far as the cluster
-    tells that without the link's topics being known.  With an ``error`` nothing else is known but ``exit_code``, which is
-    the error's.
+    tells that without the link's topics being known.  With an ``error`` nothing else is known but ``exit_code``, which
+    is the error's.
     """
 
     context: str

@@ -28,6 +28,7 @@ from anabranch.cli.checkpoint.options import (
     asked,
     wish,
 )
+from anabranch.cli.completing import context_names
 from anabranch.cli.options import contexts
 from anabranch.cli.output import Format, FormatOption, console, emit
 from anabranch.config import offsets_file
@@ -67,7 +68,12 @@ def advise(
     dynamic: DynamicOption = None,
     cluster: Annotated[
         str | None,
-        typer.Option("--cluster", help="Context of the old cluster, where no link tells it.", show_default=False),
+        typer.Option(
+            "--cluster",
+            help="Context of the old cluster, where no link tells it.",
+            autocompletion=context_names,
+            show_default=False,
+        ),
     ] = None,
     group: Annotated[
         str | None,

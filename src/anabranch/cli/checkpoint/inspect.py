@@ -8,6 +8,7 @@ import typer
 
 from anabranch.cli import port, render_checkpoints
 from anabranch.cli.checkpoint.options import PathArgument
+from anabranch.cli.completing import context_names
 from anabranch.cli.options import contexts
 from anabranch.cli.output import Format, FormatOption, emit
 
@@ -17,7 +18,12 @@ def inspect(
     path: PathArgument,
     cluster: Annotated[
         str | None,
-        typer.Option("--cluster", help="Context of the cluster that it reads, for its lag.", show_default=False),
+        typer.Option(
+            "--cluster",
+            help="Context of the cluster that it reads, for its lag.",
+            autocompletion=context_names,
+            show_default=False,
+        ),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:

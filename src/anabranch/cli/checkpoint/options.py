@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from anabranch.checkpoints.plan import Split, StopSavepoint, Transactions, Uncommitted, Wish
+from anabranch.cli.completing import context_names, link_ids
 from anabranch.cli.hints import quoted, typed_target
 from anabranch.cli.options import contexts, target
 from anabranch.config import maps_file, offsets_file
@@ -30,7 +31,13 @@ PathArgument = Annotated[
 ]
 TargetOption = Annotated[
     str | None,
-    typer.Option("--target", "-t", help="Context of the cluster that the job is to read.", show_default=False),
+    typer.Option(
+        "--target",
+        "-t",
+        help="Context of the cluster that the job is to read.",
+        autocompletion=context_names,
+        show_default=False,
+    ),
 ]
 LinkOption = Annotated[
     list[str] | None,
@@ -38,6 +45,7 @@ LinkOption = Annotated[
         "--link",
         metavar="LINK[@TARGET]",
         help="Translate by a link's live maps. Repeatable, where a job reads topics of several links.",
+        autocompletion=link_ids,
     ),
 ]
 MapsOption = Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import port, render_groups
+from anabranch.cli.completing import target_topics
 from anabranch.cli.dryrun import ExecuteOption, applying, say_dry_run
 from anabranch.cli.groups.options import ClusterOption, GroupsRefusedError
 from anabranch.cli.options import target
@@ -17,7 +18,10 @@ from anabranch.config.offsets_file import start_of
 def create(
     ctx: typer.Context,
     group: Annotated[str, typer.Argument(metavar="GROUP", help="The group's name.", show_default=False)],
-    topic: Annotated[list[str], typer.Option(help="A topic's name there, repeatable.", show_default=False)],
+    topic: Annotated[
+        list[str],
+        typer.Option(help="A topic's name there, repeatable.", autocompletion=target_topics, show_default=False),
+    ],
     start: Annotated[
         str,
         typer.Option(help="earliest, latest, a time, group:NAME, TOPIC-PARTITION:OFFSET[,...], or @FILE of offsets."),

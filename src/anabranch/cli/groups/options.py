@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import port
+from anabranch.cli.completing import context_names, source_groups, source_topics
 from anabranch.cli.hints import quoted, repeated
 from anabranch.cli.options import contexts, target
 from anabranch.errors import RefusedError
@@ -19,16 +20,29 @@ GroupsArgument = Annotated[
     typer.Argument(
         metavar="GROUP",
         help="Regular expressions that match whole names; default all that have committed something in the link.",
+        autocompletion=source_groups,
         show_default=False,
     ),
 ]
-ExcludeOption = Annotated[list[str] | None, typer.Option(help="Groups to leave out; wins over GROUP. Repeatable.")]
+ExcludeOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Groups to leave out; wins over GROUP. Repeatable.", autocompletion=source_groups),
+]
 ClusterOption = Annotated[
     str | None,
-    typer.Option("--target", "-t", help="Context of the cluster that the group is on.", show_default=False),
+    typer.Option(
+        "--target",
+        "-t",
+        help="Context of the cluster that the group is on.",
+        autocompletion=context_names,
+        show_default=False,
+    ),
 ]
 TopicsOption = Annotated[
-    list[str] | None, typer.Option(help="Source topics that count; commits of others are left out. Repeatable.")
+    list[str] | None,
+    typer.Option(
+        help="Source topics that count; commits of others are left out. Repeatable.", autocompletion=source_topics
+    ),
 ]
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import port, render_groups
+from anabranch.cli.completing import source_groups
 from anabranch.cli.groups.options import clusters
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
@@ -23,7 +24,9 @@ def list_(
 def show(
     ctx: typer.Context,
     link: LinkArgument,
-    group: Annotated[str, typer.Argument(metavar="GROUP", help="The group's name.", show_default=False)],
+    group: Annotated[
+        str, typer.Argument(metavar="GROUP", help="The group's name.", autocompletion=source_groups, show_default=False)
+    ],
     target_name: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:

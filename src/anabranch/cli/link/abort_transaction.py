@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import port, render_decisions
+from anabranch.cli.completing import link_partitions
 from anabranch.cli.dryrun import ExecuteOption, say_dry_run
 from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
@@ -16,7 +17,12 @@ from anabranch.cli.output import Format, FormatOption, emit
 def abort_transaction(
     ctx: typer.Context,
     link: LinkArgument,
-    where: Annotated[str, typer.Argument(metavar="TOPIC-PARTITION", help="Of the source.", show_default=False)],
+    where: Annotated[
+        str,
+        typer.Argument(
+            metavar="TOPIC-PARTITION", help="Of the source.", autocompletion=link_partitions, show_default=False
+        ),
+    ],
     target_name: TargetOption = None,
     producer_id: Annotated[
         int | None,

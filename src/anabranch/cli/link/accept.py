@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from anabranch.cli import port, render_decisions
+from anabranch.cli.completing import link_partitions
 from anabranch.cli.dryrun import ExecuteOption, say_dry_run
 from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
@@ -19,7 +20,12 @@ def accept(
     link: LinkArgument,
     where: Annotated[
         str | None,
-        typer.Argument(metavar="[TOPIC[-PARTITION]]", help="Of the source; default all.", show_default=False),
+        typer.Argument(
+            metavar="[TOPIC[-PARTITION]]",
+            help="Of the source; default all.",
+            autocompletion=link_partitions,
+            show_default=False,
+        ),
     ] = None,
     target_name: TargetOption = None,
     at: Annotated[

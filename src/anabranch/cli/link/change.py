@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from anabranch.cli import port
+from anabranch.cli.completing import source_topics
 from anabranch.cli.hints import repeated
 from anabranch.cli.link.follow import SyncGroupsOption, SyncIntervalOption, changed
 from anabranch.cli.options import LinkArgument, TargetOption, target
@@ -20,8 +21,13 @@ def set_(
     ctx: typer.Context,
     link: LinkArgument,
     target_name: TargetOption = None,
-    include: Annotated[list[str] | None, typer.Option(help="Topics to copy: regular expression, repeatable.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Topics to leave out; wins over --include.")] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(help="Topics to copy: regular expression, repeatable.", autocompletion=source_topics),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Topics to leave out; wins over --include.", autocompletion=source_topics)
+    ] = None,
     rate_limit: Annotated[str | None, typer.Option(help="Bytes a second, such as 50MB/s, or none.")] = None,
     sync_groups: SyncGroupsOption = None,
     sync_interval: SyncIntervalOption = None,

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from anabranch.cli import port, render
+from anabranch.cli.completing import context_names, source_topics
 from anabranch.cli.dryrun import ExecuteOption, applying, say_dry_run
 from anabranch.cli.hints import typed_target
 from anabranch.cli.link.follow import SyncGroupsOption, SyncIntervalOption, followed
@@ -42,11 +43,18 @@ class LinkRefusedError(RefusedError):
 def create(
     ctx: typer.Context,
     file: Annotated[Path | None, typer.Option("-f", "--file", help="Link file (YAML) instead of the flags.")] = None,
-    source: Annotated[str | None, typer.Option(help="Context of the source.", show_default=False)] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Context of the source.", autocompletion=context_names, show_default=False)
+    ] = None,
     target: TargetOption = None,
     id_: Annotated[str | None, typer.Option("--id", help="Default: SOURCE-TARGET.", show_default=False)] = None,
-    include: Annotated[list[str] | None, typer.Option(help="Topics to copy: regular expression, repeatable.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Topics to leave out; wins over --include.")] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(help="Topics to copy: regular expression, repeatable.", autocompletion=source_topics),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Topics to leave out; wins over --include.", autocompletion=source_topics)
+    ] = None,
     naming: Annotated[
         str | None, typer.Option(help="identity, prefix, or a template such as '{source}-{topic}'.")
     ] = None,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli.completing import context_names, link_ids
 from anabranch.cli.mirrormaker import options, tables
 from anabranch.cli.mirrormaker.options import SeparatorOption, SourceAliasOption
 from anabranch.cli.options import TargetOption, contexts, target
@@ -16,7 +17,14 @@ from anabranch.mirrormaker.names import SEPARATOR
 def report(
     ctx: typer.Context,
     source_name: Annotated[
-        str, typer.Option("--source", "-s", help="Context of the cluster that MirrorMaker copies.", show_default=False)
+        str,
+        typer.Option(
+            "--source",
+            "-s",
+            help="Context of the cluster that MirrorMaker copies.",
+            autocompletion=context_names,
+            show_default=False,
+        ),
     ],
     target_name: TargetOption = None,
     source_alias: SourceAliasOption = None,
@@ -26,7 +34,10 @@ def report(
     ] = None,
     separator: SeparatorOption = SEPARATOR,
     link: Annotated[
-        str | None, typer.Option("--link", help="Show this link's exact positions beside them.", show_default=False)
+        str | None,
+        typer.Option(
+            "--link", help="Show this link's exact positions beside them.", autocompletion=link_ids, show_default=False
+        ),
     ] = None,
     look: Annotated[int, typer.Option("--look", min=0, help="Look up so many positions in the logs' records.")] = 500,
     output: FormatOption = Format.TABLE,

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console, RenderableType
 
 from anabranch.cli import port
+from anabranch.cli.completing import context_names, source_topics
 from anabranch.cli.jobs import JobFailedError, Tied, exit_code, fail, last_error
 from anabranch.cli.options import TargetOption, contexts, target
 from anabranch.cli.render import grid
@@ -46,9 +47,16 @@ class UnclearMapsError(RefusedError):
 
 def rebuild(
     ctx: typer.Context,
-    topics: Annotated[list[str], typer.Option("--topic", metavar="NAME[=COPY]", help="A source topic, and its copy.")],
+    topics: Annotated[
+        list[str],
+        typer.Option(
+            "--topic", metavar="NAME[=COPY]", help="A source topic, and its copy.", autocompletion=source_topics
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", help="The maps file, replaced at once.", show_default=False)],
-    source_name: Annotated[str, typer.Option("--source", help="Context of the source.", show_default=False)],
+    source_name: Annotated[
+        str, typer.Option("--source", help="Context of the source.", autocompletion=context_names, show_default=False)
+    ],
     target_name: TargetOption = None,
     naming: Annotated[
         str, typer.Option(help="What copies are called: prefix (SOURCE.TOPIC), identity, or a template.")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import port, render_offsets
+from anabranch.cli.completing import link_partitions
 from anabranch.cli.options import LinkArgument, TargetOption, target
 from anabranch.cli.output import Format, FormatOption, emit
 
@@ -16,7 +17,12 @@ def runs(
     link: LinkArgument,
     where: Annotated[
         str | None,
-        typer.Argument(metavar="TOPIC[-PARTITION]", help="A source topic or partition.", show_default=False),
+        typer.Argument(
+            metavar="TOPIC[-PARTITION]",
+            help="A source topic or partition.",
+            autocompletion=link_partitions,
+            show_default=False,
+        ),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Newest runs of each lane that a table shows.")] = 20,
     target_name: TargetOption = None,

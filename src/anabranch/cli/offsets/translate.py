@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from anabranch.cli import port, render_offsets
+from anabranch.cli.completing import link_partitions, source_groups
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.config import offsets_file
@@ -42,9 +43,17 @@ def translate(
     link: LinkArgument,
     offsets: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TOPIC-PARTITION:OFFSET", help="Next offsets to read.", show_default=False),
+        typer.Argument(
+            metavar="TOPIC-PARTITION:OFFSET",
+            help="Next offsets to read.",
+            autocompletion=link_partitions,
+            show_default=False,
+        ),
     ] = None,
-    group: Annotated[str | None, typer.Option(help="What this group has committed.", show_default=False)] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(help="What this group has committed.", autocompletion=source_groups, show_default=False),
+    ] = None,
     file: Annotated[Path | None, typer.Option("-f", "--file", help="Offsets file to translate.")] = None,
     reverse: Annotated[bool, typer.Option("--reverse", help="From the target to the source.")] = False,
     records: Annotated[

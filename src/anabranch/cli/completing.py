@@ -1,0 +1,90 @@
+"""What a shell offers at TAB: contexts of the file in use; links, topics and groups of the clusters that they lead to.
+
+A shell is never held up and never written to: whatever is not known within two seconds, or fails, is no offer.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import NoReturn
+
+import typer
+
+from anabranch.cli import port
+from anabranch.cli.located import contexts
+from anabranch.model.cluster import ClusterContext
+
+LONGEST_S = 2.5
+ASKED = "_ANABRANCH_COMPLETE"
+
+
+def completes() -> bool:
+    """Whether this run was started by a shell that completes, and not by one that sources its script."""
+    return os.environ.get(ASKED, "").startswith("complete")
+
+
+def leave() -> NoReturn:
+    """End at once: a look-up that still waits, for a name server too, must not hold the shell up."""
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def context_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The contexts of the file in use."""
+    return _offered(lambda: contexts(ctx).contexts, incomplete)
+
+
+def link_ids(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The links of the target that was typed, or is the default."""
+    return _offered(lambda: port.naming().links(_target(ctx)), incomplete)
+
+
+def link_partitions(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The topics of the link that was typed, and their partitions."""
+    return _offered(lambda: port.naming().partitions(_target(ctx), ctx.params["link"]), incomplete)
+
+
+def source_topics(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The topics of the source that was typed, or of the typed link's."""
+    return _offered(lambda: port.naming().topics(_source(ctx)), incomplete)
+
+
+def target_topics(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The topics of the target."""
+    return _offered(lambda: port.naming().topics(_target(ctx)), incomplete)
+
+
+def source_groups(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The groups of the source that was typed, or of the typed link's."""
+    return _offered(lambda: port.naming().groups(_source(ctx)), incomplete)
+
+
+def _target(ctx: typer.Context) -> ClusterContext:
+    typed = ctx.params
+    return contexts(ctx).target_context(typed.get("target_name") or typed.get("target"), os.environ)
+
+
+def _source(ctx: typer.Context) -> ClusterContext:
+    typed = ctx.params
+    name = typed.get("source") or typed.get("source_name") or typed.get("cluster")
+    return contexts(ctx).get(name or port.naming().source_of(_target(ctx), typed["link"]))
+
+
+def _offered(look: Callable[[], Iterable[str]], incomplete: str) -> list[str]:
+    """What begins as it was typed; nothing where the look fails or takes too long."""
+    logging.disable(logging.CRITICAL)
+    found: list[str] = []
+
+    def run() -> None:
+        with suppress(Exception):  # its message would land in the line that is being typed
+            found.extend(name for name in look() if name.startswith(incomplete))
+
+    looking = threading.Thread(target=run, daemon=True)
+    looking.start()
+    looking.join(LONGEST_S)
+    return list(found)

@@ -1,0 +1,20 @@
+"""The contexts file that a verb, or a shell that completes one, goes by."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import typer
+
+from anabranch.config import contexts as store
+
+
+def contexts(ctx: typer.Context, new: bool = False) -> store.Contexts:
+    """The contexts file in use; one that was named must be there unless it may be ``new``.  Raises ``ConfigError``."""
+    root = ctx.find_root()
+    flag: Path | None = root.obj or root.params.get("contexts")  # a shell that completes runs no callback
+    location = store.locate(flag, os.environ, Path.cwd())
+    if not new:
+        location.check_named()
+    return store.load(location)
