@@ -248,10 +248,17 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "recreated-target",
-        "replicate/target.py",
-        "        if meta.id != assignment.target_id.uuid:",
-        "        if False:",
+        "kafka/presence.py",
+        "        if meta.id == topic_id:",
+        "        if True:",
         "a target topic that was deleted and made again is filled from the middle",
+    ),
+    Mutant(
+        "gone-while-one-is-silent",
+        "kafka/presence.py",
+        "self.other is None and not self.silent and bool(self.unaware)",
+        "self.other is None and bool(self.unaware)",
+        "a lane stops for good by the word of some brokers, while the one that knows its topic is away",
     ),
     # -- how old a claim may grow
     Mutant(

@@ -38,8 +38,10 @@ LOOK_S = 0.02
 class Watched:
     """A link of topics that are written to; ``seen`` are (virtual second, end of the target's partition)."""
 
-    def __init__(self, seed: int, mode: ModePolicy, topic: LoadTopic, load_gap_s: float, guarded: bool) -> None:
-        plan = Plan("watched", (topic,), (), mode=mode, load_gap_s=load_gap_s, may_mark=not guarded)
+    def __init__(
+        self, seed: int, mode: ModePolicy, topic: LoadTopic, load_gap_s: float, guarded: bool, brokers: int
+    ) -> None:
+        plan = Plan("watched", (topic,), (), mode=mode, load_gap_s=load_gap_s, may_mark=not guarded, brokers=brokers)
         self.life = Life(plan, seed)
         self.seen: list[tuple[float, int]] = []
         self._runs = 0
@@ -171,9 +173,10 @@ def watched(
     topic: LoadTopic = LIVE,
     load_gap_s: float = 0.15,
     guarded: bool = False,
+    brokers: int = 1,
 ) -> Iterator[Watched]:
     """A world with a link, while the block lasts; ``guarded``: the target asks for a password."""
-    made = Watched(seed, mode, topic, load_gap_s, guarded)
+    made = Watched(seed, mode, topic, load_gap_s, guarded, brokers)
     with made.world.entered():
         made.begin()
         yield made

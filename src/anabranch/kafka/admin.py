@@ -16,7 +16,9 @@ from kafka.protocol.admin import (
 )
 
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError
 
+UNKNOWN_TOPIC = 3
 TOPIC_ALREADY_EXISTS = 36
 TOPIC_AUTHORIZATION_FAILED = 29
 _TOPIC, _BROKER = 2, 4
@@ -60,12 +62,30 @@ async def cluster_operations(cluster: Cluster) -> frozenset[int] | None:
 
 
 async def topic_configs(cluster: Cluster, topics: Iterable[str]) -> dict[str, dict[str, Config]]:
-    """The settings of topics, by topic and name; topics that we may not ask about are absent."""
+    """The settings of topics, by topic and name; topics that we may not ask about are absent.
+
+    A broker whose metadata is old may not know a topic that others know: they are asked then.
+    """
     names = list(topics)
     found: dict[str, dict[str, Config]] = {}
     for at in range(0, len(names), _CHUNK):
-        found |= await _configs(cluster, _TOPIC, names[at : at + _CHUNK], None)
+        found |= await _topic_configs(cluster, names[at : at + _CHUNK])
     return found
+
+
+async def _topic_configs(cluster: Cluster, names: list[str]) -> dict[str, dict[str, Config]]:
+    try:
+        return await _configs(cluster, _TOPIC, names, None)
+    except BrokerRefusedError as error:
+        if error.code != UNKNOWN_TOPIC:
+            raise
+        unknown = error
+    for node in sorted((await cluster.metadata([])).brokers):
+        try:
+            return await _configs(cluster, _TOPIC, names, node)
+        except (BrokerRefusedError, ConnectionLostError):
+            continue
+    raise unknown
 
 
 async def broker_configs(cluster: Cluster, node: int) -> dict[str, Config]:

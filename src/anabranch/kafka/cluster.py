@@ -196,11 +196,13 @@ class Cluster:
 
     # -- metadata --------------------------------------------------------------------------------------
 
-    async def metadata(self, topics: Iterable[str] | None, operations: bool = False) -> Metadata:
-        """Ask for some topics (None: all of them, []: only the brokers)."""
+    async def metadata(
+        self, topics: Iterable[str] | None, operations: bool = False, node: int | None = None
+    ) -> Metadata:
+        """Ask for some topics (None: all of them, []: only the brokers), of one broker (None: any)."""
         last: AnabranchError | None = None
         for _ in range(3):
-            connection = await self.any_connection()
+            connection = await (self.any_connection() if node is None else self.connection(node))
             request = MetadataRequest(
                 topics=None
                 if topics is None

@@ -9,7 +9,7 @@ topic by itself, so each of these is an error (``LogShrunkError``, ``LogChangedE
 found and every ``CHECK_S`` seconds:
 
     the topic has another id            it was deleted and made again
-    it is unknown for ``GONE_S``        it was deleted
+    unknown to all for ``GONE_S``       it was deleted (``presence``: one broker alone may have old metadata)
     its epoch ended below the position  an unclean election took records, though the log may have grown past since
     its start has moved                 retention or DeleteRecords took records
 """
@@ -30,6 +30,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError
 from anabranch.kafka.partitions import EARLIEST, LATEST, epoch_end, list_offset
+from anabranch.kafka.presence import GONE_S, UnknownTopicError, locate
 from anabranch.records.decode import decode
 from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
@@ -39,10 +40,7 @@ PURPOSE = "control"
 _CHUNK = 4 << 20
 _DEFINITELY_NOT = {2, 10, 19, 29, 87}
 _INVALID_TIMESTAMP = 32
-_UNKNOWN_TOPIC = 3
 CHECK_S = 5.0
-GONE_S = 15.0
-"""How long a topic is unknown before it counts as deleted: a broker that has just started knows none."""
 
 
 class Entry(NamedTuple):
@@ -227,15 +225,15 @@ class KeyedLog:
         self._leader = None
         try:
             topic_id, connection, epoch = await self._open()
-        except BrokerRefusedError as error:
-            if error.code == _UNKNOWN_TOPIC:
-                self._gone_since = self._gone_since or time.monotonic()
-                if time.monotonic() - self._gone_since >= GONE_S:
-                    raise LogChangedError(self._cluster.name, self.topic, "was deleted") from error
+        except UnknownTopicError as error:
+            if not error.by_all:
+                self._gone_since = 0.0
+                raise
+            self._gone_since = self._gone_since or time.monotonic()
+            if time.monotonic() - self._gone_since >= GONE_S:
+                raise LogChangedError(self._cluster.name, self.topic, "was deleted") from error
             raise
         self._gone_since = 0.0
-        if topic_id != read.topic_id:
-            raise LogChangedError(self._cluster.name, self.topic, "was deleted and made again")
         if epoch != read.epoch:
             code, _, kept = await epoch_end(connection, self.topic, self._partition, read.written, epoch)
             self._check(code)
@@ -259,7 +257,13 @@ class KeyedLog:
     async def _open(self) -> tuple[uuid.UUID, Connection, int]:
         """The topic's id, its leader and the leader's epoch; an append that fails meanwhile may forget the leader."""
         if self._leader is None:
-            meta, part = await self._cluster.partition(self.topic, self._partition)
+            if self._read is None:
+                meta, part = await self._cluster.partition(self.topic, self._partition)
+            else:
+                meta, known = await locate(self._cluster, self.topic, self._partition, self._read.topic_id)
+                if known is None:
+                    raise LogChangedError(self._cluster.name, self.topic, "was deleted and made again")
+                part = known
             self._leader = (meta.id, part.leader, part.leader_epoch)
         topic_id, node, epoch = self._leader
         try:

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 
 from anabranch.errors import ClusterError
 from anabranch.kafka import fetch
-from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.cluster import Cluster, TopicMeta
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset, list_offsets
+from anabranch.kafka.presence import UNKNOWN_TOPIC
 from anabranch.kafka.session import FIRST, FetchSession, Key
 from anabranch.lanes.endings import Ending, Stop, TenureEnded, accepting
 from anabranch.lanes.holes import Jump, Stretch
@@ -31,12 +32,12 @@ from anabranch.replicate.epochs import UNKNOWN, EpochTrail
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.joining import joined, read_joining
 from anabranch.replicate.lane import Lane, Phase, Queued, Ticket
+from anabranch.replicate.missing import look_for
 from anabranch.replicate.reading import Reading, read
 
 PURPOSE = "fetch"
 LOOK = "look"
 LOOK_S = 1.0
-GONE_S = 3.0
 LANE_BYTES = 1 << 20
 ANSWER_BYTES = 8 << 20
 ANSWERS_BYTES = 16 << 20
@@ -81,6 +82,7 @@ class Fetcher:
         self._lanes: dict[tuple[str, int], Lane] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._sessions: dict[int, _Reads] = {}
+        self._asking: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
 
     def add(self, lanes: Iterable[Lane]) -> None:
@@ -105,10 +107,13 @@ class Fetcher:
                 for task in self._tasks.values():
                     if task.done():
                         task.result()
+                if self._asking is not None and self._asking.done():
+                    self._asking.result()
         finally:
-            for task in self._tasks.values():
+            tasks = [*self._tasks.values(), *([self._asking] if self._asking is not None else [])]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             self._tasks.clear()
             self._close_sessions()
 
@@ -155,36 +160,26 @@ class Fetcher:
         except ClusterError:
             await asyncio.sleep(0.5)
             return
+        doubtful = []
         for lane in homeless:
             topic = answer.topics[lane.assignment.source.topic]
-            if topic.error == 0 and topic.id != lane.assignment.source_id.uuid:
-                lane.stop_at(
-                    Stop.SOURCE_MADE_AGAIN,
-                    lane.position,
-                    f"topic {topic.name} has id {topic.id} now",
-                    f"let the new one be copied behind the old one's records: {accepting(lane.key)}",
-                )
-                continue
-            if topic.error == 3:
-                # A ZooKeeper broker that has just started knows no topics yet: believe it after a while only.
-                lane.source.gone_since = lane.source.gone_since or time.monotonic()
-                if time.monotonic() - lane.source.gone_since < GONE_S:
-                    continue
-                lane.stop_at(
-                    Stop.SOURCE_GONE,
-                    lane.position,
-                    f"topic {topic.name}",
-                    "exclude the topic from the link, or make it",
-                )
-                continue
-            part = topic.partitions.get(lane.assignment.source.partition)
-            if topic.error or part is None or part.leader < 0:
-                continue
-            lane.source.gone_since = 0.0
-            lane.source.leader, lane.source.epoch = part.leader, part.leader_epoch
-            task = self._tasks.get(part.leader)
-            if task is None or task.done():
-                self._tasks[part.leader] = asyncio.create_task(self._loop(part.leader), name=f"fetch-{part.leader}")
+            if topic.error == UNKNOWN_TOPIC or (topic.error == 0 and topic.id != lane.assignment.source_id.uuid):
+                doubtful.append(lane)
+            elif topic.error == 0:
+                self._place_on(lane, topic)
+        if doubtful and (self._asking is None or self._asking.done()):
+            self._asking = asyncio.create_task(look_for(self._cluster, doubtful, self._place_on), name="ask-all")
+
+    def _place_on(self, lane: Lane, topic: TopicMeta) -> None:
+        """Read a lane from the leader of its partition, if it has one."""
+        lane.source.gone_since, lane.source.doubt = 0.0, ""
+        part = topic.partitions.get(lane.assignment.source.partition)
+        if part is None or part.leader < 0:
+            return
+        lane.source.leader, lane.source.epoch = part.leader, part.leader_epoch
+        task = self._tasks.get(part.leader)
+        if task is None or task.done():
+            self._tasks[part.leader] = asyncio.create_task(self._loop(part.leader), name=f"fetch-{part.leader}")
         self.wake()
 
     async def _loop(self, node: int) -> None:

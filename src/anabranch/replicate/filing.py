@@ -123,6 +123,7 @@ class Filing:
             lane.stranger,
             lane.held_by,
             lane.waiting,
+            source.doubt,
             lane.stopped,
             self._gate.paused,
             lane.drained,
@@ -168,7 +169,8 @@ class Filing:
         if state is LaneState.WAITING:
             reason = lane.held_by or lane.waiting or None
         if silence > KNOWN_S and state in {LaneState.WAITING, LaneState.UNREACHABLE}:
-            reason = f"{reason}; {UNANSWERED}" if reason else UNANSWERED
+            silent = source.doubt or UNANSWERED
+            reason = f"{reason}; {silent}" if reason else silent
         return LaneProgress(
             lane=lane.assignment.lane,
             source=lane.assignment.source,

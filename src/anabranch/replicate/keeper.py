@@ -218,6 +218,8 @@ class Keeper:
             lane.ended = ended
             if ended.mapped_because:
                 lane.want_mapped, lane.want_mapped_why = True, ended.mapped_because
+            if ended.reason is Ending.UNKNOWN_PARTITION:
+                lane.waiting = ended.message
             if ended.reason is not Ending.NOT_IDENTITY:
                 retry.later(self._longest_wait(lane))
         except LaneStopped as stopped:
@@ -447,9 +449,8 @@ class Keeper:
     async def _expiration(self, target: TargetPartition) -> int:
         """``producer.id.expiration.ms`` of the target; the longest possible where it is not told."""
         if self._expiration_ms is None or now_ms() - self._expiration_asked_ms >= _EXPIRATION_AGAIN_MS:
-            _, part = await self._target.partition(target.topic, target.partition)
             try:
-                configs = await admin.broker_configs(self._target, part.leader)
+                configs = await admin.broker_configs(self._target, target.leader)
             except (PermissionDeniedError, BrokerRefusedError):
                 self._expiration_ms = None
                 return _LONGEST_EXPIRATION_MS

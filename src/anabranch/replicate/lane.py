@@ -77,7 +77,8 @@ class Queued(NamedTuple):
 class Source:
     """Where the lane is read: the leader and its epoch, and the ends that it last told.
 
-    ``told_at`` is when a fetch was last answered, ``seen_at`` when the ends were last told, by whatever request.
+    ``told_at`` is when a fetch was last answered, ``seen_at`` when the ends were last told, by whatever request;
+    ``gone_since`` is since when every broker says that there is no such topic, ``doubt`` what they say meanwhile.
     """
 
     leader: int = -1
@@ -88,6 +89,7 @@ class Source:
     told_at: float = 0.0
     seen_at: float = 0.0
     gone_since: float = 0.0
+    doubt: str = ""
 
 
 @dataclass(slots=True)
@@ -244,7 +246,7 @@ class Lane:
         """A person acted: a stopped lane is taken over again, and stops again where nothing was mended."""
         if self.phase is Phase.STOPPED:
             self.stopped = self.pipeline = self.tenure = self.connection = None
-            self.source.leader, self.source.gone_since = -1, 0.0
+            self.source.leader, self.source.gone_since, self.source.doubt = -1, 0.0, ""
             self.phase = Phase.TAKING
 
     def leave(self) -> None:

@@ -43,6 +43,7 @@ from anabranch.model.topics import TopicId, TopicPartition, check_name
 from anabranch.replicate import tombstones
 from anabranch.replicate.control import Links, Progress
 from anabranch.replicate.safety import Safety, target_topics
+from anabranch.replicate.overlooked import Overlooked
 from anabranch.replicate.upkeep import ControlTopicsError, look_after
 
 _DEFAULT_RECORD_BYTES = 500.0
@@ -108,6 +109,7 @@ class Planner:
         self._upstream: Links | None = None
         self._has_planned = False
         self._provided: dict[tuple[uuid.UUID, str], TopicId] = {}
+        self._overlooked_source, self._overlooked_target = Overlooked(source), Overlooked(target)
         self.progress = Progress(target)
 
     async def plan(self) -> Plan:
@@ -121,10 +123,11 @@ class Planner:
         source, target = await self._source.metadata(None), await self._target.metadata(None)
         check_cluster(spec.source.context, spec.source.cluster_id, source)
         check_cluster(spec.target.context, spec.target.cluster_id, target)
+        known = {topic.target: topic for topic in self._links.topics_of(spec.id)}
+        findings += await self._put_back(spec, known, source, target)
         looping = await self._check_provenance(record, source)
         if self._upstream is None:
             findings += await blind_to_loops(self._source)
-        known = {topic.target: topic for topic in self._links.topics_of(spec.id)}
         pairs = self._pairs(spec, source, looping, findings)
         pairs = self._not_home(spec, pairs, known, target, findings)
         pairs = self._unclaimed(spec, pairs, known, target, findings)
@@ -180,6 +183,17 @@ class Planner:
             raise ControlTopicsError(self._target.name, errors)
         self._has_planned = True
         return found
+
+    async def _put_back(
+        self, spec: LinkSpec, known: Mapping[str, MirroredTopic], source: Metadata, target: Metadata
+    ) -> list[Finding]:
+        """Add what the brokers that were asked leave out of the topics that the link fills."""
+        chosen = set(select(load_filter(spec.filter), [topic.source for topic in known.values()]))
+        ours = [topic for topic in known.values() if topic.source in chosen]
+        from_source = {topic.source: topic.source_id.uuid for topic in ours}
+        from_target = {topic.target: topic.target_id.uuid for topic in ours}
+        found = await self._overlooked_source.put_back(source, from_source)
+        return found + await self._overlooked_target.put_back(target, from_target)
 
     def _late_from_the_start(self, link: str, lanes: list[LaneAssignment]) -> list[LaneAssignment]:
         """A partition that appears while the link runs has no record from before it: none of it may be skipped."""

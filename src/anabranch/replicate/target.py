@@ -17,6 +17,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, PermissionDeniedError
 from anabranch.kafka.headers import header_at
+from anabranch.kafka.presence import UnknownTopicError, locate
 from anabranch.lanes import effects
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, accepting, refusal
 from anabranch.model.lane import LaneAssignment, LaneKey
@@ -46,6 +47,7 @@ class TargetPartition:
     topic_id: uuid.UUID
     partition: int
     connection: Connection
+    leader: int
     leader_epoch: int
     start: int
     by_coordinator: bool
@@ -65,12 +67,14 @@ class TargetPartition:
         """Find the leader and connect; raises TenureEnded or LaneStopped where the topic is not the lane's."""
         key, target = str(assignment.lane), assignment.target
         try:
-            meta, part = await cluster.partition(target.topic, target.partition)
+            meta, part = await locate(cluster, target.topic, target.partition, assignment.target_id.uuid)
+        except UnknownTopicError as error:
+            raise refusal(key, error.code, start, error.detail) from error
         except BrokerRefusedError as error:
             raise refusal(key, error.code, start, error.message) from error
         except PermissionDeniedError as error:
             raise LaneStopped(key, Stop.NOT_ALLOWED, start, None, error.message, error.hint) from error
-        if meta.id != assignment.target_id.uuid:
+        if part is None:
             raise LaneStopped(
                 key,
                 Stop.TARGET_MADE_AGAIN,
@@ -89,6 +93,7 @@ class TargetPartition:
             meta.id,
             target.partition,
             connection,
+            part.leader,
             part.leader_epoch,
             start,
             by_coordinator,

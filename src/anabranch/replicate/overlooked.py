@@ -1,0 +1,66 @@
+"""Topics of a link that one broker's metadata leaves out, or has under another id: a plan must not lose them by that.
+
+The other brokers are asked.  While it is not certain that a topic is gone, it stays in the plan as it was last seen.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+
+from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
+from anabranch.kafka.presence import GONE_S, Presence, ask_all
+from anabranch.model.reports import Finding, Severity
+
+
+class Overlooked:
+    """What is remembered of one cluster's topics from plan to plan."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._seen: dict[str, TopicMeta] = {}
+        self._since: dict[str, float] = {}
+        self._gone: set[tuple[str, uuid.UUID]] = set()
+
+    async def put_back(self, metadata: Metadata, wanted: Mapping[str, uuid.UUID]) -> list[Finding]:
+        """Add to the answer of one broker what it lacks of topics known by these ids, and say what is in doubt.
+
+        Raises ClusterError.
+        """
+        missing = {}
+        for name, topic_id in wanted.items():
+            meta = metadata.topics.get(name)
+            if meta is not None and (meta.id == topic_id or meta.error):
+                self._saw(name, meta)
+            elif (name, topic_id) not in self._gone:
+                missing[name] = topic_id
+        if not missing:
+            return []
+        findings = []
+        for name, presence in (await ask_all(self._cluster, missing)).items():
+            found = presence.there or (presence.other if presence.is_made_again else None)
+            if found is not None:
+                self._saw(name, found)
+                metadata.topics[name] = found
+            elif not presence.refusing and not self._is_gone(presence, missing[name]):
+                if name in self._seen and self._seen[name].id == missing[name]:
+                    metadata.topics[name] = self._seen[name]
+                findings.append(Finding(Severity.WARNING, f"{self._cluster.name}: {presence.told}"))
+        return findings
+
+    def _saw(self, name: str, meta: TopicMeta) -> None:
+        if not meta.error:
+            self._seen[name] = meta
+            self._since.pop(name, None)
+            self._gone.discard((name, meta.id))
+
+    def _is_gone(self, presence: Presence, topic_id: uuid.UUID) -> bool:
+        if not presence.is_gone:
+            self._since.pop(presence.topic, None)
+            return False
+        since = self._since.setdefault(presence.topic, time.monotonic())
+        if time.monotonic() - since < GONE_S and presence.topic in self._seen:
+            return False
+        self._gone.add((presence.topic, topic_id))
+        return True
