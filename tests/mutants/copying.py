@@ -260,6 +260,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "self.other is None and bool(self.unaware)",
         "a lane stops for good by the word of some brokers, while the one that knows its topic is away",
     ),
+    Mutant(
+        "contradicted-runs-kept",
+        "replicate/keeper.py",
+        "        except RunOrderError:\n            lane.book = await self._from_log(lane, tenure)",
+        "        except RunOrderError:\n            raise",
+        "runs that a stopped owner filed once more hold their lane for good",
+    ),
+    Mutant(
+        "renewal-of-another-tenure",
+        "replicate/keeper.py",
+        "        if lane.pipeline is not pipeline:\n            return  # it ended before this began\n        lane.renewing",
+        "        assert lane.pipeline is pipeline\n        lane.renewing",
+        "a worker ends by an error where a tenure ends in the moment in which its claim is to be renewed",
+    ),
     # -- how old a claim may grow
     Mutant(
         "old-claim-left-out",

@@ -136,19 +136,22 @@ class Keeper:
                 continue
             if lane.phase is Phase.RUNNING and lane.pipeline is not None:
                 if lane.connection is None and lane.queue:
-                    self._tasks[lane.key] = asyncio.create_task(self._connect(lane), name=f"connect-{lane.key}")
+                    going_on = self._connect(lane, lane.pipeline)
+                    self._tasks[lane.key] = asyncio.create_task(going_on, name=f"connect-{lane.key}")
                 elif lane.pipeline.is_aging():
-                    self._tasks[lane.key] = asyncio.create_task(self._renew(lane), name=f"renew-{lane.key}")
+                    renewal = self._renew(lane, lane.pipeline)
+                    self._tasks[lane.key] = asyncio.create_task(renewal, name=f"renew-{lane.key}")
             if lane.phase is not Phase.TAKING:
                 continue
             if self._retries.setdefault(lane.key, _Retry()).at > now or self.is_anothers(lane):
                 continue
             self._tasks[lane.key] = asyncio.create_task(self._take(lane), name=f"take-{lane.key}")
 
-    async def _connect(self, lane: Lane) -> None:
+    async def _connect(self, lane: Lane, pipeline: Pipeline) -> None:
         """Go on with a tenure whose connection ended while nothing was in flight, if its leader is the same still."""
-        pipeline, tenure = lane.pipeline, lane.tenure
-        assert pipeline is not None and tenure is not None
+        tenure = lane.tenure
+        if lane.pipeline is not pipeline or tenure is None:
+            return  # it ended before this began
         try:
             target = await self._open(lane, lane.position)
             if target.leader_epoch != tenure.leader_epoch:
@@ -168,14 +171,14 @@ class Keeper:
                 lane.place, lane.connection = target, target.connection
                 self._on_taken(lane)
 
-    async def _renew(self, lane: Lane) -> None:
+    async def _renew(self, lane: Lane, pipeline: Pipeline) -> None:
         """Give a lane back and end its tenure, so that it is claimed again before its claim is too old (A1).
 
         Nothing is sent meanwhile, and what is in flight is answered first: then nothing is in doubt, and the producer
         id is used again.
         """
-        pipeline = lane.pipeline
-        assert pipeline is not None
+        if lane.pipeline is not pipeline:
+            return  # it ended before this began
         lane.renewing = True
         try:
             while lane.pipeline is pipeline and (pipeline.in_flight or lane.checking):
@@ -490,8 +493,31 @@ class Keeper:
         within = LogRange(target.topic, target.partition, from_target, tenure.tail_end)
         near = from_source if from_source is not None else self._journal.claims.start(lane.key, tenure.position)
         log = LaneLog(lane.key, self._journal.claims.producer_ids(lane.key), self._jumps.jumps, book.map)
-        for run in await rebuild(self._target, within, log, near):
+        found = await rebuild(self._target, within, log, near)
+        try:
+            for run in found:
+                book.append(run)
+        except RunOrderError:
+            lane.book = await self._from_log(lane, tenure)
+
+    async def _from_log(self, lane: Lane, tenure: Tenure) -> RunBook:
+        """The book as the target's log alone tells it, where what is filed is not what lies there.
+
+        An owner that was stopped may have filed, once more, what it had sent before an unclean election took that.
+        What the log no longer has is kept as it was filed.  Raises UntoldBatchError where jumps are forgotten.
+        """
+        claims, target = self._journal.claims, lane.assignment.target
+        first = max(self._first_target(lane, tenure), await offset_at(self._target, target, EARLIEST))
+        within = LogRange(target.topic, target.partition, first, tenure.tail_end)
+        near = max(claims.start(lane.key, tenure.position), tenure.position - (tenure.tail_end - first))
+        log = LaneLog(lane.key, claims.producer_ids(lane.key), self._jumps.jumps)
+        found = await rebuild(self._target, within, log, near)
+        book = lane.book
+        book.cut(found[0].target if found else tenure.tail_end)
+        for run in found:
             book.append(run)
+        book.refile(0)
+        return book
 
     def _first_target(self, lane: Lane, tenure: Tenure) -> int:
         """The target offset below which the lane has no records: behind its padding, if it began with that."""

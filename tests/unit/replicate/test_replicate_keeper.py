@@ -1,79 +1,166 @@
-"""What a takeover that failed leaves for the next one."""
+"""What a takeover that failed leaves for the next one, and what a keeper does with what others have filed."""
+
+from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Generator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import cast
 
 import pytest
+from tests.simulated import Simulated
+from tests.unit.replicate.taking import Lab, Stage
 
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.connection import Transport
+from anabranch.kafka.connection import Connection, Transport
 from anabranch.lanes.claims import Claim, ClaimState
+from anabranch.lanes.endings import Ending, TenureEnded
+from anabranch.lanes.holes import Stretch
+from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Tenure
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
+from anabranch.records.header import BatchHeader
+from anabranch.replicate import keeper as keeper_module
 from anabranch.replicate.control import Progress, Runs
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.keeper import Keeper
-from anabranch.replicate.lane import Lane, Phase
-from anabranch.replicate.rebuild import UntoldBatchError
-from anabranch.replicate.runs import RunBook
+from anabranch.replicate.lane import Lane, Phase, Queued
+from anabranch.sandbox import ClusterSpec
 
 pytestmark = pytest.mark.unit
 
+DAY_MS = 86_400_000
 TOPIC, PLACE = TopicId(uuid.UUID(int=9)), TopicPartition("t", 0)
+COPIED, BEHIND = Run(0, 0, 10), Run(30, 10, 10)
+"""Two batches of ten records: the first is told by filed runs alone, the second by a jump."""
 
 
-class Target:
-    """A target partition on which every takeover is won."""
-
-    leader_epoch = 1
-
-    def __init__(self, lane: Lane) -> None:
-        self.connection = self
-        self.closed = None
-        claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
-        self.tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 1, 0, 0, 0, 0, None, frozenset(), "")
-
-    async def drive(self, steps: Generator[Any, Any, Any]) -> Tenure:
-        """The end of a takeover."""
-        steps.close()
-        return self.tenure
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    """One cluster for all."""
+    with Simulated(ClusterSpec(name="one"), 1) as simulated:
+        yield Stage(simulated)
 
 
-class Taking(Keeper):
-    """A keeper whose lanes' runs can be told only once the filed ones were read again."""
+@pytest.fixture(autouse=True)
+def tried_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait before another attempt is drawn: the shortest that can be."""
+    monkeypatch.setattr(keeper_module.random, "uniform", lambda _low, _high: 0.01)
 
-    def __init__(self) -> None:
-        cluster = Cluster(Transport("c", "User:ANONYMOUS"), [])
-        parts = (Journal(cluster), Jumps(cluster), Progress(cluster), Runs(cluster))
-        super().__init__("me", cluster, cluster, *parts, lambda _: None, Gate())
-        self.refreshed = False
 
-    async def _start_of(self, lane: Lane) -> int:
-        return 0
+def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt(stage: Stage) -> None:
+    """An earlier owner filed them, and forgot the jumps behind them, when an attempt had read what was filed: the next
+    one finds a claim of its own as the last and would not look."""
 
-    async def _refresh_runs(self, lane: Lane, others: bool = False) -> bool:
-        self.refreshed = self.refreshed or others
-        return others
+    async def scene(lab: Lab) -> list[Run]:
+        await lab.forgotten(await lab.copied(10, 10), 10, BEHIND.source)
+        lane, owner = lab.lane(), await lab.owner("run/next")
+        owner.begin(lane)
+        await owner.until(lambda: "no longer known" in lane.waiting)
+        await lab.filed((COPIED, BEHIND))
+        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        await owner.end()
+        return list(lane.book.map)
 
-    async def _open(self, lane: Lane, start: int, purpose: str = "") -> Any:
-        return Target(lane)
+    assert stage.play(scene) == [COPIED, BEHIND]
 
-    async def _expiration(self, target: Any) -> int:
-        return 1
 
-    async def _mode(self, lane: Lane, start: int, expiration: int) -> tuple[LaneMode, str]:
-        return LaneMode.MAPPED, ""
+def test_nothing_is_claimed_of_a_lane_that_was_left(stage: Stage) -> None:
+    """Another worker may have it by then; and the keeper goes on with the others."""
 
-    async def _complete_runs(self, lane: Lane, tenure: Tenure) -> None:
-        if not self.refreshed:
-            raise UntoldBatchError(lane.key, 5)
+    async def scene(lab: Lab) -> tuple[int, int, Phase]:
+        left, other, owner = lab.lane(0), lab.lane(1), await lab.owner("run/one")
+        owner.begin(left, other)
+        await asyncio.sleep(0)
+        left.leave()
+        await owner.keeper.forgo(left)
+        await owner.until(lambda: other.phase is Phase.RUNNING)
+        await owner.end()
+        claims = await owner.journal.read()
+        return len(claims.claims(left.key)), len(claims.claims(other.key)), left.phase
+
+    assert stage.play(scene) == (0, 1, Phase.OVER)
+
+
+def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage) -> None:
+    """A book of many runs takes time in which nothing is copied, and a broker may be away for long."""
+
+    async def scene(lab: Lab) -> None:
+        await lab.forgotten(await lab.copied(10, 10), 10, BEHIND.source)
+        await lab.filed((Run(0, 0, 5),))
+        lane, owner = lab.lane(), await lab.owner("run/next")
+        own, key = lane.book, lane.key
+
+        async def attempts(more: int) -> None:
+            tried = len(owner.journal.claims.claims(key)) + more
+            await owner.until(lambda: len(owner.journal.claims.claims(key)) >= tried)
+
+        owner.begin(lane)
+        await owner.until(lambda: "no longer known" in lane.waiting)
+        first = lane.book
+        assert first is not own and first.last == Run(0, 0, 5), "another had the lane: what it filed is read"
+        await attempts(2)
+        assert lane.book is first, "nothing was filed since"
+        await lab.filed((Run(0, 0, 6),))
+        await owner.until(lambda: lane.book is not first)
+        assert lane.book.last == Run(0, 0, 6)
+        await owner.end()
+
+    stage.play(scene)
+
+
+def test_a_lane_whose_filed_runs_contradict_each_other_waits_and_says_so(stage: Stage) -> None:
+    """Its position could be told wrong without them."""
+
+    async def scene(lab: Lab) -> tuple[str, Phase]:
+        await lab.copied(10)
+        await lab.filed((Run(0, 0, 50),), (Run(40, 40, 9),))
+        lane, owner = lab.lane(), await lab.owner("run/next")
+        owner.begin(lane)
+        await owner.until(lambda: bool(lane.waiting))
+        await owner.end()
+        return lane.waiting, lane.phase
+
+    waiting, phase = stage.play(scene)
+    assert waiting.startswith("what is filed of its offset map contradicts itself: ")
+    assert phase is Phase.TAKING
+
+
+def test_filed_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_anything_is_sent(stage: Stage) -> None:
+    """An election took what they tell of: what lies there next is something else."""
+
+    async def scene(lab: Lab) -> tuple[list[Run], dict[int, tuple[Run, ...]]]:
+        await lab.copied(12)
+        await lab.filed((Run(0, 0, 20),))
+        lane, owner = lab.lane(), await lab.owner("run/next")
+        owner.begin(lane)
+        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        await owner.runs.sync()
+        await owner.end()
+        return list(lane.book.map), dict(owner.runs.segments[lane.assignment.lane])
+
+    assert stage.play(scene) == ([Run(0, 0, 12)], {0: (Run(0, 0, 12),)})
+
+
+def test_filed_runs_that_the_target_s_log_contradicts_are_read_from_the_log_again(stage: Stage) -> None:
+    """A stopped owner filed once more what it had sent before an election took that: its runs end within a batch."""
+
+    async def scene(lab: Lab) -> tuple[list[Run], list[tuple[int, tuple[Run, ...]]], int]:
+        await lab.copied(10, 10)
+        await lab.filed((Run(0, 0, 9), Run(12, 9, 8)))
+        lane, owner = lab.lane(), await lab.owner("run/next")
+        owner.begin(lane)
+        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        await owner.end()
+        return list(lane.book.map), lane.book.unfiled(), lane.position
+
+    assert stage.play(scene) == ([Run(0, 0, 20)], [(0, (Run(0, 0, 20),))], 20)
 
 
 def wanted() -> Lane:
@@ -81,131 +168,35 @@ def wanted() -> Lane:
     return Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
 
 
-async def attempt(keeper: Keeper, lane: Lane) -> None:
-    """One more takeover of a lane, to its end."""
-    keeper._start([lane])
-    await asyncio.gather(*keeper._tasks.values())
-    keeper._retries[lane.key].at = 0.0
-    keeper._tasks.clear()
+@pytest.mark.parametrize("task", ["renew", "connect"])
+def test_a_tenure_that_ends_before_what_was_to_be_done_for_it_begins_ends_no_worker(task: str) -> None:
+    """The keeper decides in one turn of the event loop; the sender may end the tenure in the next."""
 
-
-def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt() -> None:
-    """An earlier owner filed them, and forgot the jumps behind them, when an attempt had read what was filed: the next
-    one finds a claim of its own as the last and would not look."""
-
-    async def play() -> list[Phase]:
-        keeper = Taking()
-        lane = wanted()
-        found = []
-        for _ in range(2):
-            await attempt(keeper, lane)
-            found.append(lane.phase)
-        return found
-
-    assert asyncio.run(play()) == [Phase.TAKING, Phase.RUNNING]
-
-
-def test_nothing_is_claimed_of_a_lane_that_was_left() -> None:
-    """Another worker may have it by then; and the keeper goes on with the others."""
-
-    class Slow(Taking):
-        """One that finds the target's leader after the lane was left."""
-
-        opened = 0
-
-        async def _open(self, lane: Lane, start: int, purpose: str = "") -> Any:
-            await asyncio.sleep(0.01)
-            self.opened += 1
-            return Target(lane)
-
-    async def play() -> tuple[int, Phase]:
-        keeper = Slow()
-        lane = wanted()
-        keeper._start([lane])
+    async def play() -> bool:
+        cluster = Cluster(Transport("c", "User:ANONYMOUS"), [])
+        parts = (Journal(cluster), Jumps(cluster), Progress(cluster), Runs(cluster))
+        keeper, lane = Keeper("me", cluster, cluster, *parts, lambda _: None, Gate()), wanted()
+        claimed_at = 0 if task == "renew" else now_ms()
+        claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, claimed_at, ClaimState.CLAIMED, 0, 0)
+        tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, DAY_MS, 0, 0, 0, 0, None, frozenset(), "")
+        pipeline = Pipeline(tenure, sole_writer=False)
+        lane.begin(tenure, pipeline, cast(Connection, object()))
+        if task == "connect":
+            assert lane.disconnected()
+            lane.put(
+                Queued(memoryview(b""), 0, BatchHeader(0, 0, 0, 2, 0, 0, 0, 0, 0, -1, 0, 0, 1), None, (Stretch(0, 1),))
+            )
+        running = asyncio.create_task(keeper.run([lane], lambda: True))
         await asyncio.sleep(0)
+        assert f"{task}-{lane.key}" in {one.get_name() for one in asyncio.all_tasks()}
+        lane.end_tenure(pipeline, TenureEnded(lane.key, Ending.FENCED))
         lane.leave()
-        await keeper.forgo(lane)
-        keeper._start([lane])
-        await asyncio.sleep(0.03)
-        return keeper.opened, lane.phase
+        for _ in range(5):
+            keeper.wake()
+            await asyncio.sleep(0)
+        ended = running.done()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return ended
 
-    assert asyncio.run(play()) == (0, Phase.OVER)
-
-
-class Reading(Taking):
-    """A keeper that reads what was filed from a topic in memory, and can complete no runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._runs.sync = self.read  # type: ignore[method-assign]
-        self.books: list[RunBook] = []
-
-    async def read(self) -> None:
-        """Nothing new."""
-
-    async def _refresh_runs(self, lane: Lane, others: bool = False) -> bool:
-        return await Keeper._refresh_runs(self, lane, others)
-
-    async def _complete_runs(self, lane: Lane, tenure: Tenure) -> None:
-        self.books.append(lane.book)
-        raise UntoldBatchError(lane.key, 5)
-
-
-def test_attempts_that_fail_make_a_book_only_of_what_is_new() -> None:
-    """A book of many runs takes time in which nothing is copied, and a broker may be away for long."""
-
-    async def play() -> list[RunBook]:
-        keeper = Reading()
-        lane = wanted()
-        keeper._runs.segments[lane.assignment.lane] = {0: (Run(0, 0, 50),)}
-        for _ in range(3):
-            await attempt(keeper, lane)
-        keeper._runs.segments[lane.assignment.lane] = {0: (Run(0, 0, 60),)}
-        keeper._runs._news[lane.assignment.lane] = {0}
-        await attempt(keeper, lane)
-        return keeper.books
-
-    own, first, second, third = asyncio.run(play())
-    assert own.last is None, "a lane's own book is not made anew for its first attempt"
-    assert first is second and first.last == Run(0, 0, 50)
-    assert third.last == Run(0, 0, 60)
-
-
-def test_a_lane_whose_filed_runs_contradict_each_other_waits_and_says_so() -> None:
-    """Its position could be told wrong without them, also where its last claim is this worker's own."""
-
-    async def play() -> tuple[str, list[RunBook], Phase]:
-        keeper = Reading()
-        lane = wanted()
-        keeper._runs.segments[lane.assignment.lane] = {0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)}
-        lane.is_untold = True
-        for _ in range(2):
-            await attempt(keeper, lane)
-        return lane.waiting, keeper.books, lane.phase
-
-    waiting, books, phase = asyncio.run(play())
-    assert waiting.startswith("what is filed of its offset map contradicts itself: ")
-    assert books == [] and phase is Phase.TAKING
-
-
-def test_filed_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_anything_is_sent() -> None:
-    """An election took what they tell of: what lies there next is something else."""
-    cluster = Cluster(Transport("c", "User:ANONYMOUS"), [])
-    filed: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
-
-    async def file(segments: Mapping[tuple[LaneKey, int], tuple[Run, ...]]) -> None:
-        filed.update(segments)
-
-    runs = Runs(cluster)
-    keeper = Keeper(
-        "me", cluster, cluster, Journal(cluster), Jumps(cluster), Progress(cluster), runs, lambda _: None, Gate()
-    )
-    lane = wanted()
-    lane.book.append(Run(0, 0, 20))
-    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
-    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 1, 12, 12, 12, 12, None, frozenset(), "")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "file", file)
-        asyncio.run(keeper._complete_runs(lane, tenure))
-    assert filed == {(lane.assignment.lane, 0): (Run(0, 0, 12),)}
-    assert lane.book.map.target_end == 12
+    assert not asyncio.run(play())
