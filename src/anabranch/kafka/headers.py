@@ -1,4 +1,4 @@
-"""Reading the header of one batch, for whoever asks what lies at an offset and not for the records."""
+"""Reading the headers of batches, for whoever asks what lies at an offset and not for the records."""
 
 from __future__ import annotations
 
@@ -13,21 +13,36 @@ _BYTES = 1024
 """More than a header; a broker sends at least one whole batch whatever is wished for."""
 
 
-async def header_at(
-    connection: Connection, topic: str, topic_id: uuid.UUID, partition: int, offset: int, *, epoch: int = -1
-) -> tuple[int, BatchHeader | None]:
-    """(code, header of the first batch that holds ``offset`` or comes after it); None where there is none yet.
+async def headers_from(
+    connection: Connection,
+    topic: str,
+    topic_id: uuid.UUID,
+    partition: int,
+    offset: int,
+    *,
+    epoch: int = -1,
+    size: int = _BYTES,
+) -> tuple[int, list[BatchHeader]]:
+    """(code, headers of some batches from the one on that holds ``offset`` or comes after it); none at the log's end.
 
-    ``epoch`` is the leader epoch that the broker must agree with, -1 for any.  Raises ConnectionLostError,
-    ProtocolError for bytes that cannot be read, and OldFormatError.
+    ``epoch`` is the leader epoch that the broker must agree with, -1 for any; ``size`` is about how many bytes of
+    batches are asked for.  Raises ConnectionLostError, ProtocolError for bytes that cannot be read, and OldFormatError.
     """
-    wanted = fetch.Wanted(topic, topic_id, partition, epoch, offset, -1, _BYTES)
-    frame = await fetch.submit(connection, [wanted], max_wait_ms=0, max_bytes=_BYTES)
+    wanted = fetch.Wanted(topic, topic_id, partition, epoch, offset, -1, size)
+    frame = await fetch.submit(connection, [wanted], max_wait_ms=0, max_bytes=size)
     try:
         code, answers = fetch.parse(frame, fetch.version_for(connection))
         code = code or answers[0].code
         if code:
-            return code, None
-        return 0, next((header for _, header in split(answers[0].records) if header.last_offset >= offset), None)
+            return code, []
+        return 0, [header for _, header in split(answers[0].records) if header.last_offset >= offset]
     finally:
         frame.release()
+
+
+async def header_at(
+    connection: Connection, topic: str, topic_id: uuid.UUID, partition: int, offset: int, *, epoch: int = -1
+) -> tuple[int, BatchHeader | None]:
+    """``headers_from``, the first one alone."""
+    code, found = await headers_from(connection, topic, topic_id, partition, offset, epoch=epoch)
+    return code, found[0] if found else None

@@ -9,19 +9,20 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from anabranch.kafka import partitions
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, PermissionDeniedError
-from anabranch.kafka.headers import header_at
+from anabranch.kafka.headers import headers_from
 from anabranch.kafka.presence import UnknownTopicError, locate
 from anabranch.lanes import effects
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, accepting, refusal
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.records.header import BatchHeader
+from anabranch.replicate.backwards import LEAST_BYTES, Backwards
 from anabranch.replicate.control import Runs
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.rebuild import tail_batch
@@ -51,6 +52,10 @@ class TargetPartition:
     leader_epoch: int
     start: int
     by_coordinator: bool
+    _walk: Backwards = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._walk = Backwards(self._batches_from)
 
     @classmethod
     async def open(
@@ -124,6 +129,8 @@ class TargetPartition:
             return stop.value  # type: ignore[no-any-return]
 
     async def _perform(self, effect: effects.Effect) -> Any:
+        if not isinstance(effect, effects.ReadTail | effects.ReadRuns):
+            self._walk.forget()
         match effect:
             case effects.AllocateProducerId():
                 return await self._allocate()
@@ -259,32 +266,26 @@ class TargetPartition:
 
     async def _batch_at(self, offset: int) -> BatchHeader | None:
         """The first batch that holds ``offset`` or one after it, of what this leader has."""
-        code, header = await header_at(
-            self.connection, self.topic, self.topic_id, self.partition, offset, epoch=self.leader_epoch
+        found = await self._batches_from(offset, LEAST_BYTES)
+        return found[0] if found else None
+
+    async def _batches_from(self, offset: int, size: int) -> Sequence[BatchHeader]:
+        code, found = await headers_from(
+            self.connection, self.topic, self.topic_id, self.partition, offset, epoch=self.leader_epoch, size=size
         )
         if code == _OUT_OF_RANGE:
             raise TenureEnded(self.lane, Ending.UNSETTLED, code, f"target offset {offset} went meanwhile")
         self.check(code)
-        return header
+        return found
 
     async def _read_tail(self, below: int) -> effects.TailBatch | None:
         """The last batch that begins below ``below``; compaction may have left a gap there, so look further back."""
-        first = await partitions.list_offset(
-            self.connection, self.topic, self.partition, partitions.EARLIEST, epoch=self.leader_epoch
-        )
-        self.check(first.code)
-        step, at = 1, below
-        while at > first.offset:
-            at = max(first.offset, below - step)
-            header = await self._batch_at(at)
-            if header is not None and header.base_offset < below:
-                while True:
-                    following = await self._batch_at(header.last_offset + 1) if header.last_offset + 1 < below else None
-                    if following is None or following.base_offset >= below:
-                        break
-                    header = following
-                await self.confirm()
-                return tail_batch(header)
-            step *= 2
-        await self.confirm()
-        return None
+        found = self._walk.known(below)
+        if found is None:
+            first = await partitions.list_offset(
+                self.connection, self.topic, self.partition, partitions.EARLIEST, epoch=self.leader_epoch
+            )
+            self.check(first.code)
+            found = await self._walk.read(first.offset, below)
+            await self.confirm()
+        return None if found is None else tail_batch(found)
