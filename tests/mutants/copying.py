@@ -396,6 +396,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "a lane is handed on while its batches are on their way",
     ),
     Mutant(
+        "two-links-fill-one-topic",
+        "model/provenance.py",
+        "    return not has_begun and (it_has_begun or its_place < place)",
+        "    return not has_begun and it_has_begun",
+        "two links that plan one topic at one moment both copy into it",
+    ),
+    Mutant(
         "no-way-given",
         "replicate/crew.py",
         "        if self.over:\n            for lane in asked:\n                self._let_go(lane)",

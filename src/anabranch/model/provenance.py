@@ -121,6 +121,16 @@ def filled_by_another(link: str, target: TopicId, topics: Iterable[MirroredTopic
     return next((one for one in topics if one.link != link and one.target_id == target), None)
 
 
+def gives_way(mine: tuple[int, bool], other: tuple[int, bool]) -> bool:
+    """Whether a link must not fill a topic that another one has stored too: each where in the log, and whether begun.
+
+    Both may find nobody, and then store it at one time. What was stored is read again after that, so whoever is later
+    in the log sees who was earlier, and has not begun then.
+    """
+    (place, has_begun), (its_place, it_has_begun) = mine, other
+    return not has_begun and (it_has_begun or its_place < place)
+
+
 def would_be_filled(spec: LinkSpec, into_target: Iterable[LinkRecord], source_topics: Iterable[str]) -> dict[str, str]:
     """Names of target topics that other links from the same source fill or would fill, each with such a link's id."""
     names = list(source_topics)

@@ -68,6 +68,8 @@ class Links:
         self._log = KeyedLog(cluster, topics.LINKS)
         self.links: dict[str, LinkRecord] = {}
         self.mirrored: dict[tuple[str, TopicId], MirroredTopic] = {}
+        self.stored_at: dict[tuple[str, TopicId], int] = {}
+        """The offset at which each of ``mirrored`` was stored first, as far as the log still tells."""
         self.decisions: dict[str, dict[LanePlace, LaneDecision]] = defaultdict(dict)
 
     async def sync(self) -> None:
@@ -86,8 +88,10 @@ class Links:
                     self.decisions[link][about] = link_codec.decode_decision(entry.key, entry.value)
             elif entry.value is None:
                 self.mirrored.pop((link, about), None)
+                self.stored_at.pop((link, about), None)
             else:
                 self.mirrored[(link, about)] = link_codec.decode_topic(entry.key, entry.value)
+                self.stored_at.setdefault((link, about), entry.offset)
 
     def topics_of(self, link: str) -> list[MirroredTopic]:
         """The topics that one link fills."""
@@ -114,6 +118,10 @@ class Links:
     async def put_topic(self, topic: MirroredTopic) -> None:
         """Store where a target topic's records come from; raises ControlLostError."""
         await write(self._log, [(link_codec.topic_key(topic.link, topic.target_id), link_codec.encode_topic(topic))])
+
+    async def forget_topic(self, topic: MirroredTopic) -> None:
+        """Forget that a link fills a topic; raises ControlLostError."""
+        await write(self._log, [(link_codec.topic_key(topic.link, topic.target_id), None)])
 
     async def decide(
         self,

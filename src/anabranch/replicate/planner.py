@@ -32,6 +32,7 @@ from anabranch.model.provenance import (
     claimed_by_opposite,
     copied_home,
     filled_by_another,
+    gives_way,
     home_finding,
     mirrored_by_opposite,
     origins,
@@ -167,6 +168,7 @@ class Planner:
                     retentions[pair.source.name] = int((stays and stays.value) or tombstones.DEFAULT_MS)
                 lanes += _lanes(spec, pair, provided, compacted, self._links.decisions[spec.id])
         await self.progress.sync()
+        lanes = await self._give_way(spec, lanes, known, findings)
         findings += tombstones.outlived(spec.id, lanes, self.progress.lanes, retentions, now_ms())
         if spec.start.kind is StartKind.LATEST:
             lanes = self._late_from_the_start(spec.id, lanes)
@@ -395,6 +397,43 @@ class Planner:
         if changes:
             await admin.alter_topic_configs(self._target, pair.target, changes)
         return TopicId(found.id)
+
+    async def _give_way(
+        self,
+        spec: LinkSpec,
+        lanes: list[LaneAssignment],
+        known: Mapping[str, MirroredTopic],
+        findings: list[Finding],
+    ) -> list[LaneAssignment]:
+        """The lanes but for those of topics that another link has begun to plan at the same time, and before us.
+
+        What was ``known`` before may be what a planner had stored that died before it could give way.
+        """
+        if any(lane.target.topic not in known for lane in lanes):
+            await self._links.sync()
+        if spec.shared_topics:
+            return lanes
+        begun = {(key.link, key.topic_id) for key in self.progress.lanes}
+        stored = {
+            key: (place, (key[0], self._links.mirrored[key].source_id) in begun)
+            for key, place in self._links.stored_at.items()
+        }
+        others: dict[TopicId, list[tuple[int, bool]]] = {}
+        for (link, target_id), it in stored.items():
+            if link != spec.id:
+                others.setdefault(target_id, []).append(it)
+        refused: set[TopicId] = set()
+        for topic in self._links.topics_of(spec.id):
+            mine = stored[(spec.id, topic.target_id)]
+            if any(gives_way(mine, it) for it in others.get(topic.target_id, ())):
+                other = filled_by_another(spec.id, topic.target_id, self._links.mirrored.values())
+                assert other is not None
+                await self._links.forget_topic(topic)
+                self._provided.pop((topic.source_id.uuid, topic.target), None)
+                refused.add(topic.target_id)
+                finding = second_link(topic.source, topic.target, other.link, Severity.ERROR)
+                findings[:] = [*(one for one in findings if one.what != finding.what), finding]
+        return [lane for lane in lanes if lane.target_id not in refused]
 
     async def _await_topic(self, name: str, partitions: int = 1) -> TopicMeta:
         """The topic once the brokers know it with leaders."""

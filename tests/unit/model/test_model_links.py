@@ -23,7 +23,7 @@ from anabranch.model.configs import (
 from anabranch.model.lane import LaneKey
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, MirroredTopic, WantedState
 from anabranch.model.plugins import PluginSpec
-from anabranch.model.provenance import RingError
+from anabranch.model.provenance import RingError, gives_way
 from anabranch.model.reports import ApiSupport
 from anabranch.model.start import LaneStart, StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition
@@ -255,3 +255,12 @@ def test_fans_are_no_rings() -> None:
 def test_an_api_is_there_if_the_ranges_overlap(offered: tuple[int, int] | None, ok: bool) -> None:
     """One common version is enough."""
     assert ApiSupport("Fetch", (4, 12), offered).ok is ok
+
+
+def test_of_two_links_that_store_one_topic_exactly_one_gives_way() -> None:
+    """The later in the log, unless it has begun and the other has not: both may be older than the rule."""
+    first, second, begun, later = (10, False), (11, False), (10, True), (11, True)
+    assert (gives_way(first, second), gives_way(second, first)) == (False, True)
+    assert (gives_way(first, later), gives_way(later, first)) == (True, False)
+    assert (gives_way(begun, second), gives_way(second, begun)) == (False, True)
+    assert not gives_way(begun, later) and not gives_way(later, begun), "what was copied twice is copied on"
