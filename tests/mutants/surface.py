@@ -50,6 +50,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "a repository that serves other files than those that are locked is believed",
     ),
     Mutant(
+        "orphaned-job-runs-on",
+        "spark/jobs/tied.py",
+        "    if told == DETACH:",
+        '    if told in (DETACH, b""):',
+        "a job whose command was killed runs on",
+    ),
+    Mutant(
         "ended-query-stopped-cleanly",
         "spark/jobs/link.py",
         "        return tell(error)\n    except KeyboardInterrupt",

@@ -234,9 +234,12 @@ class Verify(Protocol):
         """Pin the link's lanes; a resumed comparison keeps the pins and options of the one that was stopped."""
 
     def launch(
-        self, spec: VerifySpec, master: str, directory: Path, settings: Mapping[str, str]
+        self, spec: VerifySpec, master: str, directory: Path, settings: Mapping[str, str], detached: bool = False
     ) -> subprocess.Popen[bytes]:
-        """Start the job as a process that outlives this one."""
+        """Start the job, which ends with this process unless it is detached."""
+
+    def detach(self, job: subprocess.Popen[bytes]) -> None:
+        """Have a job that was launched outlive this process."""
 
     def show(self, target: ClusterContext, link_id: str) -> VerifyStatus:
         """The link's comparison."""

@@ -6,9 +6,7 @@ The job is a process of its own (or a ``spark-submit`` elsewhere), and the maps 
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
-import sys
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from pathlib import Path
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.rebuildspec import LaneLogs, Part, RebuildSpec
 from anabranch.config.verifyspec import VerifySpec
+from anabranch.engine import jobprocess
 from anabranch.engine.sparkready import check_reader
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster, TopicMeta
@@ -68,19 +67,20 @@ def plan(
 
 
 def run(spec: RebuildSpec, out: Path, master: str, settings: Mapping[str, str], work: Path) -> subprocess.Popen[str]:
-    """Start the job; its steps are lines of its standard output.  ``work`` gets its specification and its log.
+    """Start the job, which ends with this process; its steps are lines of its standard output.
 
+    ``work`` gets its specification and its log.
     Raises what ``check_reader`` raises, before anything is started.
     """
     settings = check_reader(master, settings)
     path = work / "rebuild.json"
     path.write_text(spec.to_json(), encoding="utf-8")
-    command = [sys.executable, "-m", JOB, str(path), "--out", str(out), "--master", master]
+    arguments = [str(path), "--out", str(out), "--master", master]
     for key, value in settings.items():
-        command += ["--conf", f"{key}={value}"]
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        arguments += ["--conf", f"{key}={value}"]
     with (work / "rebuild.log").open("wb") as log:
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
+        process: subprocess.Popen[str] = jobprocess.start(JOB, arguments, out=subprocess.PIPE, err=log, tied=True)
+    return process
 
 
 def comparison(source: ClusterContext, target: ClusterContext, link: str, maps: Sequence[StoredMap]) -> VerifySpec:

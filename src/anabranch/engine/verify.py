@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 
 from anabranch.config.verifyspec import Levels, Reader, VerifyOptions, VerifySpec
 from anabranch.control.verified import NeverVerifiedError, RunState, VerifyStatus
+from anabranch.engine import jobprocess
 from anabranch.engine.maps import LinkMaps, read_maps
 from anabranch.engine.sparkready import check_reader
 from anabranch.errors import RefusedError
@@ -102,8 +102,12 @@ def stop(target: ClusterContext, link_id: str) -> VerifyStatus:
     return asyncio.run(ask())
 
 
-def launch(spec: VerifySpec, master: str, directory: Path, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start the job as a process that outlives this one; the directory gets its specification, log and reports.
+def launch(
+    spec: VerifySpec, master: str, directory: Path, settings: Mapping[str, str], detached: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start the job, which ends with this process unless ``detached``, then or by ``detach``.
+
+    The directory gets its specification, log and reports.
 
     Raises what ``check_reader`` raises, before anything is started.
     """
@@ -112,13 +116,18 @@ def launch(spec: VerifySpec, master: str, directory: Path, settings: Mapping[str
     path = directory / f"{spec.run}.json"
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(spec.to_json())
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    command = [sys.executable, "-m", JOB, str(path), "--master", master]
-    command += ["--report", str(directory / f"{spec.run}.report.json"), "--page", str(directory / f"{spec.run}.html")]
+    arguments = [str(path), "--master", master]
+    arguments += ["--report", str(directory / f"{spec.run}.report.json"), "--page", str(directory / f"{spec.run}.html")]
     for key, value in settings.items():
-        command += ["--conf", f"{key}={value}"]
+        arguments += ["--conf", f"{key}={value}"]
     with (directory / f"{spec.run}.log").open("ab") as log:
-        return subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+        process: subprocess.Popen[bytes] = jobprocess.start(JOB, arguments, out=log, err=log, tied=not detached)
+    return process
+
+
+def detach(job: subprocess.Popen[bytes]) -> None:
+    """Have a job that was launched outlive this process."""
+    jobprocess.detach(job)
 
 
 # -- planning --------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
+from anabranch.engine.jobprocess import SAFE_PATH
 from anabranch.errors import ConfigError
 
 LOCAL = {
@@ -24,6 +25,8 @@ ALWAYS = {
     # A lease must be read by one task at a time; a speculative twin would only take its lanes away and wait.
     "spark.speculation": "false",
     "spark.python.worker.reuse": "true",
+    # Else workers import from their working directory first: a user's json.py in place of Python's own.
+    f"spark.executorEnv.{SAFE_PATH}": "1",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"

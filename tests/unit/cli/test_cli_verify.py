@@ -175,6 +175,7 @@ class Starting:
         self.job = job
         self.told = list(told)
         self.launched: list[str] = []
+        self.detached: list[Job] = []
 
     def show(self, *_: object) -> object:
         if not self.launched:
@@ -186,10 +187,13 @@ class Starting:
     def plan(self, *_: object) -> object:
         return SimpleNamespace(run="verify-1", to_json=lambda: "{}")
 
-    def launch(self, spec: Any, _master: str, place: Path, _settings: object) -> Job:
+    def launch(self, spec: Any, _master: str, place: Path, _settings: object, _detached: bool) -> Job:
         self.launched.append(spec.run)
         (place / f"{spec.run}.log").write_text(self.log)
         return self.job
+
+    def detach(self, job: Job) -> None:
+        self.detached.append(job)
 
 
 @pytest.fixture
@@ -273,6 +277,7 @@ def test_ctrl_c_is_no_verdict(
     following = Starting(Job(None))
     monkeypatch.setattr(watch, "_read", interrupted)
     assert start(following, verb=verb) == 130
+    assert following.detached == [following.job]
     assert "anabranch verify show old-new --watch" in capsys.readouterr().err
     planning = Starting(Job(None))
     planning.plan = interrupted  # type: ignore[method-assign,assignment]

@@ -67,7 +67,7 @@ def test_readers_are_given_the_connector_as_files(verb: str, started: list[list[
     """Spark's own way to bring packages knows no mirror of Maven."""
     STARTS[verb](tmp_path, "local[1]")
     (command,) = started
-    assert command[-2:] == ["--conf", "spark.jars=kafka.jar"]
+    assert command[-3:] == ["--conf", "spark.jars=kafka.jar", "--tied"]
     assert not any("packages" in word for word in command)
 
 

@@ -100,12 +100,13 @@ def _launch(
             typer.echo(f"{spec.run} is described in {only_spec}", err=True)
             return
         place = directory or platformdirs.user_state_path("anabranch") / "verify" / link
-        process = engine.launch(spec, master, place, settings)
+        process = engine.launch(spec, master, place, settings, detach)
         typer.echo(f"{spec.run}: process {process.pid}; log, report and page are in {place}", err=True)
         if detach:
             return
         followed = follow(lambda: engine.show(cluster, link), spec.run, Console(stderr=True), process)
         if followed.left:
+            engine.detach(process)
             typer.echo(f"no verdict yet: anabranch verify show {link}{repeated(target_name)} --watch", err=True)
             raise typer.Exit(LEFT)
         found = followed.status

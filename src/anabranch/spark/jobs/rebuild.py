@@ -2,7 +2,8 @@
 
 Arguments: the file with a RebuildSpec, ``--out FILE`` for the maps, then ``--master`` and ``--conf KEY=VALUE`` (Spark
 settings, repeatable) where wanted.  With ``--master`` Spark's Kafka source is brought, unless ``spark.jars`` settings
-bring it; with ``spark-submit`` give it ``--jars $(python -m anabranch.jars.connector)``.
+bring it; with ``spark-submit`` give it ``--jars $(python -m anabranch.jars.connector)``.  With ``--tied`` the end of
+standard input ends the job at once.
 
 Partitions are aligned one after the other, small ones together. What is finished is kept in ``FILE.part``, from which
 the job goes on when it is run again.
@@ -33,6 +34,7 @@ from anabranch.errors import AnabranchError
 from anabranch.jars.connector import with_connector
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey
+from anabranch.spark.jobs.tied import end_with_command, terminate
 from anabranch.spark.rebuild.progress import told
 from anabranch.spark.rebuild.run import Figures, Rebuilding
 from anabranch.spark.session import session
@@ -46,7 +48,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--master")
     parser.add_argument("--conf", action="append", default=[], type=_setting, metavar="KEY=VALUE")
+    parser.add_argument("--tied", action="store_true")
     options = parser.parse_args(argv)
+    if options.tied:
+        end_with_command(terminate)
     try:
         return _run(RebuildSpec.from_json(options.spec.read_text()), options.out, options.master, dict(options.conf))
     except AnabranchError as error:

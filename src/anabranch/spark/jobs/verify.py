@@ -3,7 +3,7 @@
 Arguments: the file with a VerifySpec, then ``--master``, ``--report FILE`` (JSON), ``--page FILE`` (HTML) and
 ``--conf KEY=VALUE`` (Spark settings, repeatable) where wanted.  With ``--master`` Spark's Kafka source is
 brought, unless ``spark.jars`` settings bring it; with ``spark-submit`` give it
-``--jars $(python -m anabranch.jars.connector)``.
+``--jars $(python -m anabranch.jars.connector)``.  With ``--tied`` the end of standard input ends the job in its round.
 
 SIGTERM, SIGINT and a stored wish to stop end it after the round that runs; what was compared by then is kept.  Each
 round is a line of JSON on standard output.
@@ -20,6 +20,8 @@ import signal
 import sys
 import traceback
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -30,12 +32,13 @@ from pyspark.sql import SparkSession
 from anabranch import __version__
 from anabranch.config.verifyspec import VerifySpec
 from anabranch.control.verified import LaneVerified, RunState, VerifyRun
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, ProtocolError
 from anabranch.jars.connector import with_connector
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
 from anabranch.replicate.verified import Verified
+from anabranch.spark.jobs.tied import end_with_command
 from anabranch.spark.session import session
 from anabranch.spark.verify.run import Comparison, Named
 from anabranch.spark.verify.samples import contents
@@ -47,6 +50,19 @@ from anabranch.verify.report import Circumstances, LaneResult, Verdict, report
 COULD_NOT_TELL = Verdict.UNKNOWN.exit_code
 
 
+@dataclass(eq=False)
+class CommandGoneError(ProtocolError):
+    """The command that started the job was killed."""
+
+    @property
+    def message(self) -> str:
+        return "the command that started it is gone"
+
+    @property
+    def hint(self) -> str:
+        return "anabranch verify resume"
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the job."""
     parser = argparse.ArgumentParser(prog="anabranch-verify-job", description=__doc__)
@@ -55,16 +71,21 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--report", type=Path)
     parser.add_argument("--page", type=Path)
     parser.add_argument("--conf", action="append", default=[], type=_setting, metavar="KEY=VALUE")
+    parser.add_argument("--tied", action="store_true")
     options = parser.parse_args(argv)
     job: _Job | None = None
     try:
         job = _Job(VerifySpec.from_json(options.spec.read_text()))
+        if options.tied:
+            end_with_command(job.leave)
         return job.run(options.master, dict(options.conf), options.report, options.page)
     except AnabranchError as error:
         code, why, hint = error.exit_code, error.message, error.hint
     except Exception as error:  # 1 would say "different"
         traceback.print_exc()
         code, why, hint = COULD_NOT_TELL, f"{type(error).__name__}: {str(error)[:1000]}", "anabranch verify resume"
+        if job is not None and job.is_left:
+            why = "the command that started it is gone"
     print(json.dumps({"error": why, "hint": hint}), file=sys.stderr, flush=True)
     if job is not None:
         job.fail(why)
@@ -86,6 +107,8 @@ class _Job:
         self._began = now_ms()
         self._asked: list[int] = []
         self._reported = False
+        self._spark: SparkSession | None = None
+        self.is_left = False
         self._comparison: Comparison | None = None
         self._loop = asyncio.new_event_loop()
         self._target: Cluster = open_cluster(spec.target)
@@ -99,10 +122,13 @@ class _Job:
         if master is not None:
             wanted = with_connector(wanted, spark_version)
         spark = session(f"anabranch verify {self._spec.link}", master, wanted)
+        self._spark = spark
         spark.sparkContext.setJobDescription(f"verify {self._spec.link} {self._spec.run}")
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._ask)  # after Spark, which installs handlers of its own
         try:
+            if self.is_left:
+                raise CommandGoneError
             check_source(spark)
             return self._compare(spark, to, page_to)
         finally:
@@ -127,6 +153,13 @@ class _Job:
         self._reported = True
         self._tell(verdict=made["verdict"], stopped=stopped, counts=made["counts"])
         return Verdict(made["verdict"]).exit_code
+
+    def leave(self) -> None:
+        """End the round that runs, from another thread: the command that started the job is gone."""
+        self.is_left = True
+        if self._spark is not None:
+            with suppress(Exception):  # it is ending
+                self._spark.sparkContext.cancelAllJobs()
 
     def fail(self, why: str) -> None:
         """Store that it ended without a verdict; what cannot be stored is lost.  A verdict that is stored stays."""
