@@ -30,6 +30,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "checkpoints": ("tests/integration/checkpoints",),
     "verify": ("tests/integration/verify",),
     "rebuild": ("tests/integration/rebuild",),
+    "spark": ("tests/integration/spark",),
     "faults": ("tests/fault/test_faults.py", "tests/fault/test_schedule.py", "tests/fault/test_stopped_worker.py"),
     "moves": ("tests/fault/test_killed_identity.py", "tests/fault/test_moved_identity.py", "tests/fault/test_moves.py"),
 }

@@ -27,11 +27,11 @@ AGAIN_S = 10.0
 
 
 class LeasePlanner:
-    """Plans each micro-batch of one run of a link."""
+    """Plans each micro-batch of one run of a link; ``slots``, its tasks, may change between two of them."""
 
     def __init__(self, job: LinkJob, slots: int) -> None:
         self._job = job
-        self._slots = slots
+        self.slots = slots
         self._loop = asyncio.new_event_loop()
         self._clusters = (open_cluster(job.source), open_cluster(job.target))
         self._planner = Planner(job.link, *self._clusters)
@@ -42,7 +42,7 @@ class LeasePlanner:
         """One lease per slot, some of them perhaps without lanes; raises what the planner raises."""
         asyncio.set_event_loop(self._loop)
         plan, seconds = self._loop.run_until_complete(self._plan(batch))
-        spread = balance(plan.lanes, self._slots, {lane: self._before.get(lane.lane, -1) for lane in plan.lanes})
+        spread = balance(plan.lanes, self.slots, {lane: self._before.get(lane.lane, -1) for lane in plan.lanes})
         self._before = {lane.lane: slot for slot, lanes in enumerate(spread) for lane in lanes}
         used = [lanes for lanes in spread if lanes] or [[]]
         homes = self._homes(used)

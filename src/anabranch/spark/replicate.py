@@ -7,13 +7,14 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.config.jobspec import LinkJob
+from anabranch.spark.slots import SlotsFile
 from anabranch.spark.source import FORMAT, LeaseSource
 
 COPIED = "copied"
 
 
-def start(spark: SparkSession, job: LinkJob, checkpoint: str, slots: int | None = None) -> StreamingQuery:
-    """Start the query of a link; ``slots`` tasks a micro-batch (default: as many as there are cores).
+def start(spark: SparkSession, job: LinkJob, checkpoint: str, slots: SlotsFile) -> StreamingQuery:
+    """Start the query of a link; ``slots`` has how many tasks each micro-batch gets.
 
     ``checkpoint`` is a directory for Spark's own bookkeeping; it plans work and may be lost at any time.  The
     query's progress carries the observed metric ``copied`` with the records and bytes of each micro-batch.
@@ -22,7 +23,7 @@ def start(spark: SparkSession, job: LinkJob, checkpoint: str, slots: int | None 
     figures = (
         spark.readStream.format(FORMAT)
         .option("job", job.to_json())
-        .option("slots", str(slots or spark.sparkContext.defaultParallelism))
+        .option("slots", str(slots))
         .load()
         .observe(
             COPIED,

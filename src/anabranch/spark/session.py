@@ -24,6 +24,8 @@ LOCAL = {
 ALWAYS = {
     # A lease must be read by one task at a time; a speculative twin would only take its lanes away and wait.
     "spark.speculation": "false",
+    # Leases run for weeks, on as many executors as there are: none is asked for because tasks wait, or given back.
+    "spark.dynamicAllocation.enabled": "false",
     "spark.python.worker.reuse": "true",
     # Else workers import from their working directory first: a user's json.py in place of Python's own.
     f"spark.executorEnv.{SAFE_PATH}": "1",

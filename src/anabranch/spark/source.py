@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from anabranch.model.clock import now_ms
 from anabranch.replicate.lease import Lease
 from anabranch.replicate.worker import Worker
 from anabranch.spark.leases import LeasePlanner
+from anabranch.spark.slots import SlotsFile
 
 FORMAT = "anabranch"
 SCHEMA = (
@@ -44,7 +46,7 @@ _ARROW = pa.schema(
 
 
 class LeaseSource(DataSource):  # type: ignore[misc]  # pyspark is not followed
-    """``format("anabranch")`` with the options ``job`` (JSON of a LinkJob) and ``slots`` (tasks per micro-batch)."""
+    """``format("anabranch")`` with the options ``job`` (JSON of a LinkJob) and ``slots`` (the path of a SlotsFile)."""
 
     @classmethod
     def name(cls) -> str:
@@ -57,7 +59,7 @@ class LeaseSource(DataSource):  # type: ignore[misc]  # pyspark is not followed
 
     def streamReader(self, schema: Any) -> LeaseReader:  # noqa: ARG002 - Spark's interface
         """The reader; made on the driver, and pickled to the tasks."""
-        return LeaseReader(self.options["job"], int(self.options["slots"]))
+        return LeaseReader(self.options["job"], self.options["slots"])
 
 
 @dataclass
@@ -90,7 +92,7 @@ def _partition(
 class LeaseReader(DataSourceStreamReader):  # type: ignore[misc]  # pyspark is not followed
     """Plans on the driver, copies in the tasks."""
 
-    def __init__(self, job: str, slots: int) -> None:
+    def __init__(self, job: str, slots: str) -> None:
         self._job = job
         self._slots = slots
         self._planner: LeasePlanner | None = None
@@ -109,7 +111,8 @@ class LeaseReader(DataSourceStreamReader):  # type: ignore[misc]  # pyspark is n
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:  # noqa: ARG002
         """Plan the lanes and spread them over the tasks."""
         if self._planner is None:
-            self._planner = LeasePlanner(LinkJob.from_json(self._job), self._slots)
+            self._planner = LeasePlanner(LinkJob.from_json(self._job), 1)
+        self._planner.slots = SlotsFile(Path(self._slots)).take()
         return [LeasePartition(lease) for lease in self._planner.leases(end["lease"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -81,6 +81,18 @@ class Survey:
             await self._planner.progress.plan(replace(leased, findings=(*leased.findings, finding)))
             await self._planner.progress.sync()
 
+    def replan(self) -> bool:
+        """Have the leases end, for others to be made of the same lanes; False where no plan of theirs is known yet."""
+        return self._loop.run_until_complete(self._replan())
+
+    async def _replan(self) -> bool:
+        leased = self._leased()
+        if leased is None:
+            return False
+        now = now_ms()
+        await self._planner.progress.plan(replace(leased, batch=now, planned_at_ms=now))
+        return True
+
     def finish(self) -> None:
         """Tell the workers to end now, and not to begin with leases that are just being planned."""
         self._loop.run_until_complete(self._tell(None, now_ms() + round(STOP_S * 1000)))

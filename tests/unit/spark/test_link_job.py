@@ -106,12 +106,14 @@ def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
     spec: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With what Spark said."""
-    nothing = SimpleNamespace(start=lambda: None, stop=lambda: None)
+    here = SimpleNamespace(master="local[1]")
+    nothing = SimpleNamespace(start=lambda: None, stop=lambda: None, sparkContext=here)
     monkeypatch.setattr(job, "Survey", lambda _: SimpleNamespace(look=lambda: None))
     monkeypatch.setattr(job, "session", lambda *_: nothing)
     monkeypatch.setattr(job, "FollowingThread", lambda _: nothing)
     monkeypatch.setattr(job, "signal", SimpleNamespace(signal=lambda *_: None, SIGTERM=15, SIGINT=2))
     monkeypatch.setattr(job, "SteadyQuery", Failed)
+    monkeypatch.setattr(job, "cores", lambda _: 1)
     assert job.main([spec]) == 5
     assert "a task failed four times" in capsys.readouterr().err
 

@@ -145,3 +145,23 @@ def test_a_survey_that_fails_for_long_says_so_and_takes_it_back(
     assert len(said.findings) == len(before.findings) + 1
     survey.look()
     assert filed(both) == before
+
+
+def test_leases_are_ended_for_others_of_the_same_lanes(both: Lab, job: LinkJob) -> None:
+    """As many tasks as can run are planned anew; where nothing is leased yet there is nothing to end."""
+    planner, survey = LeasePlanner(job, 1), Survey(job)
+    try:
+        survey.look()
+        assert not survey.replan()
+        assert len(planner.leases(1)) == 1
+        survey.look()
+        before = filed(both)
+        assert survey.replan()
+        after = filed(both)
+        assert after.batch > before.batch and (after.digest, after.lanes) == (before.digest, before.lanes)
+        planner.slots = 2
+        leases = planner.leases(after.batch + 1)
+        assert len(leases) == 2 and filed(both).batch == after.batch + 1
+    finally:
+        planner.close()
+        survey.close()

@@ -29,6 +29,7 @@ from anabranch.spark.following import FollowingThread
 from anabranch.spark.jobs.ending import LinkDeletedError, QueryEndedError, tell
 from anabranch.spark.replicate import COPIED, start
 from anabranch.spark.session import session
+from anabranch.spark.slots import Slots, cores
 from anabranch.spark.steady import SteadyQuery
 from anabranch.spark.survey import STOP_S, Survey
 
@@ -47,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("spec", type=Path)
     parser.add_argument("--master")
     parser.add_argument("--checkpoint")
-    parser.add_argument("--slots", type=int)
+    parser.add_argument("--slots", type=int, help="at most so many tasks, of as many as there are cores")
     parser.add_argument("--conf", action="append", default=[], type=_setting, metavar="KEY=VALUE")
     options = parser.parse_args(argv)
     try:
@@ -69,7 +70,7 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _run(
-    job: LinkJob, master: str | None, checkpoint: str | None, slots: int | None, settings: Mapping[str, str]
+    job: LinkJob, master: str | None, checkpoint: str | None, most: int | None, settings: Mapping[str, str]
 ) -> int:
     asked: list[int] = []
 
@@ -82,7 +83,11 @@ def _run(
     signal.signal(signal.SIGTERM, ask)  # after Spark, which installs a handler of its own
     signal.signal(signal.SIGINT, ask)
     with tempfile.TemporaryDirectory(prefix="anabranch-") as scratch:
-        query = SteadyQuery(lambda: start(spark, job, checkpoint or scratch, slots))
+        # Of this machine, whatever file system the cluster's default is: only the driver writes there.
+        place = checkpoint or (Path(scratch) / "checkpoint").as_uri()
+        slots = Slots(Path(scratch), most)
+        slots.follow(cores(spark))
+        query = SteadyQuery(lambda: start(spark, job, place, slots.file))
         following = FollowingThread(job)
         following.start()
         try:
@@ -90,6 +95,8 @@ def _run(
             while not asked and query.goes_on():
                 time.sleep(0.2)
                 _report(query)
+                if slots.follow(cores(spark)) and _patiently(survey.replan):
+                    slots.told()
                 if time.monotonic() - looked > SURVEY_S:
                     looked = time.monotonic()
                     _look(survey, job.link)
