@@ -43,8 +43,8 @@ from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition, check_name
 from anabranch.replicate import tombstones
 from anabranch.replicate.control import Links, Progress
-from anabranch.replicate.safety import Safety, target_topics
 from anabranch.replicate.overlooked import Overlooked
+from anabranch.replicate.safety import Safety, target_topics
 from anabranch.replicate.upkeep import ControlTopicsError, look_after
 
 _DEFAULT_RECORD_BYTES = 500.0
