@@ -41,7 +41,7 @@ def duration(seconds: float | None) -> str:
     for length, unit, below, small in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
         if whole >= length:
             rest = whole % length // below
-            return f"{whole // length} {unit} {rest} {small}" if rest else f"{whole // length} {unit}"
+            return f"{whole // length:,} {unit} {rest} {small}" if rest else f"{whole // length:,} {unit}"
     return f"{whole} s"
 
 

@@ -66,5 +66,5 @@ def _span(milliseconds: int) -> str:
     seconds = max(milliseconds, 0) // 1000
     for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
-            return f"{seconds // size} {unit}"
+            return f"{seconds // size:,} {unit}"
     return f"{seconds} s"
