@@ -24,9 +24,12 @@ VERSION_FIELD = "v"
 
 def dump(version: int, value: Mapping[str, Any]) -> bytes:
     """The canonical bytes of a versioned value."""
-    text = json.dumps(
-        {VERSION_FIELD: version, **value}, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return dump_plain({VERSION_FIELD: version, **value})
+
+
+def dump_plain(value: Mapping[str, Any]) -> bytes:
+    """The canonical bytes of an object that stands inside of a value."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8")
 
 

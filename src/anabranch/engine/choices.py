@@ -90,7 +90,7 @@ class Seen:
         spec = record.wanted.spec
         check_cluster(spec.source.context, spec.source.cluster_id, here)
         check_cluster(spec.target.context, spec.target.cluster_id, there)
-        lanes = {key: lane for key, lane in progress.lanes.items() if key.link == link_id}
+        lanes = {lane.lane: lane for lane in progress.lanes.of(link_id)}
         return cls(source, target, record, links, lanes, claims, here, there, missing, now_ms())
 
     async def plan(self, topic: str | None, partition: int | None, at: int | None = None) -> AcceptPlan:

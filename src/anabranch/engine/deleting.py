@@ -125,7 +125,7 @@ async def _quiet(progress: Progress, link_id: str) -> bool:
     deadline = time.monotonic() + _LONGEST_LAST_WORD_S
     waited = False
     while time.monotonic() < deadline:
-        heard = [lane.updated_at_ms for key, lane in progress.lanes.items() if key.link == link_id]
+        heard = [lane.updated_at_ms for lane in progress.lanes.of(link_id)]
         if not heard or now_ms() - max(heard) > _SILENCE_MS:
             break
         waited = True

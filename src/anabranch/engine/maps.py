@@ -161,7 +161,7 @@ async def read_maps(
     wanted = None if partitions is None else set(partitions)
     lanes = [
         lane
-        for lane in links.standing(link_id, (lane for key, lane in progress.lanes.items() if key.link == link_id))
+        for lane in links.standing(link_id, progress.lanes.of(link_id))
         if (wanted is None or lane.source in wanted) and (of_topics is None or lane.source.topic in of_topics)
     ]
     segments = await _segments(target, {lane.lane for lane in lanes})

@@ -55,7 +55,7 @@ class Standing:
                 record,
                 tuple(
                     sorted(
-                        links.standing(name, (lane for key, lane in progress.lanes.items() if key.link == name)),
+                        links.standing(name, progress.lanes.of(name)),
                         key=lambda one: one.source,
                     )
                 ),

@@ -4,6 +4,9 @@
 repeat would move a record behind another's (LANE protocol, section 3).  ``read`` returns what is committed
 below the high watermark that the leader confirmed for its epoch on the same connection (R8).
 
+A batch of ``PACKED_FROM`` bytes is compressed: records of many lanes share most of their bytes, and each worker reads
+those of all.  Every version of the reader takes compressed batches.
+
 A reader that goes on from where it stood must not miss that the log lost something.  Nothing shortens a compacted
 topic by itself, so each of these is an error (``LogShrunkError``, ``LogChangedError``), looked for when a leader is
 found and every ``CHECK_S`` seconds:
@@ -19,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -33,11 +36,15 @@ from anabranch.kafka.partitions import EARLIEST, LATEST, epoch_end, list_offset
 from anabranch.kafka.presence import GONE_S, UnknownTopicError, locate
 from anabranch.records.decode import decode
 from anabranch.records.encode import encode
+from anabranch.records.header import Codec
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
 
 PURPOSE = "control"
-_CHUNK = 4 << 20
+_CHUNK = 1 << 20
+PACKED_FROM = 256
+STEP_ENTRIES = 100
+"""Records that are decoded and folded in before others may run: a worker that reads a long log goes on copying."""
 _DEFINITELY_NOT = {2, 10, 19, 29, 87}
 _INVALID_TIMESTAMP = 32
 CHECK_S = 5.0
@@ -144,8 +151,10 @@ class KeyedLog:
         Raises ClusterError where nothing was appended.
         """
         topic_id, epoch_connection, _ = await self._open()
+        size = sum(len(key) + len(value or b"") for key, value in entries)
         batch = encode(
-            [Record(at, now_ms, TimestampType.CREATE_TIME, key, value) for at, (key, value) in enumerate(entries)]
+            [Record(at, now_ms, TimestampType.CREATE_TIME, key, value) for at, (key, value) in enumerate(entries)],
+            codec=Codec.ZSTD if size >= PACKED_FROM else Codec.NONE,
         )
         try:
             frame = await produce.submit(
@@ -168,18 +177,35 @@ class KeyedLog:
         return None
 
     async def read(self) -> list[Entry]:
-        """What was appended since the last call, up to the high watermark of now; raises ClusterError."""
+        """What was appended since the last call, up to the high watermark of now; raises ClusterError.
+
+        A call that is cancelled or fails half-way is as if it had not been made.
+        """
+        before = self.position, self._read
+        entries: list[Entry] = []
         try:
-            return await self._read_on()
+            await self.fold(entries.append)
+        except BaseException:
+            self.position, self._read = before
+            raise
+        return entries
+
+    async def fold(self, take: Callable[[Entry], None]) -> None:
+        """Hand out what was appended since the last call, record by record, up to the high watermark of now.
+
+        Others may run after every ``STEP_ENTRIES`` records.  The position moves batch by batch, behind what was
+        handed out: where this is cancelled or fails, or ``take`` raises, the next call goes on with the same batch, so
+        that ``take`` may be given a record twice and none never.  Raises ClusterError.
+        """
+        try:
+            await self._read_on(take)
         except ClusterError:
             self._leader = None
             raise
 
-    async def _read_on(self) -> list[Entry]:
+    async def _read_on(self, take: Callable[[Entry], None]) -> None:
         topic_id, connection, epoch = await self._open_checked()
         read = self._read
-        # The position moves only when everything was read: a call that is cancelled or fails half-way must not
-        # make the next one begin behind records that nobody was given.
         if self.position < 0 or read is None:
             start = await self._offset(connection, EARLIEST, epoch)
             read, self._checked_at = _Read(topic_id, epoch, start, epoch), time.monotonic()
@@ -187,34 +213,27 @@ class KeyedLog:
         end = await self._offset(connection, LATEST, epoch)
         if at > end:
             raise LogShrunkError(self._cluster.name, self.topic, at, end)
-        entries: list[Entry] = []
-        written = read.written
-        while at < end:
-            wanted = fetch.Wanted(self.topic, topic_id, self._partition, epoch, at, -1, _CHUNK)
+        self.position, self._read = at, _Read(read.topic_id, epoch, read.start, read.written)
+        while self.position < end:
+            wanted = fetch.Wanted(self.topic, topic_id, self._partition, epoch, self.position, -1, _CHUNK)
             frame = await fetch.submit(connection, [wanted], max_wait_ms=100, max_bytes=_CHUNK)
             try:
                 code, answers = fetch.parse(frame, fetch.version_for(connection))
                 self._check(code or answers[0].code)
-                before = at
+                before = self.position
                 for start, header in split(answers[0].records):
-                    if header.last_offset < at:
+                    if header.last_offset < self.position:
                         continue
                     if not header.is_control:
-                        entries.extend(
-                            Entry(record.offset, record.key or b"", record.value)
-                            for record in decode(answers[0].records, start, header)
-                            if record.offset >= at
-                        )
-                    at, written = header.last_offset + 1, header.leader_epoch
-                if at == before:
+                        await _hand_out(decode(answers[0].records, start, header), self.position, take)
+                    self.position = header.last_offset + 1
+                    self._read = self._read._replace(written=header.leader_epoch)
+                if self.position == before:
                     if answers[0].high_watermark < end:
                         self._check(6)
                     await asyncio.sleep(0.01)
             finally:
                 frame.release()
-        self.position = at
-        self._read = _Read(read.topic_id, epoch, read.start, written)
-        return entries
 
     async def _open_checked(self) -> tuple[uuid.UUID, Connection, int]:
         """``_open``; raises LogShrunkError, LogChangedError where the log lost what was read of it."""
@@ -271,3 +290,13 @@ class KeyedLog:
         except (ConnectionLostError, BrokerRefusedError):
             self._leader = None
             raise
+
+
+async def _hand_out(records: Sequence[Record], position: int, take: Callable[[Entry], None]) -> None:
+    """Hand out a batch's records from a position on, some at a time."""
+    for first in range(0, len(records), STEP_ENTRIES):
+        if first:
+            await asyncio.sleep(0)
+        for record in records[first : first + STEP_ENTRIES]:
+            if record.offset >= position:
+                take(Entry(record.offset, record.key or b"", record.value))

@@ -29,6 +29,7 @@ from anabranch.offsets.runs import Run
 from anabranch.replicate.fold import Fold
 from anabranch.replicate.heard import Heard
 from anabranch.replicate.runs import RunBook, Segments
+from anabranch.replicate.storedlanes import StoredLanes
 
 _UNKNOWN_TOPIC = 3
 _CHUNK = 500
@@ -74,24 +75,26 @@ class Links:
 
     async def sync(self) -> None:
         """Read what changed."""
-        for entry in await self._log.read():
-            link, about = link_codec.parse_key(entry.key)
-            if about is None:
-                if entry.value is None:
-                    self.links.pop(link, None)
-                else:
-                    self.links[link] = link_codec.decode_link(entry.key, entry.value)
-            elif isinstance(about, LanePlace):
-                if entry.value is None:
-                    self.decisions[link].pop(about, None)
-                else:
-                    self.decisions[link][about] = link_codec.decode_decision(entry.key, entry.value)
-            elif entry.value is None:
-                self.mirrored.pop((link, about), None)
-                self.stored_at.pop((link, about), None)
+        await self._log.fold(self._take)
+
+    def _take(self, entry: Entry) -> None:
+        link, about = link_codec.parse_key(entry.key)
+        if about is None:
+            if entry.value is None:
+                self.links.pop(link, None)
             else:
-                self.mirrored[(link, about)] = link_codec.decode_topic(entry.key, entry.value)
-                self.stored_at.setdefault((link, about), entry.offset)
+                self.links[link] = link_codec.decode_link(entry.key, entry.value)
+        elif isinstance(about, LanePlace):
+            if entry.value is None:
+                self.decisions[link].pop(about, None)
+            else:
+                self.decisions[link][about] = link_codec.decode_decision(entry.key, entry.value)
+        elif entry.value is None:
+            self.mirrored.pop((link, about), None)
+            self.stored_at.pop((link, about), None)
+        else:
+            self.mirrored[(link, about)] = link_codec.decode_topic(entry.key, entry.value)
+            self.stored_at.setdefault((link, about), entry.offset)
 
     def topics_of(self, link: str) -> list[MirroredTopic]:
         """The topics that one link fills."""
@@ -155,29 +158,36 @@ class Progress:
 
     def __init__(self, cluster: Cluster) -> None:
         self._log = KeyedLog(cluster, topics.PROGRESS)
-        self.lanes: dict[LaneKey, LaneProgress] = {}
+        self.lanes = StoredLanes()
         self.plans: dict[str, LinkPlan] = {}
         self.heard = Heard()
-        self._news: set[LaneKey] = set()
+        self._news: dict[LaneKey, str] = {}
+        self._keys: dict[bytes, LaneKey | str] = {}
 
     async def sync(self) -> None:
         """Read what changed; ``heard`` notes who filed it."""
         wall, clock = now_ms(), time.monotonic()
-        for entry in await self._log.read():
-            key = progress_codec.parse_key(entry.key)
-            if isinstance(key, str):
-                if entry.value is None:
-                    self.plans.pop(key, None)
-                else:
-                    self.plans[key] = progress_codec.decode_plan(entry.key, entry.value)
-            elif entry.value is None:
-                self.lanes.pop(key, None)
-                self.heard.forget(key)
+        await self._log.fold(lambda entry: self._take(entry, wall, clock))
+
+    def _take(self, entry: Entry, wall: int, clock: float) -> None:
+        key = self._keys.get(entry.key)
+        if key is None:
+            key = self._keys[entry.key] = progress_codec.parse_key(entry.key)
+        if isinstance(key, str):
+            if entry.value is None:
+                self.plans.pop(key, None)
             else:
-                lane = progress_codec.decode_lane(entry.key, entry.value)
-                self.lanes[key] = lane
-                self._news.add(key)
-                self.heard.note(key, lane.owner, clock - max(0, wall - lane.updated_at_ms) / 1000)
+                self.plans[key] = progress_codec.decode_plan(entry.key, entry.value)
+        elif entry.value is None:
+            self.lanes.drop(key)
+            self.heard.forget(key)
+            self._news.pop(key, None)
+            del self._keys[entry.key]
+        else:
+            owner, at_ms = progress_codec.filed_by(entry.key, entry.value)
+            self.lanes.keep(key, entry.key, entry.value)
+            self._news[key] = owner
+            self.heard.note(key, owner, clock - max(0, wall - at_ms) / 1000)
 
     async def file(self, lanes: Iterable[LaneProgress]) -> None:
         """Store where lanes stand; raises ControlLostError."""
@@ -187,8 +197,8 @@ class Progress:
 
     def overwritten(self, owner: str) -> set[LaneKey]:
         """Lanes of which something was read since the last call, and last what somebody else than ``owner`` filed."""
-        news, self._news = self._news, set()
-        return {key for key in news if key in self.lanes and self.lanes[key].owner != owner}
+        news, self._news = self._news, {}
+        return {key for key, filer in news.items() if filer != owner}
 
     async def plan(self, plan: LinkPlan) -> None:
         """Store a plan; raises ControlLostError."""

@@ -82,6 +82,7 @@ class Crew:
         self._lease: Lease | None = None
         self._leased: Mapping[LaneAssignment, None] = {}
         self._is_home = False
+        self._knows_runs = False
         self._wanted: WantedState | None = None
         self._decided: Mapping[LanePlace, LaneDecision] = {}
         self._gone = False
@@ -103,7 +104,10 @@ class Crew:
         while True:
             try:
                 await self._sync()
-                await self._runs.sync()
+                # Who keeps the lanes that it has needs no runs of others: they are much, and read by all.
+                self._knows_runs = lease.homes.get(self.owner) != fingerprint(self._staying())
+                if self._knows_runs:
+                    await self._runs.sync()
                 break
             except AnabranchError as error:
                 if not passing(error):
@@ -114,8 +118,7 @@ class Crew:
                 await asyncio.sleep(TICK_S)
         if not self._tasks:
             self._start()
-        mine = fingerprint(self._staying())
-        self._is_home = lease.homes.get(self.owner) == mine
+        self._is_home = not self._knows_runs
         if not self._is_home:
             self._assign(self._leased)
 
@@ -172,7 +175,7 @@ class Crew:
         ours = [lane for lane in self._lanes if lane.phase in OURS]
         try:
             async with asyncio.timeout(drain):
-                await self._file()
+                await self._file(everything=True)
                 if self._alive() and not self._gone:
                     await asyncio.gather(*(self._give_back(lane) for lane in ours))
         except (AnabranchError, TimeoutError):
@@ -254,10 +257,10 @@ class Crew:
         """The lease is over, and nothing is copied after it."""
         self.over, self.is_final = why, True
 
-    async def _file(self) -> None:
+    async def _file(self, *, everything: bool = False) -> None:
         if self._filing is not None and not self._gone:  # else what is filed now would outlive the link
             async with self._storing:
-                await self._filing.file()
+                await self._filing.file(everything=everything)
 
     # -- which lanes -----------------------------------------------------------------------------------
 
@@ -327,7 +330,7 @@ class Crew:
         deadline = time.monotonic() + LET_GO_S
         while time.monotonic() < deadline and _awaits_answers(lane):
             await asyncio.sleep(0.002)
-        await self._file()
+        await self._file(everything=True)
         was_ours = lane.phase in OURS
         lane.leave()
         try:
@@ -380,6 +383,7 @@ class Crew:
                 lane.is_untold = True
                 if filed is not None:
                     lane.position, lane.target_end = filed.position, filed.target_end
+            lane.is_untold = lane.is_untold or not self._knows_runs
             if filed is not None:
                 lane.tally = Tally(filed.records, filed.bytes, filed.position)
                 lane.tally.add_found(lane.book.map)  # runs are filed before the progress that counts them

@@ -1,6 +1,9 @@
 """Filing, about once a second, how far the lanes of a lease have come: runs first, then progress.
 
-Progress is filed of the lanes that changed, and of the others in turn: at least one each time, for that an owner is
+Progress is filed at once of lanes whose state or reason changed.  Where only offsets and counts did it is filed each
+second while the target's links have up to ``MANY`` lanes.  With more, as everybody reads what everybody files, lanes
+wait for their turn: a share of them every ``STRIDE`` rounds, for few records together compress badly, and all of them
+within ``SPACING``.  The lanes that stand still are filed in turn, too: at least one each time, for that an owner is
 heard of is what tells others that it lives.  What somebody else has overwritten is filed again.
 
 Whatever is filed is an index and a report, never the truth: that is the data on the target and the claims.
@@ -10,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
@@ -33,6 +37,19 @@ UNANSWERED = "the source does not answer"
 ROUNDS = 12
 """Rounds, a second each, within which every lane is filed, changed or not: in less than ``LANE_PATIENCE_S``."""
 
+MANY = 625
+SPACING = 8
+"""The most rounds for which changed offsets and counts wait: within ``KNOWN_S``, for which a lag counts as known."""
+STRIDE = 2
+"""Rounds between two times that something is filed of thousands of lanes: within ``PATIENCE_S`` of a handover."""
+
+
+class _Mark(NamedTuple):
+    """What a report is made of, but for what cannot change alone; ``figures`` None: they change with the time."""
+
+    state: tuple[object, ...]
+    figures: tuple[object, ...] | None
+
 
 class Filing:
     """What is filed of the lanes of one lease."""
@@ -54,26 +71,37 @@ class Filing:
         self._keeper = keeper
         self._jumper = jumper
         self._gate = gate
-        self._turn = 0
-        self._marks: dict[Lane, tuple[object, ...] | None] = {}
+        self._turn = self._round = 0
+        self._marks: dict[Lane, _Mark] = {}
 
-    async def file(self) -> None:
-        """Store runs, then progress: progress never tells of records whose runs are not filed."""
+    async def file(self, *, everything: bool = False) -> None:
+        """Store runs, then progress: progress never tells of records whose runs are not filed.
+
+        With ``everything`` nothing waits for a later round.
+        """
         if not self._gate.is_fresh:
             return  # a process that was stopped and goes on must not file its old runs over its successor's
         now = time.monotonic()
-        segments: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
+        self._round += 1
+        spacing = 1 if everything else self._spacing()
         mine = [lane for lane in self._lanes if lane.phase is not Phase.OVER and not self._is_anothers(lane)]
-        filing: list[tuple[RunBook, int]] = []
         for lane in mine:
             lane.tally.measure(now)
+        due = self._due(mine, spacing)
+        settled = self._round % spacing == 0
+        segments: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
+        filing: list[tuple[RunBook, int]] = []
+        # Jumps are forgotten behind runs, so those of lanes that have some are filed each time before.
+        for lane in dict.fromkeys((*due, *(lane for lane in mine if settled and lane.jumps))):
             if lane.phase in OURS and (unfiled := lane.book.unfiled()):
                 filing.append((lane.book, unfiled[0][0]))
                 lane.book.filed()
                 for number, runs in unfiled:
                     segments[(lane.assignment.lane, number)] = runs
-        reports = self._news(mine)
-        known = {lane: lane.known_to() for lane in mine}
+        at_ms = now_ms()
+        # Neighbours share the most bytes when they are compressed.
+        reports = sorted((self.report(lane, at_ms) for lane in due), key=lambda one: one.lane)
+        known = {lane: lane.known_to() for lane in due}
         try:
             if segments:
                 await self._runs.file(segments)
@@ -81,7 +109,8 @@ class Filing:
                 await self._progress.file(reports)
             for lane, told in known.items():
                 lane.target_epoch = told  # of a lane that runs no longer it is filed still
-            await self._jumper.forget(mine, self._check_filed)
+            if settled:
+                await self._jumper.forget(mine, self._check_filed)
         except BaseException as error:  # a lane that is let go may be cancelled in here, and has filed for all of them
             for book, number in filing:
                 book.refile(number)
@@ -89,26 +118,55 @@ class Filing:
             if not isinstance(error, AnabranchError) or not passing(error):
                 raise
 
-    def _news(self, lanes: Sequence[Lane]) -> list[LaneProgress]:
-        """What is to be filed now of lanes that are this owner's to tell of."""
+    def _spacing(self) -> int:
+        """After how many rounds changed offsets and counts are filed."""
+        wanted = min(SPACING, -(-len(self._progress.lanes) // MANY))
+        return 1 if wanted <= 1 else -(-wanted // STRIDE) * STRIDE
+
+    def _due(self, lanes: Sequence[Lane], spacing: int) -> list[Lane]:
+        """The lanes whose progress is to be filed now, of those that are this owner's to tell of."""
         share = -(-len(lanes) // ROUNDS)
         first, self._turn = self._turn % max(1, len(lanes)), self._turn + share
-        due = {(first + at) % len(lanes) for at in range(share)}
+        in_turn = {(first + at) % len(lanes) for at in range(share)}
         others = self._progress.overwritten(self._owner)
-        before, self._marks = self._marks, {lane: self._mark(lane) for lane in lanes}
-        return [
-            self.report(lane)
-            for at, (lane, mark) in enumerate(self._marks.items())
-            if at in due or mark is None or before.get(lane) != mark or (others and lane.assignment.lane in others)
-        ]
+        before, self._marks = self._marks, {}
+        due, later = [], []
+        is_turn, shares = spacing == 1 or self._round % STRIDE == 0, max(1, spacing // STRIDE)
+        for at, lane in enumerate(lanes):
+            mark = self._mark(lane)
+            told = before.get(lane, mark)
+            changed = mark.figures is None or told.figures != mark.figures
+            if (
+                lane not in before
+                or told.state != mark.state
+                or (is_turn and changed and (at + self._round // STRIDE) % shares == 0)
+                or (not changed and at in in_turn)
+                or (others and lane.assignment.lane in others)
+            ):
+                due.append(lane)
+                self._marks[lane] = mark
+            else:
+                later.append(lane)
+                self._marks[lane] = told
+        if is_turn and not due and later:  # of an owner something is heard each round
+            due.append(later[first % len(later)])
+        return due
 
-    def _mark(self, lane: Lane) -> tuple[object, ...] | None:
-        """What a report is made of, but for what cannot change alone; None where it changes with the time."""
-        if lane.queue:
-            return None
+    def _mark(self, lane: Lane) -> _Mark:
         source, tally = lane.source, lane.tally
-        return (
+        state = (
             lane.phase,
+            lane.mode,
+            lane.mode_reason,
+            lane.stranger,
+            lane.held_by,
+            lane.waiting,
+            lane.source.doubt,
+            lane.stopped,
+            self._gate.paused,
+            lane.source_silence() > KNOWN_S,
+        )
+        figures = (
             lane.position,
             lane.fetch_at,
             lane.target_end,
@@ -118,17 +176,9 @@ class Filing:
             source.high_watermark,
             tally.records,
             tally.bytes_per_s,
-            lane.mode,
-            lane.mode_reason,
-            lane.stranger,
-            lane.held_by,
-            lane.waiting,
-            source.doubt,
-            lane.stopped,
-            self._gate.paused,
             lane.drained,
-            lane.source_silence() > KNOWN_S,
         )
+        return _Mark(state, None if lane.queue else figures)
 
     async def _check_filed(self) -> set[str]:
         """File again what somebody else has overwritten, and return those lanes: a request of an earlier owner may be
@@ -151,11 +201,12 @@ class Filing:
         lost = lane.ended is not None and lane.ended.reason in {Ending.FENCED, Ending.SUPERSEDED}
         return lost or self._keeper.is_anothers(lane)
 
-    def report(self, lane: Lane) -> LaneProgress:
-        """Where a lane stands now."""
+    def report(self, lane: Lane, at_ms: int | None = None) -> LaneProgress:
+        """Where a lane stands now; what is an estimate has few digits, for it is filed again and again."""
+        at_ms = now_ms() if at_ms is None else at_ms
         source = lane.source
         silence = lane.source_silence()
-        seen_ms = now_ms() - round(silence * 1000) if source.seen_at else None
+        seen_ms = at_ms - round(silence * 1000) if source.seen_at else None
         is_known = seen_ms is not None and silence <= KNOWN_S
         behind = max(0, source.stable - lane.reached)
         mean = lane.tally.bytes / lane.tally.records if lane.tally.records else 0.0
@@ -163,7 +214,7 @@ class Filing:
         if behind:
             lag_seconds = None
             if lane.queue:
-                lag_seconds = max(0.0, now_ms() / 1000 - lane.queue[0].header.max_timestamp / 1000)
+                lag_seconds = max(0.0, at_ms / 1000 - lane.queue[0].header.max_timestamp / 1000)
         state = lane.state(self._gate.paused)
         reason = lane.stopped.message if state is LaneState.STOPPED and lane.stopped else None
         if state is LaneState.WAITING:
@@ -185,15 +236,20 @@ class Filing:
             target_end=lane.target_end,
             records=lane.tally.records,
             bytes=lane.tally.bytes,
-            records_per_s=round(lane.tally.records_per_s, 1),
-            bytes_per_s=round(lane.tally.bytes_per_s, 1),
-            lag_bytes=round(behind * mean) if is_known else None,
-            lag_seconds=lag_seconds,
+            records_per_s=_rough(lane.tally.records_per_s),
+            bytes_per_s=_rough(lane.tally.bytes_per_s),
+            lag_bytes=round(_rough(behind * mean)) if is_known else None,
+            lag_seconds=None if lag_seconds is None else round(lag_seconds, 2),
             owner=self._owner,
-            updated_at_ms=now_ms(),
+            updated_at_ms=at_ms,
             stop_reason=reason,
             stop_offset=lane.stopped.offset if state is LaneState.STOPPED and lane.stopped else None,
             source_epoch=lane.note_epoch(),
             source_seen_ms=seen_ms,
             target_epoch=lane.known_to(),
         )
+
+
+def _rough(number: float) -> float:
+    """A number to three digits; one place behind the point at most."""
+    return round(float(f"{number:.3g}"), 1)

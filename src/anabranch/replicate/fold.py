@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import Entry, KeyedLog
 
@@ -12,7 +11,8 @@ from anabranch.kafka.log import Entry, KeyedLog
 class Fold:
     """A control topic of which ``_take`` folds one entry in; readings follow each other, and are shared.
 
-    Of two readings at once the one that began first could end last, with what is older.
+    Of two readings at once the one that began first could end last, with what is older.  While a long one is under
+    way, what is folded in is what the topic said some records earlier.
     """
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
@@ -34,11 +34,5 @@ class Fold:
         async with self._reading:
             # A read that began after this call has seen all that was there when it was made.
             if self._reads < asked + 2:
-                before = self._log.position
-                for entry in await self._log.read():
-                    try:
-                        self._take(entry)
-                    except AnabranchError:
-                        self._log.position = before  # or the next read would pass over what lies behind it
-                        raise
+                await self._log.fold(self._take)
                 self._reads += 1

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 from anabranch.lanes.claims import ClaimLog, ClaimState
 from anabranch.lanes.effects import LogEnd, ReadEnd, Steps
 from anabranch.lanes.kills import shut_out
-from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
+from anabranch.model.lane import LaneAssignment, LaneKey
 
 
 def shut_out_histories(
     assignment: LaneAssignment,
     position: int,
     claims: ClaimLog,
-    filed: Mapping[LaneKey, LaneProgress],
+    filed: Iterable[LaneKey],
     expiration_ms: int,
     now_ms: int,
 ) -> Steps[None]:
     """Before a lane's first claim, shut out who wrote its target partition in a history that was given up.
 
     Those are lanes of an earlier generation, or of a source topic that was made again since: a request of theirs
-    that is still under way must not be appended among the new records.  ``claims`` and ``filed`` are read on while
-    this waits for a broker; an earlier history's lane was filed before this lane was planned, so that those known
-    at the beginning are all.  Raises LaneStopped or TenureEnded where a kill is refused.
+    that is still under way must not be appended among the new records.  ``filed`` are the lanes that were ever filed
+    into this partition; an earlier history's was filed before this lane was planned, so that those known at the
+    beginning are all.  ``claims`` are read on while this waits for a broker.  Raises LaneStopped or TenureEnded where a
+    kill is refused.
     """
     if claims.claims(str(assignment.lane)):
         return
@@ -31,11 +32,7 @@ def shut_out_histories(
     if end.end == 0:
         return  # a new topic: a marker would cost it its first offset, and with that identity
     lane = assignment.lane
-    earlier = [
-        key
-        for key, progress in filed.items()
-        if key.link == lane.link and key != lane and progress.target == assignment.target
-    ]
+    earlier = [key for key in filed if key.link == lane.link and key != lane]
     standing = [placed.claim for key in earlier for placed in claims.claims(str(key))]
     standing = [claim for claim in standing if claim.state is ClaimState.CLAIMED]
     yield from shut_out(str(lane), position, standing, expiration_ms, now_ms)

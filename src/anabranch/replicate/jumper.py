@@ -94,7 +94,8 @@ class Jumper:
         this one did, for a later one may be alive.  Raises ClusterError.
         """
         now = time.monotonic()
-        if now - self._looked_at < FORGET_S:
+        lanes = [lane for lane in lanes if lane.jumps]
+        if now - self._looked_at < FORGET_S or not (lanes or self._seen):
             return
         self._looked_at = now
         overwritten = await check_filed()

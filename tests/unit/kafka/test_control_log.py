@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -14,7 +15,7 @@ from anabranch.kafka import log as log_module
 from anabranch.kafka.admin import create_topic, delete_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError, passing
-from anabranch.kafka.log import KeyedLog, LogChangedError, LogShrunkError
+from anabranch.kafka.log import Entry, KeyedLog, LogChangedError, LogShrunkError
 from anabranch.kafka.settling import until_led
 from anabranch.kafka.simulated import SimulatedCluster
 from anabranch.model.cluster import ClusterContext
@@ -130,5 +131,61 @@ def test_a_log_that_only_grew_is_read_on(simulated: Simulated) -> None:
         await write(cluster, 1)
         assert [entry.offset for entry in await log.read()] == [3]
         assert log.start == 0
+
+    on(ClusterContext("one", (simulated.bootstrap,)), ask)
+
+
+def test_large_batches_are_compressed_and_read_by_records(simulated: Simulated) -> None:
+    """Records of many lanes are nearly equal; what is read is what was written, and one large batch lets others run."""
+
+    async def ask(cluster: Cluster) -> None:
+        await make(cluster)
+        log, value = KeyedLog(cluster, TOPIC), b"as long as progress is, and the same in every lane " * 10
+        entries = [(b"key-%d" % at, value) for at in range(3 * log_module.STEP_ENTRIES)]
+        await log.append(entries, 1_000)
+        await log.append([(b"last", None)], 1_000)
+        turns, taken, seen = [0], list[Entry](), dict[int, int]()
+
+        async def other() -> None:
+            while True:
+                turns[0] += 1
+                await asyncio.sleep(0)
+
+        reader, beside = KeyedLog(cluster, TOPIC), asyncio.create_task(other())
+
+        def take(entry: Entry) -> None:
+            taken.append(entry)
+            seen[entry.offset] = turns[0]
+
+        await reader.fold(take)
+        beside.cancel()
+        assert [(one.key, one.value) for one in taken[3:]] == [*entries, (b"last", None)]
+        at = [seen[taken[3 + first].offset] for first in range(0, len(entries), log_module.STEP_ENTRIES)]
+        assert len(set(at)) == len(at)
+        stored = simulated.served.do(
+            lambda one: sum(len(batch.data) for batch in one.partition(TOPIC, 0).led.log.batches)
+        )
+        assert stored < len(entries) * 20
+
+    on(ClusterContext("one", (simulated.bootstrap,)), ask)
+
+
+def test_who_cannot_take_a_record_is_given_it_again(simulated: Simulated) -> None:
+    """None is passed over, though the log is read on."""
+
+    async def ask(cluster: Cluster) -> None:
+        await make(cluster)
+        log, taken = KeyedLog(cluster, TOPIC), list[bytes]()
+
+        def take(entry: Entry) -> None:
+            if entry.key == b"1" and len(taken) == 1:
+                taken.append(b"refused")
+                raise LogShrunkError("one", TOPIC, 1, 0)
+            taken.append(entry.key)
+
+        with pytest.raises(LogShrunkError):
+            await log.fold(take)
+        await log.fold(take)
+        assert taken == [b"0", b"refused", b"1", b"2"]
 
     on(ClusterContext("one", (simulated.bootstrap,)), ask)

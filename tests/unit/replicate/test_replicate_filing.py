@@ -14,7 +14,7 @@ from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
 from anabranch.replicate.control import ControlLostError
-from anabranch.replicate.filing import ROUNDS, Filing
+from anabranch.replicate.filing import MANY, ROUNDS, SPACING, STRIDE, Filing
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.lane import Lane, Phase
 
@@ -154,3 +154,45 @@ def test_a_process_that_has_not_read_the_claims_lately_files_nothing() -> None:
     asyncio.run(filing.file())
     assert stored.kinds == []
     assert [number for number, _ in lanes[0].book.unfiled()] == [0]
+
+
+def test_with_thousands_of_lanes_offsets_wait_some_rounds_and_states_do_not() -> None:
+    """Everybody reads what everybody files; who has stopped or is held is told at once all the same."""
+    filing, lanes, stored = made(24)
+    other = lanes[0].assignment.lane
+    asyncio.run(filing.file())
+    filed = stored.lanes[other]
+    stored.lanes |= {LaneKey("m", TOPIC, at): filed for at in range(SPACING * MANY)}
+    stored.rounds.clear()
+    for at in range(1, 2 * SPACING + 1):
+        for lane in lanes:
+            lane.tally.records += 1
+        if at == 2:
+            lanes[7].held_by = "someone"
+        asyncio.run(filing.file())
+    assert {7} in stored.rounds and len(stored.rounds) == 2 * SPACING // STRIDE + 1
+    stored.rounds.remove({7})
+    assert all(len(one) == len(lanes) * STRIDE // SPACING for one in stored.rounds), "something is heard every time"
+    for first in range(SPACING // STRIDE):
+        assert set.union(*stored.rounds[first : first + SPACING // STRIDE]) == set(range(len(lanes)))
+    lanes[3].tally.records += 1
+    lanes[3].book.append(Run(0, 0, 5))
+    asyncio.run(filing.file(everything=True))
+    assert 3 in stored.rounds[-1] and lanes[3].book.unfiled() == []
+
+
+def test_no_position_is_filed_before_its_runs_where_lanes_wait_for_each_other() -> None:
+    """A lane that is filed out of turn has its runs filed with it."""
+    filing, lanes, stored = made(24)
+    asyncio.run(filing.file())
+    filed = stored.lanes[lanes[0].assignment.lane]
+    stored.lanes |= {LaneKey("m", TOPIC, at): filed for at in range(SPACING * MANY)}
+    for at in range(2 * SPACING):
+        for lane in lanes:
+            lane.book.append(Run(10 * at, 5 * at, 5))
+            lane.tally.records += 5
+        lanes[at].waiting = "a reason"
+        stored.rounds.clear()
+        asyncio.run(filing.file())
+        assert at in stored.rounds[0]
+        assert not any(lanes[one].book.unfiled() for one in stored.rounds[0])

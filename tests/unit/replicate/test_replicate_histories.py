@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from anabranch.control.progress import encode_lane, lane_key
 from anabranch.lanes.claims import Claim, ClaimLog, ClaimState
 from anabranch.lanes.effects import FORGOTTEN, Kill, Kills, LogEnd, ReadEnd
 from anabranch.lanes.endings import LaneStopped
@@ -13,6 +14,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.replicate.histories import shut_out_histories
+from anabranch.replicate.storedlanes import StoredLanes
 
 pytestmark = pytest.mark.unit
 
@@ -65,14 +67,13 @@ def assigned() -> LaneAssignment:
 
 def test_every_earlier_history_is_shut_out_while_other_lanes_are_filed() -> None:
     """The progress and the claims grow while the broker is waited for; each earlier owner is killed once."""
-    lanes = {FIRST: filed(FIRST), SECOND: filed(SECOND)}
+    lanes = [FIRST, SECOND]
     claims = journal(claim(FIRST, 11), claim(FIRST, 12), claim(SECOND, 13))
     steps = shut_out_histories(assigned(), 0, claims, lanes, DAY_MS, NOW)
     assert isinstance(next(steps), ReadEnd)
     asked = [steps.send(WRITTEN)]
     for partition in range(1, 100):  # a colleague of this worker reads on meanwhile
         key = LaneKey("l", REMADE, partition)
-        lanes[key] = filed(key, TopicPartition("t", partition))
         claims.apply(claims.end, claim(key, 100 + partition).key, claim(key, 100 + partition))
         try:
             asked.append(steps.send((0, 0, 0)))
@@ -84,7 +85,11 @@ def test_every_earlier_history_is_shut_out_while_other_lanes_are_filed() -> None
 def test_nobody_else_is_shut_out() -> None:
     """Owners that gave back, other partitions, other links and the lane itself."""
     elsewhere, foreign = LaneKey("l", TOPIC, 1), LaneKey("m", TOPIC, 0)
-    lanes = {FIRST: filed(FIRST), elsewhere: filed(elsewhere, OTHER), foreign: filed(foreign), MINE: filed(MINE)}
+    stored = StoredLanes()
+    for one in (filed(FIRST), filed(elsewhere, OTHER), filed(foreign), filed(MINE)):
+        stored.keep(one.lane, lane_key(one.lane), encode_lane(one))
+    lanes = stored.into(PLACE)
+    assert set(lanes) == {FIRST, foreign, MINE}
     claims = journal(claim(FIRST, 11, ClaimState.RELEASED), claim(elsewhere, 12), claim(foreign, 13))
     steps = shut_out_histories(assigned(), 0, claims, lanes, DAY_MS, NOW)
     next(steps)
@@ -94,7 +99,7 @@ def test_nobody_else_is_shut_out() -> None:
 
 def test_an_empty_log_and_a_lane_claimed_before_need_nothing() -> None:
     """A marker would cost a new topic its first offset; who has claimed before has done it."""
-    lanes = {FIRST: filed(FIRST)}
+    lanes = [FIRST]
     steps = shut_out_histories(assigned(), 0, journal(claim(FIRST, 11)), lanes, DAY_MS, NOW)
     next(steps)
     with pytest.raises(StopIteration):
@@ -105,7 +110,7 @@ def test_an_empty_log_and_a_lane_claimed_before_need_nothing() -> None:
 
 def test_a_refused_kill_keeps_the_lane_from_beginning() -> None:
     """Nothing may be sent while an earlier history can still write."""
-    steps = shut_out_histories(assigned(), 7, journal(claim(FIRST, 11)), {FIRST: filed(FIRST)}, DAY_MS, NOW)
+    steps = shut_out_histories(assigned(), 7, journal(claim(FIRST, 11)), [FIRST], DAY_MS, NOW)
     next(steps)
     steps.send(WRITTEN)
     with pytest.raises(LaneStopped) as stopped:
@@ -117,7 +122,7 @@ def test_a_refused_kill_keeps_the_lane_from_beginning() -> None:
 def test_an_id_that_its_coordinator_has_forgotten_is_waited_out(claimed_at: int, stops: bool) -> None:
     """It cannot be shut out: the lane begins once nobody can have sent under it for a day."""
     old = replace(claim(FIRST, 11), transactional_id="t", claimed_at_ms=claimed_at)
-    steps = shut_out_histories(assigned(), 7, journal(old), {FIRST: filed(FIRST)}, DAY_MS, NOW)
+    steps = shut_out_histories(assigned(), 7, journal(old), [FIRST], DAY_MS, NOW)
     next(steps)
     steps.send(WRITTEN)
     with pytest.raises(LaneStopped if stops else StopIteration):

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import tracemalloc
 import uuid
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -44,13 +45,14 @@ class Log:
         """Somebody files a segment of the lane."""
         self.entries.append(Entry(len(self.entries), run_codec.run_key(KEY, number), run_codec.encode(runs)))
 
-    async def read(self) -> list[Entry]:
-        """What is there as of now, after waiting for as long as the test wants."""
+    async def fold(self, take: Callable[[Entry], None]) -> None:
+        """Hand out what is there as of now, after waiting for as long as the test wants."""
         at, end = self.position, len(self.entries)
         if self.held:
             await self.held.pop(0).wait()
+        for entry in self.entries[at:end]:
+            take(entry)
         self.position = end
-        return self.entries[at:end]
 
 
 def made() -> tuple[Runs, Log]:

@@ -159,9 +159,8 @@ async def filed_of(context: ClusterContext, link: str) -> tuple[dict[tuple[str, 
         await runs.sync()
         claims = await journal.read()
         found: dict[tuple[str, int], Filed] = {}
-        for key, lane in progress.lanes.items():
-            if key.link != link:
-                continue
+        for lane in progress.lanes.of(link):
+            key = lane.lane
             ids = claims.producer_ids(str(key))
             within = await whole_log(cluster, lane.target.topic, lane.target.partition)
             filed = in_order(runs.segments.get(key, {}))
