@@ -90,7 +90,7 @@ class Meter:
         return taken
 
 
-class _Beside:
+class Beside:
     """The takeovers and jumps of a filing that has none."""
 
     def is_anothers(self, _: Lane) -> bool:
@@ -138,7 +138,7 @@ async def measure(target: Cluster, lanes: int, workers: int, rounds: int) -> Tra
     meter, chance = Meter(), random.Random(1)
     await ensure_topics(target)
     progress, runs = Progress(target), Runs(target)
-    beside = cast(Any, _Beside())
+    beside = cast(Any, Beside())
     gate = Gate(lambda: 0.0)
     gate.renew(0.0)
     every = lanes_of(lanes, max(1, lanes // 50), 0, chance)

@@ -361,10 +361,24 @@ MUTANTS: tuple[Mutant, ...] = (
         "records that were read and not yet copied are told as copied",
     ),
     Mutant(
+        "unknown-filing-dropped",
+        "replicate/runs.py",
+        "        first = min({first, *self._dirty, *self._under_way})\n",
+        "",
+        "runs whose filing failed while many more were copied are held no longer, and never filed",
+    ),
+    Mutant(
+        "older-runs-cut",
+        "replicate/runs.py",
+        "        if self.first and target_end <= self.map[0].target:",
+        "        if False:",
+        "what a target lost below the runs that are held stays in the offset map",
+    ),
+    Mutant(
         "book-not-cut",
         "replicate/keeper.py",
-        "            book.cut(tenure.tail_end)\n",
-        "",
+        "                book.cut(tenure.tail_end)\n",
+        "                pass\n",
         "runs over what an election took from the target stand beside those of what lies there now",
     ),
     Mutant(

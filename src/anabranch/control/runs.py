@@ -6,7 +6,8 @@ overlap; one that is full is never written again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from anabranch.control.errors import MalformedRecordError, NewerFormatError
 from anabranch.control.fields import refusals
@@ -36,12 +37,23 @@ def encode(runs: Iterable[Run]) -> bytes:
     return codec.encode(RunMap.of(runs))
 
 
+def check(key: bytes, value: bytes) -> None:
+    """Refuse a segment that is damaged or of another version; raises ``MalformedRecordError``, ``NewerFormatError``."""
+    with _named(key):
+        codec.check(value)
+
+
 def decode(key: bytes, value: bytes) -> tuple[Run, ...]:
     """A segment's runs; raises ``MalformedRecordError``, ``NewerFormatError``."""
-    lane, segment = parse_key(key)
-    place = f"{RUNS} {lane}/{segment}"
-    try:
+    with _named(key):
         return tuple(codec.decode(value))
+
+
+@contextmanager
+def _named(key: bytes) -> Iterator[None]:
+    place = f"{RUNS} {key.decode('utf-8', 'replace')}"
+    try:
+        yield
     except UnknownRunsVersionError as error:
         raise NewerFormatError(place, error.version, error.known) from error
     except CorruptRunsError as error:

@@ -16,9 +16,9 @@ from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.lanes.endings import Stop
 from anabranch.model.decisions import Cause, Choice, beginning
 from anabranch.model.lane import LaneKey, LaneProgress, LaneState
-from anabranch.offsets.runs import Run
+from anabranch.offsets.runs import Run, RunMap
 from anabranch.replicate.control import Runs
-from anabranch.replicate.runs import SEGMENT_RUNS, RunBook
+from anabranch.replicate.runs import SEGMENT_RUNS, in_order
 
 CAUSES = {
     Stop.POSITION_LOST: Cause.POSITION_LOST,
@@ -128,7 +128,7 @@ async def filed(target: Cluster, lane: LaneKey) -> list[Run]:
     runs = Runs(target)
     try:
         await runs.sync()
-        return list(RunBook.of_segments(runs.segments.get(lane, {})).map)
+        return list(RunMap.of(in_order(runs.segments.get(lane, {}))))
     except AnabranchError:
         return []
 

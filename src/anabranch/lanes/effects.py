@@ -64,9 +64,12 @@ class ReadRuns:
     """Read the lane's filed runs as of now; answered with a :class:`~anabranch.offsets.runs.RunMap`.
 
     Asked after the jumps were read, and only where one is forgotten: it was forgotten behind runs that were filed.
+    The map need not have more than what lies from target offset ``first`` on, to below ``end``.
     """
 
     lane: str
+    first: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)

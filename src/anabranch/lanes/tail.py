@@ -161,7 +161,7 @@ def _told(bid: Bid, journal: Journal, batch: TailBatch, near: int) -> Steps[tupl
     that it is over may file and forget until then."""
     stretches = tell(bid.lane, journal.jumps, None, batch, near)
     if stretches is None:
-        runs: RunMap = yield ReadRuns(bid.lane)
+        runs: RunMap = yield ReadRuns(bid.lane, batch.base_offset, batch.last_offset + 1)
         stretches = tell(bid.lane, journal.jumps, runs, batch, near)
     return stretches
 

@@ -8,9 +8,10 @@ before it.  One map has one encoding.
 from __future__ import annotations
 
 import zlib
+from array import array
 
 from anabranch.offsets.errors import CorruptRunsError, RunOrderError, UnknownRunsVersionError
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.runs import MAX_OFFSET, Run, RunMap
 
 MAGIC = 0xAB
 VERSION = 1
@@ -37,20 +38,82 @@ def encode(runs: RunMap) -> bytes:
     return bytes(out)
 
 
+class Writer:
+    """``encode`` of a map that begins with its first run, for one that grows: each run is encoded once."""
+
+    __slots__ = ("_body", "_count", "_first", "_source", "_target")
+
+    def __init__(self) -> None:
+        self._body = bytearray()
+        self._count = 0
+        self._first: Run | None = None
+        self._source = self._target = 0
+
+    def append(self, run: Run) -> None:
+        """Add a run that grows no more."""
+        if self._first is None:
+            self._first, self._source, self._target = run, run.source, run.target
+        self._add(self._body, run)
+        self._source, self._target = run.source_end, run.target_end
+        self._count += 1
+
+    def with_last(self, last: Run) -> bytes:
+        """The map of the runs so far and one that may still grow."""
+        first, source, target = self._first or last, self._source, self._target
+        if self._first is None:
+            self._source, self._target = last.source, last.target
+        end = bytearray()
+        self._add(end, last)
+        self._source, self._target = source, target
+        return self._sealed(first, self._count + 1, bytes(end))
+
+    def close(self) -> bytes:
+        """The map of the runs so far, of which there is one at least."""
+        assert self._first is not None
+        return self._sealed(self._first, self._count, b"")
+
+    def _add(self, out: bytearray, run: Run) -> None:
+        _write(out, run.source - self._source)
+        _write(out, run.target - self._target)
+        _write(out, run.length - 1)
+
+    def _sealed(self, first: Run, count: int, end: bytes) -> bytes:
+        out = bytearray((MAGIC, VERSION))
+        _write(out, first.source)
+        _write(out, first.target)
+        _write(out, count)
+        out += self._body
+        out += end
+        out += b"\0\0"  # nothing was passed behind the last run
+        out += zlib.crc32(out).to_bytes(_CRC_SIZE, "big")
+        return bytes(out)
+
+
+def check(data: bytes) -> None:
+    """Refuse bytes that are not of this version or damaged, without decoding them; raises as ``decode`` does."""
+    if len(data) < 2 + _CRC_SIZE or data[0] != MAGIC:
+        raise CorruptRunsError("they do not begin as stored runs do")
+    if data[1] != VERSION:
+        raise UnknownRunsVersionError(data[1], VERSION)
+    found, stored = zlib.crc32(memoryview(data)[:-_CRC_SIZE]), int.from_bytes(data[-_CRC_SIZE:], "big")
+    if found != stored:
+        raise CorruptRunsError(f"their CRC-32 is {found:#010x}, and {stored:#010x} was stored")
+
+
+def begins(data: bytes) -> tuple[int, int]:
+    """The source and the target start of an encoded map, which was checked."""
+    source, at = _read(data, 2)
+    return source, _read(data, at)[0]
+
+
 def decode(data: bytes) -> RunMap:
     """Return the map that ``encode`` was given.
 
     Raises UnknownRunsVersionError for another version, and CorruptRunsError for anything that ``encode`` does not
     write: a false CRC, numbers out of range, bytes left over, runs that should have been joined.
     """
-    if len(data) < 2 + _CRC_SIZE or data[0] != MAGIC:
-        raise CorruptRunsError("they do not begin as stored runs do")
-    if data[1] != VERSION:
-        raise UnknownRunsVersionError(data[1], VERSION)
+    check(data)
     body = data[:-_CRC_SIZE]
-    found, stored = zlib.crc32(body), int.from_bytes(data[-_CRC_SIZE:], "big")
-    if found != stored:
-        raise CorruptRunsError(f"their CRC-32 is {found:#010x}, and {stored:#010x} was stored")
     try:
         return _map(body)
     except IndexError as error:
@@ -62,17 +125,26 @@ def decode(data: bytes) -> RunMap:
 def _map(body: bytes) -> RunMap:
     source, at = _read(body, 2)
     target, at = _read(body, at)
-    result = RunMap(source, target)
+    starts = source, target
+    columns = array("q"), array("q"), array("q")
+    sources, targets, lengths = (column.append for column in columns)
     count, at = _read(body, at)
     if count > (len(body) - at) // _LEAST_RUN:
         raise ValueError(f"{count} runs do not fit {len(body) - at} bytes")
-    for _ in range(count):
+    for number in range(count):
         source_gap, at = _read(body, at)
         target_gap, at = _read(body, at)
         length, at = _read(body, at)
-        if result and source_gap == target_gap == 0:
+        if number and source_gap == target_gap == 0:
             raise ValueError("two runs that are one")
-        result = result.append(Run(result.source_end + source_gap, result.target_end + target_gap, length + 1))
+        source, target, length = source + source_gap, target + target_gap, length + 1
+        if source + length > MAX_OFFSET or target + length > MAX_OFFSET:
+            raise ValueError(f"the run ({source}, {target}, {length}) ends past 2^63 - 1")
+        sources(source)
+        targets(target)
+        lengths(length)
+        source, target = source + length, target + length
+    result = RunMap.of_columns(starts, *columns)
     source_gap, at = _read(body, at)
     target_gap, at = _read(body, at)
     if at != len(body):

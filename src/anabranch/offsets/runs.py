@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -109,6 +109,37 @@ class RunMap:
                 )
             result = result.append(run)
         return cls(source_start or 0, target_start or 0) if result is None else result
+
+    @classmethod
+    def of_columns(
+        cls, starts: tuple[int, int], sources: array[int], targets: array[int], lengths: array[int]
+    ) -> RunMap:
+        """Return a map of runs that are known to be sound, on these arrays, which become its own."""
+        result = cls(*starts)
+        if sources:
+            result._last = last = Run(sources.pop(), targets.pop(), lengths.pop())
+            result._sources, result._targets, result._lengths = sources, targets, lengths
+            result._closed = len(sources)
+            result.source_end, result.target_end = last.source_end, last.target_end
+        return result
+
+    @classmethod
+    def joined(cls, maps: Sequence[RunMap]) -> RunMap:
+        """Return one map of the runs of maps that follow each other; raises RunOrderError where they do not."""
+        runs = [one for one in maps if one]
+        for before, after in pairwise(runs):
+            last, first = before[-1], after[0]
+            if first.source < last.source_end:
+                raise RunOrderError("source", first.source, last.source_end)
+            if first.target < last.target_end:
+                raise RunOrderError("target", first.target, last.target_end)
+            if first.continues(last):
+                return cls.of(run for one in runs for run in one)
+        columns = array("q"), array("q"), array("q")
+        for one in runs:
+            for column, more in zip(columns, one.columns(), strict=True):
+                column.extend(more)
+        return cls.of_columns((columns[0][0], columns[1][0]) if runs else (0, 0), *columns)
 
     def append(self, run: Run) -> RunMap:
         """Return the map with one more run, joined with the last where it continues that one.

@@ -28,7 +28,7 @@ from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import Run
 from anabranch.replicate.fold import Fold
 from anabranch.replicate.heard import Heard
-from anabranch.replicate.runs import RunBook, Segments
+from anabranch.replicate.runs import HELD, RunBook, Segments
 from anabranch.replicate.storedlanes import StoredLanes
 
 _UNKNOWN_TOPIC = 3
@@ -211,47 +211,109 @@ class Progress:
 
 
 class Runs(Fold):
-    """``__anabranch_runs``: the filed runs of lanes, in numbered segments."""
+    """``__anabranch_runs``: the filed runs of lanes, in numbered segments.
 
-    def __init__(self, cluster: Cluster) -> None:
+    ``held`` is how many of a lane's newest segments are held, None for all: a worker reads those of every lane of a
+    target, and needs the end of its own.
+    """
+
+    def __init__(self, cluster: Cluster, held: int | None = None) -> None:
         super().__init__(cluster, topics.RUNS)
-        self.segments: dict[LaneKey, Segments] = defaultdict(Segments)
-        self._news: dict[LaneKey, set[int]] = defaultdict(set)
+        self._cluster = cluster
+        self.segments: dict[LaneKey, Segments] = defaultdict(lambda: Segments(held))
+        self._news: dict[LaneKey, dict[int, bytes]] = {}
+        self._changed: set[LaneKey] = set()
+        self._keys: dict[bytes, LaneKey] = {}
 
     async def sync(self) -> None:
         """Read what changed; takeovers do so at any time, so ``news`` keeps it for whoever asks for it."""
         await self._sync()
 
     def _take(self, entry: Entry) -> None:
-        lane, number = run_codec.parse_key(entry.key)
-        self._news[lane].add(number)
+        text, _, digits = entry.key.rpartition(b"/")
+        lane = self._keys.get(text)
+        if lane is None or not digits.isdigit():
+            lane, number = run_codec.parse_key(entry.key)
+            self._keys[text] = lane
+        else:
+            number = int(digits)
         if entry.value is None:
             self.segments[lane].pop(number, None)
         else:
-            run_codec.decode(entry.key, entry.value)
+            run_codec.check(entry.key, entry.value)
             self.segments[lane].keep(number, entry.value)
+        if lane in self._news:
+            self._news[lane][number] = entry.value or b""
+        else:
+            self._changed.add(lane)
 
     def book(self, lane: LaneKey) -> RunBook:
         """The book of a lane as it is filed; what was read of it until now is no news.  Raises RunOrderError."""
         book = RunBook.of_segments(self.segments.get(lane, {}))
         book.filed()
-        self._news.pop(lane, None)
+        self._changed.discard(lane)
+        self._news[lane] = {}
         return book
+
+    async def book_below(self, lane: LaneKey, target_end: int) -> RunBook:
+        """The book of what a lane filed below a target offset, read from the topic; what lies above is to be forgotten.
+
+        Raises ClusterError, RunOrderError.
+        """
+        found, prefix = Segments(), f"{lane}/".encode()
+
+        def take(entry: Entry) -> None:
+            if entry.key.startswith(prefix):
+                _, number = run_codec.parse_key(entry.key)
+                found.pop(number, None)
+                if entry.value is not None:
+                    run_codec.check(entry.key, entry.value)
+                    found.keep(number, entry.value)
+
+        await KeyedLog(self._cluster, topics.RUNS).fold(take)
+        top = max(found, default=0)
+        for number in sorted(found, reverse=True):
+            if found.begins(number)[1] < target_end:
+                break
+            del found[number]
+        for number in sorted(found)[:-HELD]:
+            del found[number]
+        book = RunBook.of_segments(found)
+        book.cut(target_end)
+        book.forget_above(top)
+        return book
+
+    def keep_news(self, lane: LaneKey) -> None:
+        """A lane whose book was kept is copied again: what is held of it is to be looked at."""
+        if lane not in self._news:
+            self._news[lane] = {number: self.segments[lane].stored(number) for number in self.segments[lane]}
+
+    def leave(self, lane: LaneKey) -> None:
+        """A lane is copied here no more: its news are another worker's."""
+        if self._news.pop(lane, None) is not None:
+            self._changed.add(lane)
 
     def has_news(self, lane: LaneKey) -> bool:
         """Whether a segment of a lane was read since ``news`` told of them, or since its book was made."""
-        return bool(self._news.get(lane))
+        return lane in self._changed or bool(self._news.get(lane))
 
-    def news(self, lane: LaneKey) -> set[int]:
-        """Which segments of a lane were read since the last call, or since its book was made."""
-        return self._news.pop(lane, set())
+    def news(self, lane: LaneKey) -> dict[int, bytes]:
+        """The segments of a lane, as stored, that were read since the last call, or since its book was made."""
+        news = self._news.get(lane)
+        if not news:
+            return {}
+        self._news[lane] = {}
+        return news
 
-    async def file(self, segments: Mapping[tuple[LaneKey, int], tuple[Run, ...]]) -> None:
-        """Store changed segments; an empty one is forgotten.  Raises ControlLostError."""
+    async def file(self, segments: Mapping[tuple[LaneKey, int], tuple[Run, ...] | bytes]) -> None:
+        """Store changed segments, some of them encoded already; an empty one is forgotten.  Raises ControlLostError."""
         await write(
             self._log,
             [
-                (run_codec.run_key(lane, number), run_codec.encode(runs) if runs else None)
+                (
+                    run_codec.run_key(lane, number),
+                    (runs if isinstance(runs, bytes) else run_codec.encode(runs)) if runs else None,
+                )
                 for (lane, number), runs in segments.items()
             ],
         )

@@ -35,6 +35,7 @@ from anabranch.replicate.jumper import Jumper
 from anabranch.replicate.keeper import Keeper
 from anabranch.replicate.lane import Lane, Phase, Tally
 from anabranch.replicate.lease import Figures, Lease, fingerprint
+from anabranch.replicate.runs import HELD
 from anabranch.replicate.sender import Sender
 from anabranch.replicate.strangers import Strangers
 from anabranch.replicate.waiting import Waits
@@ -64,7 +65,7 @@ class Crew:
         self._jumps = Jumps(target)
         self._links = Links(target)
         self._progress = Progress(target)
-        self._runs = Runs(target)
+        self._runs = Runs(target, HELD)
         self._handover = Handover(owner, self._journal, self._progress)
         self._counts = Counts()
         self._kept: dict[str, Lane] = {}
@@ -356,6 +357,7 @@ class Crew:
         if lane not in self._lanes:
             return
         self._lanes.remove(lane)
+        self._runs.leave(lane.assignment.lane)
         self._counts.remove(lane)
         for sender, _ in self._senders.values():
             sender.remove(lane)
@@ -374,6 +376,7 @@ class Crew:
             lane.mode, lane.mode_reason = kept.mode, kept.mode_reason
             lane.acknowledged_epoch = kept.acknowledged_epoch
             lane.trail, lane.stranger = kept.trail, kept.stranger
+            self._runs.keep_news(assignment.lane)
         else:
             # Segments that contradict each other (an older one was stored late, after a truncation): the takeover meets
             # them again, and says so of this lane alone.

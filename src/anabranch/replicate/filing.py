@@ -11,6 +11,7 @@ Whatever is filed is an index and a report, never the truth: that is the data on
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -40,6 +41,8 @@ ROUNDS = 12
 MANY = 625
 SPACING = 8
 """The most rounds for which changed offsets and counts wait: within ``KNOWN_S``, for which a lag counts as known."""
+STEP_LANES = 25
+"""Lanes of which the reports are made before others may run; those of one lane and its runs are of one moment."""
 STRIDE = 2
 """Rounds between two times that something is filed of thousands of lanes: within ``PATIENCE_S`` of a handover."""
 
@@ -89,20 +92,26 @@ class Filing:
             lane.tally.measure(now)
         due = self._due(mine, spacing)
         settled = self._round % spacing == 0
-        segments: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
+        segments: dict[tuple[LaneKey, int], tuple[Run, ...] | bytes] = {}
         filing: list[tuple[RunBook, int]] = []
-        # Jumps are forgotten behind runs, so those of lanes that have some are filed each time before.
-        for lane in dict.fromkeys((*due, *(lane for lane in mine if settled and lane.jumps))):
-            if lane.phase in OURS and (unfiled := lane.book.unfiled()):
-                filing.append((lane.book, unfiled[0][0]))
-                lane.book.filed()
-                for number, runs in unfiled:
-                    segments[(lane.assignment.lane, number)] = runs
         at_ms = now_ms()
-        # Neighbours share the most bytes when they are compressed.
-        reports = sorted((self.report(lane, at_ms) for lane in due), key=lambda one: one.lane)
-        known = {lane: lane.known_to() for lane in due}
+        reports: list[LaneProgress] = []
+        known: dict[Lane, tuple[int, int] | None] = {}
+        # Jumps are forgotten behind runs, so those of lanes that have some are filed each time before.
+        others = [lane for lane in mine if settled and lane.jumps and lane not in set(due)]
         try:
+            for at, lane in enumerate((*due, *others)):
+                if at and at % STEP_LANES == 0:
+                    await asyncio.sleep(0)
+                if lane.phase in OURS and (unfiled := lane.book.unfiled()):
+                    filing.append((lane.book, unfiled[0][0]))
+                    lane.book.filed()
+                    for number, runs in unfiled:
+                        segments[(lane.assignment.lane, number)] = runs
+                if at < len(due):
+                    reports.append(self.report(lane, at_ms))
+                    known[lane] = lane.known_to()
+            reports.sort(key=lambda one: one.lane)  # neighbours share the most bytes when they are compressed
             if segments:
                 await self._runs.file(segments)
             if reports:
@@ -189,8 +198,8 @@ class Filing:
             if lane.phase is not Phase.RUNNING:
                 continue  # what is news of it stays so until it runs
             key = lane.assignment.lane
-            for number in self._runs.news(key):
-                if not lane.book.is_as_filed(number, self._runs.segments[key].get(number, ())):
+            for number, stored in self._runs.news(key).items():
+                if not lane.book.is_as_filed(number, stored):
                     lane.book.refile(number)
                     overwritten.add(lane.key)
         return overwritten

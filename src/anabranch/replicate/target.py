@@ -21,6 +21,7 @@ from anabranch.kafka.presence import UnknownTopicError, locate
 from anabranch.lanes import effects
 from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, accepting, refusal
 from anabranch.model.lane import LaneAssignment, LaneKey
+from anabranch.offsets.runs import RunMap
 from anabranch.records.header import BatchHeader
 from anabranch.replicate.backwards import LEAST_BYTES, Backwards
 from anabranch.replicate.control import Runs
@@ -128,6 +129,15 @@ class TargetPartition:
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
 
+    async def _read_runs(self, first: int, end: int) -> RunMap:
+        """The lane's filed runs, at least those between two target offsets."""
+        await self.runs.sync()
+        lane = LaneKey.parse(self.lane)
+        book = RunBook.of_segments(self.runs.segments.get(lane, {}))
+        if book.first and book.map[0].target > first:
+            book = await self.runs.book_below(lane, end)
+        return book.map
+
     async def _perform(self, effect: effects.Effect) -> Any:
         if not isinstance(effect, effects.ReadTail | effects.ReadRuns):
             self._walk.forget()
@@ -140,9 +150,8 @@ class TargetPartition:
                 return await self.journal.read()
             case effects.ReadJumps():
                 return await self.jumps.read()
-            case effects.ReadRuns():
-                await self.runs.sync()
-                return RunBook.of_segments(self.runs.segments.get(LaneKey.parse(self.lane), {})).map
+            case effects.ReadRuns(_, first, end):
+                return await self._read_runs(first, end)
             case effects.AppendKills(lane, markers):
                 return await self.journal.note_kills(lane, markers)
             case effects.ReadEnd():

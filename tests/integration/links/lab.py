@@ -27,13 +27,13 @@ from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkStatus, ProbeReport
-from anabranch.offsets.runs import Run
+from anabranch.offsets.runs import Run, RunMap
 from anabranch.replicate.control import Runs
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.lease import Lease
 from anabranch.replicate.planner import UnknownLinkError
 from anabranch.replicate.rebuild import LaneLog, rebuild, whole_log
-from anabranch.replicate.runs import RunBook
+from anabranch.replicate.runs import RunBook, in_order
 from anabranch.replicate.worker import Worker
 from anabranch.sandbox import Cluster
 from anabranch.spark.leases import LeasePlanner
@@ -218,7 +218,7 @@ class Link:
         async def read(client: Client) -> list[Run]:
             runs = Runs(client)
             await runs.sync()
-            return list(RunBook.of_segments(runs.segments.get(lane, {})).map)
+            return list(RunMap.of(in_order(runs.segments.get(lane, {}))))
 
         return self.on_target(read)
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 from tests.simulated import Simulated
 from tests.unit.asking import append, on, records
 
+from anabranch.control import runs as run_codec
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import until_led
@@ -108,7 +109,7 @@ class Lab:
     async def filed(self, *segments: tuple[Run, ...]) -> None:
         """Segments of runs, as an owner files them."""
         key = self.lane().assignment.lane
-        await Runs(self.cluster).file({(key, number): runs for number, runs in enumerate(segments)})
+        await Runs(self.cluster).file({(key, number): run_codec.encode(runs) for number, runs in enumerate(segments)})
 
 
 class Stage:

@@ -11,6 +11,7 @@ import pytest
 from tests.simulated import Simulated
 from tests.unit.replicate.taking import Lab, Stage
 
+from anabranch.control.runs import encode
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.lanes.claims import Claim, ClaimState
@@ -135,7 +136,7 @@ def test_a_lane_whose_filed_runs_contradict_each_other_waits_and_says_so(stage: 
 def test_filed_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_anything_is_sent(stage: Stage) -> None:
     """An election took what they tell of: what lies there next is something else."""
 
-    async def scene(lab: Lab) -> tuple[list[Run], dict[int, tuple[Run, ...]]]:
+    async def scene(lab: Lab) -> tuple[list[Run], dict[int, bytes]]:
         await lab.copied(12)
         await lab.filed((Run(0, 0, 20),))
         lane, owner = lab.lane(), await lab.owner("run/next")
@@ -143,15 +144,16 @@ def test_filed_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_anythin
         await owner.until(lambda: lane.phase is Phase.RUNNING)
         await owner.runs.sync()
         await owner.end()
-        return list(lane.book.map), dict(owner.runs.segments[lane.assignment.lane])
+        segments = owner.runs.segments[lane.assignment.lane]
+        return list(lane.book.map), {number: segments.stored(number) for number in segments}
 
-    assert stage.play(scene) == ([Run(0, 0, 12)], {0: (Run(0, 0, 12),)})
+    assert stage.play(scene) == ([Run(0, 0, 12)], {0: encode([Run(0, 0, 12)])})
 
 
 def test_filed_runs_that_the_target_s_log_contradicts_are_read_from_the_log_again(stage: Stage) -> None:
     """A stopped owner filed once more what it had sent before an election took that: its runs end within a batch."""
 
-    async def scene(lab: Lab) -> tuple[list[Run], list[tuple[int, tuple[Run, ...]]], int]:
+    async def scene(lab: Lab) -> tuple[list[Run], list[tuple[int, bytes]], int]:
         await lab.copied(10, 10)
         await lab.filed((Run(0, 0, 9), Run(12, 9, 8)))
         lane, owner = lab.lane(), await lab.owner("run/next")
@@ -160,7 +162,7 @@ def test_filed_runs_that_the_target_s_log_contradicts_are_read_from_the_log_agai
         await owner.end()
         return list(lane.book.map), lane.book.unfiled(), lane.position
 
-    assert stage.play(scene) == ([Run(0, 0, 20)], [(0, (Run(0, 0, 20),))], 20)
+    assert stage.play(scene) == ([Run(0, 0, 20)], [(0, encode([Run(0, 0, 20)]))], 20)
 
 
 def wanted() -> Lane:

@@ -10,21 +10,27 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from tests.simulated import Simulated
+from tests.unit.asking import on
 
 from anabranch.control import runs as run_codec
+from anabranch.control.topics import RUNS
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.log import Entry
+from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run
-from anabranch.replicate.control import Runs
+from anabranch.replicate.control import Runs, ensure_topics
 from anabranch.replicate.filing import Filing
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.lane import Lane, Phase
+from anabranch.replicate.runs import HELD, SEGMENT_RUNS, OlderRunsError, RunBook, Segments
+from anabranch.sandbox import ClusterSpec
 
 pytestmark = pytest.mark.unit
 
@@ -104,7 +110,7 @@ def test_what_an_earlier_owner_overwrote_is_noticed_whoever_read_it() -> None:
         found.append(await filing._check_filed())
         lane.phase = Phase.RUNNING
         found.append(await filing._check_filed())
-        assert lane.book.unfiled() == [(0, NEWER)]
+        assert lane.book.unfiled() == [(0, run_codec.encode(NEWER))]
         return found
 
     assert asyncio.run(play()) == [set(), set(), {str(KEY)}]
@@ -133,24 +139,23 @@ def test_a_book_that_cannot_be_made_leaves_its_news() -> None:
     """Whoever copies the lane one day has still to look at them."""
     runs, _ = made()
     runs.segments[KEY] = {0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)}
-    runs._news[KEY] = {1}
+    runs._changed = {KEY}
     with pytest.raises(RunOrderError):
         runs.book(KEY)
     assert runs.has_news(KEY)
     runs.segments[KEY].pop(1)
     assert runs.book(KEY).last == Run(0, 0, 50)
-    assert not runs.has_news(KEY) and runs.news(KEY) == set()
+    assert not runs.has_news(KEY) and runs.news(KEY) == {}
 
 
-def test_a_million_runs_take_28_megabytes_in_the_worker_that_copies_them_and_four_in_any_other() -> None:
-    """Each worker reads the filed runs of all lanes: here those of one lane, and a two hundredth of a million."""
+def test_a_lane_of_any_age_takes_as_much_memory_as_one_of_some_thousand_runs() -> None:
+    """Each worker reads the filed runs of all lanes; it keeps the ends, and of its own lanes as runs."""
     runs, log = made()
-    for number in range(5):
+    runs.segments[KEY] = Segments(HELD)
+    for number in range(10):
         first = 10**12 + 10_000 * number
         log.add(number, tuple(Run(at, at, 8) for at in range(first, first + 10_000, 10)))
-    stored = sum(len(entry.value or b"") for entry in log.entries)
-    assert stored * 200 < 3_200_000
-    log.add(5, (Run(2 * 10**12, 2 * 10**12, 1),))
+    log.add(10, (Run(2 * 10**12, 2 * 10**12, 1),))
     tracemalloc.start()
     try:
         asyncio.run(runs.sync())
@@ -162,5 +167,47 @@ def test_a_million_runs_take_28_megabytes_in_the_worker_that_copies_them_and_fou
         owner = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert len(book.map) == 5_001
-    assert every * 200 < 4_000_000 and owner * 200 < 29_500_000, (every * 200, owner * 200)
+    assert len(book.map) == (HELD - 1) * SEGMENT_RUNS + 1 and book.first == 11 - HELD
+    assert every < 20_000 and owner < 120_000, (every, owner)
+
+
+def test_runs_below_those_that_are_held_are_read_where_a_target_lost_that_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lay above is to be forgotten, whether it is held or not."""
+    monkeypatch.setattr("anabranch.replicate.runs.SEGMENT_RUNS", 10)
+    filed = {
+        number: tuple(Run(7 * at, 5 * at, 5) for at in range(10 * number, 10 * number + 10)) for number in range(12)
+    }
+
+    async def ask(cluster: Cluster) -> tuple[Runs, RunBook, RunBook]:
+        await ensure_topics(cluster, [RUNS])
+        await Runs(cluster).file({(KEY, number): runs for number, runs in filed.items()})
+        runs = Runs(cluster, HELD)
+        await runs.sync()
+        return runs, runs.book(KEY), await runs.book_below(KEY, 5 * 35 + 2)
+
+    with Simulated(ClusterSpec(name="one")) as simulated:
+        runs, held, below = on(ClusterContext("one", (simulated.bootstrap,)), ask)
+    assert sorted(runs.segments[KEY]) == [8, 9, 10, 11] and held.first == 8
+    with pytest.raises(OlderRunsError):
+        held.cut(5 * 35 + 2)
+    assert below.last == Run(7 * 35, 5 * 35, 2) and below.map.target_end == 5 * 35 + 2
+    assert below.first == 0 and [number for number, stored in below.unfiled() if not stored] == list(range(4, 12))
+    assert below.unfiled()[0][0] == 3
+
+
+def test_a_lane_that_is_copied_elsewhere_leaves_no_news_behind() -> None:
+    """They would be kept for as long as its new worker copies; when it comes back it is looked at again."""
+
+    async def play() -> None:
+        runs, log = made()
+        log.add(0, OLDER)
+        await runs.sync()
+        runs.book(KEY)
+        runs.leave(KEY)
+        log.add(0, NEWER)
+        await runs.sync()
+        assert runs.news(KEY) == {} and runs.has_news(KEY)
+        runs.keep_news(KEY)
+        assert runs.news(KEY) == {0: run_codec.encode(NEWER)}
+
+    asyncio.run(play())

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.chance import examples
 
-from anabranch.offsets.runs import Run
-from anabranch.replicate.runs import SEGMENT_RUNS, RunBook
+from anabranch.offsets import codec
+from anabranch.offsets.errors import RunOrderError
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.replicate.runs import SEGMENT_RUNS, OlderRunsError, RunBook, in_order
 
 pytestmark = pytest.mark.unit
 
@@ -27,6 +29,8 @@ class Store:
 
     def __init__(self) -> None:
         self.segments: dict[int, tuple[Run, ...]] = {}
+        self.stored: dict[int, bytes] = {}
+        self.filed = False
 
     def file(self, book: RunBook, *, fails: bool) -> None:
         """File what changed, as a worker does."""
@@ -37,35 +41,59 @@ class Store:
         if fails:
             book.refile(unfiled[0][0])
             return
-        for number, runs in unfiled:
-            if runs:
-                self.segments[number] = runs
-            else:
-                self.segments.pop(number, None)
+        self.filed = True
+        for number, stored in unfiled:
+            self.segments.pop(number, None)
+            self.stored[number] = stored
+            if stored:
+                self.segments[number] = tuple(codec.decode(stored))
 
 
 @examples(200)
-@given(STEPS, st.integers(1, 4))
-def test_what_was_filed_is_the_book_after_any_appends_cuts_and_failures(
-    steps: list[tuple[str, int, int]], segment: int
+@given(STEPS, st.integers(1, 4), st.integers(1, 3))
+def test_what_was_filed_is_every_run_after_any_appends_cuts_and_failures(
+    steps: list[tuple[str, int, int]], segment: int, held: int
 ) -> None:
-    """Whatever failed, one filing that succeeds brings the store level; cut runs do not come back."""
+    """Whatever failed, one filing that succeeds brings the store level; cut runs do not come back, and what a book no
+    longer holds is in the store."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("anabranch.replicate.runs.SEGMENT_RUNS", segment)
-        book, store = RunBook(), Store()
+        patch.setattr("anabranch.replicate.runs.HELD", held)
+        book, store, whole = RunBook(), Store(), RunMap()
         for kind, first, length in steps:
             last = book.last
             if kind == "append":
                 # Behind a cut the log begins again where it was cut, which may be behind the last run that is left.
                 source, target = (last.source_end, book.map.target_end) if last else (0, 0)
                 book.append(Run(source, target + first, length))
+                whole = whole.append(Run(source, target + first, length)) if last else RunMap.of([book.map[0]])
             elif kind == "cut":
-                book.cut(max(0, (last.target_end if last else 0) - first))
+                end = max(0, (last.target_end if last else 0) - first)
+                if book.first and end <= book.map[0].target:
+                    with pytest.raises(OlderRunsError):
+                        book.cut(end)
+                    continue
+                book.cut(end)
+                whole = whole.truncate(end)
             else:
                 store.file(book, fails=bool(first))
+            assert len(book.map) <= segment * (2 * held + 1) or not store.filed
         store.file(book, fails=False)
-        assert list(RunBook.of_segments(store.segments).map) == list(book.map)
+        assert in_order(store.segments) == list(whole)
+        again = RunBook.of_segments(store.segments)
+        assert again.last == book.last and again._last == book._last
+        assert all(book.is_as_filed(number, store.stored[number]) for number in store.stored)
         assert book.unfiled() == []
+
+
+def test_the_bytes_of_a_segment_that_grows_are_those_of_its_map() -> None:
+    """One map has one encoding, however it came to be."""
+    writer, runs = codec.Writer(), [Run(5 + 7 * at, 3 + 6 * at, 1 + at % 5) for at in range(40)]
+    for at, run in enumerate(runs):
+        assert writer.with_last(run) == codec.encode(RunMap.of(runs[: at + 1]))
+        writer.append(run)
+        assert writer.close() == codec.encode(RunMap.of(runs[: at + 1]))
+    assert codec.begins(writer.close()) == (5, 3)
 
 
 def test_only_the_last_segment_is_written_again() -> None:
@@ -94,20 +122,31 @@ def test_a_segment_that_somebody_overwrote_is_filed_again() -> None:
     (_, first), (_, second) = book.unfiled()
     book.filed()
     assert book.is_as_filed(0, first) and book.is_as_filed(1, second)
-    assert not book.is_as_filed(0, first[:-1]) and not book.is_as_filed(1, ())
+    assert not book.is_as_filed(0, second) and not book.is_as_filed(1, b"")
     book.append(Run(9000, 9000, 1))
-    assert book.is_as_filed(1, second) and not book.is_as_filed(0, first[:5])
+    assert book.is_as_filed(1, second) and not book.is_as_filed(0, second)
     book.refile(0)
     assert [number for number, _ in book.unfiled()] == [0, 1]
 
 
 def test_a_segment_that_somebody_stored_above_all_others_is_forgotten() -> None:
     """A late request from before a truncation: left there, it would contradict what the lane has there one day."""
-    book, stray = RunBook([Run(0, 0, 9)]), (Run(7000, 7000, 5),)
+    book, stray = RunBook([Run(0, 0, 9)]), codec.encode(RunMap.of([Run(7000, 7000, 5)]))
     assert not book.is_as_filed(5, stray)
     book.append(Run(20, 9, 1))
     assert not book.is_as_filed(5, stray), "what is to be filed does not reach it"
     book.refile(5)
-    assert book.unfiled()[-1] == (5, ())
+    assert book.unfiled()[-1] == (5, b"")
     book.filed()
-    assert book.is_as_filed(5, ())
+    assert book.is_as_filed(5, b"")
+
+
+def test_maps_that_follow_each_other_are_joined_and_others_refused() -> None:
+    """As if each run had been appended, also where two are one."""
+    runs = [Run(5 + 7 * at, 3 + 6 * at, 1 + at % 5) for at in range(30)]
+    parts = [RunMap.of(runs[:10]), RunMap(), RunMap.of(runs[10:25]), RunMap.of(runs[25:])]
+    assert RunMap.joined(parts) == RunMap.of(runs) and RunMap.joined([]) == RunMap()
+    assert RunMap.joined([RunMap.of([Run(0, 0, 5)]), RunMap.of([Run(5, 5, 2)])]) == RunMap.of([Run(0, 0, 7)])
+    for bad in (Run(4, 50, 1), Run(50, 4, 1)):
+        with pytest.raises(RunOrderError):
+            RunMap.joined([RunMap.of([Run(0, 0, 5)]), RunMap.of([bad])])

@@ -1,0 +1,213 @@
+"""What the offset maps of lanes with transactions cost a worker: ``python -m benchmarks.runs``.
+
+A worker that begins reads what 200 lanes have filed in a week with ten transactions a second each: 1.2 million
+segments, given to the reader as its control topic gives them.  Then it copies these lanes: each simulated second it
+appends ten runs to each, and files as a worker does; what it files is encoded and compressed, and goes nowhere.
+Prints the memory of this process at the largest and the longest time for which the event loop stood still (by CPU
+time, which other processes do not lengthen), and writes the section ``runs`` of ``build/bench.json``.  Needs no
+cluster, and takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from anabranch.control import runs as run_codec
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Transport
+from anabranch.kafka.log import STEP_ENTRIES, Entry
+from anabranch.offsets.runs import Run
+from anabranch.records.encode import encode
+from anabranch.records.header import Codec
+from anabranch.records.record import Record, TimestampType
+from anabranch.replicate.control import Progress, Runs
+from anabranch.replicate.filing import Filing
+from anabranch.replicate.gate import Gate
+from anabranch.replicate.lane import Lane
+from anabranch.replicate.runs import HELD, SEGMENT_RUNS
+from benchmarks import report
+from benchmarks.clusters import KAFKA
+from benchmarks.control import Beside, lanes_of
+from benchmarks.run import OUTPUT
+
+WEEK_S = 7 * 86_400
+A_SECOND = 10
+MEMORY_MB = 400
+PAUSE_MS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Memory in units of 2^20 bytes, pauses in milliseconds."""
+
+    lanes: int
+    segments: int
+    read_s: float
+    read_pause_ms: float
+    read_mb: float
+    seconds: int
+    file_pause_ms: float
+    file_cpu_ms: float
+    largest_mb: float
+
+
+class Topic:
+    """A control topic that hands out what a generator makes, and encodes what it is given."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.entries = entries
+        self.bytes = 0
+        self.start = 0
+
+    async def fold(self, take: Callable[[Entry], None]) -> None:
+        """As the real one: some records, then others may run."""
+        for at, entry in enumerate(self.entries):
+            if at % STEP_ENTRIES == 0:
+                await asyncio.sleep(0)
+            take(entry)
+
+    async def append(self, entries: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> int:
+        """A batch as it would be sent."""
+        records = [Record(at, now_ms, TimestampType.CREATE_TIME, *entry) for at, entry in enumerate(entries)]
+        self.bytes += len(encode(records, codec=Codec.ZSTD))
+        await asyncio.sleep(0)
+        return 0
+
+
+class Pauses:
+    """The most CPU seconds of this process between two turns of the event loop: other processes do not count."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        before = time.process_time()
+        while True:
+            await asyncio.sleep(0)
+            now = time.process_time()
+            self.longest = max(self.longest, now - before)
+            before = now
+
+
+async def measure(lanes: int, filed_s: int, seconds: int) -> Cost:
+    """Read the filed segments of so many seconds, then copy for some more."""
+    chance = random.Random(1)
+    cluster = Cluster(Transport("target", "User:ANONYMOUS"), [])
+    runs, progress = Runs(cluster, HELD), Progress(cluster)
+    made = lanes_of(lanes, max(1, lanes // 50), 0, chance)
+    count = filed_s * A_SECOND // SEGMENT_RUNS
+    newest = [
+        run_codec.encode(Run(first + 100 * at, first + 99 * at, 80) for at in range(SEGMENT_RUNS))
+        for first in range(10**10, 10**10 + HELD * 100 * SEGMENT_RUNS, 100 * SEGMENT_RUNS)
+    ]
+    topic = Topic(_filed([lane.key for lane in made], count, _kinds(chance), newest))
+    cast(Any, runs)._log, cast(Any, progress)._log = topic, Topic()
+    pauses = Pauses()
+    beside = asyncio.create_task(pauses.run())
+    began = time.perf_counter()
+    await runs.sync()
+    read_s, read_pause, read_mb = time.perf_counter() - began, pauses.longest, _memory()
+    for lane in made:
+        lane.book = runs.book(lane.assignment.lane)
+        await asyncio.sleep(0)
+    taken_pause = pauses.longest
+    gate = Gate(lambda: 0.0)
+    gate.renew(0.0)
+    none = cast(Any, Beside())
+    filing = Filing("20260101T000000-4711/worker-7-4711-abcd", made, runs, progress, none, none, gate)
+    pauses.longest, cpu = 0.0, 0.0
+    for _ in range(seconds):
+        for lane in made:
+            _copy(lane, chance)
+            await asyncio.sleep(0)
+        began = time.process_time()
+        await filing.file()
+        cpu += time.process_time() - began
+    beside.cancel()
+    return Cost(
+        lanes,
+        count * lanes,
+        round(read_s, 1),
+        round(1000 * max(read_pause, taken_pause), 1),
+        round(read_mb),
+        seconds,
+        round(1000 * pauses.longest, 1),
+        round(1000 * cpu / seconds, 1),
+        round(_memory()),
+    )
+
+
+def _kinds(chance: random.Random) -> list[bytes]:
+    """A hundred segments, for those that are read and not kept."""
+    kinds = []
+    for _ in range(100):
+        at, some = 10**9, []
+        for _ in range(SEGMENT_RUNS):
+            length = chance.randrange(1, 120)
+            some.append(Run(at, at - 10**6, length))
+            at += length + chance.randrange(1, 30)
+        kinds.append(run_codec.encode(some))
+    return kinds
+
+
+def _filed(keys: Sequence[str], count: int, kinds: Sequence[bytes], newest: Sequence[bytes]) -> Iterator[Entry]:
+    """The segments of all lanes, in the order in which they fill, each with bytes of its own."""
+    offset = 0
+    for number in range(count):
+        last = number - (count - len(newest))
+        for key in keys:
+            stored = newest[last] if last >= 0 else kinds[offset % len(kinds)]
+            yield Entry(offset, f"{key}/{number}".encode(), bytes(bytearray(stored)))
+            offset += 1
+
+
+def _copy(lane: Lane, chance: random.Random) -> None:
+    for _ in range(A_SECOND):
+        last = lane.book.last
+        assert last is not None
+        run = Run(last.source_end + chance.randrange(1, 30), last.target_end, chance.randrange(1, 120))
+        lane.book.append(run)
+        lane.tally.records += run.length
+    lane.position = lane.source.stable = lane.source.high_watermark = run.source_end
+    lane.target_end = run.target_end
+
+
+def _memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Parse the options and run; 1 where a bound is passed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.runs", description=__doc__)
+    parser.add_argument("--lanes", type=int, default=200)
+    parser.add_argument("--filed", type=int, default=WEEK_S, help="seconds of transactions that are filed already")
+    parser.add_argument("--seconds", type=int, default=900, help="seconds of transactions that are copied")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    options = parser.parse_args(argv)
+    print(*report.machine(KAFKA), sep="\n")
+    found = asyncio.run(measure(options.lanes, options.filed, options.seconds))
+    print(
+        f"{found.lanes} lanes, {found.segments:,} segments of {SEGMENT_RUNS} runs: read in {found.read_s} s, "
+        f"the event loop stood still for {found.read_pause_ms} ms at most, memory {found.read_mb} MB"
+    )
+    print(
+        f"{found.seconds} s of {A_SECOND} transactions a second in each: filing took {found.file_cpu_ms} ms of CPU a "
+        f"second, the event loop stood still for {found.file_pause_ms} ms at most, memory {found.largest_mb} MB"
+    )
+    report.write("runs", asdict(found), options.output)
+    kept = found.largest_mb < MEMORY_MB and max(found.read_pause_ms, found.file_pause_ms) < PAUSE_MS
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
