@@ -70,7 +70,7 @@ def _run(scratch: Path, number: int, partitions: int) -> dict[str, float]:
             mode=ModePolicy.MAPPED,
         )
         assert links.create(source, target, spec, execute=True).created
-        job = start_link(target, source, "bench", "local[1]", 60.0, scratch)
+        job = start_link(target, source, "bench", "local[1]", 60.0, scratch).process
         try:
             _await_copied(target, partitions)
         finally:

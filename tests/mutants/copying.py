@@ -417,6 +417,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "two links that plan one topic at one moment both copy into it",
     ),
     Mutant(
+        "stopped-run-copies-on",
+        "replicate/crew.py",
+        "        if self._progress.is_to_stop(self._lease.link, self._lease.run):",
+        "        if False:",
+        "workers whose driver hangs copy on after a person has stopped the run",
+    ),
+    Mutant(
         "no-way-given",
         "replicate/crew.py",
         "        if self.over:\n            for lane in asked:\n                self._let_go(lane)",

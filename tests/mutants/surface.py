@@ -57,9 +57,16 @@ MUTANTS: tuple[Mutant, ...] = (
         "a job whose command was killed runs on",
     ),
     Mutant(
+        "closed-terminal-leaves-the-link",
+        "engine/launcher.py",
+        "        numbers.append(signal.SIGHUP)",
+        "        numbers.append(signal.SIGTERM)",
+        "a closed terminal kills the command, which exits with no documented code",
+    ),
+    Mutant(
         "ended-query-stopped-cleanly",
         "spark/jobs/link.py",
-        "        return tell(error)\n    except KeyboardInterrupt",
+        "        return events.fail(error)\n    except KeyboardInterrupt",
         "        return 0\n    except KeyboardInterrupt",
         "a link that was deleted or failed as it ran exits as one that was stopped cleanly",
     ),

@@ -123,7 +123,12 @@ def last_error(log: Path) -> tuple[str, str]:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except OSError as error:
         return str(error), ""
+    hint = ""
     for line in reversed(lines):
+        if line.startswith("hint: "):
+            hint = line.removeprefix("hint: ")
+        if line.startswith("error: "):
+            return line.removeprefix("error: "), hint
         try:
             fields = json.loads(line)
             return str(fields["error"]), str(fields.get("hint", ""))

@@ -21,6 +21,7 @@ from anabranch.config.verifyspec import VerifyOptions, VerifySpec
 from anabranch.control.verified import VerifyStatus
 from anabranch.engine.checkpoints.asked import Asked, How
 from anabranch.engine.checkpoints.told import Told
+from anabranch.engine.jobprocess import StartedLink
 from anabranch.model.caughtup import Goal
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import AcceptPlan
@@ -28,7 +29,8 @@ from anabranch.model.lane import LaneKey
 from anabranch.model.link import LinkSpec
 from anabranch.model.positions import LaneRuns, Translation
 from anabranch.model.reached import Reached
-from anabranch.model.reports import DeletePlan, LinkStatus, ProbeReport
+from anabranch.model.reports import DeletePlan, LinkStatus, ProbeReport, StopReport
+from anabranch.model.runevents import LogFormat
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.model.transactions import AbortPlan
@@ -215,9 +217,31 @@ class Launcher(Protocol):
         source: ClusterContext,
         link_id: str,
         master: str,
-        lease_seconds: int,
+        lease_seconds: float,
+        directory: Path,
+        log_format: LogFormat = LogFormat.TEXT,
     ) -> int:
         """Run the link's Spark query until it ends or is interrupted; returns its exit code."""
+
+    def start_link(
+        self,
+        target: ClusterContext,
+        source: ClusterContext,
+        link_id: str,
+        master: str,
+        lease_seconds: float,
+        directory: Path,
+        log_format: LogFormat = LogFormat.TEXT,
+        detached: bool = False,
+    ) -> StartedLink:
+        """Start the link's job, which outlives this process where it is detached."""
+
+
+class Stopping(Protocol):
+    """``anabranch.engine.stopping``."""
+
+    def stop(self, target: ClusterContext, link_id: str, wait_s: float) -> StopReport:
+        """Ask the runs of a link to stop, and wait until they have ended."""
 
 
 class Verify(Protocol):
@@ -368,3 +392,8 @@ def rebuilding() -> Rebuilding:
 def launcher() -> Launcher:
     """The engine's launcher."""
     return cast(Launcher, import_module("anabranch.engine.launcher"))
+
+
+def stopping() -> Stopping:
+    """The engine's way to stop runs."""
+    return cast(Stopping, import_module("anabranch.engine.stopping"))

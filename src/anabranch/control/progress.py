@@ -1,8 +1,11 @@
-"""``__anabranch_progress``: where each lane stands, under its key, and a link's last plan, under ``link/plan``."""
+"""``__anabranch_progress``: where each lane stands, under its key; of a link its last plan, under ``link/plan``, and
+which of its runs are to stop, under ``link/stop``.
+"""
 
 from __future__ import annotations
 
 import re
+from enum import Enum
 from typing import Any
 
 from anabranch.control.errors import MalformedRecordError
@@ -10,7 +13,7 @@ from anabranch.control.fields import Fields, dump, dump_plain, load, refusals
 from anabranch.control.topics import PROGRESS
 from anabranch.errors import InvalidFieldError
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
-from anabranch.model.reports import Finding, LinkPlan, Severity
+from anabranch.model.reports import Finding, LinkPlan, Severity, StopRequest
 from anabranch.model.topics import TopicPartition
 
 VERSION = 1
@@ -18,9 +21,15 @@ LANE_VERSION = 4
 _WITHOUT_TARGET = 3  # a lane's progress without ``target_epoch``
 _WITHOUT_SOURCE = 2  # and without ``source_seen_ms``
 _FIRST = 1  # and without ``source_epoch``
-_PLAN = "/plan"
 _OWNER = re.compile(rb'"owner":"([ !#-\[\]-~]*)"')
 _UPDATED = re.compile(rb'"updated_at_ms":([0-9]{1,18})[,}]')
+
+
+class About(Enum):
+    """What a record about a link tells, as its key ends."""
+
+    PLAN = "plan"
+    STOP = "stop"
 
 
 def lane_key(lane: LaneKey) -> bytes:
@@ -30,14 +39,20 @@ def lane_key(lane: LaneKey) -> bytes:
 
 def plan_key(link: str) -> bytes:
     """The key of a link's last plan."""
-    return f"{link}{_PLAN}".encode()
+    return f"{link}/{About.PLAN.value}".encode()
 
 
-def parse_key(key: bytes) -> LaneKey | str:
-    """The lane, or the link's id where the record is a plan; raises ``MalformedRecordError``."""
+def stop_key(link: str) -> bytes:
+    """The key of the record that tells which runs of a link are to stop."""
+    return f"{link}/{About.STOP.value}".encode()
+
+
+def parse_key(key: bytes) -> LaneKey | tuple[str, About]:
+    """The lane, or a link's id and what the record tells of it; raises ``MalformedRecordError``."""
     text = key.decode("utf-8", "replace")
-    if text.endswith(_PLAN) and text.count("/") == 1:
-        return text.removesuffix(_PLAN)
+    link, _, about = text.partition("/")
+    if about in (About.PLAN.value, About.STOP.value):
+        return link, About(about)
     with refusals(PROGRESS):
         return LaneKey.parse(text)
 
@@ -111,8 +126,8 @@ def target_text(target: TopicPartition) -> bytes:
 def decode_lane(key: bytes, value: bytes) -> LaneProgress:
     """A lane's progress; raises ``MalformedRecordError``, ``NewerFormatError``."""
     lane = parse_key(key)
-    if isinstance(lane, str):
-        raise MalformedRecordError(f"{PROGRESS} {lane}{_PLAN}", "the key is not a lane's")
+    if not isinstance(lane, LaneKey):
+        raise MalformedRecordError(f"{PROGRESS} {lane[0]}/{lane[1].value}", "the key is not a lane's")
     with load(f"{PROGRESS} {lane}", LANE_VERSION, value) as fields:
         return LaneProgress(
             lane=lane,
@@ -160,10 +175,8 @@ def encode_plan(plan: LinkPlan) -> bytes:
 
 def decode_plan(key: bytes, value: bytes) -> LinkPlan:
     """A link's last plan; raises ``MalformedRecordError``, ``NewerFormatError``."""
-    link = parse_key(key)
-    if not isinstance(link, str):
-        raise MalformedRecordError(f"{PROGRESS} {link}", "the key is not a plan's")
-    with load(f"{PROGRESS} {link}{_PLAN}", VERSION, value) as fields:
+    link = _link_of(key, About.PLAN)
+    with load(f"{PROGRESS} {link}/{About.PLAN.value}", VERSION, value) as fields:
         return LinkPlan(
             link=link,
             owner=fields.text("owner"),
@@ -176,6 +189,25 @@ def decode_plan(key: bytes, value: bytes) -> LinkPlan:
             ends=fields.flag("ends") if fields.has("ends") else False,
             digest=fields.parsed("digest", _digest) if fields.has("digest") else "",
         )
+
+
+def encode_stop(stop: StopRequest) -> bytes:
+    """The value of the record that tells which runs of a link are to stop."""
+    return dump(VERSION, {"runs": list(stop.runs), "asked_at_ms": stop.asked_at_ms})
+
+
+def decode_stop(key: bytes, value: bytes) -> StopRequest:
+    """Which runs of a link are to stop; raises ``MalformedRecordError``, ``NewerFormatError``."""
+    link = _link_of(key, About.STOP)
+    with load(f"{PROGRESS} {link}/{About.STOP.value}", VERSION, value) as fields:
+        return StopRequest(link, fields.texts("runs"), fields.integer("asked_at_ms"))
+
+
+def _link_of(key: bytes, about: About) -> str:
+    found = parse_key(key)
+    if isinstance(found, LaneKey) or found[1] is not about:
+        raise MalformedRecordError(f"{PROGRESS} {key.decode('utf-8', 'replace')}", f"the key is not a {about.value}'s")
+    return found[0]
 
 
 def _partition_fields(partition: TopicPartition) -> dict[str, Any]:

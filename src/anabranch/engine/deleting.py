@@ -79,7 +79,9 @@ async def delete(cluster: Cluster, link_id: str, execute: bool, fingerprint: str
             control_topics.CLAIMS: sum(map(len, ids.values())),
             control_topics.JUMPS: sum(len(jumps.jumps.keys(lane)) for lane in lanes),
             control_topics.RUNS: sum(len(n) for lane, n in runs.segments.items() if lane.link == link_id),
-            control_topics.PROGRESS: sum(lane.link == link_id for lane in progress.lanes) + (status.plan is not None),
+            control_topics.PROGRESS: sum(lane.link == link_id for lane in progress.lanes)
+            + (status.plan is not None)
+            + (link_id in progress.stops),
             control_topics.POSITIONS: positions.number(link_id),
         },
         running=status.running,

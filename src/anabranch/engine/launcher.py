@@ -1,4 +1,4 @@
-"""Starting Spark jobs as processes of their own: the control plane never holds a Spark session.
+"""Starting a link's Spark job: the control plane never holds a Spark session.
 
 The job's specification goes through a file that only this user may read; secrets go through the environment
 that the process inherits.
@@ -9,18 +9,41 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
-import tempfile
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from anabranch.config.jobspec import LinkJob
+from anabranch.engine import jobprocess
+from anabranch.engine.jobprocess import StartedLink
 from anabranch.engine.sparkready import check
+from anabranch.errors import ConfigError
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.runevents import LogFormat
 
 JOB = "anabranch.spark.jobs.link"
 STOP_S = 30.0
+KEPT_LOGS = 10
+"""Of earlier runs of a link in one directory."""
+
+
+@dataclass(eq=False)
+class NoLogDirectoryError(ConfigError):
+    """The directory for Spark's log cannot be made or written."""
+
+    directory: Path
+    why: str
+
+    @property
+    def message(self) -> str:
+        return f"Spark's log has no place: {self.directory}: {self.why}"
+
+    @property
+    def hint(self) -> str:
+        return "name a directory that you may write: export XDG_STATE_HOME=DIRECTORY"
 
 
 def job_spec(target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
@@ -35,51 +58,89 @@ def start_link(
     master: str,
     lease_seconds: float,
     directory: Path,
-    quiet: bool = True,
-) -> subprocess.Popen[bytes]:
-    """Start the link's job and return its process; ``directory`` gets the specification and, if quiet, the log."""
+    log_format: LogFormat = LogFormat.TEXT,
+    detached: bool = False,
+) -> StartedLink:
+    """Start the link's job, which ends with this process, and prints its events on standard error.
+
+    A detached one outlives this process, and its events are in the log with the rest. ``directory`` gets the
+    specification and the log. Raises what ``check`` raises, and NoLogDirectoryError.
+    """
     check(master)
-    spec = directory / f"{link_id}.json"
-    descriptor = os.open(spec, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(job_spec(target, source, link_id, lease_seconds))
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    command = [sys.executable, "-m", JOB, str(spec), "--master", master]
-    if not quiet:
-        return subprocess.Popen(command, env=environment)
-    with (directory / f"{link_id}.log").open("ab") as log:
-        return subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+    job = LinkJob.from_json(job_spec(target, source, link_id, lease_seconds))
+    spec, log = directory / f"{job.run}.json", directory / f"{job.run}.log"
+    try:
+        _make_room(directory)
+        with os.fdopen(os.open(spec, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(job.to_json())
+        output = os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+    except OSError as error:
+        raise NoLogDirectoryError(directory, error.strerror or str(error)) from error
+    arguments = [str(spec), "--master", master, "--log-format", log_format.value]
+    with output:
+        if detached:
+            return StartedLink(job.run, jobprocess.start(JOB, arguments, out=output, err=output, tied=False), log)
+    arguments += ["--log", str(log)]
+    return StartedLink(job.run, jobprocess.start(JOB, arguments, out=None, err=None, tied=True), log)
 
 
-def run_link(target: ClusterContext, source: ClusterContext, link_id: str, master: str, lease_seconds: float) -> int:
+def run_link(
+    target: ClusterContext,
+    source: ClusterContext,
+    link_id: str,
+    master: str,
+    lease_seconds: float,
+    directory: Path,
+    log_format: LogFormat = LogFormat.TEXT,
+) -> int:
     """Run the link's Spark query until it ends or is interrupted; returns its exit code.
 
-    Ctrl-C and SIGTERM end the leases cleanly: what is in flight is answered, claims are given back.
+    Ctrl-C, SIGTERM and SIGHUP end the leases cleanly: what is in flight is answered, claims are given back.
     """
-    with tempfile.TemporaryDirectory(prefix="anabranch-run-") as scratch:
-        process: subprocess.Popen[bytes] | None = None
-        asked: list[int] = []
-
-        def forward(number: int, _frame: FrameType | None) -> None:
-            asked.append(number)
-            if process is not None and process.poll() is None:
-                process.terminate()
-
-        # Before the process is there: who ends this one as it starts must not leave a link that nobody ends.
-        before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    asked: list[int] = []
+    started: list[StartedLink] = []
+    with _passing_on(asked, started):
+        started.append(start_link(target, source, link_id, master, lease_seconds, directory, log_format))
+        process = started[0].process
         try:
-            process = start_link(target, source, link_id, master, lease_seconds, Path(scratch), quiet=False)
-            if asked and process.poll() is None:
+            if asked:
                 process.terminate()
             code = process.wait()
-            # Told to end before it could do so cleanly, as Spark was starting: what any program exits with then.
-            return 128 + asked[0] if asked and code < 0 else code
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-            if process is not None and process.poll() is None:
+            if process.poll() is None:
                 process.terminate()
                 try:
                     process.wait(STOP_S)
                 except subprocess.TimeoutExpired:
                     process.kill()
+    # Told to end before it could do so cleanly, as Spark was starting: what any program exits with then.
+    return 128 + asked[0] if asked and code < 0 else code
+
+
+@contextmanager
+def _passing_on(asked: list[int], started: list[StartedLink]) -> Iterator[None]:
+    """Pass signals on to the job; from before it is there: a link would run that nobody ends."""
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        asked.append(number)
+        if started and started[0].process.poll() is None:
+            started[0].process.terminate()
+
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, pass_on) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _make_room(directory: Path) -> None:
+    """Have the directory, with the newest logs of earlier runs only; raises OSError."""
+    directory.mkdir(parents=True, exist_ok=True)
+    logs = sorted(directory.glob("run-*.log"), key=lambda log: log.stat().st_mtime, reverse=True)
+    for log in logs[KEPT_LOGS - 1 :]:
+        log.unlink(missing_ok=True)
+        log.with_suffix(".json").unlink(missing_ok=True)

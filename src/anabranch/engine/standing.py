@@ -11,6 +11,7 @@ from anabranch.kafka.settling import SETTLE_S
 from anabranch.model.clock import now_ms
 from anabranch.model.reports import LinkStatus
 from anabranch.replicate.control import Links, Progress, present
+from anabranch.replicate.status import status_of
 
 _NO_LEADER = 5
 
@@ -50,20 +51,7 @@ class Standing:
         if self._has_progress:
             await progress.sync()
         read_at = now_ms()
-        return [
-            LinkStatus(
-                record,
-                tuple(
-                    sorted(
-                        links.standing(name, progress.lanes.of(name)),
-                        key=lambda one: one.source,
-                    )
-                ),
-                progress.plans.get(name),
-                read_at,
-            ).as_read()
-            for name, record in sorted(links.links.items())
-        ]
+        return [status_of(links, progress, name, read_at) for name in sorted(links.links)]
 
 
 async def statuses(cluster: Cluster) -> list[LinkStatus]:

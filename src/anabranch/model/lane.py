@@ -156,3 +156,8 @@ class LaneProgress:
         None where the source's end is not known.
         """
         return max(0, self.stable - self.position) if self.knows_source else None
+
+
+def run_of(owner: str) -> str:
+    """The run of the link that a lane's owner is a worker of."""
+    return owner.partition("/")[0]

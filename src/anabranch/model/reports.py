@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from anabranch.model.lane import LaneMode, LaneProgress
+from anabranch.model.lane import LaneMode, LaneProgress, run_of
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, WantedState
 from anabranch.model.staleness import as_read
 
@@ -126,6 +126,24 @@ class LinkPlan:
     digest: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class StopRequest:
+    """Runs of a link that a person has asked to stop, whose drivers and workers read this."""
+
+    link: str
+    runs: tuple[str, ...]
+    asked_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class StopReport:
+    """What became of such a request: the runs that were asked, none where the link did not run; whether they ended."""
+
+    link: str
+    runs: tuple[str, ...]
+    ended: bool
+
+
 _LAST_WORD_MS = 3_000
 """How long after a run was told to end its workers may still file: each second, until they have given all back."""
 
@@ -165,6 +183,14 @@ class LinkStatus:
             heard.append(self.plan.planned_at_ms)
             patience_ms = _LAST_WORD_MS if self.plan.ends else patience_ms
         return bool(heard) and self.read_at_ms - max(heard) <= patience_ms
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs that go on, as far as one can tell: that of the plan, and those whose workers report on lanes."""
+        if not self.running:
+            return ()
+        planning = set() if self.plan is None else {self.plan.owner}
+        return tuple(sorted(planning | {run_of(lane.owner) for lane in self.lanes if not lane.is_old}))
 
     @property
     def ending(self) -> bool:

@@ -23,7 +23,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.decisions import LaneDecision, LanePlace
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import LinkRecord, MirroredTopic
-from anabranch.model.reports import LinkPlan
+from anabranch.model.reports import LinkPlan, StopRequest
 from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import Run
 from anabranch.replicate.fold import Fold
@@ -154,15 +154,16 @@ class Links:
 
 
 class Progress:
-    """``__anabranch_progress``: where lanes stand and what was last planned."""
+    """``__anabranch_progress``: where lanes stand, what was last planned, and which runs are to stop."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._log = KeyedLog(cluster, topics.PROGRESS)
         self.lanes = StoredLanes()
         self.plans: dict[str, LinkPlan] = {}
+        self.stops: dict[str, StopRequest] = {}
         self.heard = Heard()
         self._news: dict[LaneKey, str] = {}
-        self._keys: dict[bytes, LaneKey | str] = {}
+        self._keys: dict[bytes, LaneKey | tuple[str, progress_codec.About]] = {}
 
     async def sync(self) -> None:
         """Read what changed; ``heard`` notes who filed it."""
@@ -173,11 +174,8 @@ class Progress:
         key = self._keys.get(entry.key)
         if key is None:
             key = self._keys[entry.key] = progress_codec.parse_key(entry.key)
-        if isinstance(key, str):
-            if entry.value is None:
-                self.plans.pop(key, None)
-            else:
-                self.plans[key] = progress_codec.decode_plan(entry.key, entry.value)
+        if isinstance(key, tuple):
+            self._take_of_link(*key, entry)
         elif entry.value is None:
             self.lanes.drop(key)
             self.heard.forget(key)
@@ -188,6 +186,21 @@ class Progress:
             self.lanes.keep(key, entry.key, entry.value)
             self._news[key] = owner
             self.heard.note(key, owner, clock - max(0, wall - at_ms) / 1000)
+
+    def _take_of_link(self, link: str, about: progress_codec.About, entry: Entry) -> None:
+        """What a record about a link tells."""
+        if about is progress_codec.About.PLAN:
+            self.plans.pop(link, None)
+            if entry.value is not None:
+                self.plans[link] = progress_codec.decode_plan(entry.key, entry.value)
+        else:
+            self.stops.pop(link, None)
+            if entry.value is not None:
+                self.stops[link] = progress_codec.decode_stop(entry.key, entry.value)
+
+    def is_to_stop(self, link: str, run: str) -> bool:
+        """Whether a person has asked a run to stop."""
+        return link in self.stops and run in self.stops[link].runs
 
     async def file(self, lanes: Iterable[LaneProgress]) -> None:
         """Store where lanes stand; raises ControlLostError."""
@@ -204,10 +217,16 @@ class Progress:
         """Store a plan; raises ControlLostError."""
         await write(self._log, [(progress_codec.plan_key(plan.link), progress_codec.encode_plan(plan))])
 
+    async def stop(self, request: StopRequest) -> None:
+        """Ask runs to stop; raises ControlLostError."""
+        await write(self._log, [(progress_codec.stop_key(request.link), progress_codec.encode_stop(request))])
+
     async def forget(self, link: str) -> None:
-        """Forget a link's lanes and plan; raises ControlLostError."""
+        """Forget a link's lanes, plan and stopped runs; raises ControlLostError."""
         keys = [progress_codec.lane_key(lane) for lane in self.lanes if lane.link == link]
-        await write(self._log, [(key, None) for key in (*keys, progress_codec.plan_key(link))])
+        keys += [progress_codec.plan_key(link)]
+        keys += [progress_codec.stop_key(link)] if link in self.stops else []
+        await write(self._log, [(key, None) for key in keys])
 
 
 class Runs(Fold):

@@ -457,6 +457,8 @@ class Crew:
                 self._finish("the run was told to end")
             else:
                 self.over = "the link was planned anew"
+        if self._progress.is_to_stop(self._lease.link, self._lease.run):
+            self._finish("a person asked the run to stop")
         for lane in self._lanes:
             if lane.tenure is not None and lane.pipeline is not None:
                 later = self._journal.claims.successor(lane.key, lane.tenure.producer_id)

@@ -38,13 +38,14 @@ from anabranch.model.provenance import (
     origins,
     second_link,
 )
-from anabranch.model.reports import Finding, Severity
+from anabranch.model.reports import Finding, LinkStatus, Severity
 from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition, check_name
 from anabranch.replicate import tombstones
 from anabranch.replicate.control import Links, Progress
 from anabranch.replicate.overlooked import Overlooked
 from anabranch.replicate.safety import Safety, target_topics
+from anabranch.replicate.status import status_of
 from anabranch.replicate.upkeep import ControlTopicsError, look_after
 
 _DEFAULT_RECORD_BYTES = 500.0
@@ -173,6 +174,12 @@ class Planner:
         if spec.start.kind is StartKind.LATEST:
             lanes = self._late_from_the_start(spec.id, lanes)
         return Plan(record, await self._weigh(lanes, source), tuple(findings))
+
+    async def status(self) -> LinkStatus | None:
+        """The link as it stands now; None where it is stored no more.  Raises ClusterError."""
+        await self._links.sync()
+        await self.progress.sync()
+        return status_of(self._links, self.progress, self._link, now_ms()) if self._link in self._links.links else None
 
     async def _look_after(self) -> list[Finding]:
         """What is wrong with the control topics; raises ControlTopicsError where a run must not begin on them.

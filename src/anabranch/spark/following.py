@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 import threading
+from collections.abc import Callable
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.engine.maps import read_maps
@@ -13,6 +12,7 @@ from anabranch.engine.mirrormaker.writing import publish
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
+from anabranch.model.runevents import RunEvent, RunEventKind
 from anabranch.replicate.groupsync import GroupSync
 
 _AGAIN_S = 2.0
@@ -23,9 +23,10 @@ _JOIN_S = 10.0
 class FollowingThread(threading.Thread):
     """Runs rounds until ``stop``; an error ends no link: it is filed, said once, and the round is tried again."""
 
-    def __init__(self, job: LinkJob) -> None:
+    def __init__(self, job: LinkJob, tell: Callable[[RunEvent], None]) -> None:
         super().__init__(name=f"groups of {job.link}", daemon=True)
         self._job = job
+        self._tell = tell
         self._over = threading.Event()
 
     def stop(self) -> None:
@@ -48,7 +49,7 @@ class FollowingThread(threading.Thread):
                 except AnabranchError as error:
                     pause, problem = (_AGAIN_S if passing(error) else _REFUSED_S), error.message
                 if problem and problem != said:
-                    print(json.dumps({"groups": problem}), file=sys.stderr, flush=True)
+                    self._tell(RunEvent(RunEventKind.GROUPS, f"groups are not followed: {problem}"))
                 said = problem
                 while pause > 0 and not self._over.is_set():
                     await asyncio.sleep(min(pause, 0.2))

@@ -7,11 +7,11 @@ nothing wrong.
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Iterator
 
 from pyspark.sql.streaming.query import StreamingQuery, StreamingQueryProgress
+
+from anabranch.model.runevents import RunEvent, RunEventKind
 
 LATE = "Python worker failed to connect back"
 TRIES = 6
@@ -24,8 +24,9 @@ class SteadyQuery:
     from whoever held it.
     """
 
-    def __init__(self, begin: Callable[[], StreamingQuery]) -> None:
+    def __init__(self, begin: Callable[[], StreamingQuery], tell: Callable[[RunEvent], None]) -> None:
         self._begin = begin
+        self._tell = tell
         self._tries = TRIES
         self._told = -1
         self._query = begin()
@@ -73,5 +74,5 @@ class SteadyQuery:
             return False
         self._tries -= 1
         if self._tries:
-            print(json.dumps({"waiting": f"{LATE}; the query is begun anew"}), file=sys.stderr, flush=True)
+            self._tell(RunEvent(RunEventKind.RESTARTED, f"{LATE}; the query is begun anew"))
         return self._tries > 0

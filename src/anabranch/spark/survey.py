@@ -17,7 +17,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
-from anabranch.model.reports import Finding, LinkPlan, Severity
+from anabranch.model.reports import Finding, LinkPlan, LinkStatus, Severity
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.lease import digest
 from anabranch.replicate.planner import Plan, Planner
@@ -92,6 +92,14 @@ class Survey:
         now = now_ms()
         await self._planner.progress.plan(replace(leased, batch=now, planned_at_ms=now))
         return True
+
+    def status(self) -> LinkStatus | None:
+        """How the link stands; None where it was deleted."""
+        return self._loop.run_until_complete(self._planner.status())
+
+    def is_to_stop(self) -> bool:
+        """Whether a person has asked this run to stop, as of the last status."""
+        return self._planner.progress.is_to_stop(self._job.link, self._job.run)
 
     def finish(self) -> None:
         """Tell the workers to end now, and not to begin with leases that are just being planned."""

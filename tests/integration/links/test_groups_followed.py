@@ -30,7 +30,7 @@ pytestmark = pytest.mark.test
 @contextmanager
 def followed(made: Link) -> Iterator[None]:
     """The driver's thread, as the link's job runs it."""
-    thread = FollowingThread(LinkJob(made.id, "run-test", made.source, made.target, 60.0))
+    thread = FollowingThread(LinkJob(made.id, "run-test", made.source, made.target, 60.0), lambda _: None)
     thread.start()
     try:
         yield

@@ -25,6 +25,7 @@ ASKING = {
     "link show": (LINK,),
     "link wait": (LINK, "--caught-up", "--timeout", "1ms"),
     "link run": (LINK,),
+    "link stop": (LINK,),
     "link pause": (LINK,),
     "link resume": (LINK,),
     "link set": (LINK, "--rate-limit", "none"),

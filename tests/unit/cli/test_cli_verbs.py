@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -16,11 +17,22 @@ import yaml
 from anabranch import __version__
 from anabranch.cli import main as cli
 from anabranch.cli import port
+from anabranch.engine.jobprocess import StartedLink
 from anabranch.errors import AnabranchError, ClusterError, ProtocolError, RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.plugins import PluginSpec
-from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity
+from anabranch.model.reports import (
+    ClusterFacts,
+    DeletePlan,
+    Finding,
+    LinkPlan,
+    LinkStatus,
+    ProbeReport,
+    Severity,
+    StopReport,
+)
+from anabranch.model.runevents import LogFormat
 
 pytestmark = pytest.mark.unit
 
@@ -38,6 +50,7 @@ class Engine:
         self.status = STATUS
         self.code = 0
         self.runs = False
+        self.runs_that_stop: tuple[str, ...] = ()
 
     def create(
         self,
@@ -74,10 +87,46 @@ class Engine:
         return DeletePlan(link_id, (), {}, forget, self.runs, "cafe", executed=execute)
 
     def run_link(
-        self, target: ClusterContext, source: ClusterContext, link_id: str, master: str, lease_seconds: int
+        self,
+        target: ClusterContext,
+        source: ClusterContext,
+        link_id: str,
+        master: str,
+        lease_seconds: int,
+        directory: Path,
+        log_format: LogFormat,
     ) -> int:
-        self._ask("run", target.name, source.name, link_id, master, lease_seconds)
+        self.directory = directory
+        self._ask("run", target.name, source.name, link_id, master, lease_seconds, log_format.value)
         return self.code
+
+    def start_link(
+        self,
+        target: ClusterContext,
+        source: ClusterContext,
+        link_id: str,
+        master: str,
+        lease_seconds: int,
+        directory: Path,
+        log_format: LogFormat,
+        detached: bool,
+    ) -> StartedLink:
+        self._ask("start", link_id, master, detached)
+        directory.mkdir(parents=True)
+        log = directory / "run-1.log"
+        log.write_text("noise\nerror: no master answers\nhint: check --master\n")
+        plan = LinkPlan(link_id, "run-1", 1, 0, 2)
+        process = SimpleNamespace(pid=4711, poll=lambda: self._begin(plan), wait=lambda: self.code)
+        return StartedLink("run-1", cast(Any, process), log)
+
+    def _begin(self, plan: LinkPlan) -> int | None:
+        """The job ends with its code, or has planned by the next look."""
+        self.status = replace(self.status, plan=plan)
+        return self.code or None
+
+    def stop(self, target: ClusterContext, link_id: str, wait_s: float) -> StopReport:
+        self._ask("stop", target.name, link_id, wait_s)
+        return StopReport(link_id, self.runs_that_stop, ended=wait_s > 0)
 
     def _ask(self, *what: Any) -> None:
         self.asked.append(what)
@@ -91,6 +140,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     made = Engine()
     monkeypatch.setattr(port, "links", lambda: made)
     monkeypatch.setattr(port, "launcher", lambda: made)
+    monkeypatch.setattr(port, "stopping", lambda: made)
     return made
 
 
@@ -104,6 +154,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     for name in ("ANABRANCH_CONTEXTS", "ANABRANCH_TARGET"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "200")
     clusters = {"old": {"bootstrap": ["o:1"]}, "new": {"bootstrap": ["n:1"]}}
     (tmp_path / "anabranch.yaml").write_text(yaml.safe_dump({"contexts": clusters, "target": "new"}))
@@ -357,16 +408,60 @@ def test_a_link_is_run_with_its_own_lease(run: Run, engine: Engine) -> None:
     assert run("link", "run", "old-new", "--master", "local[2]")[0] == 0
     assert run("link", "run", "old-new", "--lease-seconds", "5")[0] == 0
     assert [a for a in engine.asked if a[0] == "run"] == [
-        ("run", "new", "old", "old-new", "local[2]", 45),
-        ("run", "new", "old", "old-new", "local[*,8]", 5),
+        ("run", "new", "old", "old-new", "local[2]", 45, "text"),
+        ("run", "new", "old", "old-new", "local[*,8]", 5, "text"),
     ]
 
 
 def test_a_run_answers_with_the_jobs_own_code(run: Run, engine: Engine) -> None:
     """A clean stop says how to go on; a failure is passed on as it is."""
-    assert run("link", "run", "old-new") == (0, "", "stopped cleanly; go on with: anabranch link run old-new\n")
+    assert run("link", "run", "old-new") == (0, "", "go on with: anabranch link run old-new\n")
+    assert run("link", "run", "old-new", "--log-format", "json") == (0, "", "")
     engine.code = 4
     assert run("link", "run", "old-new") == (4, "", "")
+
+
+def test_sparks_log_is_in_the_users_state_directory(run: Run, engine: Engine, tmp_path: Path) -> None:
+    """One directory a link."""
+    run("link", "run", "old-new")
+    assert engine.directory == tmp_path / "state" / "anabranch" / "link" / "old-new"
+
+
+def test_who_runs_a_link_that_runs_is_told_so(run: Run, engine: Engine) -> None:
+    """It is no refusal: the other may be dead for some seconds."""
+    engine.status = replace(STATUS, plan=LinkPlan("old-new", "run-7", 1, 0, 2))
+    code, _, err = run("link", "run", "old-new", "--target", "new")
+    assert code == 0
+    assert "run-7 was heard of" in err and "anabranch link stop old-new --target new" in err
+
+
+def test_a_link_that_is_detached_is_left_once_it_has_planned(run: Run, engine: Engine) -> None:
+    """So that `link stop` finds it."""
+    code, _, err = run("link", "run", "old-new", "--detach")
+    assert (code, ("start", "old-new", "local[*,8]", True) in engine.asked) == (0, True)
+    assert "run-1 starts as process 4711" in err and "run-1.log" in err
+    assert err.splitlines()[-1] == "it runs; end it with: anabranch link stop old-new"
+
+
+def test_a_detached_link_that_does_not_begin_says_why(run: Run, engine: Engine) -> None:
+    """With the job's own words and code, from its log."""
+    engine.code = 2
+    code, _, err = run("link", "run", "old-new", "-d")
+    assert code == 2
+    assert err.splitlines()[-2:] == [
+        "error: run-1 did not begin: the job ended with 2: no master answers",
+        "hint: check --master",
+    ]
+
+
+def test_a_link_is_stopped_from_anywhere(run: Run, engine: Engine) -> None:
+    """What was asked, and whether it has ended; one that does not run is no error."""
+    assert run("link", "stop", "old-new")[:2] == (0, "link old-new does not run\n")
+    engine.runs_that_stop = ("run-1", "run-2")
+    code, out, _ = run("link", "stop", "old-new")
+    assert (code, out) == (0, "run-1, run-2 has ended; go on with: anabranch link run old-new\n")
+    assert run("link", "stop", "old-new", "--wait", "0")[1] == "run-1, run-2 is asked to stop\n"
+    assert [asked[3] for asked in engine.asked if asked[0] == "stop"] == [120, 120, 0]
 
 
 def test_ctrl_c_before_anything_runs_is_130(run: Run, engine: Engine) -> None:
@@ -381,7 +476,7 @@ def test_a_run_exits_as_its_job_did(run: Run, engine: Engine, ended: int, code: 
     engine.code = ended
     found, _, err = run("link", "run", "old-new")
     assert found == code
-    assert ("stopped cleanly" in err) == (ended == 0)
+    assert ("go on with: " in err) == (ended == 0)
     assert ("the job was killed by SIG" in err) == (ended < 0)
 
 

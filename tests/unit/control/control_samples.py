@@ -13,7 +13,7 @@ from anabranch.model.groups import Commit, GroupKind
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, GroupRules, LinkRecord, LinkSpec, MirroredTopic, ModePolicy, WantedState
 from anabranch.model.plugins import PluginSpec
-from anabranch.model.reports import Finding, LinkPlan, Severity
+from anabranch.model.reports import Finding, LinkPlan, Severity, StopRequest
 from anabranch.model.start import LaneStart, StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
@@ -96,6 +96,7 @@ PLAN = LinkPlan(
 )
 ENDING = replace(PLAN, findings=(), ends=True)
 PLANNED = replace(PLAN, digest="9f86d081884c7d65")
+STOP = StopRequest("old-new", ("run-1", "run-2"), 1_700_000_000_000)
 JUMP = Jump(str(LANE), 4001, 958, 2, (Stretch(1003, 40), Stretch(1050, 1), Stretch(1052, 9)))
 RUNS = (Run(42, 0, 900), Run(1000, 901, 57), Run(1057, 960, 1))
 ASSIGNMENT = LaneAssignment(

@@ -122,6 +122,7 @@ CASES: list[Case] = [
         progress.decode_plan,
         samples.ENDING,
     ),
+    ("stop-v1", progress.stop_key("old-new"), progress.encode_stop(samples.STOP), progress.decode_stop, samples.STOP),
     ("runs-v1", runs.run_key(samples.LANE, 2), runs.encode(samples.RUNS), runs.decode, samples.RUNS),
     (
         "assignment-v1",
@@ -163,6 +164,7 @@ DESCRIBED = {
     "A jump": ["jump-v1"],
     "A lane's progress": ["lane-v1", "lane-v2", "lane-v3", "lane-away-v3", "lane-v4"],
     "A plan": ["plan-v1", "plan-ends-v1", "plan-digest-v1"],
+    "A request to stop": ["stop-v1"],
     "A mark": ["mark-v1"],
     "A round of continuous sync": ["round-v1"],
     "An undo record": ["undo-v1"],

@@ -28,6 +28,7 @@ ENCODERS: dict[str, Callable[[Any], bytes]] = {
     "jump": jumps.encode,
     "lane": progress.encode_lane,
     "plan": progress.encode_plan,
+    "stop": progress.encode_stop,
     "assignment": lambda value: assignments.encode(value).encode(),
     "verified lane": verified.encode_lane,
     "verified run": verified.encode_run,

@@ -117,8 +117,9 @@ def test_keys_tell_links_from_topics_and_lanes_from_plans() -> None:
     with pytest.raises(MalformedRecordError):
         links.decode_decision(b"l", links.encode_decision(samples.DECISION))
     assert progress.parse_key(progress.lane_key(samples.LANE)) == samples.LANE
-    assert progress.parse_key(progress.plan_key("l")) == "l"
-    for bad in (b"l", b"l/x/0/0", b"l/x/plan"):
+    assert progress.parse_key(progress.plan_key("l")) == ("l", progress.About.PLAN)
+    assert progress.parse_key(progress.stop_key("l")) == ("l", progress.About.STOP)
+    for bad in (b"l", b"l/x/0/0", b"l/x/plan", b"l/run"):
         with pytest.raises(MalformedRecordError):
             progress.parse_key(bad)
     with pytest.raises(MalformedRecordError):
@@ -127,6 +128,8 @@ def test_keys_tell_links_from_topics_and_lanes_from_plans() -> None:
         progress.decode_lane(b"l/plan", b"{}")
     with pytest.raises(MalformedRecordError):
         progress.decode_plan(progress.lane_key(samples.LANE), b"{}")
+    with pytest.raises(MalformedRecordError):
+        progress.decode_stop(progress.plan_key("l"), progress.encode_stop(samples.STOP))
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,14 @@
 
 import os
 import signal
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from anabranch.engine import launcher
+from anabranch.engine.jobprocess import StartedLink
+from anabranch.model.cluster import ClusterContext
 
 pytestmark = pytest.mark.unit
 
@@ -39,23 +42,71 @@ class Starting(Process):
         self.code = -signal.SIGTERM
 
 
+def started(process: Process) -> StartedLink:
+    """A run of that process."""
+    return StartedLink("run-1", cast(Any, process), Path("log"))
+
+
 def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither "stopped cleanly" nor a fault: it had not begun."""
-    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: Starting())
+    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: started(Starting()))
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         nobody = cast(Any, None)
-        assert launcher.run_link(nobody, nobody, "l", "local[1]", 60) == 143
+        assert launcher.run_link(nobody, nobody, "l", "local[1]", 60, Path()) == 143
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
 def test_a_link_whose_command_is_ended_as_it_starts_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """The signal may come before the process can be told: it would copy on with nobody there to end it."""
-    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: Process())
+    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: started(Process()))
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         nobody = cast(Any, None)
-        assert launcher.run_link(nobody, nobody, "l", "local[1]", 60) == 0
+        assert launcher.run_link(nobody, nobody, "l", "local[1]", 60, Path()) == 0
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_each_signal_that_ends_a_command_ends_its_link(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal that is closed, too; the job is in a session of its own and hears of nothing by itself."""
+
+    class Running(Process):
+        def __init__(self) -> None:
+            pass
+
+        def wait(self, _timeout: float | None = None) -> int:
+            os.kill(os.getpid(), number)
+            return 1 if self.code is None else self.code
+
+    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: started(Running()))
+    before = signal.signal(number, lambda *_: None)
+    try:
+        nobody = cast(Any, None)
+        assert launcher.run_link(nobody, nobody, "l", "local[1]", 60, Path()) == 0
+    finally:
+        signal.signal(number, before)
+
+
+def test_the_newest_logs_of_earlier_runs_are_kept(tmp_path: Path) -> None:
+    """With their specifications; what is not a run's stays."""
+    for number in range(15):
+        for suffix in ("log", "json"):
+            file = tmp_path / f"run-{number}.{suffix}"
+            file.touch()
+            os.utime(file, (number, number))
+    (tmp_path / "notes.log").touch()
+    launcher._make_room(tmp_path)
+    left = {file.name for file in tmp_path.iterdir()}
+    assert left == {"notes.log"} | {f"run-{n}.{suffix}" for n in range(6, 15) for suffix in ("log", "json")}
+
+
+def test_a_directory_that_cannot_be_written_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its name; no traceback."""
+    monkeypatch.setattr(launcher, "check", lambda _: None)
+    (tmp_path / "file").touch()
+    nodes = ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",))
+    with pytest.raises(launcher.NoLogDirectoryError, match="Spark's log has no place"):
+        launcher.start_link(*nodes, "l", "local[1]", 60, tmp_path / "file" / "l")

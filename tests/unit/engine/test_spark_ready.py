@@ -14,13 +14,14 @@ from anabranch.engine import launcher, rebuilding, sparkready, verify
 from anabranch.engine.sparkready import check
 from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.jars.errors import MissingProgramError
+from anabranch.model.cluster import ClusterContext
 
 pytestmark = pytest.mark.unit
 
 SPEC = cast(Any, SimpleNamespace(run="verify-1", to_json=lambda: "{}"))
-NOBODY = cast(Any, None)
+OLD, NEW = ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",))
 STARTS: dict[str, Callable[[Path, str], object]] = {
-    "link run": lambda place, master: launcher.start_link(NOBODY, NOBODY, "l", master, 60, place),
+    "link run": lambda place, master: launcher.start_link(NEW, OLD, "l", master, 60, place),
     "offsets rebuild": lambda place, master: rebuilding.run(SPEC, place / "maps.json", master, {}, place),
     "verify start": lambda place, master: verify.launch(SPEC, master, place, {}),
 }
@@ -35,7 +36,6 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         commands.append(command)
 
     monkeypatch.setattr(subprocess, "Popen", popen)
-    monkeypatch.setattr(launcher, "job_spec", lambda *_: "{}")
     monkeypatch.setattr(sparkready, "with_connector", lambda settings: {**settings, "spark.jars": "kafka.jar"})
     return commands
 

@@ -23,6 +23,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, ModePolicy, WantedState
 from anabranch.model.plugins import PluginSpec
+from anabranch.model.reports import StopRequest
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
@@ -176,6 +177,34 @@ def test_a_lane_that_a_filter_left_out_and_took_in_again_is_begun_again(left: bo
     copied, lanes, owners = play(worker)
     assert lanes == 0
     assert (copied, owners) == ((2 * RECORDS + 1, 2) if left else (2 * RECORDS, 1))  # with the marker of the second
+
+
+def test_a_run_that_a_person_stops_gives_its_lanes_back_and_begins_none_again() -> None:
+    """Its workers see it themselves: a driver that hangs must not keep them copying."""
+
+    async def worker(stage: Stage) -> tuple[str, list[ClaimState], str, int]:
+        crew, one = stage.crew, stage.lane()
+        await crew.begin(stage.lease(1, [one]))
+        await stage.until(lambda: stage.copied() == RECORDS)
+        progress = Progress(stage.target_cluster)
+        await progress.stop(StopRequest(LINK, ("run-0",), now_ms()))
+        await crew.work(2.0)
+        assert not crew.over, "another run was stopped"
+        await progress.stop(StopRequest(LINK, ("run-0", RUN), now_ms()))
+        await stage.until(lambda: crew.is_final)
+        why = crew.over
+        await crew.end(1.0)
+        claims = await stage.claims()
+        await stage.append()
+        await crew.begin(stage.lease(2, [one]))
+        await crew.work(5.0)
+        again = crew.over
+        await crew.end(1.0)
+        return why, [claim.state for claim in claims], again, stage.copied()
+
+    why, claims, again, copied = play(worker)
+    assert why == again == "a person asked the run to stop"
+    assert (claims, copied) == ([ClaimState.RELEASED], RECORDS)
 
 
 class Wire:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import UnreachableError
+from anabranch.model.cluster import ClusterContext
 from anabranch.replicate.planner import UnknownLinkError
 from anabranch.spark.jobs import link
 from anabranch.spark.session import SparkNotStartedError
@@ -86,6 +87,22 @@ def test_each_error_is_two_lines(
     assert (found, [line.partition(":")[0] for line in said]) == (code, ["error", "hint"])
 
 
+def test_a_fault_of_ours_is_told_though_its_traceback_is_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The terminal has events alone: without a line it would end there without a word."""
+
+    def run(*_: object) -> int:
+        raise ZeroDivisionError("by zero")
+
+    code, said = _main(run, monkeypatch, capsys, tmp_path)
+    assert code == 1
+    assert said[0].startswith("Traceback") and said[-2:] == [
+        "error: a fault of Anabranch itself: ZeroDivisionError: by zero",
+        f"hint: {link.JobFaultError('').hint}",
+    ]
+
+
 def test_ctrl_c_as_spark_starts_is_no_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -101,7 +118,9 @@ def _main(
     run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> tuple[int, list[str]]:
     monkeypatch.setattr(link, "_run", run)
-    monkeypatch.setattr(LinkJob, "from_json", classmethod(lambda *_: cast(Any, None)))
-    (tmp_path / "job.json").touch()
+    ends = (ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",)))
+    (tmp_path / "job.json").write_text(LinkJob("old-new", "run-1", *ends, 60.0).to_json())
     code = link.main([str(tmp_path / "job.json")])
-    return code, capsys.readouterr().err.splitlines()
+    starting, *rest = capsys.readouterr().err.splitlines()
+    assert "old-new: run-1 starts" in starting
+    return code, rest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -39,7 +38,7 @@ class Failed:
 
     newest = -1
 
-    def __init__(self, _: Any) -> None:
+    def __init__(self, *_: Any) -> None:
         self.is_active = False
 
     def goes_on(self) -> bool:
@@ -91,8 +90,9 @@ def test_a_cluster_that_is_away_is_waited_for_five_minutes_and_is_exit_code_4_th
     away(monkeypatch, UnreachableError("old", ("o:1: refused",)))
     assert job.main([spec]) == 4
     assert 300 <= clock.now < 305
-    waiting, ended, hint = capsys.readouterr().err.splitlines()
-    assert "cannot be reached" in json.loads(waiting)["waiting"]
+    starting, waiting, ended, hint = capsys.readouterr().err.splitlines()
+    assert starting.endswith("old-new: run-1 starts on the master of spark-submit")
+    assert "old-new: waiting: " in waiting and "cannot be reached" in waiting
     assert ended.startswith("error: ") and "cannot be reached" in ended and hint.startswith("hint: ")
 
 
@@ -107,10 +107,10 @@ def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
 ) -> None:
     """With what Spark said."""
     here = SimpleNamespace(master="local[1]")
-    nothing = SimpleNamespace(start=lambda: None, stop=lambda: None, sparkContext=here)
-    monkeypatch.setattr(job, "Survey", lambda _: SimpleNamespace(look=lambda: None))
+    nothing = SimpleNamespace(start=lambda: None, stop=lambda: None, sparkContext=here, version="4")
+    monkeypatch.setattr(job, "Survey", lambda _: SimpleNamespace(look=lambda: None, is_to_stop=lambda: False))
     monkeypatch.setattr(job, "session", lambda *_: nothing)
-    monkeypatch.setattr(job, "FollowingThread", lambda _: nothing)
+    monkeypatch.setattr(job, "FollowingThread", lambda *_: nothing)
     monkeypatch.setattr(job, "signal", SimpleNamespace(signal=lambda *_: None, SIGTERM=15, SIGINT=2))
     monkeypatch.setattr(job, "SteadyQuery", Failed)
     monkeypatch.setattr(job, "cores", lambda _: 1)

@@ -28,7 +28,7 @@ class Scripted:
 def steady(*queries: Scripted) -> tuple[SteadyQuery, list[Scripted]]:
     """Begins these one after the other; also those that were not begun yet."""
     left = list(queries)
-    return SteadyQuery(lambda: cast(StreamingQuery, cast(Any, left.pop(0)))), left
+    return SteadyQuery(lambda: cast(StreamingQuery, cast(Any, left.pop(0))), lambda _: None), left
 
 
 def test_a_late_worker_begins_the_query_anew() -> None:

@@ -12,6 +12,7 @@ from anabranch.cli.link.delete import delete
 from anabranch.cli.link.metrics import metrics
 from anabranch.cli.link.run import run
 from anabranch.cli.link.show import list_, show
+from anabranch.cli.link.stop import stop
 from anabranch.cli.link.wait import wait
 
 app = typer.Typer(help="Copy from one cluster to another.", no_args_is_help=True)
@@ -20,6 +21,7 @@ app.command("list")(list_)
 app.command("show")(show)
 app.command("wait")(wait)
 app.command("run")(run)
+app.command("stop")(stop)
 app.command("pause")(pause)
 app.command("resume")(resume)
 app.command("set")(set_)

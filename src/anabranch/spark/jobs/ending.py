@@ -1,8 +1,7 @@
-"""How a link's job ends where it was not told to: an error and a hint, as every verb prints them."""
+"""Why a link's job ends where it was not told to."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError, ProtocolError, RefusedError
@@ -38,8 +37,16 @@ class QueryEndedError(ProtocolError):
         return "run the link again: it goes on where it stood"
 
 
-def tell(error: AnabranchError) -> int:
-    """Print an error and its hint on standard error; returns its exit code."""
-    lines = [f"error: {error.message}", *([f"hint: {error.hint}"] if error.hint else [])]
-    print("\n".join(lines), file=sys.stderr, flush=True)
-    return error.exit_code
+@dataclass(eq=False)
+class JobFaultError(AnabranchError):
+    """Something that nobody foresaw; its traceback is where Spark prints, and not on the terminal."""
+
+    why: str
+
+    @property
+    def message(self) -> str:
+        return f"a fault of Anabranch itself: {self.why}"
+
+    @property
+    def hint(self) -> str:
+        return "report it with the traceback, which is in Spark's log; running the link again goes on where it stood"

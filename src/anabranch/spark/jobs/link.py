@@ -1,9 +1,12 @@
 """Run a link until it is told to stop: ``spark-submit link.py SPEC.json`` or ``python -m anabranch.spark.jobs.link``.
 
 Arguments: the file with a LinkJob, then ``--master``, ``--checkpoint``, ``--slots`` and ``--conf KEY=VALUE``
-(Spark settings, repeatable; they win over the job's own) where wanted.  SIGTERM and SIGINT end the leases
-cleanly, then the query.  Each finished micro-batch is a line of JSON on standard output; an error and its hint
-are a line each on standard error.
+(Spark settings, repeatable; they win over the job's own) where wanted.  SIGTERM, SIGINT and ``anabranch link stop``
+end the leases cleanly, then the query; with ``--tied`` the end of standard input does so, too.
+
+Each event is a line on standard error, as text or with ``--log-format json`` as an object; an error and its hint are a
+line each.  Each finished micro-batch is a line of JSON on standard output.  With ``--log FILE`` all but the events goes
+to that file, with what Spark, its JVM and its workers print.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import TypeVar
@@ -24,9 +29,13 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes wit
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
+from anabranch.model.runevents import LogFormat, RunEvent, RunEventKind
 from anabranch.replicate.planner import UnknownLinkError
 from anabranch.spark.following import FollowingThread
-from anabranch.spark.jobs.ending import LinkDeletedError, QueryEndedError, tell
+from anabranch.spark.jobs.ending import JobFaultError, LinkDeletedError, QueryEndedError
+from anabranch.spark.jobs.events import EventLog, keep_apart
+from anabranch.spark.jobs.tied import end_with_command, terminate
+from anabranch.spark.jobs.watching import Watching
 from anabranch.spark.replicate import COPIED, start
 from anabranch.spark.session import session
 from anabranch.spark.slots import Slots, cores
@@ -50,16 +59,30 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--checkpoint")
     parser.add_argument("--slots", type=int, help="at most so many tasks, of as many as there are cores")
     parser.add_argument("--conf", action="append", default=[], type=_setting, metavar="KEY=VALUE")
+    parser.add_argument("--tied", action="store_true")
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--log-format", type=LogFormat, default=LogFormat.TEXT)
     options = parser.parse_args(argv)
+    if options.tied:
+        end_with_command(terminate)
+    events = EventLog(keep_apart(options.log), options.log_format)
     try:
         job = LinkJob.from_json(options.spec.read_text())
-        return _run(job, options.master, options.checkpoint, options.slots, dict(options.conf))
+        events = events.of(job.link, job.run)
+        where = f"; Spark's log is {options.log}" if options.log is not None else ""
+        fields = {"master": options.master, "spark_log": options.log and str(options.log)}
+        what = f"{job.run} starts on {options.master or 'the master of spark-submit'}{where}"
+        events.tell(RunEvent(RunEventKind.STARTING, what, fields))
+        return _run(job, options.master, options.checkpoint, options.slots, dict(options.conf), events)
     except AnabranchError as error:
-        return tell(error)
+        return events.fail(error)
     except KeyboardInterrupt:  # before there is a query that could end cleanly
         return INTERRUPTED
     except (Py4JError, ConnectionError) as error:
-        return tell(QueryEndedError(f"Spark's JVM is gone: {str(error)[:500]}"))
+        return events.fail(QueryEndedError(f"Spark's JVM is gone: {str(error)[:500]}"))
+    except Exception as error:
+        traceback.print_exc()
+        return events.fail(JobFaultError(f"{type(error).__name__}: {str(error)[:500]}"))
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -69,45 +92,74 @@ def _setting(text: str) -> tuple[str, str]:
     return key, value
 
 
+@dataclass(slots=True)
+class _Copied:
+    """What all micro-batches of the run have copied."""
+
+    records: int = 0
+    bytes: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def stopped(self) -> RunEvent:
+        """The last event of a run that ended as it was told to."""
+        seconds = time.monotonic() - self.began
+        message = f"stopped cleanly: {self.records:,} records copied in {seconds:,.0f} s"
+        fields = {"records": self.records, "bytes": self.bytes, "seconds": round(seconds, 1)}
+        return RunEvent(RunEventKind.STOPPED, message, fields)
+
+
 def _run(
-    job: LinkJob, master: str | None, checkpoint: str | None, most: int | None, settings: Mapping[str, str]
+    job: LinkJob,
+    master: str | None,
+    checkpoint: str | None,
+    most: int | None,
+    settings: Mapping[str, str],
+    events: EventLog,
 ) -> int:
-    asked: list[int] = []
+    asked: list[str] = []
 
     def ask(number: int, _frame: FrameType | None) -> None:
-        asked.append(number)  # nothing that takes a lock: the handler may interrupt its holder
+        asked.append(signal.Signals(number).name)  # nothing that takes a lock: the handler may interrupt its holder
 
     survey = Survey(job)
-    _wait_for(survey)
+    watching = Watching(survey, job.run, events.tell)
+    _wait_for(survey, watching)
     spark = session(f"anabranch link {job.link}", master, settings)
     signal.signal(signal.SIGTERM, ask)  # after Spark, which installs a handler of its own
     signal.signal(signal.SIGINT, ask)
+    copied = _Copied()
     with tempfile.TemporaryDirectory(prefix="anabranch-") as scratch:
         # Of this machine, whatever file system the cluster's default is: only the driver writes there.
         place = checkpoint or (Path(scratch) / "checkpoint").as_uri()
         slots = Slots(Path(scratch), most)
         slots.follow(cores(spark))
-        query = SteadyQuery(lambda: start(spark, job, place, slots.file))
-        following = FollowingThread(job)
+        query = SteadyQuery(lambda: start(spark, job, place, slots.file), events.tell)
+        events.tell(RunEvent(RunEventKind.STARTED, f"started: Spark {spark.version} runs the link's query"))
+        following = FollowingThread(job, events.tell)
         following.start()
         try:
             looked = time.monotonic()
             while not asked and query.goes_on():
                 time.sleep(0.2)
-                _report(query)
+                _report(query, copied)
                 if slots.follow(cores(spark)) and _patiently(survey.replan):
                     slots.told()
-                if time.monotonic() - looked > SURVEY_S:
+                if watching.look():
+                    asked.append("anabranch link stop")
+                elif time.monotonic() - looked > SURVEY_S:
                     looked = time.monotonic()
                     _look(survey, job.link)
             if asked and query.failure() is None:
-                _finish(query, survey)
+                message = f"stopping ({asked[0]}): what is in flight is answered, and lanes are given back"
+                events.tell(RunEvent(RunEventKind.STOPPING, message, {"asked": asked[0]}))
+                _finish(query, survey, copied)
             else:
                 raise _ending(query.failure(), survey, job.link)
         finally:
             following.stop()
             query.stop()
             spark.stop()
+    events.tell(copied.stopped())
     return 0
 
 
@@ -131,7 +183,7 @@ def _ending(failure: Exception | None, survey: Survey, link: str) -> AnabranchEr
     return QueryEndedError(said[:_MOST_WORDS] or "Spark stopped it, and does not say why")
 
 
-def _finish(query: SteadyQuery, survey: Survey) -> None:
+def _finish(query: SteadyQuery, survey: Survey, copied: _Copied) -> None:
     """Have the workers end, and wait until a micro-batch has ended; told again, since another may just have begun.
 
     Those that end meanwhile are printed: Spark remembers the last twenty, and leases that end at once are short.
@@ -144,39 +196,39 @@ def _finish(query: SteadyQuery, survey: Survey) -> None:
         if time.monotonic() - told >= TELL_S:
             _patiently(survey.finish)
             told = time.monotonic()
-        _report(query)
+        _report(query, copied)
         if query.newest != before:
             ended = ended or time.monotonic()
             if time.monotonic() - ended > GIVE_BACK_S or _patiently(survey.held) == 0:
                 break
         time.sleep(0.05)
-    _report(query)
+    _report(query, copied)
 
 
-def _report(query: SteadyQuery) -> None:
-    """Print the micro-batches that have ended since the last call."""
+def _report(query: SteadyQuery, copied: _Copied) -> None:
+    """Print and count the micro-batches that have ended since the last call."""
     for progress in query.ended():
-        copied = progress.get("observedMetrics", {}).get(COPIED)
-        figures = {} if copied is None else copied.asDict()
+        observed = progress.get("observedMetrics", {}).get(COPIED)
+        figures = {} if observed is None else observed.asDict()
+        copied.records += figures.get("records") or 0
+        copied.bytes += figures.get("bytes") or 0
         batch = {"batch": progress["batchId"], "duration_ms": progress["batchDuration"]}
         print(json.dumps(batch | figures), flush=True)
 
 
-def _wait_for(survey: Survey) -> None:
+def _wait_for(survey: Survey, watching: Watching) -> None:
     """The first look, again and again while a cluster is away: who starts a link at night need not stand by."""
     deadline = time.monotonic() + PATIENCE_S
-    said = ""
     while True:
         try:
             survey.look()
         except AnabranchError as error:
             if not passing(error) or time.monotonic() > deadline:
                 raise
-            if error.message != said:
-                said = error.message
-                print(json.dumps({"waiting": said}), file=sys.stderr, flush=True)
+            watching.problem(error.message)
             time.sleep(1.0)
         else:
+            watching.problem("")
             return
 
 

@@ -1,0 +1,28 @@
+"""``anabranch link stop``: end the runs of a link, wherever they run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anabranch.cli import port
+from anabranch.cli.hints import repeated
+from anabranch.cli.options import LinkArgument, TargetOption, target
+
+
+def stop(
+    ctx: typer.Context,
+    link: LinkArgument,
+    target_name: TargetOption = None,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the end; 0 only asks.")] = 120,
+) -> None:
+    """End a link's runs cleanly, from anywhere, and wait until they have ended; one that does not run is left alone."""
+    report = port.stopping().stop(target(ctx, target_name), link, wait)
+    runs = ", ".join(report.runs)
+    if not report.runs:
+        typer.echo(f"link {link} does not run")
+    elif report.ended:
+        typer.echo(f"{runs} has ended; go on with: anabranch link run {link}{repeated(target_name)}")
+    else:
+        typer.echo(f"{runs} is asked to stop")

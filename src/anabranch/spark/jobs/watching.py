@@ -1,0 +1,50 @@
+"""What a link's driver tells of its run while it goes on: looks at the lanes once a second, prints what is new."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from anabranch.errors import AnabranchError
+from anabranch.kafka.errors import passing
+from anabranch.model.runevents import RunEvent, RunEventKind, SeenLanes, see
+from anabranch.spark.survey import Survey
+
+WATCH_S = 1.0
+
+
+class Watching:
+    """The events of one run; a target that is away for a while is told of once, and that it is back."""
+
+    def __init__(self, survey: Survey, run: str, tell: Callable[[RunEvent], None]) -> None:
+        self._survey = survey
+        self._run = run
+        self._tell = tell
+        self._seen = SeenLanes()
+        self._looked = 0.0
+        self._problem = ""
+
+    def look(self) -> bool:
+        """Tell what is new, at most once in ``WATCH_S`` seconds; whether a person has asked the run to stop."""
+        if time.monotonic() - self._looked >= WATCH_S:
+            self._looked = time.monotonic()
+            try:
+                status = self._survey.status()
+            except AnabranchError as error:
+                if not passing(error):
+                    raise
+                self.problem(error.message)
+            else:
+                self.problem("")
+                if status is not None:
+                    self._seen, events = see(self._seen, status, self._run)
+                    for event in events:
+                        self._tell(event)
+        return self._survey.is_to_stop()
+
+    def problem(self, message: str) -> None:
+        """Tell what is waited for where that is another thing than before; empty for nothing."""
+        if message != self._problem:
+            self._problem = message
+            what = f"waiting: {message}" if message else "the wait is over"
+            self._tell(RunEvent(RunEventKind.WAITING, what, {"problem": message}))
