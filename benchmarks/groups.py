@@ -22,6 +22,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from anabranch.engine import groups as engine
 from anabranch.engine import links
 from anabranch.engine.launcher import start_link
+from anabranch.engine.submission import Submission
 from anabranch.kafka.groups import commit
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
@@ -70,7 +71,7 @@ def _run(scratch: Path, number: int, partitions: int) -> dict[str, float]:
             mode=ModePolicy.MAPPED,
         )
         assert links.create(source, target, spec, execute=True).created
-        job = start_link(target, source, "bench", "local[1]", 60.0, scratch).process
+        job = start_link(target, source, "bench", Submission("local[1]"), 60.0, scratch).process
         try:
             _await_copied(target, partitions)
         finally:

@@ -294,4 +294,26 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if refused == len(found.groups) + 1:\n        raise",
         "a script believes that groups have what they had before",
     ),
+    # -- Spark clusters
+    Mutant(
+        "slots-never-follow",
+        "spark/slots.py",
+        "        return taken not in {None, self._wanted} and",
+        "        return False and",
+        "lanes of an executor that is gone wait for the length of a lease",
+    ),
+    Mutant(
+        "run-named-by-the-specification",
+        "config/jobspec.py",
+        "        return self if self.run else replace",
+        "        return self if self.link else replace",
+        "a second attempt of a driver has the name of the first, whose workers may still copy",
+    ),
+    Mutant(
+        "sent-files-by-their-path",
+        "engine/submission.py",
+        "password=_reference(login.password, names)",
+        "password=_reference(login.password, {})",
+        "an executor looks for a secret that was sent at the path of another machine",
+    ),
 )

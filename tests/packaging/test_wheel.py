@@ -98,11 +98,12 @@ def test_running_a_link_without_spark_names_the_extra_to_install(bare: Path, tmp
         "from anabranch.cli.main import report\n"
         "from anabranch.config import contexts\n"
         "from anabranch.engine.launcher import run_link\n"
+        "from anabranch.engine.submission import Submission\n"
         "from anabranch.errors import AnabranchError\n"
         "from rich.console import Console\n"
         "known = contexts.load(contexts.locate(Path('contexts.yaml'), {}, Path.cwd()))\n"
         "try:\n"
-        "    run_link(known.get('new'), known.get('old'), 'old-new', 'local[1]', 60, Path('logs'))\n"
+        "    run_link(known.get('new'), known.get('old'), 'old-new', Submission('local[1]'), 60, Path('logs'))\n"
         "except AnabranchError as error:\n"
         "    sys.exit(report(error, Console(stderr=True)))\n"
     )

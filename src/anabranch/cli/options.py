@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,9 +12,10 @@ import typer
 from anabranch.cli.completing import context_names, link_ids
 from anabranch.cli.hints import typed_target
 from anabranch.cli.located import contexts
+from anabranch.errors import InvalidFieldError
 from anabranch.model.cluster import ClusterContext
 
-__all__ = ["LinkArgument", "TargetOption", "contexts", "target"]
+__all__ = ["LinkArgument", "TargetOption", "contexts", "settings_of", "target", "write_spec"]
 
 TargetOption = Annotated[
     str | None,
@@ -33,3 +36,20 @@ def target(ctx: typer.Context, flag: str | None) -> ClusterContext:
     """The target that a verb acts on; raises ``ConfigError``."""
     typed_target.set(flag)
     return contexts(ctx).target_context(flag, os.environ)
+
+
+def settings_of(texts: Iterable[str] | None) -> dict[str, str]:
+    """Spark's settings from ``--conf KEY=VALUE``; raises ``InvalidFieldError``."""
+    settings = {}
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidFieldError("Spark", "--conf", f"{text!r} is not KEY=VALUE")
+        settings[key] = value
+    return settings
+
+
+def write_spec(path: Path, text: str) -> None:
+    """Write a job's specification, for nobody else to read."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)

@@ -22,6 +22,7 @@ from anabranch.control.verified import VerifyStatus
 from anabranch.engine.checkpoints.asked import Asked, How
 from anabranch.engine.checkpoints.told import Told
 from anabranch.engine.jobprocess import StartedLink
+from anabranch.engine.submission import Submission
 from anabranch.model.caughtup import Goal
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import AcceptPlan
@@ -211,12 +212,15 @@ class Offsets(Protocol):
 class Launcher(Protocol):
     """``anabranch.engine.launcher``."""
 
+    def job_spec(self, target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
+        """The specification of the link's job."""
+
     def run_link(
         self,
         target: ClusterContext,
         source: ClusterContext,
         link_id: str,
-        master: str,
+        how: Submission,
         lease_seconds: float,
         directory: Path,
         log_format: LogFormat = LogFormat.TEXT,
@@ -228,7 +232,7 @@ class Launcher(Protocol):
         target: ClusterContext,
         source: ClusterContext,
         link_id: str,
-        master: str,
+        how: Submission,
         lease_seconds: float,
         directory: Path,
         log_format: LogFormat = LogFormat.TEXT,

@@ -102,8 +102,11 @@ def parse(value: dict[str, Any], path: Path) -> tuple[str | None, dict[str, Clus
     return shape.target, contexts
 
 
-def context_of(name: str, shape: ContextShape, where: str, base: Path) -> ClusterContext:
-    """The context of one entry; ``where`` is named in errors, ``base`` is what its paths are relative to."""
+def context_of(name: str, shape: ContextShape, where: str, base: Path | None) -> ClusterContext:
+    """The context of one entry; ``where`` is named in errors, ``base`` is what its paths are relative to.
+
+    Without one they stay as they are.
+    """
     security = shape.security
     protocol = parse_protocol(security.protocol, f"{where}.security.protocol")
     tls = _tls(security.tls, f"{where}.security.tls", base) if security.tls is not None else None
@@ -114,7 +117,7 @@ def context_of(name: str, shape: ContextShape, where: str, base: Path) -> Cluste
         raise InvalidFieldError(where, error.field, error.problem, error.fix) from error
 
 
-def _tls(shape: TlsShape, where: str, base: Path) -> Tls:
+def _tls(shape: TlsShape, where: str, base: Path | None) -> Tls:
     files = {name: _path(getattr(shape, name), base) for name in ("ca_file", "cert_file", "key_file")}
     try:
         return Tls(**files, key_password=_reference(shape, "key_password", where, base))
@@ -122,7 +125,7 @@ def _tls(shape: TlsShape, where: str, base: Path) -> Tls:
         raise InvalidFieldError(where, error.field, error.problem, error.fix) from error
 
 
-def _login(shape: SaslShape, where: str, base: Path) -> Login:
+def _login(shape: SaslShape, where: str, base: Path | None) -> Login:
     mechanism = parse_mechanism(shape.mechanism, f"{where}.mechanism")
     if mechanism is not SaslMechanism.OAUTHBEARER:
         _only(shape, where, mechanism, {"username", "password_env", "password_file"})
@@ -157,7 +160,7 @@ def _needed(value: T | None, where: str, field: str, fix: str) -> T:
     return value
 
 
-def _reference(shape: TlsShape | SaslShape, name: str, where: str, base: Path) -> SecretRef | None:
+def _reference(shape: TlsShape | SaslShape, name: str, where: str, base: Path | None) -> SecretRef | None:
     variable: str | None = getattr(shape, f"{name}_env")
     file: str | None = getattr(shape, f"{name}_file")
     if variable and file:
@@ -168,14 +171,19 @@ def _reference(shape: TlsShape | SaslShape, name: str, where: str, base: Path) -
     return SecretRef(SecretKind.FILE, path) if path else None
 
 
-def _path(text: str | None, base: Path) -> str | None:
-    return str(base.resolve() / Path(text).expanduser()) if text else None
+def _path(text: str | None, base: Path | None) -> str | None:
+    if not text:
+        return None
+    return text if base is None else str(base.resolve() / Path(text).expanduser())
 
 
 def read_context(name: str, fields: Mapping[str, Any], place: str) -> ClusterContext:
-    """The context of one entry that stands elsewhere than in a contexts file; its paths are absolute."""
+    """The context of one entry that stands elsewhere than in a contexts file.
+
+    Its paths are absolute, or of the working directory of whoever opens them: Spark puts files there.
+    """
     refuse_secrets(place, fields, "")
-    return context_of(name, check(ContextShape, fields, place), place, Path("/"))
+    return context_of(name, check(ContextShape, fields, place), place, None)
 
 
 def context_fields(context: ClusterContext) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from anabranch.config.contexts import context_fields, read_context
@@ -32,13 +33,20 @@ class JobSpecError(ProtocolError):
 
 @dataclass(frozen=True, slots=True)
 class LinkJob:
-    """Run one link: its id, both clusters, the name of this run, and the length of a lease in seconds."""
+    """Run one link: its id, both clusters, the name of this run, and the length of a lease in seconds.
+
+    ``run`` is empty in a specification that may be started more than once: whoever starts it draws a name.
+    """
 
     link: str
     run: str
     source: ClusterContext
     target: ClusterContext
     lease_seconds: float
+
+    def named(self) -> LinkJob:
+        """With a name of its own for the run, where it has none: two drivers that share one would share claims."""
+        return self if self.run else replace(self, run=f"run-{uuid.uuid4().hex[:12]}")
 
     def to_json(self) -> str:
         """The versioned text."""
@@ -64,7 +72,7 @@ class LinkJob:
             VERSION,
             lambda fields: cls(
                 fields["link"],
-                fields["run"],
+                fields.get("run", ""),
                 context_of(fields["source"]),
                 context_of(fields["target"]),
                 float(fields["lease_seconds"]),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,14 +38,25 @@ def start(module: str, arguments: Sequence[str], *, out: IO[Any] | int | None, e
 
     ``out`` and ``err`` are as ``Popen`` has them, None is inherited; with ``subprocess.PIPE`` the output is text.
     """
+    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    command = [sys.executable, "-m", module, *arguments]
+    return spawn(command, python, None, out=out, err=err, tied=tied)
+
+
+def spawn(
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    directory: Path | None,
+    *,
+    out: IO[Any] | int | None,
+    err: IO[Any] | None,
+    tied: bool,
+) -> Any:
+    """``start`` by a whole command, with more variables of the environment, in a working directory."""
     return subprocess.Popen(
-        [sys.executable, "-m", module, *arguments, *([TIED] if tied else [])],
-        env={
-            **os.environ,
-            "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
-            SAFE_PATH: "1",
-        },
+        [*command, *([TIED] if tied else [])],
+        env={**os.environ, **variables, SAFE_PATH: "1"},
+        cwd=directory,
         stdin=subprocess.PIPE if tied else subprocess.DEVNULL,
         stdout=out,
         stderr=err,

@@ -7,12 +7,12 @@ that the process inherits.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
@@ -20,11 +20,13 @@ from anabranch.config.jobspec import LinkJob
 from anabranch.engine import jobprocess
 from anabranch.engine.jobprocess import StartedLink
 from anabranch.engine.sparkready import check
+from anabranch.engine.submission import JOB, Submission
 from anabranch.errors import ConfigError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.runevents import LogFormat
 
-JOB = "anabranch.spark.jobs.link"
+__all__ = ["JOB", "job_spec", "run_link", "start_link"]
+
 STOP_S = 30.0
 KEPT_LOGS = 10
 """Of earlier runs of a link in one directory."""
@@ -47,15 +49,15 @@ class NoLogDirectoryError(ConfigError):
 
 
 def job_spec(target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
-    """The specification of one new run of a link, as the job reads it."""
-    return LinkJob(link_id, f"run-{uuid.uuid4().hex[:12]}", source, target, lease_seconds).to_json()
+    """The specification of a link's job, as it reads it; each time that it is started draws the name of its run."""
+    return LinkJob(link_id, "", source, target, lease_seconds).to_json()
 
 
 def start_link(
     target: ClusterContext,
     source: ClusterContext,
     link_id: str,
-    master: str,
+    how: Submission,
     lease_seconds: float,
     directory: Path,
     log_format: LogFormat = LogFormat.TEXT,
@@ -63,32 +65,43 @@ def start_link(
 ) -> StartedLink:
     """Start the link's job, which ends with this process, and prints its events on standard error.
 
-    A detached one outlives this process, and its events are in the log with the rest. ``directory`` gets the
-    specification and the log. Raises what ``check`` raises, and NoLogDirectoryError.
+    A detached one outlives this process, and its events are in the log with the rest; so does a driver in the cluster.
+    ``directory`` gets the specification and the log.  Raises what ``check`` of either raises, and NoLogDirectoryError.
     """
-    check(master)
-    job = LinkJob.from_json(job_spec(target, source, link_id, lease_seconds))
-    spec, log = directory / f"{job.run}.json", directory / f"{job.run}.log"
+    check(how.master)
+    how.check()
+    job = LinkJob(link_id, "", how.sent(source), how.sent(target), lease_seconds)
+    run = job.named().run
+    # Where a driver here finds what is sent to executors; else the caller's, for settings may have relative paths.
+    place = directory / run if how.archive or how.files else None
+    spec, log = directory / f"{run}.json", directory / f"{run}.log"
     try:
         _make_room(directory)
         with os.fdopen(os.open(spec, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(job.to_json())
+            file.write((job if how.in_cluster else replace(job, run=run)).to_json())
+        if place is not None:
+            place.mkdir()
+            how.lay_out(place)
         output = os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
     except OSError as error:
         raise NoLogDirectoryError(directory, error.strerror or str(error)) from error
-    arguments = [str(spec), "--master", master, "--log-format", log_format.value]
+    command, here = how.command(spec), not how.in_cluster
     with output:
-        if detached:
-            return StartedLink(job.run, jobprocess.start(JOB, arguments, out=output, err=output, tied=False), log)
-    arguments += ["--log", str(log)]
-    return StartedLink(job.run, jobprocess.start(JOB, arguments, out=None, err=None, tied=True), log)
+        if detached or not here:
+            command += ["--log-format", log_format.value] if here else []
+            out = output if detached else None
+            process = jobprocess.spawn(command, how.variables(), place, out=out, err=out, tied=False)
+        else:
+            command += ["--log-format", log_format.value, "--log", str(log)]
+            process = jobprocess.spawn(command, how.variables(), place, out=None, err=None, tied=True)
+    return StartedLink(run, process, log)
 
 
 def run_link(
     target: ClusterContext,
     source: ClusterContext,
     link_id: str,
-    master: str,
+    how: Submission,
     lease_seconds: float,
     directory: Path,
     log_format: LogFormat = LogFormat.TEXT,
@@ -100,7 +113,7 @@ def run_link(
     asked: list[int] = []
     started: list[StartedLink] = []
     with _passing_on(asked, started):
-        started.append(start_link(target, source, link_id, master, lease_seconds, directory, log_format))
+        started.append(start_link(target, source, link_id, how, lease_seconds, directory, log_format))
         process = started[0].process
         try:
             if asked:
@@ -144,3 +157,4 @@ def _make_room(directory: Path) -> None:
     for log in logs[KEPT_LOGS - 1 :]:
         log.unlink(missing_ok=True)
         log.with_suffix(".json").unlink(missing_ok=True)
+        shutil.rmtree(log.with_suffix(""), ignore_errors=True)

@@ -34,8 +34,11 @@ class MissingSecretError(ConfigError):
     def hint(self) -> str:
         kind, _, name = self.reference.partition(":")
         if kind == "env":
-            return f"export {name}=... in the shell that runs this command, and on every Spark worker"
-        return f"write the secret to {name} and let only this user read it (chmod 600 {name})"
+            return (
+                f"export {name}=... in the shell that runs this command; on a Spark cluster give a file instead "
+                "(password_file), that is on each machine or sent by `link run --file`"
+            )
+        return f"on the machine that connects, write the secret to {name} for this user alone (chmod 600 {name})"
 
 
 class Secret:

@@ -8,7 +8,7 @@ from anabranch.replicate.control import Links, Progress
 
 def status_of(links: Links, progress: Progress, link: str, read_at_ms: int) -> LinkStatus:
     """A link that is among ``links``, with its lanes as they stand at ``read_at_ms``."""
-    lanes = links.standing(link, (lane for key, lane in progress.lanes.items() if key.link == link))
+    lanes = links.standing(link, progress.lanes.of(link))
     return LinkStatus(
         links.links[link],
         tuple(sorted(lanes, key=lambda lane: lane.source)),

@@ -56,7 +56,11 @@ ASKING = {
     "verify stop": (LINK,),
     "verify resume": (LINK,),
 }
-ELSEWHERE = {"link metrics": "serves on and says so in a metric", "checkpoint undo": "asks no cluster"}
+ELSEWHERE = {
+    "link metrics": "serves on and says so in a metric",
+    "link package": "asks no cluster",
+    "checkpoint undo": "asks no cluster",
+}
 """Verbs that end with neither for a cluster's sake."""
 STORING_NOTHING = {"groups create", "offsets rebuild", "mm2 report", "checkpoint inspect"}
 """Verbs that read no control topic before they are told to write."""

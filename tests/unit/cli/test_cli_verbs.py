@@ -18,6 +18,7 @@ from anabranch import __version__
 from anabranch.cli import main as cli
 from anabranch.cli import port
 from anabranch.engine.jobprocess import StartedLink
+from anabranch.engine.submission import Submission
 from anabranch.errors import AnabranchError, ClusterError, ProtocolError, RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
@@ -91,13 +92,13 @@ class Engine:
         target: ClusterContext,
         source: ClusterContext,
         link_id: str,
-        master: str,
+        how: Submission,
         lease_seconds: int,
         directory: Path,
         log_format: LogFormat,
     ) -> int:
-        self.directory = directory
-        self._ask("run", target.name, source.name, link_id, master, lease_seconds, log_format.value)
+        self.directory, self.how = directory, how
+        self._ask("run", target.name, source.name, link_id, how.master, lease_seconds, log_format.value)
         return self.code
 
     def start_link(
@@ -105,19 +106,23 @@ class Engine:
         target: ClusterContext,
         source: ClusterContext,
         link_id: str,
-        master: str,
+        how: Submission,
         lease_seconds: int,
         directory: Path,
         log_format: LogFormat,
         detached: bool,
     ) -> StartedLink:
-        self._ask("start", link_id, master, detached)
+        self._ask("start", link_id, how.master, detached)
         directory.mkdir(parents=True)
         log = directory / "run-1.log"
         log.write_text("noise\nerror: no master answers\nhint: check --master\n")
         plan = LinkPlan(link_id, "run-1", 1, 0, 2)
         process = SimpleNamespace(pid=4711, poll=lambda: self._begin(plan), wait=lambda: self.code)
         return StartedLink("run-1", cast(Any, process), log)
+
+    def job_spec(self, target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
+        self._ask("spec", target.name, source.name, link_id, lease_seconds)
+        return "{}"
 
     def _begin(self, plan: LinkPlan) -> int | None:
         """The job ends with its code, or has planned by the next look."""

@@ -9,6 +9,7 @@ import pytest
 
 from anabranch.engine import launcher
 from anabranch.engine.jobprocess import StartedLink
+from anabranch.engine.submission import Submission
 from anabranch.model.cluster import ClusterContext
 
 pytestmark = pytest.mark.unit
@@ -53,7 +54,7 @@ def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program(monkeypatch: 
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         nobody = cast(Any, None)
-        assert launcher.run_link(nobody, nobody, "l", "local[1]", 60, Path()) == 143
+        assert launcher.run_link(nobody, nobody, "l", Submission("local[1]"), 60, Path()) == 143
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -64,7 +65,7 @@ def test_a_link_whose_command_is_ended_as_it_starts_is_ended_too(monkeypatch: py
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         nobody = cast(Any, None)
-        assert launcher.run_link(nobody, nobody, "l", "local[1]", 60, Path()) == 0
+        assert launcher.run_link(nobody, nobody, "l", Submission("local[1]"), 60, Path()) == 0
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -85,7 +86,7 @@ def test_each_signal_that_ends_a_command_ends_its_link(number: int, monkeypatch:
     before = signal.signal(number, lambda *_: None)
     try:
         nobody = cast(Any, None)
-        assert launcher.run_link(nobody, nobody, "l", "local[1]", 60, Path()) == 0
+        assert launcher.run_link(nobody, nobody, "l", Submission("local[1]"), 60, Path()) == 0
     finally:
         signal.signal(number, before)
 
@@ -109,4 +110,4 @@ def test_a_directory_that_cannot_be_written_is_a_refusal(tmp_path: Path, monkeyp
     (tmp_path / "file").touch()
     nodes = ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",))
     with pytest.raises(launcher.NoLogDirectoryError, match="Spark's log has no place"):
-        launcher.start_link(*nodes, "l", "local[1]", 60, tmp_path / "file" / "l")
+        launcher.start_link(*nodes, "l", Submission("local[1]"), 60, tmp_path / "file" / "l")

@@ -12,6 +12,7 @@ import pytest
 
 from anabranch.engine import launcher, rebuilding, sparkready, verify
 from anabranch.engine.sparkready import check
+from anabranch.engine.submission import Submission
 from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.jars.errors import MissingProgramError
 from anabranch.model.cluster import ClusterContext
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.unit
 SPEC = cast(Any, SimpleNamespace(run="verify-1", to_json=lambda: "{}"))
 OLD, NEW = ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",))
 STARTS: dict[str, Callable[[Path, str], object]] = {
-    "link run": lambda place, master: launcher.start_link(NEW, OLD, "l", master, 60, place),
+    "link run": lambda place, master: launcher.start_link(NEW, OLD, "l", Submission(master), 60, place),
     "offsets rebuild": lambda place, master: rebuilding.run(SPEC, place / "maps.json", master, {}, place),
     "verify start": lambda place, master: verify.launch(SPEC, master, place, {}),
 }

@@ -10,6 +10,7 @@ from anabranch.cli.link.change import pause, resume, set_
 from anabranch.cli.link.create import create
 from anabranch.cli.link.delete import delete
 from anabranch.cli.link.metrics import metrics
+from anabranch.cli.link.package import package
 from anabranch.cli.link.run import run
 from anabranch.cli.link.show import list_, show
 from anabranch.cli.link.stop import stop
@@ -22,6 +23,7 @@ app.command("show")(show)
 app.command("wait")(wait)
 app.command("run")(run)
 app.command("stop")(stop)
+app.command("package")(package)
 app.command("pause")(pause)
 app.command("resume")(resume)
 app.command("set")(set_)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import platformdirs
 import typer
@@ -12,13 +13,22 @@ import typer
 from anabranch.cli import port
 from anabranch.cli.hints import repeated
 from anabranch.cli.jobs import JobFailedError, exit_code, fail, last_error
-from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
+from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target, write_spec
 from anabranch.engine.jobprocess import StartedLink
+from anabranch.engine.submission import Submission
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.reports import LinkStatus
 from anabranch.model.runevents import LogFormat
 
 _LOOK_S = 0.5
+_ENDED = (130, 143)
+
+
+class DeployMode(StrEnum):
+    """Where the driver runs."""
+
+    CLIENT = "client"
+    CLUSTER = "cluster"
 
 
 def run(
@@ -26,24 +36,50 @@ def run(
     link: LinkArgument,
     target_name: TargetOption = None,
     master: Annotated[str, typer.Option(help="Spark master.")] = "local[*,8]",
+    deploy_mode: Annotated[
+        DeployMode, typer.Option(help="Where the driver runs: here, or in the cluster (YARN, Kubernetes).")
+    ] = DeployMode.CLIENT,
+    conf: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; repeatable.", show_default=False)
+    ] = None,
+    archive: Annotated[
+        Path | None,
+        typer.Option(help="What `link package` wrote, for machines that have only Python.", show_default=False),
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A file that the contexts name, sent to driver and executors; repeatable.", show_default=False
+        ),
+    ] = None,
+    only_spec: Annotated[
+        Path | None,
+        typer.Option("--spec", help="Only write the job's specification there, for spark-submit.", show_default=False),
+    ] = None,
     lease_seconds: Annotated[int | None, typer.Option(help="Instead of the link's own.", show_default=False)] = None,
     log_format: Annotated[LogFormat, typer.Option(help="A line, or a JSON object, for each event.")] = LogFormat.TEXT,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Return once it has begun; it runs on.")] = False,
 ) -> None:
     """Run a link until Ctrl-C or `link stop`, which end it cleanly; run it again to go on exactly where it stood."""
+    how = Submission(master, settings_of(conf), archive, tuple(file or ()), deploy_mode is DeployMode.CLUSTER)
     cluster = target(ctx, target_name)
     status = port.links().show(cluster, link)
     source = contexts(ctx).get(status.spec.source.context)
     seconds = lease_seconds or status.spec.lease_seconds
+    if only_spec is not None:
+        how.check()
+        write_spec(only_spec, port.launcher().job_spec(how.sent(cluster), how.sent(source), link, seconds))
+        typer.echo(f"the link's job is described in {only_spec}", err=True)
+        return
     directory = platformdirs.user_state_path("anabranch") / "link" / link
     _warn_of_another(status, target_name, log_format)
     if detach:
-        started = port.launcher().start_link(
-            cluster, source, link, master, seconds, directory, log_format, detached=True
-        )
-        _await_begin(started, cluster, link, target_name)
+        started = port.launcher().start_link(cluster, source, link, how, seconds, directory, log_format, detached=True)
+        _await_begin(started, how, status, cluster, target_name)
         return
-    code = port.launcher().run_link(cluster, source, link, master, seconds, directory, log_format)
+    code = port.launcher().run_link(cluster, source, link, how, seconds, directory, log_format)
+    if how.in_cluster:
+        _left(link, code, repeated(target_name))
     if code == 0 and log_format is LogFormat.TEXT:
         typer.echo(f"go on with: anabranch link run {link}{repeated(target_name)}", err=True)
     if code < 0:
@@ -59,12 +95,18 @@ def _warn_of_another(status: LinkStatus, target_name: str | None, log_format: Lo
         typer.echo(f"{', '.join(status.runs)} was heard of within the last minute; to end it: {command}", err=True)
 
 
-def _await_begin(started: StartedLink, cluster: ClusterContext, link: str, target_name: str | None) -> None:
-    """Wait until the run has planned its lanes, so that `link stop` finds it; Ctrl-C leaves it alone."""
+def _await_begin(
+    started: StartedLink, how: Submission, before: LinkStatus, cluster: ClusterContext, target_name: str | None
+) -> None:
+    """Wait until the run has planned its lanes, so that `link stop` finds it; Ctrl-C leaves it alone.
+
+    A driver in the cluster draws the name of its run itself: it is any that had not planned before.
+    """
+    link, planned = before.spec.id, None if before.plan is None else before.plan.owner
     typer.echo(f"{started.run} starts as process {started.process.pid}; its log is {started.log}", err=True)
-    while started.process.poll() is None:
+    while (how.in_cluster and started.process.poll() == 0) or started.process.poll() is None:
         plan = port.links().show(cluster, link).plan
-        if plan is not None and plan.owner == started.run:
+        if plan is not None and (plan.owner == started.run or (how.in_cluster and plan.owner != planned)):
             typer.echo(f"it runs; end it with: anabranch link stop {link}{repeated(target_name)}", err=True)
             return
         time.sleep(_LOOK_S)
@@ -72,3 +114,14 @@ def _await_begin(started: StartedLink, cluster: ClusterContext, link: str, targe
     if code != 0:  # else it was asked to stop before it began
         why, fix = last_error(Path(started.log))
         fail(JobFailedError(f"{started.run} did not begin", code, why, fix or f"read {started.log}"), exit_code(code))
+
+
+def _left(link: str, code: int, target: str) -> NoReturn:
+    """End as ``spark-submit`` has: its end says nothing of a driver in the cluster that it did not wait for."""
+    if code in {0, *_ENDED}:
+        typer.echo("spark-submit has ended, the driver may run on", err=True)
+        typer.echo(f"see it with: anabranch link show {link}{target}", err=True)
+        typer.echo(f"end it with: anabranch link stop {link}{target}", err=True)
+        raise typer.Exit(code)
+    fix = "read what the driver said, on YARN by: yarn logs -applicationId ID -log_files stderr"
+    fail(JobFailedError(f"link {link}", code, "", fix), exit_code(None))

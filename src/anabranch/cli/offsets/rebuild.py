@@ -16,12 +16,12 @@ from rich.console import Console, RenderableType
 from anabranch.cli import port
 from anabranch.cli.completing import context_names, source_topics
 from anabranch.cli.jobs import JobFailedError, Tied, exit_code, fail, last_error
-from anabranch.cli.options import TargetOption, contexts, target
+from anabranch.cli.options import TargetOption, contexts, settings_of, target
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, moment, span
 from anabranch.config import maps_file, rebuild_part
 from anabranch.config.rebuildspec import Part
-from anabranch.errors import InvalidFieldError, RefusedError
+from anabranch.errors import RefusedError
 from anabranch.model.naming import load as load_naming
 from anabranch.model.plugins import PluginSpec
 
@@ -78,7 +78,7 @@ def rebuild(
     conf: Annotated[list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting.")] = None,
 ) -> None:
     """Align two topics by their records, and write which offset is which; what is unclear is said, never guessed."""
-    settings = dict(_setting(text) for text in conf or ())
+    settings = settings_of(conf)
     source, there = contexts(ctx).get(source_name), target(ctx, target_name)
     spec = port.rebuilding().plan(
         source, there, link or f"{source.name}-{there.name}", _names(topics, naming, source.name), ignore or ()
@@ -161,10 +161,3 @@ def _step(line: str) -> str:
         return line.rstrip()
     rest = ", ".join(f"{name} {count(one) if isinstance(one, int) else one}" for name, one in fields.items())
     return f"{seconds:7.1f} s  {step}" + (f": {rest}" if rest else "")
-
-
-def _setting(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise InvalidFieldError("offsets rebuild", "--conf", f"{text!r} is not KEY=VALUE")
-    return key, value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -14,7 +13,7 @@ from rich.console import Console
 from anabranch.cli import port
 from anabranch.cli.hints import repeated
 from anabranch.cli.jobs import JobFailedError, ended, fail, last_error
-from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
+from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target, write_spec
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.verify import render
 from anabranch.cli.verify.guard import COULD_NOT_TELL, LEFT, no_false_verdict
@@ -22,7 +21,6 @@ from anabranch.cli.verify.watch import follow
 from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, Reader, VerifyOptions
 from anabranch.control.verified import RunState, VerifyStatus
-from anabranch.errors import InvalidFieldError
 from anabranch.verify.report import Verdict
 
 _Master = Annotated[str, typer.Option(help="Spark master.")]
@@ -89,14 +87,13 @@ def _launch(
     output: Format,
 ) -> None:
     with no_false_verdict():
-        settings = dict(_setting(text) for text in conf or ())
+        settings = settings_of(conf)
         cluster = target(ctx, target_name)
         known = port.links().show(cluster, link).spec
         engine = port.verify()
         spec = engine.plan(contexts(ctx).get(known.source.context), cluster, link, options, resumed)
         if only_spec is not None:
-            with os.fdopen(os.open(only_spec, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-                file.write(spec.to_json())
+            write_spec(only_spec, spec.to_json())
             typer.echo(f"{spec.run} is described in {only_spec}", err=True)
             return
         place = directory or platformdirs.user_state_path("anabranch") / "verify" / link
@@ -127,10 +124,3 @@ def _fail(run: str, link: str, found: VerifyStatus | None, process: subprocess.P
         why = found.run.why or why
     fix = fix or f"read {log}; then: anabranch verify resume {link}"
     fail(JobFailedError(f"{run} made no comparison", code, why, fix), max(code or 0, COULD_NOT_TELL))
-
-
-def _setting(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise InvalidFieldError("verify", "--conf", f"{text!r} is not KEY=VALUE")
-    return key, value

@@ -31,6 +31,7 @@ from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.model.runevents import LogFormat, RunEvent, RunEventKind
 from anabranch.replicate.planner import UnknownLinkError
+from anabranch.spark import ready
 from anabranch.spark.following import FollowingThread
 from anabranch.spark.jobs.ending import JobFaultError, LinkDeletedError, QueryEndedError
 from anabranch.spark.jobs.events import EventLog, keep_apart
@@ -67,7 +68,7 @@ def main(argv: list[str] | None = None) -> int:
         end_with_command(terminate)
     events = EventLog(keep_apart(options.log), options.log_format)
     try:
-        job = LinkJob.from_json(options.spec.read_text())
+        job = LinkJob.from_json(options.spec.read_text()).named()
         events = events.of(job.link, job.run)
         where = f"; Spark's log is {options.log}" if options.log is not None else ""
         fields = {"master": options.master, "spark_log": options.log and str(options.log)}
@@ -133,6 +134,8 @@ def _run(
         place = checkpoint or (Path(scratch) / "checkpoint").as_uri()
         slots = Slots(Path(scratch), most)
         slots.follow(cores(spark))
+        if not spark.sparkContext.master.startswith("local"):
+            ready.check(spark, job, cores(spark) or 1)
         query = SteadyQuery(lambda: start(spark, job, place, slots.file), events.tell)
         events.tell(RunEvent(RunEventKind.STARTED, f"started: Spark {spark.version} runs the link's query"))
         following = FollowingThread(job, events.tell)
@@ -180,6 +183,8 @@ def _ending(failure: Exception | None, survey: Survey, link: str) -> AnabranchEr
     except AnabranchError:
         pass  # the query's own failure says more
     said = str(failure).partition("\n=== Streaming Query ===")[0].strip() if failure is not None else ""
+    if "Traceback (most recent call last)" in said:
+        said = ready.told(RuntimeError(said))
     return QueryEndedError(said[:_MOST_WORDS] or "Spark stopped it, and does not say why")
 
 

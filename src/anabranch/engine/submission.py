@@ -1,0 +1,158 @@
+"""How a link's job reaches a cluster: the command, and what is sent along for the machines that copy.
+
+In client mode the driver is a process here and only tasks run on executors; in cluster mode ``spark-submit`` has the
+cluster start the driver too.  What is sent has the same relative path everywhere, since Spark runs one path of
+Python on driver and executors, and a job's specification names one path of a file: Spark puts it into the working
+directory of each executor, and ``lay_out`` into that of a driver here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from anabranch.engine import environment
+from anabranch.errors import ConfigError, InvalidFieldError
+from anabranch.model.cluster import (
+    ClientCredentialsLogin,
+    ClusterContext,
+    Login,
+    PasswordLogin,
+    Security,
+    Tls,
+)
+from anabranch.model.secrets import SecretKind, SecretRef
+
+JOB = "anabranch.spark.jobs.link"
+ENVIRONMENT = "environment"
+_PYTHON = f"./{ENVIRONMENT}/{environment.PYTHON}"
+_STATED = "spark.pyspark.python"
+_FILES, _ARCHIVES = "spark.files", "spark.archives"
+
+
+@dataclass(eq=False)
+class NoFileToSendError(ConfigError):
+    """A file that is to be sent to the cluster is not there."""
+
+    path: str
+    flag: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.flag}: there is no file {self.path}"
+
+    @property
+    def hint(self) -> str:
+        return f"anabranch link package --out {self.path}" if self.flag == "--archive" else "correct the path"
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """Spark's master and settings, an archive of ``anabranch link package``, and files that driver and executors read.
+
+    ``files`` replace, by their names, the paths that contexts give for them.
+    """
+
+    master: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    archive: Path | None = None
+    files: tuple[Path, ...] = ()
+    in_cluster: bool = False
+
+    def check(self) -> None:
+        """Raise NoFileToSendError, or InvalidFieldError where two files have one name or the mode is unknown there."""
+        for flag, path in (("--archive", self.archive), *(("--file", path) for path in self.files)):
+            if path is not None and not path.is_file():
+                raise NoFileToSendError(str(path), flag)
+        names = [path.name for path in self.files]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidFieldError("Spark", "--file", f"two files are named {name}", "give them other names")
+        if self.in_cluster and self.master != "yarn" and not self.master.startswith("k8s://"):
+            fix = "leave --deploy-mode out: the driver runs here"
+            raise InvalidFieldError("Spark", "--deploy-mode", f"{self.master} starts no Python driver", fix)
+
+    def command(self, spec: Path) -> list[str]:
+        """What starts the job whose specification this file has."""
+        if not self.in_cluster:
+            return [sys.executable, "-m", JOB, str(spec), "--master", self.master, *_flags(self._all(()))]
+        program = Path(os.environ.get("SPARK_HOME") or _inside("pyspark")) / "bin" / "spark-submit"
+        settings = _flags(self._all((spec,)))
+        job = _inside("anabranch") / "spark" / "jobs" / "link.py"
+        return [str(program), "--master", self.master, "--deploy-mode", "cluster", *settings, str(job), spec.name]
+
+    def variables(self) -> dict[str, str]:
+        """The environment that the command needs."""
+        if self.in_cluster:
+            return {}
+        python = self.settings.get(_STATED, sys.executable) if self.archive is None else _PYTHON
+        return {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
+
+    def lay_out(self, directory: Path) -> None:
+        """Have a driver that is started in this directory find there what executors find in theirs."""
+        if self.in_cluster:
+            return
+        for file in self.files:
+            (directory / file.name).symlink_to(file.absolute())
+        if self.archive is not None:
+            python = directory / _PYTHON
+            python.parent.mkdir(parents=True)
+            python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+            python.chmod(0o700)
+
+    def sent(self, context: ClusterContext) -> ClusterContext:
+        """The context as driver and executors read it: files that are sent by their names alone."""
+        names = {str(path.absolute()): path.name for path in self.files}
+        names |= {str(path.resolve()): path.name for path in self.files}
+        security = context.security
+        tls, login = security.tls, security.login
+        return replace(
+            context,
+            security=Security(
+                security.protocol,
+                None if tls is None else _tls(tls, names),
+                None if login is None else _login(login, names),
+            ),
+        )
+
+    def _all(self, more: tuple[Path, ...]) -> dict[str, str]:
+        settings = dict(self.settings)
+        if files := [path.absolute().as_uri() for path in (*self.files, *more)]:
+            settings[_FILES] = ",".join(filter(None, [settings.get(_FILES, ""), *files]))
+        if self.archive is not None:
+            archive = f"{self.archive.absolute().as_uri()}#{ENVIRONMENT}"
+            settings[_ARCHIVES] = ",".join(filter(None, [settings.get(_ARCHIVES, ""), archive]))
+            if self.in_cluster:
+                settings.setdefault(_STATED, _PYTHON)
+        return settings
+
+
+def _flags(settings: Mapping[str, str]) -> list[str]:
+    return [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+
+
+def _inside(package: str) -> Path:
+    found = find_spec(package)
+    return Path(next(iter((found and found.submodule_search_locations) or ["."])))
+
+
+def _tls(tls: Tls, names: Mapping[str, str]) -> Tls:
+    paths = (tls.ca_file, tls.cert_file, tls.key_file)
+    ca, cert, key = (None if path is None else names.get(path, path) for path in paths)
+    return Tls(ca, cert, key, None if tls.key_password is None else _reference(tls.key_password, names))
+
+
+def _login(login: Login, names: Mapping[str, str]) -> Login:
+    if isinstance(login, PasswordLogin):
+        return replace(login, password=_reference(login.password, names))
+    if isinstance(login, ClientCredentialsLogin):
+        return replace(login, client_secret=_reference(login.client_secret, names))
+    return replace(login, token=_reference(login.token, names))
+
+
+def _reference(secret: SecretRef, names: Mapping[str, str]) -> SecretRef:
+    return secret if secret.kind is not SecretKind.FILE else replace(secret, name=names.get(secret.name, secret.name))

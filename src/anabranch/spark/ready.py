@@ -1,0 +1,82 @@
+"""Whether executors can copy: asked of them before the query begins, so that what is missing there is one error.
+
+A task that fails is told by Spark as a stack of Java and Python for each of its attempts.  So the tasks here do not
+fail: they try what a worker does first, and answer with what is in the way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from anabranch.config.jobspec import LinkJob
+from anabranch.errors import ConfigError
+
+_FIX = "send Anabranch there: `anabranch link package --out FILE`, then `link run --archive FILE`"
+_PYTHON_SAID = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception)): ((?:\[\w+\] )?.+)$", re.MULTILINE)
+_LONGEST = 500
+
+
+@dataclass(eq=False)
+class ExecutorNotReadyError(ConfigError):
+    """An executor lacks what it needs to copy: the package, its version, a secret, a file."""
+
+    host: str
+    why: str
+    fix: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.host} cannot copy: {self.why}"
+
+    @property
+    def hint(self) -> str:
+        return self.fix
+
+
+def check(spark: SparkSession, job: LinkJob, tasks: int) -> None:
+    """Ask as many tasks as there are cores; raises ExecutorNotReadyError."""
+    import anabranch
+
+    text, version = job.to_json(), anabranch.__version__
+
+    def ask(_: Iterable[int]) -> Iterator[tuple[str, str, str]]:
+        # Pickled with all that it names, since the executor may have no package to look it up in.
+        import socket
+
+        host = socket.gethostname()
+        try:
+            import anabranch
+            from anabranch.config.jobspec import LinkJob
+            from anabranch.errors import AnabranchError
+            from anabranch.kafka.security import transport_of
+        except ImportError as error:
+            yield host, str(error), ""
+            return
+        if anabranch.__version__ != version:
+            yield host, f"its Anabranch is {anabranch.__version__}, and not {version}", ""
+            return
+        try:
+            spec = LinkJob.from_json(text)
+            for context in (spec.source, spec.target):
+                transport_of(context)
+        except AnabranchError as error:
+            yield host, error.message, error.hint
+
+    try:
+        found = spark.sparkContext.parallelize(range(tasks), tasks).mapPartitions(ask).collect()
+    except Exception as error:  # Spark's or Java's, of a task that could not begin
+        raise ExecutorNotReadyError("an executor", told(error), _FIX) from error
+    for host, why, fix in found:
+        raise ExecutorNotReadyError(host, why, fix or _FIX)
+
+
+def told(error: Exception) -> str:
+    """What failed on an executor, without the stacks of Java and Python around it."""
+    text = str(error)
+    said = [match[0] for match in _PYTHON_SAID.finditer(text)]
+    lines = [line for line in text.splitlines() if line.strip()]
+    return (said[-1] if said else lines[0] if lines else type(error).__name__)[:_LONGEST]

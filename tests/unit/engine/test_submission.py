@@ -1,0 +1,148 @@
+"""How a link's job is handed to a cluster: the command, and what is sent along."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from anabranch.config.jobspec import LinkJob
+from anabranch.engine.launcher import job_spec
+from anabranch.engine.submission import JOB, NoFileToSendError, Submission
+from anabranch.errors import InvalidFieldError
+from anabranch.model.cluster import (
+    ClusterContext,
+    PasswordLogin,
+    SaslMechanism,
+    Security,
+    SecurityProtocol,
+    Tls,
+)
+from anabranch.model.secrets import SecretKind, SecretRef
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A directory with what can be sent."""
+    for name in ("env.tar.gz", "old.password", "ca.pem", "run.json"):
+        (tmp_path / name).write_text(name)
+    return tmp_path
+
+
+def secured(here: Path) -> ClusterContext:
+    """A cluster with a password and an authority of its own, both files."""
+    password = SecretRef(SecretKind.FILE, str(here / "old.password"))
+    login = PasswordLogin(SaslMechanism.PLAIN, "ann", password)
+    tls = Tls(ca_file=str(here / "ca.pem"), cert_file="/mnt/cert.pem", key_file="/mnt/key.pem")
+    return ClusterContext("old", ("o:1",), Security(SecurityProtocol.SASL_SSL, tls, login))
+
+
+def conf(command: list[str]) -> dict[str, str]:
+    """The settings in a command."""
+    return dict(word.split("=", 1) for flag, word in pairwise(command) if flag == "--conf")  # type: ignore[misc]
+
+
+def test_a_driver_here_and_its_executors_run_the_same_path(here: Path) -> None:
+    """Spark has one path of Python for both: executors unpack the archive there, the driver finds its own Python."""
+    how = Submission("yarn", {"spark.executor.cores": "2"}, here / "env.tar.gz", (here / "old.password",))
+    command = how.command(here / "run.json")
+    assert command[:6] == [sys.executable, "-m", JOB, str(here / "run.json"), "--master", "yarn"]
+    assert conf(command) == {
+        "spark.executor.cores": "2",
+        "spark.files": (here / "old.password").as_uri(),
+        "spark.archives": f"{(here / 'env.tar.gz').as_uri()}#environment",
+    }
+    python = how.variables()["PYSPARK_PYTHON"]
+    place = here / "work"
+    place.mkdir()
+    how.lay_out(place)
+    assert (place / "old.password").read_text() == "old.password"
+    assert os.access(place / python, os.X_OK) and sys.executable in (place / python).read_text()
+
+
+def test_a_driver_in_the_cluster_is_given_its_specification_and_the_archive(here: Path) -> None:
+    """By spark-submit, with what the caller set left as it is."""
+    how = Submission("yarn", {"spark.files": "hdfs:///x"}, here / "env.tar.gz", in_cluster=True)
+    command = how.command(here / "run.json")
+    assert command[0].endswith("bin/spark-submit") and command[1:5] == ["--master", "yarn", "--deploy-mode", "cluster"]
+    assert command[-2].endswith("anabranch/spark/jobs/link.py") and command[-1] == "run.json"
+    assert conf(command) == {
+        "spark.files": f"hdfs:///x,{(here / 'run.json').as_uri()}",
+        "spark.archives": f"{(here / 'env.tar.gz').as_uri()}#environment",
+        "spark.pyspark.python": "./environment/bin/python",
+    }
+    assert how.variables() == {}
+
+
+def test_a_stated_interpreter_is_what_executors_run(here: Path) -> None:
+    """Without an archive: an installation that is on each machine."""
+    how = Submission("spark://h:7077", {"spark.pyspark.python": "/opt/anabranch/bin/python"})
+    assert how.variables() == {
+        "PYSPARK_PYTHON": "/opt/anabranch/bin/python",
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    assert Submission("local[2]").variables()["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_files_that_are_sent_are_named_without_their_directory(here: Path) -> None:
+    """They lie in the working directory of whoever reads them; other files stay where the context says."""
+    how = Submission("yarn", files=(here / "old.password", here / "ca.pem"))
+    sent = how.sent(secured(here))
+    login, tls = sent.security.login, sent.security.tls
+    assert isinstance(login, PasswordLogin) and login.password.name == "old.password"
+    assert tls == Tls(ca_file="ca.pem", cert_file="/mnt/cert.pem", key_file="/mnt/key.pem")
+    assert how.sent(ClusterContext("new", ("n:1",))) == ClusterContext("new", ("n:1",))
+    read = LinkJob.from_json(job_spec(sent, sent, "l", 60.0))
+    assert read.source == sent, "a specification keeps them as they are, in whatever directory it is read"
+
+
+def test_what_cannot_be_sent_is_refused(here: Path) -> None:
+    """Before anything is started."""
+    with pytest.raises(NoFileToSendError, match="--archive: there is no file") as raised:
+        Submission("yarn", archive=here / "none.tar.gz").check()
+    assert raised.value.hint.startswith("anabranch link package --out ")
+    with pytest.raises(NoFileToSendError, match="--file: there is no file"):
+        Submission("yarn", files=(here / "none",)).check()
+    (here / "b").mkdir()
+    (here / "b" / "ca.pem").write_text("another")
+    with pytest.raises(InvalidFieldError, match=r"two files are named ca\.pem"):
+        Submission("yarn", files=(here / "ca.pem", here / "b" / "ca.pem")).check()
+    with pytest.raises(InvalidFieldError, match="starts no Python driver"):
+        Submission("spark://h:7077", in_cluster=True).check()
+    for master in ("yarn", "k8s://https://h:6443"):
+        Submission(master, in_cluster=True).check()
+
+
+def test_each_start_of_one_specification_is_a_run_of_its_own() -> None:
+    """A cluster starts a driver a second time with the same file, while workers of the first may still copy."""
+    cluster = ClusterContext("old", ("o:1",))
+    job = LinkJob.from_json(job_spec(cluster, cluster, "l", 60.0))
+    first, second = job.named(), job.named()
+    assert first.run and second.run and first.run != second.run
+    assert first.named() == first, "a run that has a name keeps it"
+
+
+def test_a_driver_is_started_where_its_files_are(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And in the caller's directory where nothing is sent: settings may have relative paths."""
+    from anabranch.engine import launcher
+
+    places = []
+
+    def popen(*_: object, cwd: Path | None, **__: object) -> None:
+        places.append(cwd)
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    monkeypatch.setattr(launcher, "check", lambda _: None)
+    cluster = secured(here)
+    for name, how in (("a", Submission("yarn", files=(here / "ca.pem",))), ("b", Submission("yarn"))):
+        (here / name).mkdir()
+        launcher.start_link(cluster, cluster, "l", how, 60.0, here / name)
+    sent = next((here / "a").glob("run-*.json"))
+    assert places == [sent.with_suffix(""), None]
+    assert '"ca_file": "ca.pem"' in sent.read_text()

@@ -1,0 +1,97 @@
+"""What executors lack is one error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import anabranch
+from anabranch.config.jobspec import LinkJob
+from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol
+from anabranch.model.secrets import SecretKind, SecretRef
+from anabranch.spark import ready
+from anabranch.spark.ready import ExecutorNotReadyError, check
+
+pytestmark = pytest.mark.unit
+SPARK_SAYS = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times
+Traceback (most recent call last):
+  File "serializers.py", line 460, in loads
+    return cloudpickle.loads(obj, encoding=encoding)
+ModuleNotFoundError: No module named 'anabranch'
+
+\tat org.apache.spark.api.python.BasePythonRunner.handlePythonException(PythonRunner.scala:581)
+"""
+
+
+class Spark:
+    """One whose tasks run here, or fail."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.sparkContext = self
+        self.error = error
+        self.tasks = 0
+
+    def parallelize(self, items: Iterable[int], tasks: int) -> Spark:
+        self.items, self.tasks = list(items), tasks
+        return self
+
+    def mapPartitions(self, ask: Callable[[Iterable[int]], Any]) -> Spark:
+        self.ask = ask
+        return self
+
+    def collect(self) -> list[Any]:
+        if self.error is not None:
+            raise self.error
+        return [answer for item in self.items for answer in self.ask([item])]
+
+
+def job(password: SecretRef) -> LinkJob:
+    """A link whose source asks for a password."""
+    login = PasswordLogin(SaslMechanism.PLAIN, "ann", password)
+    source = ClusterContext("old", ("o:1",), Security(SecurityProtocol.SASL_PLAINTEXT, None, login))
+    return LinkJob("l", "run-1", source, ClusterContext("new", ("n:1",)), 60.0)
+
+
+def test_a_secret_that_is_missing_there_is_named_with_its_way_out(tmp_path: Path) -> None:
+    """Each task answers for its executor; one answer is enough."""
+    secret = tmp_path / "secret"
+    spark: Any = Spark()
+    with pytest.raises(ExecutorNotReadyError, match=r"cannot copy: secret file:.*cannot read the file") as raised:
+        check(spark, job(SecretRef(SecretKind.FILE, str(secret))), 3)
+    assert spark.tasks == 3 and str(secret) in raised.value.hint and raised.value.exit_code == 2
+    secret.write_text("x")
+    check(spark, job(SecretRef(SecretKind.FILE, str(secret))), 3)
+
+
+def test_another_version_there_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Values go from one to the other in a form that both must know."""
+    (tmp_path / "x").write_text("x")
+    spark: Any = Spark()
+    collect = spark.collect
+
+    def older() -> list[Any]:
+        monkeypatch.setattr(anabranch, "__version__", "0.0.9")
+        return list(collect())
+
+    spark.collect = older
+    with pytest.raises(ExecutorNotReadyError, match=r"its Anabranch is 0\.0\.9, and not"):
+        check(spark, job(SecretRef(SecretKind.FILE, str(tmp_path / "x"))), 1)
+
+
+def test_a_task_that_could_not_begin_is_told_without_the_stacks() -> None:
+    """Four attempts of it are some hundred lines."""
+    spark: Any = Spark(RuntimeError(SPARK_SAYS))
+    with pytest.raises(ExecutorNotReadyError) as raised:
+        check(spark, job(SecretRef(SecretKind.ENV, "X")), 1)
+    assert raised.value.message == "an executor cannot copy: ModuleNotFoundError: No module named 'anabranch'"
+    assert "anabranch link package" in raised.value.hint
+
+
+def test_what_is_no_stack_is_told_by_its_first_line() -> None:
+    """And an error without words by its kind."""
+    assert ready.told(RuntimeError("\nConnection refused\nmore")) == "Connection refused"
+    assert ready.told(RuntimeError()) == "RuntimeError"
