@@ -17,9 +17,11 @@ FLINK = ("flink-1.20.3", "flink-2.2.0")
 SPARK = ("spark-kafka-4.1.3", "delta-4.4.0", "iceberg-1.12.0")
 # What checkpoints lie in beside disks: an S3 server, and HDFS.
 STORES = ("s3proxy-3.1.0", "hdfs-3.4.1")
+# What runs Spark jobs in the tests.
+CLUSTERS = ("yarn-3.4.2",)
 
 if __name__ == "__main__":
-    runtimes = [*(version.runtime for version in VERSIONS.values()), RUNTIME, *FLINK, *SPARK, *STORES]
+    runtimes = [*(version.runtime for version in VERSIONS.values()), RUNTIME, *FLINK, *SPARK, *STORES, *CLUSTERS]
     try:
         with ThreadPoolExecutor(3) as pool:
             list(pool.map(runtime_jars, runtimes))

@@ -1,0 +1,92 @@
+"""The manifests for Kubernetes against fabric8's types, which are made from its OpenAPI and come with PySpark."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.integration.spark.standalone import SPARK_HOME
+
+from anabranch.config.context_file import parse
+from anabranch.sandbox.jars import java_program
+
+pytestmark = pytest.mark.full
+ROOT = Path(__file__).parents[3]
+MANIFEST = ROOT / "deploy" / "kubernetes" / "link.yaml"
+_MAIN = ROOT / "tests" / "java" / "Manifests.java"
+
+
+def read(path: Path) -> list[str]:
+    """What the types make of a manifest: its objects, and what they do not know."""
+    command = [java_program(), "-XX:TieredStopAtLevel=1", "-cp", f"{SPARK_HOME}/jars/*", str(_MAIN), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_kubernetes_knows_each_kind_and_each_field() -> None:
+    """None is misspelt, or of another version."""
+    assert read(MANIFEST) == [
+        "ServiceAccount anabranch",
+        "Role anabranch",
+        "RoleBinding anabranch",
+        "ConfigMap anabranch-contexts",
+        "Service anabranch-old-new",
+        "Deployment anabranch-old-new",
+    ]
+
+
+def test_a_field_that_is_not_there_would_be_noticed(tmp_path: Path) -> None:
+    """However deep it lies; and a kind of another version."""
+    text = MANIFEST.read_text().replace("mountPath: /etc/anabranch/secrets", "mountpath: /etc/anabranch/secrets")
+    other = tmp_path / "other.yaml"
+    other.write_text(text.replace("apiVersion: apps/v1\n", "apiVersion: apps/v1beta9\n"))
+    assert 'unknown kind "apps/v1beta9" "Deployment"' in read(other)
+    other.write_text(text)
+    assert any(line.endswith("/mountpath") for line in read(other))
+
+
+def test_the_parts_of_the_manifest_fit_each_other() -> None:
+    """Ports, names, the secret's files and the contexts; the driver's command is one that the program has."""
+    objects: dict[str, Any] = {one["kind"]: one for one in yaml.safe_load_all(MANIFEST.read_text())}
+    pod = objects["Deployment"]["spec"]["template"]
+    (driver,) = pod["spec"]["containers"]
+    conf = dict(one.removeprefix("--conf=").split("=", 1) for one in driver["args"] if one.startswith("--conf="))
+    ports = {port["name"]: str(port["port"]) for port in objects["Service"]["spec"]["ports"]}
+    assert (conf["spark.driver.port"], conf["spark.driver.blockManager.port"]) == (ports["driver"], ports["blocks"])
+    assert conf["spark.driver.host"] == objects["Service"]["metadata"]["name"]
+    assert pod["metadata"]["labels"].items() >= objects["Service"]["spec"]["selector"].items()
+    assert conf["spark.kubernetes.container.image"] == driver["image"]
+    assert pod["spec"]["serviceAccountName"] == objects["ServiceAccount"]["metadata"]["name"]
+    (place,) = [one["mountPath"] for one in driver["volumeMounts"] if one["name"] == "secrets"]
+    assert conf["spark.kubernetes.executor.secrets.anabranch-secrets"] == place
+    _, contexts = parse(yaml.safe_load(objects["ConfigMap"]["data"]["contexts.yaml"]), Path("/etc/anabranch/c.yaml"))
+    for context in contexts.values():
+        login = context.security.login
+        assert login is not None and Path(login.password.name).parent == Path(place)  # type: ignore[union-attr]
+
+
+def test_the_program_takes_the_drivers_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each option by its name."""
+    from typer.testing import CliRunner
+
+    from anabranch.cli import port
+    from anabranch.cli.main import app
+
+    objects = {one["kind"]: one for one in yaml.safe_load_all(MANIFEST.read_text())}
+    contexts = tmp_path / "contexts.yaml"
+    contexts.write_text(objects["ConfigMap"]["data"]["contexts.yaml"])
+    (driver,) = objects["Deployment"]["spec"]["template"]["spec"]["containers"]
+    asked: list[str] = []
+
+    class Links:
+        def show(self, target: Any, link: str) -> Any:
+            asked.append(f"{target.name} {link}")
+            raise KeyError(link)
+
+    monkeypatch.setattr(port, "links", Links)
+    arguments = [one.replace("/etc/anabranch/contexts.yaml", str(contexts)) for one in driver["args"]]
+    done = CliRunner().invoke(app, arguments)
+    assert asked == ["new old-new"], done.output

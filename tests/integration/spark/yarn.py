@@ -1,0 +1,63 @@
+"""YARN on loopback: a resource manager and a node manager, whose containers know nothing of this installation."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.integration.spark.standalone import kill_tree
+
+from anabranch.sandbox.jars import class_path, java_program
+from anabranch.sandbox.process import LeashedProcess
+from anabranch.testing.patience import PATIENCE_S
+
+RUNTIME = "yarn-3.4.2"
+_MAIN = Path(__file__).parents[2] / "java" / "Yarn.java"
+_OURS = ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "VIRTUAL_ENV", "SPARK_HOME")
+
+
+@dataclass(frozen=True)
+class Yarn:
+    """What a client needs, and where containers write."""
+
+    client: Path
+    """A directory for ``HADOOP_CONF_DIR``."""
+    work: Path
+
+    @property
+    def output(self) -> str:
+        """What all containers have printed."""
+        files = sorted(self.work.rglob("stderr")) + sorted(self.work.rglob("stdout"))
+        return "\n".join(f"== {file}\n{file.read_text(errors='replace')}" for file in files)
+
+
+@contextmanager
+def yarn(directory: Path, nodes: Mapping[str, str]) -> Iterator[Yarn]:
+    """A cluster of its own until the end; ``nodes`` is added to what its containers find in their environment."""
+    client, work = directory / "client", directory / "work"
+    work.mkdir(parents=True)
+    (work / "tmp").mkdir()
+    options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true"]
+    options += [f"-Djava.io.tmpdir={work / 'tmp'}", "--add-opens", "java.base/java.lang=ALL-UNNAMED"]
+    # Its directories lie below the one that it is started in.
+    options += [f"-Dtest.build.data={work}", "-cp", class_path(RUNTIME)]
+    command = ["env", "-C", str(work), java_program(), *options, str(_MAIN), str(client)]
+    environment = {name: value for name, value in os.environ.items() if name not in _OURS}
+    log = directory / "yarn.log"
+    server = LeashedProcess.spawn("YARN", command, log, {**environment, **nodes})
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while "ready" not in log.read_text(errors="replace").splitlines():
+            if not server.alive:
+                raise server.failure("ended at its start")
+            if time.monotonic() > deadline:
+                raise server.failure("was not ready")
+            time.sleep(0.1)
+        yield Yarn(client, work)
+    finally:
+        kill_tree(server.pid)
+        server.kill()
