@@ -16,7 +16,8 @@ from anabranch.config.jobspec import LinkJob
 from anabranch.errors import ConfigError
 
 _FIX = "send Anabranch there: `anabranch link package --out FILE`, then `link run --archive FILE`"
-_PYTHON_SAID = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception)): ((?:\[\w+\] )?.+)$", re.MULTILINE)
+_TRACEBACK = "Traceback (most recent call last)"
+_RAISED = re.compile(r"^(?:anabranch\.[\w.]+: (.+)|[\w.]*(?:Error|Exception): .+)$", re.MULTILINE)
 _LONGEST = 500
 
 
@@ -75,8 +76,8 @@ def check(spark: SparkSession, job: LinkJob, tasks: int) -> None:
 
 
 def told(error: Exception) -> str:
-    """What failed on an executor, without the stacks of Java and Python around it."""
-    text = str(error)
-    said = [match[0] for match in _PYTHON_SAID.finditer(text)]
-    lines = [line for line in text.splitlines() if line.strip()]
-    return (said[-1] if said else lines[0] if lines else type(error).__name__)[:_LONGEST]
+    """What failed on an executor without the stacks of Java and Python: what was raised last, else the first line."""
+    text = str(error).strip()
+    _, traceback, raised = text.rpartition(_TRACEBACK)
+    said = _RAISED.search(raised) if traceback else None
+    return ((said[1] or said[0]) if said is not None else text.partition("\n")[0] or type(error).__name__)[:_LONGEST]

@@ -30,6 +30,13 @@ class Looking:
 
 
 DELETED = Looking(UnknownLinkError("old-new", "new"))
+TASK = """[STREAM_FAILED] Query terminated: Job aborted due to stage failure: Task 0 failed 4 times
+Traceback (most recent call last):
+  File "source.py", line 90, in read
+anabranch.model.secrets.MissingSecretError: secret env:X: the environment variable is not set
+
+\tat org.apache.spark.api.python.PythonRunner.read(PythonRunner.scala:100)
+=== Streaming Query ==="""
 JVM = "[STREAM_FAILED] Query [id = 1] terminated\n=== Streaming Query ===\nIdentifier: x"
 
 
@@ -39,6 +46,7 @@ JVM = "[STREAM_FAILED] Query [id = 1] terminated\n=== Streaming Query ===\nIdent
         (None, DELETED, 3, "was deleted while it ran; nothing more is copied"),
         (RuntimeError(JVM), DELETED, 3, "was deleted while it ran"),
         (RuntimeError(JVM), Looking(), 5, "the link's query ended: [STREAM_FAILED] Query [id = 1] terminated"),
+        (RuntimeError(TASK), Looking(), 5, "query ended: secret env:X: the environment variable is not set"),
         (RuntimeError(JVM), Looking(UnreachableError("new", ("h:1: x",))), 5, "[STREAM_FAILED]"),
         (None, Looking(), 5, "Spark stopped it, and does not say why"),
     ],

@@ -183,7 +183,7 @@ def _ending(failure: Exception | None, survey: Survey, link: str) -> AnabranchEr
     except AnabranchError:
         pass  # the query's own failure says more
     said = str(failure).partition("\n=== Streaming Query ===")[0].strip() if failure is not None else ""
-    if "Traceback (most recent call last)" in said:
+    if "\n" in said:  # the stack of a task that failed
         said = ready.told(RuntimeError(said))
     return QueryEndedError(said[:_MOST_WORDS] or "Spark stopped it, and does not say why")
 
