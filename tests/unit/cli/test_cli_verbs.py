@@ -502,3 +502,32 @@ def test_verify_with_a_link_and_no_verb_names_the_verb(run: Run) -> None:
     assert code == 2
     assert err.splitlines()[1] == "hint: anabranch verify start old-new"
     assert "start, show, stop, resume" in err
+
+
+def test_run_on_a_cluster_hands_on_what_is_sent(run: Run, engine: Engine, tmp_path: Path) -> None:
+    """Settings, archive, files and where the driver runs."""
+    sent = ("--archive", "env.tar.gz", "--file", "a", "--file", "b", "--conf", "x=1", "--conf", "y=a=b")
+    assert run("link", "run", "old-new", "--master", "yarn", "--deploy-mode", "cluster", *sent)[0] == 0
+    files = (Path("a"), Path("b"))
+    assert engine.how == Submission("yarn", {"x": "1", "y": "a=b"}, Path("env.tar.gz"), files, in_cluster=True)
+    assert run("link", "run", "old-new", "--conf", "x")[0] == 2
+
+
+def test_run_with_a_driver_elsewhere_never_says_that_the_link_has_stopped(run: Run, engine: Engine) -> None:
+    """spark-submit may end long before it; where the driver failed the way to its words is told."""
+    cluster = ("--master", "yarn", "--deploy-mode", "cluster")
+    code, _, err = run("link", "run", "old-new", *cluster)
+    assert (code, "the driver may run on: anabranch link show old-new" in err) == (0, True)
+    engine.code = 143
+    assert run("link", "run", "old-new", *cluster)[0] == 143
+    engine.code = 1
+    code, _, err = run("link", "run", "old-new", *cluster)
+    assert code == 5 and "yarn logs" in err.splitlines()[-1] and "stopped cleanly" not in err
+
+
+def test_run_only_describes_its_job_where_that_is_wanted(run: Run, engine: Engine, tmp_path: Path) -> None:
+    """For spark-submit; nobody else may read it."""
+    assert run("link", "run", "old-new", "--spec", "run.json")[0] == 0
+    assert [a for a in engine.asked if a[0] == "run"] == []
+    assert (tmp_path / "run.json").read_text() == "{}" and (tmp_path / "run.json").stat().st_mode & 0o077 == 0
+    assert run("link", "run", "old-new", "--spec", "run.json", "--file", "none")[0] == 2
