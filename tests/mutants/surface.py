@@ -142,7 +142,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "contexts-variable-ignored",
-        "cli/options.py",
+        "cli/located.py",
         "store.locate(flag, os.environ, Path.cwd())",
         "store.locate(flag, {}, Path.cwd())",
         "a verb acts on clusters of another file than the environment names",
@@ -315,5 +315,26 @@ MUTANTS: tuple[Mutant, ...] = (
         "password=_reference(login.password, names)",
         "password=_reference(login.password, {})",
         "an executor looks for a secret that was sent at the path of another machine",
+    ),
+    Mutant(
+        "caught-up-without-a-lane",
+        "model/caughtup.py",
+        "            not_begun.append(partition)\n            behind[partition] = log.end - log.start",
+        "            continue",
+        "`link wait` says that a link has caught up which has not begun some partitions",
+    ),
+    Mutant(
+        "caught-up-by-the-workers-word",
+        "model/caughtup.py",
+        "max(0, log.end - lane.position)",
+        "max(0, lane.stable - lane.position)",
+        "`link wait` goes by an old end of the source",
+    ),
+    Mutant(
+        "shorter-expiration-unnoticed",
+        "model/preconditions.py",
+        "    if now_ms >= before_ms:",
+        "    if now_ms != before_ms:",
+        "lanes rely on an expiration that got shorter while the link runs, and nobody is told",
     ),
 )

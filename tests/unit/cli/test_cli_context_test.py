@@ -16,7 +16,7 @@ from anabranch.kafka.admin import create_topic
 from anabranch.model.cluster import ClusterContext
 from anabranch.sandbox import ClusterSpec
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 
 @pytest.fixture(scope="module")
