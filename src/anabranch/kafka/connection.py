@@ -21,6 +21,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -52,12 +53,13 @@ Part = bytes | bytearray | memoryview
 class Sasl:
     """How to authenticate: the mechanism's name and a maker of one conversation for a host.
 
-    ``blocks`` says that the conversation asks somebody else, as for a token: then it is held in a thread.
+    Where the conversation asks somebody else, as for a token, it is held in a thread of ``asking``: not of the loop's
+    own, which looks names up and would wait behind a server that is away.
     """
 
     mechanism: str
     conversation: Callable[[str], Any]
-    blocks: bool = False
+    asking: Executor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,7 +435,7 @@ class Connection(asyncio.BufferedProtocol):
 
 async def _told(sasl: Sasl, ask: Callable[[], Any]) -> Any:
     """What a conversation says; in a thread where it asks somebody else for it."""
-    return await asyncio.to_thread(ask) if sasl.blocks else ask()
+    return ask() if sasl.asking is None else await asyncio.get_running_loop().run_in_executor(sasl.asking, ask)
 
 
 @cache

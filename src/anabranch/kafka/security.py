@@ -13,6 +13,7 @@ import urllib.parse
 import urllib.request
 from base64 import b64encode
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from kafka.net.sasl import get_sasl_mechanism
@@ -24,6 +25,7 @@ from anabranch.kafka.connection import Sasl, Transport
 from anabranch.kafka.errors import AuthenticationError, NoTokenError
 from anabranch.model.cluster import ClientCredentialsLogin, ClusterContext, Login, PasswordLogin, Tls
 
+_ASKED_AT_ONCE = 4
 _TOKEN_TIMEOUT_S = 10.0
 _TOKEN_MARGIN_S = 30.0
 _SERVER_ERROR = 500
@@ -105,7 +107,8 @@ def _sasl(cluster: str, login: Login, *, encrypted: bool) -> Sasl:
         return Sasl(mechanism, conversation)
     if isinstance(login, ClientCredentialsLogin):
         settings["sasl_oauth_token_provider"] = _ClientCredentials(cluster, login)
-        return Sasl(mechanism, lambda host: make(host=host, **settings), blocks=True)
+        asking = ThreadPoolExecutor(_ASKED_AT_ONCE, thread_name_prefix=f"token of {cluster}")
+        return Sasl(mechanism, lambda host: make(host=host, **settings), asking)
     settings["sasl_oauth_token_provider"] = _StoredToken(lambda: login.token.resolve().reveal())
     return Sasl(mechanism, lambda host: make(host=host, **settings))
 
