@@ -177,28 +177,30 @@ def test_a_file_keeps_its_mode_and_gets_the_time_that_it_is_given(tmp_path: Path
     assert path.stat().st_mtime_ns == 1_700_000_000_123_000_000
 
 
+@pytest.fixture
+def dies_at_rename(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ends where a file would become visible."""
+
+    def die(_source: object, _target: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", die)
+
+
+@pytest.mark.usefixtures("dies_at_rename")
 def test_a_write_that_dies_before_its_rename_leaves_the_old_file(tmp_path: Path) -> None:
     """Until the one moment at which it becomes visible, a write has changed nothing."""
-
-    class Dying(LocalFiles):
-        def _commit(self, temporary: Path, target: Path) -> None:
-            raise KeyboardInterrupt
-
     (tmp_path / "0").write_bytes(b"old")
     with pytest.raises(KeyboardInterrupt):
-        Dying(str(tmp_path), str(tmp_path)).put("0", b"new")
+        LocalFiles(str(tmp_path), str(tmp_path)).put("0", b"new")
     assert (tmp_path / "0").read_bytes() == b"old"
 
 
+@pytest.mark.usefixtures("dies_at_rename")
 def test_a_write_that_dies_leaves_its_temporary_file_where_it_was_told_to(tmp_path: Path) -> None:
     """A directory that an engine lists has no file of ours in it."""
-
-    class Dying(LocalFiles):
-        def _commit(self, temporary: Path, target: Path) -> None:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        Dying(str(tmp_path), str(tmp_path)).put("offsets/0", b"new", via=".anabranch/new/0")
+        LocalFiles(str(tmp_path), str(tmp_path)).put("offsets/0", b"new", via=".anabranch/new/0")
     assert [path for path, _ in LocalFiles(str(tmp_path), str(tmp_path)).walk()] == [".anabranch/new/0"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import tempfile
@@ -119,24 +120,25 @@ def test_rewrites_on_top_of_each_other_are_undone_one_by_one(place: Path) -> Non
     assert snapshot(place, hidden=True) == states[0]
 
 
-class Refusing(LocalFiles):
-    """A tree of which one directory cannot be written."""
-
-    def _commit(self, temporary: Path, target: Path) -> None:
-        if target.parent == Path(self.absolute, "offsets"):
-            raise PermissionError(13, "Permission denied")
-        super()._commit(temporary, target)
-
-
-def test_a_write_that_the_storage_refuses_leaves_nothing_half_written(place: Path) -> None:
+def test_a_write_that_the_storage_refuses_leaves_nothing_half_written(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was written before it is given back, and the backup goes: it can simply be run again."""
-    files = Refusing(str(place), str(place))
+    files, replace = open_files(str(place)), os.replace
+
+    def refuse(temporary: Path, target: Path) -> None:
+        if target.parent.resolve() == (place / "offsets").resolve():
+            raise PermissionError(13, "Permission denied")
+        replace(temporary, target)
+
+    monkeypatch.setattr(os, "replace", refuse)
     before = snapshot(place, hidden=True)
     plan = draw(files)
     assert next(iter(plan.rewrite.writes)).startswith("sources/")
     with pytest.raises(StorageError, match=r"cannot write offsets/\d+: Permission denied"):
         in_place(plan)
     assert snapshot(place, hidden=True) == before
+    monkeypatch.undo()
     in_place(draw(open_files(str(place))))
 
 
