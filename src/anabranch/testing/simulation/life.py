@@ -112,6 +112,7 @@ class Life:
         self._keeps = True
         self._observer: Process | None = None
         self._progress: dict[tuple[str, int], tuple[int, LaneState, str | None]] = {}
+        self._target_ends: dict[tuple[str, int], int] = {}
         self.source = self._cluster("source", "3.9.1" if seed % 3 == 0 else "4.3.1", SOURCE_SETTINGS)
         target = {
             "producer.id.expiration.ms": str(plan.expiration_ms),
@@ -130,7 +131,7 @@ class Life:
             self._start_run,
             lambda paused: self._operate(paused=paused),
             lambda names: self._operate(names=names),
-            lambda: {place: told[0] for place, told in self._progress.items()},
+            lambda: {place: (told[0], self._target_ends[place]) for place, told in self._progress.items()},
             self.outcome.struck,
         )
 
@@ -282,6 +283,7 @@ class Life:
                 for key, lane in progress.lanes.items():
                     place = (lane.source.topic, lane.source.partition)
                     self._progress[place] = (lane.position, lane.state, lane.stop_reason)
+                    self._target_ends[place] = lane.target_end
                     self._hold(place, in_order(runs.segments.get(key, {})))
 
     def _hold(self, place: tuple[str, int], runs: Sequence[MappedRun]) -> None:

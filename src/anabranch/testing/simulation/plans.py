@@ -63,8 +63,7 @@ PLANS: Mapping[str, Plan] = {
             (*_PROCESSES, *_NETWORK),
             may_mark=False,
         ),
-        # Both clusters delete, and the source's cleaner works, while the link copies.  What is deleted before an owner
-        # that is killed has filed it, no map can tell: any faster, and that would happen.
+        # Both clusters delete, and the source's cleaner works, while the link copies.
         Plan(
             "deleted",
             (
@@ -73,7 +72,6 @@ PLANS: Mapping[str, Plan] = {
                 LoadTopic("stock", 1, old=False, kind=TopicKind.BOTH_COMPACTED),
             ),
             (*_PROCESSES, *_NETWORK, Fault.RETENTION, Fault.RETENTION),
-            pace=1.0,
         ),
         # Hours and days in which nothing happens: claims grow old, producer ids and transactional ids are forgotten.
         Plan(
