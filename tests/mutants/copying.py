@@ -361,6 +361,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "records that were read and not yet copied are told as copied",
     ),
     Mutant(
+        "endless-claims",
+        "lanes/claims.py",
+        "            and self._end(claim) is None\n",
+        "            and False\n",
+        "claims whose fence note was lost are never forgotten",
+    ),
+    Mutant(
         "unknown-filing-dropped",
         "replicate/runs.py",
         "        first = min({first, *self._dirty, *self._under_way})\n",

@@ -93,12 +93,13 @@ class ClaimLog:
     Reading the same records again changes nothing.
     """
 
-    __slots__ = ("_kills", "_known", "_lanes", "end")
+    __slots__ = ("_kills", "_known", "_lanes", "_noted", "end")
 
     def __init__(self, records: Iterable[tuple[int, ClaimKey, Claim | None]] = ()) -> None:
         self._lanes: dict[str, dict[int, Placed]] = {}
         self._known: dict[str, set[int]] = {}
         self._kills: dict[KillKey, int] = {}
+        self._noted: dict[str, set[int]] = {}
         self.end = 0
         for offset, key, claim in records:
             self.apply(offset, key, claim)
@@ -122,8 +123,10 @@ class ClaimLog:
         self.end = offset + 1
         if marker is None:
             self._kills.pop(key, None)
+            self._noted.get(key.lane, set()).discard(key.producer_id)
         else:
             self._kills[key] = marker
+            self._noted.setdefault(key.lane, set()).add(key.producer_id)
 
     def held(self, link: str, run: str) -> int:
         """How many lanes of a link are claimed by a worker of a run that has not given them back.
@@ -175,15 +178,38 @@ class ClaimLog:
         """The producer ids of mapped claims before mine that nobody writes under any more, nor has a batch in the log.
 
         A claim's batches lie below where it ended, or below the marker that shut it out.  The first claims are
-        forgotten without loss: each later one carries the lane's start and floor (C2).
+        forgotten without loss: each later one carries the lane's start and floor (C2).  With them go notes of markers
+        whose claim is forgotten already.
         """
         found = []
         for claim in self._before(lane, mine):
-            end = claim.end if claim.state is ClaimState.RELEASED else self.marker(lane, claim.producer_id)
+            end = self._end(claim)
             is_over = claim.mode is LaneMode.MAPPED and age.is_over(claim.claimed_at_ms, expiration_ms, now_ms)
             if is_over and end is not None and end <= log_start:
                 found.append(claim.producer_id)
+        for one in sorted(self._noted.get(lane, set()) - self._lanes.get(lane, {}).keys()):
+            if self._kills[KillKey(lane, one)] <= log_start:
+                found.append(one)
         return tuple(found)
+
+    def endless(self, lane: str, mine: int, expiration_ms: int, now_ms: int) -> tuple[int, ...]:
+        """The producer ids of mapped claims before mine that nobody writes under any more, and whose end nothing tells.
+
+        A note was lost, the coordinator had forgotten the id, or an older version released it.  Where the log ends now
+        is behind all their batches.
+        """
+        return tuple(
+            claim.producer_id
+            for claim in self._before(lane, mine)
+            if claim.mode is LaneMode.MAPPED
+            and self._end(claim) is None
+            and age.is_over(claim.claimed_at_ms, expiration_ms, now_ms)
+        )
+
+    def _end(self, claim: Claim) -> int | None:
+        """The target offset below which all lies that was written under a claim, None where it is not known."""
+        end = claim.end if claim.state is ClaimState.RELEASED else None
+        return self.marker(claim.lane, claim.producer_id) if end is None else end
 
     def _before(self, lane: str, mine: int) -> Iterator[Claim]:
         """The claims before that of producer id ``mine``; all where there is none of it."""

@@ -80,8 +80,10 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
     end = yield from _settle(bid)
     jumps = yield ReadJumps(bid.lane)
     tail = yield from read_tail(bid, Journal(own.log, jumps), end.high_watermark, frozenset(killed))
-    if tail.markers:
-        yield AppendKills(bid.lane, tail.markers)
+    # Of a claim that is over and whose end is not known the log's end is noted: one day it can be forgotten, too.
+    endless = own.log.endless(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms)
+    if markers := (*tail.markers, *((one, end.high_watermark) for one in endless[:FORGOTTEN])):
+        yield AppendKills(bid.lane, markers)
     if useless := own.log.useless(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms, end.start):
         yield ForgetClaims(bid.lane, useless[:FORGOTTEN])
     goes_on = tail.producer_id == own.claim.producer_id

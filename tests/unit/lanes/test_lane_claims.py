@@ -100,6 +100,22 @@ def test_claims_are_useless_once_they_are_over_and_their_batches_are_gone() -> N
     for at, (producer_id, marker) in enumerate(((4, 9), (6, 1))):
         journal.apply_kill(20 + at, KillKey("t-0", producer_id), marker)
     assert journal.useless("t-0", 8, E, NOW, 10) == (1, 4)
+    assert journal.endless("t-0", 8, E, NOW) == (3, 5)
+    journal.apply_kill(30, KillKey("t-0", 3), 10)
+    journal.apply_kill(31, KillKey("t-0", 5), 11)
+    assert journal.endless("t-0", 8, E, NOW) == ()
+    assert journal.useless("t-0", 8, E, NOW, 10) == (1, 3, 4)
+
+
+def test_a_note_whose_claim_is_forgotten_is_useless_once_its_marker_is_gone() -> None:
+    """A takeover that was under way may have written it late."""
+    journal = log(claim(1), claim(2))
+    journal.apply_kill(20, KillKey("t-0", 1), 5)
+    journal.apply(21, ClaimKey("t-0", 1), None)
+    assert journal.useless("t-0", 2, E, NOW, 4) == ()
+    assert journal.useless("t-0", 2, E, NOW, 5) == (1,)
+    journal.apply_kill(22, KillKey("t-0", 1), None)
+    assert journal.useless("t-0", 2, E, NOW, 5) == ()
 
 
 def test_a_later_claim_by_somebody_else_is_a_successor() -> None:
