@@ -517,7 +517,7 @@ def test_run_with_a_driver_elsewhere_never_says_that_the_link_has_stopped(run: R
     """spark-submit may end long before it; where the driver failed the way to its words is told."""
     cluster = ("--master", "yarn", "--deploy-mode", "cluster")
     code, _, err = run("link", "run", "old-new", *cluster)
-    assert (code, "the driver may run on: anabranch link show old-new" in err) == (0, True)
+    assert (code, "the driver may run on" in err and "end it with: anabranch link stop old-new" in err) == (0, True)
     engine.code = 143
     assert run("link", "run", "old-new", *cluster)[0] == 143
     engine.code = 1
