@@ -23,7 +23,8 @@ ROOT = Path(__file__).parents[1]
 LEDGER = ROOT / "build" / "full.json"
 LIMIT_MINUTES = 30
 CHAPTERS: Mapping[str, tuple[str, ...]] = {
-    "pure": ("tests/unit", "tests/model", "tests/simulation"),
+    "pure": ("tests/unit", "tests/model"),
+    "lives": ("tests/simulation",),
     "contract": ("tests/contract",),
     "clusters": ("tests/integration/kafka", "tests/integration/sandbox", "tests/integration/mm2", "tests/packaging"),
     "links": ("tests/integration/links",),

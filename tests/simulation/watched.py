@@ -187,6 +187,6 @@ def lanes(filed: Iterable[Record]) -> list[LaneProgress]:
     found = []
     for one in filed:
         key, value = one.key or b"", one.value
-        if value is not None and not isinstance(progress.parse_key(key), str):
+        if value is not None and not isinstance(progress.parse_key(key), tuple):
             found.append(progress.decode_lane(key, value))
     return found
