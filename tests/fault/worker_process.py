@@ -24,7 +24,7 @@ async def _plan(job: LinkJob) -> Plan:
 
 def main(path: str) -> None:
     """Plan once, then copy in one lease after the other."""
-    job = LinkJob.from_json(Path(path).read_text())
+    job = LinkJob.from_json(Path(path).read_text()).named()
     plan = patiently(lambda: asyncio.run(_plan(job)))
     worker = Worker(job.source, job.target, job.run, lambda: True)
     batch = 0

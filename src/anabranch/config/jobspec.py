@@ -12,7 +12,7 @@ from anabranch.config.contexts import context_fields, read_context
 from anabranch.errors import AnabranchError, ProtocolError
 from anabranch.model.cluster import ClusterContext
 
-VERSION = 1
+VERSION = 2
 T = TypeVar("T")
 
 

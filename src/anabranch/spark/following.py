@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import traceback
 from collections.abc import Callable
 
 from anabranch.config.jobspec import LinkJob
@@ -48,6 +49,9 @@ class FollowingThread(threading.Thread):
                     pause, problem = await groups.once(), ""
                 except AnabranchError as error:
                     pause, problem = (_AGAIN_S if passing(error) else _REFUSED_S), error.message
+                except Exception as error:  # a fault in here must not end what nobody would begin again
+                    traceback.print_exc()
+                    pause, problem = _REFUSED_S, f"a fault of Anabranch itself: {error!r}"
                 if problem and problem != said:
                     self._tell(RunEvent(RunEventKind.GROUPS, f"groups are not followed: {problem}"))
                 said = problem

@@ -181,6 +181,6 @@ def test_a_links_job_reads_what_was_written_for_it_and_nothing_else() -> None:
     """Another version or another job is refused, with one error."""
     job = LinkJob("old-new", "run-1", ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",)), 45.0)
     assert LinkJob.from_json(job.to_json()) == job
-    for change in ({"v": 2}, {"job": "verify"}):
+    for change in ({"v": 1}, {"job": "verify"}):
         with pytest.raises(JobSpecError):
             LinkJob.from_json(json.dumps({**json.loads(job.to_json()), **change}))

@@ -123,3 +123,10 @@ def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
     monkeypatch.setattr(job, "session", gone)
     assert job.main([spec]) == 5
     assert "Spark's JVM is gone: the gateway is closed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("held", "said"), [(0, "stopped cleanly: 0"), (2, "takes over: 2: 0"), (None, "not known: 0")])
+def test_the_last_event_counts_lanes_that_were_not_given_back(held: int | None, said: str) -> None:
+    """A target that is away at Ctrl-C: nothing is lost, and nothing looks fine."""
+    event = job._Copied().stopped(held)
+    assert said in event.message and event.fields["held"] == held

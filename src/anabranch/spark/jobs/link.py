@@ -101,11 +101,15 @@ class _Copied:
     bytes: int = 0
     began: float = field(default_factory=time.monotonic)
 
-    def stopped(self) -> RunEvent:
-        """The last event of a run that ended as it was told to."""
+    def stopped(self, held: int | None) -> RunEvent:
+        """The last event of a run that ended as it was told to; ``held`` lanes were not given back, None is unknown."""
         seconds = time.monotonic() - self.began
-        message = f"stopped cleanly: {self.records:,} records copied in {seconds:,.0f} s"
-        fields = {"records": self.records, "bytes": self.bytes, "seconds": round(seconds, 1)}
+        what = "stopped cleanly"
+        if held != 0:
+            lanes = "not known" if held is None else f"{held:,}"
+            what = f"stopped; lanes that were not given back and that the next run takes over: {lanes}"
+        message = f"{what}: {self.records:,} records copied in {seconds:,.0f} s"
+        fields = {"records": self.records, "bytes": self.bytes, "seconds": round(seconds, 1), "held": held}
         return RunEvent(RunEventKind.STOPPED, message, fields)
 
 
@@ -129,6 +133,7 @@ def _run(
     signal.signal(signal.SIGTERM, ask)  # after Spark, which installs a handler of its own
     signal.signal(signal.SIGINT, ask)
     copied = _Copied()
+    held: int | None = None
     with tempfile.TemporaryDirectory(prefix="anabranch-") as scratch:
         # Of this machine, whatever file system the cluster's default is: only the driver writes there.
         place = checkpoint or (Path(scratch) / "checkpoint").as_uri()
@@ -155,14 +160,14 @@ def _run(
             if asked and query.failure() is None:
                 message = f"stopping ({asked[0]}): what is in flight is answered, and lanes are given back"
                 events.tell(RunEvent(RunEventKind.STOPPING, message, {"asked": asked[0]}))
-                _finish(query, survey, copied)
-            else:
+                held = _finish(query, survey, copied)
+            if not asked or query.failure() is not None:
                 raise _ending(query.failure(), survey, job.link)
         finally:
             following.stop()
             query.stop()
             spark.stop()
-    events.tell(copied.stopped())
+    events.tell(copied.stopped(held))
     return 0
 
 
@@ -188,8 +193,10 @@ def _ending(failure: Exception | None, survey: Survey, link: str) -> AnabranchEr
     return QueryEndedError(said[:_MOST_WORDS] or "Spark stopped it, and does not say why")
 
 
-def _finish(query: SteadyQuery, survey: Survey, copied: _Copied) -> None:
+def _finish(query: SteadyQuery, survey: Survey, copied: _Copied) -> int | None:
     """Have the workers end, and wait until a micro-batch has ended; told again, since another may just have begun.
+
+    Returns how many lanes were not given back, None where the target does not tell.
 
     Those that end meanwhile are printed: Spark remembers the last twenty, and leases that end at once are short.
     A micro-batch may also end by itself before its workers have heard, which then copy on between two leases: so their
@@ -208,6 +215,7 @@ def _finish(query: SteadyQuery, survey: Survey, copied: _Copied) -> None:
                 break
         time.sleep(0.05)
     _report(query, copied)
+    return _patiently(survey.held)
 
 
 def _report(query: SteadyQuery, copied: _Copied) -> None:
