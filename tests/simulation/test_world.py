@@ -11,6 +11,7 @@ import pytest
 
 from anabranch.testing.simulation.plans import PLANS
 from anabranch.testing.simulation.seed import simulate
+from anabranch.testing.simulation.world import World
 
 pytestmark = pytest.mark.unit
 
@@ -22,3 +23,18 @@ def test_no_thread_and_no_clock_of_it_stays() -> None:
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("simulated")]
     after = (time.monotonic, time.time, time.time_ns, time.sleep, uuid.uuid4, asyncio.get_event_loop_policy())
     assert after == before
+
+
+def test_a_thread_of_this_process_that_is_not_simulated_sleeps_really() -> None:
+    """Spark's client has one: it must neither fail nor take the turn of a simulated thread."""
+    world, slept = World(1), []
+
+    def foreign() -> None:
+        time.sleep(0.001)
+        slept.append(True)
+
+    with world.entered():
+        thread = threading.Thread(target=foreign)
+        thread.start()
+        thread.join()
+    assert slept == [True]

@@ -68,6 +68,7 @@ async def _stop(target: ClusterContext, link_id: str, wait_s: float) -> StopRepo
                 continue
             left = tuple(run for run in runs if run in now)
             if not left:
+                await Progress(cluster).unstop(link_id)
                 return StopReport(link_id, runs, ended=True)
         if wait_s > 0:
             raise StillRunningError(link_id, left, wait_s)

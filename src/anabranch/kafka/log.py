@@ -145,6 +145,10 @@ class KeyedLog:
         """The first offset of the log when it was last read; above 0 where records were deleted."""
         return 0 if self._read is None else self._read.start
 
+    def forget_leader(self) -> None:
+        """Look for the leader again at the next call, as after a failed one."""
+        self._leader = None
+
     async def append(self, entries: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> int | None:
         """Append records as one batch; returns the first one's offset, or None where the outcome is unknown.
 
@@ -238,8 +242,11 @@ class KeyedLog:
     async def _open_checked(self) -> tuple[uuid.UUID, Connection, int]:
         """``_open``; raises LogShrunkError, LogChangedError where the log lost what was read of it."""
         read = self._read
-        due = self._leader is None or time.monotonic() - self._checked_at >= CHECK_S
-        if read is None or self.position < 0 or not due:
+        if read is None or self.position < 0:
+            return await self._open()
+        # An append may have found another leader meanwhile.
+        is_known = self._leader is not None and self._leader[2] == read.epoch
+        if is_known and time.monotonic() - self._checked_at < CHECK_S:
             return await self._open()
         self._leader = None
         try:

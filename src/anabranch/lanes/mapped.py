@@ -72,7 +72,7 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
     if (later := own.log.successor(bid.lane, own.claim.producer_id)) is not None:
         raise TenureEnded(bid.lane, Ending.SUPERSEDED, detail=later.owner)
     settled = bid.held.settled if own.reclaimed and bid.held is not None else frozenset()
-    old = own.log.predecessors(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms)
+    old = own.log.predecessors(bid.lane, own.claim.producer_id, bid.over_ms, bid.now_ms)
     standing = [claim for claim in old if claim.producer_id not in settled]
     proven = yield from _proven(bid, own.log, end, [claim.producer_id for claim in standing])
     left = [claim for claim in standing if claim.producer_id not in proven]
@@ -81,10 +81,10 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
     jumps = yield ReadJumps(bid.lane)
     tail = yield from read_tail(bid, Journal(own.log, jumps), end.high_watermark, frozenset(killed))
     # Of a claim that is over and whose end is not known the log's end is noted: one day it can be forgotten, too.
-    endless = own.log.endless(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms)
+    endless = own.log.endless(bid.lane, own.claim.producer_id, bid.over_ms, bid.now_ms)
     if markers := (*tail.markers, *((one, end.high_watermark) for one in endless[:FORGOTTEN])):
         yield AppendKills(bid.lane, markers)
-    if useless := own.log.useless(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms, end.start):
+    if useless := own.log.useless(bid.lane, own.claim.producer_id, bid.over_ms, bid.now_ms, end.start):
         yield ForgetClaims(bid.lane, useless[:FORGOTTEN])
     goes_on = tail.producer_id == own.claim.producer_id
     jumped = jumps.count(bid.lane, own.claim.producer_id)

@@ -65,6 +65,7 @@ class Bid:
     ``producer.id.expiration.ms``; ``now_ms`` the wall clock.  ``filed`` is the last filed run, None if none was.
     Where the target does not tell its expiration, ``expiration_ms`` is the longest possible, so that enough is
     killed, and ``expiration_known`` is False, so that the tenure counts on no guard at all.
+    ``longest_expiration_ms`` is the longest that this process was told: owners go by the one of when they began.
     ``why`` is the sentence shown where ``mode`` is mapped: a worker whose next batch is too old for identity says so.
     ``reported`` is what was filed as progress, None if nothing was copied by then; ``source_end`` the end of the
     source's log, None where it was not asked for: both only tell which lap of 2^31 sequences the lane is in.
@@ -83,6 +84,7 @@ class Bid:
     filed: Filed | None = None
     held: Held | None = None
     expiration_known: bool = True
+    longest_expiration_ms: int = 0
     why: str = "the link asks for mapped lanes"
     reported: Reported | None = None
     source_end: int | None = None
@@ -95,6 +97,11 @@ class Bid:
         ends = [] if self.filed is None else [self.filed.source_end]
         ends += [] if self.reported is None else [self.reported.position]
         return max((end for end in ends if end > self.begun_at), default=None)
+
+    @property
+    def over_ms(self) -> int:
+        """The longest expiration that an earlier owner may go by, in ms: claims that are over are so by this one."""
+        return max(self.expiration_ms, self.longest_expiration_ms)
 
     @property
     def guard_ms(self) -> int:

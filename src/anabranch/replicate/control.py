@@ -25,7 +25,7 @@ from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import LinkRecord, MirroredTopic
 from anabranch.model.reports import LinkPlan, StopRequest
 from anabranch.model.topics import TopicId
-from anabranch.offsets.runs import Run
+from anabranch.offsets.runs import MAX_OFFSET, Run
 from anabranch.replicate.fold import Fold
 from anabranch.replicate.heard import Heard
 from anabranch.replicate.runs import HELD, RunBook, Segments
@@ -221,6 +221,10 @@ class Progress:
         """Ask runs to stop; raises ControlLostError."""
         await write(self._log, [(progress_codec.stop_key(request.link), progress_codec.encode_stop(request))])
 
+    async def unstop(self, link: str) -> None:
+        """Forget which runs were asked to stop, once they have; raises ControlLostError."""
+        await write(self._log, [(progress_codec.stop_key(link), None)])
+
     async def forget(self, link: str) -> None:
         """Forget a link's lanes, plan and stopped runs; raises ControlLostError."""
         keys = [progress_codec.lane_key(lane) for lane in self.lanes if lane.link == link]
@@ -273,6 +277,24 @@ class Runs(Fold):
         self._changed.discard(lane)
         self._news[lane] = {}
         return book
+
+    async def whole_book(self, lane: LaneKey) -> RunBook:
+        """``book``; where a cut has left none of the segments that are held, read from the topic.
+
+        Raises ClusterError, RunOrderError.
+        """
+        if not self.lacks(lane):
+            return self.book(lane)
+        book = await self.book_below(lane, MAX_OFFSET)
+        book.filed()
+        self._changed.discard(lane)
+        self._news[lane] = {}
+        return book
+
+    def lacks(self, lane: LaneKey) -> bool:
+        """Whether none of a lane's segments are held though some may be stored: a cut went below those held."""
+        found = self.segments.get(lane)
+        return found is not None and found.is_short and not found
 
     async def book_below(self, lane: LaneKey, target_end: int) -> RunBook:
         """The book of what a lane filed below a target offset, read from the topic; what lies above is to be forgotten.

@@ -386,7 +386,7 @@ class Crew:
                 lane.is_untold = True
                 if filed is not None:
                     lane.position, lane.target_end = filed.position, filed.target_end
-            lane.is_untold = lane.is_untold or not self._knows_runs
+            lane.is_untold = lane.is_untold or not self._knows_runs or self._runs.lacks(assignment.lane)
             if filed is not None:
                 lane.tally = Tally(filed.records, filed.bytes, filed.position)
                 lane.tally.add_found(lane.book.map)  # runs are filed before the progress that counts them

@@ -98,7 +98,8 @@ class Filing:
         reports: list[LaneProgress] = []
         known: dict[Lane, tuple[int, int] | None] = {}
         # Jumps are forgotten behind runs, so those of lanes that have some are filed each time before.
-        others = [lane for lane in mine if settled and lane.jumps and lane not in set(due)]
+        chosen = set(due)
+        others = [lane for lane in mine if settled and lane.jumps and lane not in chosen]
         try:
             for at, lane in enumerate((*due, *others)):
                 if at and at % STEP_LANES == 0:

@@ -97,6 +97,7 @@ class Keeper:
         self._retries: dict[str, _Retry] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._expiration_ms: int | None = None
+        self._longest_expiration_ms = 0
         self._expiration_asked_ms = 0
         self._by_coordinator: bool | None = None
         self._wake = asyncio.Event()
@@ -275,6 +276,7 @@ class Keeper:
             held=lane.held,
             why=why,
             expiration_known=self._expiration_ms is not None,
+            longest_expiration_ms=self._longest_expiration_ms,
             reported=None if told is None else Reported(told.position, told.target_end),
             source_end=await self._source_end(lane, start, told),
             begun_at=lane.assignment.begun_at,
@@ -347,7 +349,7 @@ class Keeper:
             await self._runs.sync()
             retry = self._retries[lane.key]
             if lane.book is not retry.book or self._runs.has_news(lane.assignment.lane):
-                lane.book = retry.book = self._runs.book(lane.assignment.lane)
+                lane.book = retry.book = await self._runs.whole_book(lane.assignment.lane)
                 lane.is_untold = False
         return others
 
@@ -459,6 +461,7 @@ class Keeper:
                 return _LONGEST_EXPIRATION_MS
             entry = configs.get("producer.id.expiration.ms")
             self._expiration_ms = int(entry.value) if entry and entry.value else DEFAULT_EXPIRATION_MS
+            self._longest_expiration_ms = max(self._longest_expiration_ms, self._expiration_ms)
             self._expiration_asked_ms = now_ms()
         return self._expiration_ms
 

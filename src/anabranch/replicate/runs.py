@@ -42,11 +42,13 @@ class Segments(MutableMapping[int, tuple[Run, ...]]):
     As runs they would take forty times as much memory.
     """
 
-    __slots__ = ("_held", "_stored")
+    __slots__ = ("_held", "_stored", "is_short")
 
     def __init__(self, held: int | None = None) -> None:
         self._stored: dict[int, bytes] = {}
         self._held = held
+        self.is_short = False
+        """Whether some were left out: after a cut it may be those that are the newest now."""
 
     def __getitem__(self, number: int) -> tuple[Run, ...]:
         return tuple(codec.decode(self._stored[number]))
@@ -80,6 +82,7 @@ class Segments(MutableMapping[int, tuple[Run, ...]]):
         self._stored[number] = stored
         if self._held is not None and len(self._stored) > self._held:
             del self._stored[min(self._stored)]
+            self.is_short = True
 
 
 def _map(segments: Mapping[int, tuple[Run, ...]], number: int) -> RunMap:

@@ -134,7 +134,7 @@ class TargetPartition:
         await self.runs.sync()
         lane = LaneKey.parse(self.lane)
         book = RunBook.of_segments(self.runs.segments.get(lane, {}))
-        if book.first and book.map[0].target > first:
+        if self.runs.lacks(lane) or (book.first and book.map[0].target > first):
             book = await self.runs.book_below(lane, end)
         return book.map
 

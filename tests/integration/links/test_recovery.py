@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from tests.integration.links.lab import Link, Running, link
@@ -258,7 +259,7 @@ def test_control_topics_that_would_lose_records_forbid_a_link_and_a_run(old: Clu
             run_to_its_end(made)
         fix = "kafka-configs --alter --topic __anabranch_claims --add-config cleanup.policy=compact"
         assert refused.value.hint == fix
-        found = engine.create(made.source, made.target, made.spec, execute=False).findings
+        found = engine.create(made.source, made.target, replace(made.spec, id="another"), execute=False).findings
         assert fix in [one.fix for one in found if one.severity is Severity.ERROR]
         configure(new, control.CLAIMS, {"cleanup.policy": "compact"})
         with made.running():

@@ -116,6 +116,22 @@ def test_a_log_that_lost_what_was_read_of_it_is_an_error(
     on(ClusterContext("one", (simulated.bootstrap,)), ask)
 
 
+def test_a_loss_is_found_though_an_append_found_the_new_leader_before(simulated: Simulated) -> None:
+    """Under the epoch of that leader the log has grown past what was read."""
+
+    async def ask(cluster: Cluster) -> None:
+        await make(cluster)
+        log = KeyedLog(cluster, TOPIC)
+        assert len(await log.read()) == 3
+        await truncated(simulated, cluster)
+        log.forget_leader()
+        assert await log.append([(b"later", b"v")], 1_000) is not None
+        with pytest.raises(LogShrunkError):
+            await read_on(log)
+
+    on(ClusterContext("one", (simulated.bootstrap,)), ask)
+
+
 def test_a_log_that_only_grew_is_read_on(simulated: Simulated) -> None:
     """Also under a new leader epoch."""
 

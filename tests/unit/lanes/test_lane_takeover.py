@@ -203,6 +203,17 @@ def test_an_expiration_that_is_not_told_kills_by_the_longest_and_guards_by_none(
     assert pipeline.room() == 1
 
 
+@pytest.mark.parametrize(("longest", "killed"), [(0, []), (7 * E, [1])])
+def test_an_owner_of_a_longer_expiration_is_shut_out_though_the_present_one_is_over(
+    longest: int, killed: list[int]
+) -> None:
+    """The expiration was lowered while it copies: it goes by the one of when it began (A1)."""
+    old = replace(claim(1), claimed_at_ms=NOW - 3 * E)
+    target = Target([data(0, 3, 1, 50)], [old])
+    target.run(takeover(bid(longest_expiration_ms=longest)))
+    assert target.killed == killed
+
+
 def test_a_released_claim_is_not_killed() -> None:
     """A clean end costs no offset."""
     target = Target([data(0, 3, 1, 50)], [claim(1, state=ClaimState.RELEASED)])

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.chance import examples
 
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Transport
+from anabranch.kafka.log import Entry
+from anabranch.model.lane import LaneKey
+from anabranch.model.topics import TopicId
 from anabranch.offsets import codec
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.replicate.runs import SEGMENT_RUNS, OlderRunsError, RunBook, in_order
+from anabranch.replicate.control import Runs
+from anabranch.replicate.runs import HELD, SEGMENT_RUNS, OlderRunsError, RunBook, in_order
 
 pytestmark = pytest.mark.unit
 
@@ -150,3 +158,25 @@ def test_maps_that_follow_each_other_are_joined_and_others_refused() -> None:
     for bad in (Run(4, 50, 1), Run(50, 4, 1)):
         with pytest.raises(RunOrderError):
             RunMap.joined([RunMap.of([Run(0, 0, 5)]), RunMap.of([bad])])
+
+
+def test_a_cut_below_the_segments_that_are_held_is_known_to_leave_others() -> None:
+    """An empty book would be taken for a lane that nobody filed."""
+    runs = Runs(Cluster(Transport("c", "User:ANONYMOUS"), []), HELD)
+    lane = LaneKey("l", TopicId(uuid.UUID(int=9)), 0)
+    key = str(lane).encode()
+    stored = [codec.encode(RunMap.of([Run(100 * at, 10 * at, 5)])) for at in range(10)]
+
+    def take(number: int, value: bytes | None) -> None:
+        runs._take(Entry(number, key + b"/%d" % number, value))
+
+    assert not runs.lacks(lane)
+    for number in range(10):
+        take(number, stored[number])
+    assert not runs.lacks(lane)
+    take(5, codec.encode(RunMap.of([Run(500, 50, 1)])))
+    for number in range(6, 10):
+        take(number, None)
+    assert runs.lacks(lane)
+    take(6, stored[6])
+    assert not runs.lacks(lane) and runs.book(lane).first == 6

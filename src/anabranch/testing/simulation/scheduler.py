@@ -142,6 +142,11 @@ class Fiber:
         self._thread = threading.Thread(target=self._main, name=f"simulated {name}", daemon=True)
         process.threads.append(self)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it is the thread that asks."""
+        return threading.current_thread() is self._thread
+
     def start(self) -> None:
         """Begin at the next turn."""
         self._scheduler.ready(self)

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import random
 import sys
+import threading
 import time
 import uuid
 import warnings
@@ -83,6 +84,7 @@ class World:
         """While this lasts, clocks, event loops, threads and chance of this Python process are the simulated ones."""
         scheduler = self.scheduler
         state, policy = random.getstate(), asyncio.get_event_loop_policy()
+        home, really_sleep = threading.current_thread(), time.sleep
 
         def wall_ns() -> int:
             skew = scheduler.current.skew_ms if scheduler.current is not None else 0
@@ -90,7 +92,10 @@ class World:
 
         def sleep(seconds: float) -> None:
             fiber = scheduler.fiber
-            assert fiber is not None, "only a simulated thread may sleep"
+            assert threading.current_thread() is not home, "only a simulated thread may sleep"
+            if fiber is None or not fiber.is_current:
+                really_sleep(seconds)  # a thread of this Python process that is not simulated: Spark's client has one
+                return
             until = scheduler.now + seconds
             scheduler.call_at(until, lambda: scheduler.ready(fiber))
             while scheduler.now < until:
