@@ -17,6 +17,7 @@ from anabranch.model.reports import Finding, LinkPlan, Severity, StopRequest
 from anabranch.model.topics import TopicPartition
 
 VERSION = 1
+PLAN_VERSION = 2  # a plan of version 1 has neither ``looked_at_ms`` nor ``left_out``
 LANE_VERSION = 4
 _WITHOUT_TARGET = 3  # a lane's progress without ``target_epoch``
 _WITHOUT_SOURCE = 2  # and without ``source_seen_ms``
@@ -158,9 +159,10 @@ def decode_lane(key: bytes, value: bytes) -> LaneProgress:
 
 
 def encode_plan(plan: LinkPlan) -> bytes:
-    """The value of a link's last plan."""
+    """The value of a link's last plan: of the oldest version that can say it."""
+    looked = {} if plan.looked_at_ms is None else {"looked_at_ms": plan.looked_at_ms, "left_out": list(plan.left_out)}
     return dump(
-        VERSION,
+        PLAN_VERSION if looked else VERSION,
         {
             "owner": plan.owner,
             "batch": plan.batch,
@@ -169,6 +171,7 @@ def encode_plan(plan: LinkPlan) -> bytes:
             "findings": [{"severity": f.severity.value, "what": f.what, "fix": f.fix} for f in plan.findings],
             **({"ends": True} if plan.ends else {}),
             **({"digest": plan.digest} if plan.digest else {}),
+            **looked,
         },
     )
 
@@ -176,7 +179,8 @@ def encode_plan(plan: LinkPlan) -> bytes:
 def decode_plan(key: bytes, value: bytes) -> LinkPlan:
     """A link's last plan; raises ``MalformedRecordError``, ``NewerFormatError``."""
     link = _link_of(key, About.PLAN)
-    with load(f"{PROGRESS} {link}/{About.PLAN.value}", VERSION, value) as fields:
+    with load(f"{PROGRESS} {link}/{About.PLAN.value}", PLAN_VERSION, value) as fields:
+        has_looked = fields.has("looked_at_ms")
         return LinkPlan(
             link=link,
             owner=fields.text("owner"),
@@ -188,6 +192,8 @@ def decode_plan(key: bytes, value: bytes) -> LinkPlan:
             ),
             ends=fields.flag("ends") if fields.has("ends") else False,
             digest=fields.parsed("digest", _digest) if fields.has("digest") else "",
+            looked_at_ms=fields.integer("looked_at_ms") if has_looked else None,
+            left_out=fields.texts("left_out") if has_looked else (),
         )
 
 

@@ -113,7 +113,9 @@ class LinkPlan:
     """What the running link's planner last found: which run plans, in which micro-batch, over how many lanes.
 
     With ``ends`` the run was told to end: its workers give all lanes back.  ``digest`` is that of the lanes and their
-    modes, empty where nobody said which they are.
+    modes, empty where nobody said which they are.  ``looked_at_ms`` is a moment before the source was read for these
+    lanes and findings, however often they are filed again; None where that is not known.  ``left_out`` are the topics
+    of the link's filter that were then left out on purpose, not for an error.
     """
 
     link: str
@@ -124,6 +126,8 @@ class LinkPlan:
     findings: tuple[Finding, ...] = ()
     ends: bool = False
     digest: str = ""
+    looked_at_ms: int | None = None
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from anabranch.control.topics import LINKS
@@ -86,11 +86,16 @@ class OtherClusterError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The lanes of a link as of now, with the bytes that each has to copy, and what stands in the way of others."""
+    """The lanes of a link, with the bytes that each has to copy, and what stands in the way of others.
+
+    ``looked_at_ms`` is before anything was read; ``left_out`` are the topics that the link leaves out on purpose.
+    """
 
     record: LinkRecord
     lanes: Mapping[LaneAssignment, float]
     findings: tuple[Finding, ...]
+    looked_at_ms: int
+    left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,7 @@ class Planner:
 
     async def plan(self) -> Plan:
         """Plan anew; raises ClusterError, or RefusedError where the whole link must not run."""
+        looked_at = now_ms()
         await self._links.sync()
         record = self._links.links.get(self._link)
         if record is None:
@@ -130,9 +136,12 @@ class Planner:
         looping = await self._check_provenance(record, source)
         if self._upstream is None:
             findings += await blind_to_loops(self._source)
+        left_out = set(select(load_filter(spec.filter), _named(source, looping)))
         pairs = self._pairs(spec, source, looping, findings)
+        left_out |= {pair.source.name for pair in pairs}
         pairs = self._not_home(spec, pairs, known, target, findings)
         pairs = self._unclaimed(spec, pairs, known, target, findings)
+        left_out -= {pair.source.name for pair in pairs}
         explicit = await admin.topic_configs(self._source, [pair.source.name for pair in pairs])
         present = [pair.target for pair in pairs if _exists(target, pair.target)]
         configured = await admin.topic_configs(self._target, present)
@@ -173,7 +182,8 @@ class Planner:
         findings += tombstones.outlived(spec.id, lanes, self.progress.lanes, retentions, now_ms())
         if spec.start.kind is StartKind.LATEST:
             lanes = self._late_from_the_start(spec.id, lanes)
-        return Plan(record, await self._weigh(lanes, source), tuple(findings))
+        weighed = await self._weigh(lanes, source)
+        return Plan(record, weighed, tuple(findings), looked_at, tuple(sorted(left_out)))
 
     async def status(self) -> LinkStatus | None:
         """The link as it stands now; None where it is stored no more.  Raises ClusterError."""
@@ -520,6 +530,10 @@ async def blind_to_loops(source: Cluster) -> list[Finding]:
             "--resource-pattern-type prefixed",
         )
     ]
+
+
+def _named(metadata: Metadata, ids: Collection[TopicId]) -> list[str]:
+    return [topic.name for topic in metadata.topics.values() if TopicId(topic.id) in ids]
 
 
 def _exists(metadata: Metadata, topic: str) -> bool:

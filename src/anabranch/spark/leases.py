@@ -113,5 +113,7 @@ class LeasePlanner:
                 len(plan.lanes),
                 findings,
                 digest=digest(plan.lanes),
+                looked_at_ms=plan.looked_at_ms,
+                left_out=plan.left_out,
             )
         )

@@ -60,7 +60,8 @@ class Survey:
         found = digest(plan.lanes)
         if leased.digest == found:
             if leased.findings != plan.findings:
-                await self._planner.progress.plan(replace(leased, findings=plan.findings))
+                looked = replace(leased, looked_at_ms=plan.looked_at_ms, left_out=plan.left_out)
+                await self._planner.progress.plan(replace(looked, findings=plan.findings))
         elif self._told is None or self._told[0] != found or time.monotonic() - self._told[1] > AGAIN_S:
             self._told = (found, time.monotonic())
             await self._tell(plan, now_ms())
@@ -129,5 +130,7 @@ class Survey:
             findings,
             ends=plan is None,
             digest=digest(plan.lanes) if plan else "",
+            looked_at_ms=plan.looked_at_ms if plan else None,
+            left_out=plan.left_out if plan else (),
         )
         await self._planner.progress.plan(told)

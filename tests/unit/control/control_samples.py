@@ -96,6 +96,7 @@ PLAN = LinkPlan(
 )
 ENDING = replace(PLAN, findings=(), ends=True)
 PLANNED = replace(PLAN, digest="9f86d081884c7d65")
+LOOKED_AT = replace(PLANNED, looked_at_ms=1_760_000_000_700, left_out=("größe.m", "new.orders"))
 STOP = StopRequest("old-new", ("run-1", "run-2"), 1_700_000_000_000)
 JUMP = Jump(str(LANE), 4001, 958, 2, (Stretch(1003, 40), Stretch(1050, 1), Stretch(1052, 9)))
 RUNS = (Run(42, 0, 900), Run(1000, 901, 57), Run(1057, 960, 1))

@@ -122,6 +122,13 @@ CASES: list[Case] = [
         progress.decode_plan,
         samples.ENDING,
     ),
+    (
+        "plan-v2",
+        progress.plan_key("old-new"),
+        progress.encode_plan(samples.LOOKED_AT),
+        progress.decode_plan,
+        samples.LOOKED_AT,
+    ),
     ("stop-v1", progress.stop_key("old-new"), progress.encode_stop(samples.STOP), progress.decode_stop, samples.STOP),
     ("runs-v1", runs.run_key(samples.LANE, 2), runs.encode(samples.RUNS), runs.decode, samples.RUNS),
     (
@@ -163,7 +170,7 @@ DESCRIBED = {
     "A claim": ["claim-v1", "claim-v2"],
     "A jump": ["jump-v1"],
     "A lane's progress": ["lane-v1", "lane-v2", "lane-v3", "lane-away-v3", "lane-v4"],
-    "A plan": ["plan-v1", "plan-ends-v1", "plan-digest-v1"],
+    "A plan": ["plan-v1", "plan-ends-v1", "plan-digest-v1", "plan-v2"],
     "A request to stop": ["stop-v1"],
     "A mark": ["mark-v1"],
     "A round of continuous sync": ["round-v1"],
