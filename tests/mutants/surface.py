@@ -324,6 +324,27 @@ MUTANTS: tuple[Mutant, ...] = (
         "`link wait` says that a link has caught up which has not begun some partitions",
     ),
     Mutant(
+        "caught-up-by-an-old-look",
+        "model/caughtup.py",
+        " or plan.looked_at_ms <= goal.read_at_ms",
+        "",
+        "`link wait` takes a topic for left out that was not there, or another one, when the link was planned",
+    ),
+    Mutant(
+        "caught-up-by-the-last-word",
+        "model/caughtup.py",
+        "plan is None or plan.ends or",
+        "plan is None or",
+        "`link wait` takes the end of a run for a plan",
+    ),
+    Mutant(
+        "last-plan-as-a-new-look",
+        "spark/leases.py",
+        "looked_at_ms=plan.looked_at_ms,",
+        "looked_at_ms=now_ms(),",
+        "`link wait` takes leases that were made of the last plan for a look at the source",
+    ),
+    Mutant(
         "caught-up-by-the-workers-word",
         "model/caughtup.py",
         "max(0, log.end - lane.position)",

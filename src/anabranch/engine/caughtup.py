@@ -42,5 +42,4 @@ async def _goal(source: Cluster, target: Cluster, link_id: str) -> Goal:
     found = await ends(source, [TopicPartition(t.name, index) for t in topics for index in t.partitions], stable=True)
     ids = {topic.name: TopicId(topic.id) for topic in topics}
     logs = {at: SourceLog(ids[at.topic], start, end) for at, (start, end) in sorted(found.items())}
-    filled = frozenset(topic.source for topic in links.topics_of(link_id) if topic.source_id == ids.get(topic.source))
-    return Goal(link_id, read_at, logs, filled)
+    return Goal(link_id, read_at, logs)

@@ -1,9 +1,10 @@
 """Whether a link has copied what its source held at one moment: the goal, and what is left of it.
 
 Invariant
-    a goal is reached only where each partition that the link copies, and that held something, has a lane of the very
-    topic (by its id) whose filed position is at the goal's end or after it.  What the workers know of the source's end
-    has no say in that, so that an old end cannot look like the end.
+    a goal is reached only where each partition of it that held something has a lane of the very topic (by its id) whose
+    filed position is at the goal's end or after it, or is of a topic that the link leaves out on purpose.  Only a plan
+    tells that, if it was made from a later look at the source; a topic that is missing from it for any other reason is
+    not copied.  What the workers know of the source's end has no say in it: an old end cannot look like the end.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch.model.lane import LaneProgress, LaneState
-from anabranch.model.reports import LinkStatus
+from anabranch.model.reports import LinkPlan, LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
 
 
@@ -27,15 +28,11 @@ class SourceLog:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The logs of all topics that a link's filter takes, read from the source at ``read_at_ms``.
-
-    ``filled`` are the topics that the link is known to copy: of others only a later plan tells whether it does.
-    """
+    """The logs of all topics that a link's filter takes, read from the source at ``read_at_ms``."""
 
     link: str
     read_at_ms: int
     logs: Mapping[TopicPartition, SourceLog]
-    filled: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ class Left:
 def left(goal: Goal, status: LinkStatus) -> Left:
     """What is left of a goal as the link stands."""
     lanes = {(lane.source, lane.lane.topic_id): lane for lane in status.lanes}
-    is_planned = status.plan is not None and status.plan.planned_at_ms > goal.read_at_ms
+    left_out = _left_out(goal, status.plan)
     behind: dict[TopicPartition, int] = {}
     not_begun: list[TopicPartition] = []
     for partition, log in goal.logs.items():
@@ -69,16 +66,28 @@ def left(goal: Goal, status: LinkStatus) -> Left:
         lane = lanes.get((partition, log.topic_id))
         if lane is not None:
             behind[partition] = max(0, log.end - lane.position)
-        elif partition.topic in goal.filled or not is_planned:
+        elif partition.topic not in left_out:
             not_begun.append(partition)
             behind[partition] = log.end - log.start
     planned = status.plan.lanes if status.plan is not None else 0
     return Left(
         behind,
         tuple(sorted(not_begun)),
-        tuple(lane for lane in status.lanes if lane.state is LaneState.STOPPED and _is_of(goal, lane)),
+        # A stopped lane of a topic that was made again holds up the new one, until a person decides about it.
+        tuple(
+            lane
+            for lane in status.lanes
+            if lane.state is LaneState.STOPPED and (_is_of(goal, lane) or lane.source in not_begun)
+        ),
         max(0, planned - len(status.lanes)),
     )
+
+
+def _left_out(goal: Goal, plan: LinkPlan | None) -> frozenset[str]:
+    """The topics that the link leaves out as of a plan that has seen all that the goal has; none where none has."""
+    if plan is None or plan.ends or plan.looked_at_ms is None or plan.looked_at_ms <= goal.read_at_ms:
+        return frozenset()
+    return frozenset(plan.left_out)
 
 
 def _is_of(goal: Goal, lane: LaneProgress) -> bool:

@@ -33,7 +33,7 @@ TOPIC = TopicId.parse("AAAAAAAAAAAAAAAAAAAAAQ")
 NEW = TopicPartition("new-topic", 0)
 NOW = 100_000
 LOGS = {A: SourceLog(TOPIC, 0, 100), B: SourceLog(TOPIC, 0, 50), BLANK: SourceLog(TOPIC, 7, 7)}
-GOAL = Goal(LINK, NOW, LOGS, frozenset({A.topic}))
+GOAL = Goal(LINK, NOW, LOGS)
 
 
 def lane(
@@ -47,10 +47,16 @@ def lane(
     )  # fmt: skip
 
 
-def status(*lanes: LaneProgress, planned: int | None = None, at_ms: int = NOW) -> LinkStatus:
-    """The link with these lanes, as it stands now."""
-    plan = LinkPlan(LINK, "run-1", 1, at_ms, len(lanes) if planned is None else planned)
+def status(*lanes: LaneProgress, planned: int | None = None) -> LinkStatus:
+    """The link with these lanes, as it stands now, planned by a release that does not say what it looked at."""
+    plan = LinkPlan(LINK, "run-1", 1, NOW + 1, len(lanes) if planned is None else planned)
     return LinkStatus(LinkRecord(WantedState(SPEC), ("A",), 0), lanes, plan, NOW)
+
+
+def looked(found: LinkStatus, at_ms: int = NOW + 1, ends: bool = False) -> LinkStatus:
+    """The same where a plan says that it looked at the source then, and left out the new topic."""
+    assert found.plan is not None
+    return replace(found, plan=replace(found.plan, looked_at_ms=at_ms, left_out=(NEW.topic,), ends=ends))
 
 
 def test_a_lane_that_believes_to_be_at_the_end_is_held_against_the_source() -> None:
@@ -67,13 +73,26 @@ def test_a_partition_without_a_lane_is_not_copied() -> None:
     assert not left(GOAL, status(lane(A, 100), lane(B, 50), planned=3)).within(0)
 
 
-def test_a_new_topic_waits_for_the_next_plan() -> None:
-    """Until then nobody knows whether the link copies it; one that the plan leaves out is not waited for."""
+def test_a_new_topic_waits_for_a_plan_that_leaves_it_out() -> None:
+    """A plan must have been made from a later look at the source, and name it: one that ends a run says nothing."""
     goal = replace(GOAL, logs={**GOAL.logs, NEW: SourceLog(TopicId.ZERO, 0, 3)})
-    copied = (lane(A, 100), lane(B, 50))
-    assert left(goal, status(*copied)).not_begun == (NEW,)
-    assert left(goal, status(*copied, at_ms=NOW + 1)).within(0)
-    assert not left(goal, status(*copied, at_ms=NOW + 1, planned=3)).within(0)
+    copied = status(lane(A, 100), lane(B, 50))
+    assert left(goal, copied).not_begun == (NEW,)
+    assert left(goal, looked(copied)).within(0)
+    for told in (looked(copied, NOW), looked(copied, ends=True), replace(copied, plan=None)):
+        assert left(goal, told).not_begun == (NEW,)
+    assert not left(goal, looked(status(lane(A, 100), lane(B, 50), planned=3))).within(0)
+    other = TopicPartition("other-topic", 0)
+    assert left(replace(GOAL, logs={other: SourceLog(TOPIC, 0, 3)}), looked(copied)).not_begun == (other,)
+
+
+def test_a_topic_that_was_made_again_is_not_copied_by_the_lane_of_the_old_one() -> None:
+    """It is waited for, and in vain once that lane has stopped; an empty one needs nothing."""
+    goal = replace(GOAL, logs={A: SourceLog(TopicId.ZERO, 0, 3), B: SourceLog(TopicId.ZERO, 0, 0)})
+    found = left(goal, looked(status(lane(A, 100), lane(B, 50, LaneState.STOPPED))))
+    assert (found.not_begun, found.stopped) == ((A,), ())
+    stopped = lane(A, 100, LaneState.STOPPED)
+    assert left(goal, looked(status(stopped, lane(B, 50)))).stopped == (stopped,)
 
 
 def wait_for(*seen: LinkStatus, longest: float | None = None) -> tuple[int, list[str]]:
@@ -174,7 +193,6 @@ def test_the_goal_is_read_from_the_source(both: Lab) -> None:
     """Each partition of the link's topics with its end as it is now, and no other topic."""
     found = caughtup.goal(both.source, both.target, LINK)
     assert {at: log.end for at, log in found.logs.items()} == dict.fromkeys((A, B, BLANK), SOURCE_END)
-    assert found.filled == {A.topic}
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # and nobody listens
         away = replace(both.source, bootstrap=(f"127.0.0.1:{bound.getsockname()[1]}",))
