@@ -14,10 +14,12 @@ from pyspark.sql import SparkSession
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import ConfigError
+from anabranch.spark.asking import collect
 
 _FIX = "send Anabranch there: `anabranch link package --out FILE`, then `link run --archive FILE`"
 _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"^(?:anabranch\.[\w.]+: (.+)|[\w.]*(?:Error|Exception): .+)$", re.MULTILINE)
+_NO_PYTHON = re.compile(r"^Error from python worker:\s+(.+)$", re.MULTILINE)
 _LONGEST = 500
 
 
@@ -68,7 +70,7 @@ def check(spark: SparkSession, job: LinkJob, tasks: int) -> None:
             yield host, error.message, error.hint
 
     try:
-        found = spark.sparkContext.parallelize(range(tasks), tasks).mapPartitions(ask).collect()
+        found = collect(spark, tasks, ask)
     except Exception as error:  # Spark's or Java's, of a task that could not begin
         raise ExecutorNotReadyError("an executor", told(error), _FIX) from error
     for host, why, fix in found:
@@ -80,4 +82,6 @@ def told(error: Exception) -> str:
     text = str(error).strip()
     _, traceback, raised = text.rpartition(_TRACEBACK)
     said = _RAISED.search(raised) if traceback else None
+    if said is None and (python := _NO_PYTHON.search(text)) is not None:
+        return python[1][:_LONGEST]
     return ((said[1] or said[0]) if said is not None else text.partition("\n")[0] or type(error).__name__)[:_LONGEST]

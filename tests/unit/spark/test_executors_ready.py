@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ import anabranch
 from anabranch.config.jobspec import LinkJob
 from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol
 from anabranch.model.secrets import SecretKind, SecretRef
-from anabranch.spark import ready
+from anabranch.spark import asking, ready
 from anabranch.spark.ready import ExecutorNotReadyError, check
 
 pytestmark = pytest.mark.unit
@@ -43,10 +45,47 @@ class Spark:
         self.ask = ask
         return self
 
+    def setJobGroup(self, *_: str, interruptOnCancel: bool) -> None:
+        """The next tasks have a name."""
+
     def collect(self) -> list[Any]:
         if self.error is not None:
             raise self.error
         return [answer for item in self.items for answer in self.ask([item])]
+
+
+class Trying(Spark):
+    """One that tries tasks which cannot begin again and again, until they are cancelled."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__()
+        self.why: str | None = why
+        self.failed = 0
+        self.cancelled = Event()
+
+    def collect(self) -> list[Any]:
+        assert self.cancelled.wait(60)
+        raise RuntimeError("Job 0 cancelled")
+
+    def cancelJobGroup(self, _: str) -> None:
+        self.cancelled.set()
+
+    def statusTracker(self) -> Any:
+        def stage(_: int) -> Any:
+            self.failed += 1
+            return SimpleNamespace(numFailedTasks=self.failed, currentAttemptId=0)
+
+        jobs = SimpleNamespace(stageIds=[0])
+        return SimpleNamespace(getJobIdsForGroup=lambda _: [0], getJobInfo=lambda _: jobs, getStageInfo=stage)
+
+    @property
+    def _jsc(self) -> Any:
+        message = SimpleNamespace(isDefined=lambda: self.why is not None, get=lambda: self.why)
+        tasks = SimpleNamespace(length=lambda: 1, apply=lambda _: SimpleNamespace(errorMessage=lambda: message))
+        return SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: self), tasks=tasks)
+
+    def taskList(self, *_: int) -> Any:
+        return self._jsc.tasks
 
 
 def job(password: SecretRef) -> LinkJob:
@@ -89,6 +128,21 @@ def test_a_task_that_could_not_begin_is_told_without_the_stacks() -> None:
         check(spark, job(SecretRef(SecretKind.ENV, "X")), 1)
     assert raised.value.message == "an executor cannot copy: ModuleNotFoundError: No module named 'anabranch'"
     assert "anabranch link package" in raised.value.hint
+
+
+def test_tasks_that_cannot_begin_are_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark is told to try a task a million times; four say enough."""
+    monkeypatch.setattr(asking, "_LOOK_S", 0.001)
+    said = "x.SparkException: \nError from python worker:\n  env: python3.11: No such file\nPYTHONPATH was:\n"
+    spark: Any = Trying(said)
+    with pytest.raises(ExecutorNotReadyError) as raised:
+        check(spark, job(SecretRef(SecretKind.ENV, "X")), 1)
+    assert raised.value.message == "an executor cannot copy: env: python3.11: No such file"
+    assert spark.failed == asking.MOST_FAILED and spark.cancelled.is_set()
+    spark = Trying("")
+    spark.why = None
+    with pytest.raises(ExecutorNotReadyError, match="its tasks fail"):
+        check(spark, job(SecretRef(SecretKind.ENV, "X")), 1)
 
 
 def test_what_is_no_stack_is_told_by_its_first_line() -> None:

@@ -130,3 +130,23 @@ def test_the_last_event_counts_lanes_that_were_not_given_back(held: int | None, 
     """A target that is away at Ctrl-C: nothing is lost, and nothing looks fine."""
     event = job._Copied().stopped(held)
     assert said in event.message and event.fields["held"] == held
+
+
+def test_who_ends_a_run_that_waits_for_executors_ends_it(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its handlers only take notes, for a loop that has not begun."""
+    here = SimpleNamespace(master="yarn")
+    spark = SimpleNamespace(stop=lambda: None, sparkContext=here, version="4")
+    handlers: list[int] = []
+
+    def waits(*_: Any) -> None:
+        assert handlers == []
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(job, "Survey", lambda _: SimpleNamespace(look=lambda: None, is_to_stop=lambda: False))
+    monkeypatch.setattr(job, "session", lambda *_: spark)
+    monkeypatch.setattr(
+        job, "signal", SimpleNamespace(signal=lambda number, _: handlers.append(number), SIGTERM=15, SIGINT=2)
+    )
+    monkeypatch.setattr(job, "cores", lambda _: 0)
+    monkeypatch.setattr(job.ready, "check", waits)
+    assert job.main([spec]) == job.INTERRUPTED

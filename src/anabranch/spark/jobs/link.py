@@ -130,6 +130,9 @@ def _run(
     watching = Watching(survey, job.run, events.tell)
     _wait_for(survey, watching)
     spark = session(f"anabranch link {job.link}", master, settings)
+    if not spark.sparkContext.master.startswith("local"):
+        # Before the handlers: without an executor it waits for one, and whoever ends it then has nothing to give back.
+        ready.check(spark, job, cores(spark) or 1)
     signal.signal(signal.SIGTERM, ask)  # after Spark, which installs a handler of its own
     signal.signal(signal.SIGINT, ask)
     copied = _Copied()
@@ -139,8 +142,6 @@ def _run(
         place = checkpoint or (Path(scratch) / "checkpoint").as_uri()
         slots = Slots(Path(scratch), most)
         slots.follow(cores(spark))
-        if not spark.sparkContext.master.startswith("local"):
-            ready.check(spark, job, cores(spark) or 1)
         query = SteadyQuery(lambda: start(spark, job, place, slots.file), events.tell)
         events.tell(RunEvent(RunEventKind.STARTED, f"started: Spark {spark.version} runs the link's query"))
         following = FollowingThread(job, events.tell)
