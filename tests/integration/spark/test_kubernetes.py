@@ -68,6 +68,15 @@ def test_the_parts_of_the_manifest_fit_each_other() -> None:
         assert login is not None and Path(login.password.name).parent == Path(place)  # type: ignore[union-attr]
 
 
+def test_the_images_user_has_a_home() -> None:
+    """A number alone has the root directory for one, where Spark's log cannot be written."""
+    lines = (MANIFEST.parent / "Dockerfile").read_text().splitlines()
+    user = next(line.split()[1] for line in lines if line.startswith("USER "))
+    made = next((line for line in lines if line.startswith("RUN useradd ")), "")
+    assert f"--uid {user} " in made and "--create-home" in made
+    assert lines.index(made) < lines.index(f"USER {user}")
+
+
 def test_the_program_takes_the_drivers_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each option by its name."""
     from typer.testing import CliRunner
