@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -20,6 +21,7 @@ from anabranch.cli import port
 from anabranch.engine.jobprocess import StartedLink
 from anabranch.engine.submission import Submission
 from anabranch.errors import AnabranchError, ClusterError, ProtocolError, RefusedError
+from anabranch.kafka.errors import AuthenticationError, UnreachableError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.plugins import PluginSpec
@@ -36,6 +38,7 @@ from anabranch.model.reports import (
 from anabranch.model.runevents import LogFormat
 
 pytestmark = pytest.mark.unit
+RUNNING = import_module("anabranch.cli.link.run")  # its package has the verb under that name
 
 SPEC = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"), lease_seconds=45)
 STATUS = LinkStatus(LinkRecord(WantedState(SPEC), ("A",), 0), (), None, 0)
@@ -113,7 +116,7 @@ class Engine:
         detached: bool,
     ) -> StartedLink:
         self._ask("start", link_id, how.master, detached)
-        directory.mkdir(parents=True)
+        directory.mkdir(parents=True, exist_ok=True)
         log = directory / "run-1.log"
         log.write_text("noise\nerror: no master answers\nhint: check --master\n")
         plan = LinkPlan(link_id, "run-1", 1, 0, 2)
@@ -459,6 +462,39 @@ def test_a_detached_link_that_does_not_begin_says_why(run: Run, engine: Engine) 
     ]
 
 
+def test_a_submitted_driver_is_not_waited_for_for_ever(
+    run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It may have failed, or wait for room; the name of its run is drawn there."""
+    submitted = SimpleNamespace(pid=4711, poll=lambda: 0, wait=lambda: 0)
+    monkeypatch.setattr(RUNNING, "_PLAN_S", 0.0)
+    monkeypatch.setattr(engine, "start_link", lambda *_, **__: StartedLink("run-1", cast(Any, submitted), tmp_path))
+    code, out, err = run("link", "run", "old-new", "--master", "yarn", "--deploy-mode", "cluster", "--detach")
+    assert (code, out) == (0, "") and "run-1" not in err and "spark-submit starts as process 4711" in err
+    assert "submitted; it has not planned yet" in err and "anabranch link show old-new; on YARN: yarn app" in err
+    assert "yarn application -kill" in err
+
+
+def test_a_target_that_is_away_for_a_moment_ends_no_wait(
+    run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run goes on meanwhile; what does not pass is told."""
+    monkeypatch.setattr(RUNNING, "_LOOK_S", 0.0)
+    looks: list[AnabranchError | None] = [None, UnreachableError("new", ("n:1: refused",)), None]
+    show = engine.show
+
+    def look(target: ClusterContext, link_id: str) -> LinkStatus:
+        if (error := looks.pop(0)) is not None:
+            raise error
+        return show(target, link_id)
+
+    monkeypatch.setattr(engine, "show", look)
+    code, _, err = run("link", "run", "old-new", "--detach")
+    assert (code, looks) == (0, []) and err.splitlines()[-1].startswith("it runs; ")
+    looks += [None, AuthenticationError("new", "User:ann", "PLAIN", "wrong credentials")]
+    assert run("link", "run", "old-new", "--detach")[0] == 4
+
+
 def test_a_link_is_stopped_from_anywhere(run: Run, engine: Engine) -> None:
     """What was asked, and whether it has ended; one that does not run is no error."""
     assert run("link", "stop", "old-new")[:2] == (0, "link old-new does not run\n")
@@ -518,6 +554,7 @@ def test_run_with_a_driver_elsewhere_never_says_that_the_link_has_stopped(run: R
     cluster = ("--master", "yarn", "--deploy-mode", "cluster")
     code, _, err = run("link", "run", "old-new", *cluster)
     assert (code, "the driver may run on" in err and "end it with: anabranch link stop old-new" in err) == (0, True)
+    assert "before that end it where it waits" in err and "yarn application -kill" in err
     engine.code = 143
     assert run("link", "run", "old-new", *cluster)[0] == 143
     engine.code = 1

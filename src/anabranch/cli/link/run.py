@@ -16,11 +16,18 @@ from anabranch.cli.jobs import JobFailedError, exit_code, fail, last_error
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target, write_spec
 from anabranch.engine.jobprocess import StartedLink
 from anabranch.engine.submission import Submission
+from anabranch.errors import AnabranchError
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.reports import LinkStatus
+from anabranch.model.reports import LinkPlan, LinkStatus
 from anabranch.model.runevents import LogFormat
 
 _LOOK_S = 0.5
+_PLAN_S = 300.0
+"""How long a driver in the cluster is waited for once it is submitted."""
+_NOT_FOUND_YET = (
+    "`link stop` finds a driver once `link show` names its plan; before that end it where it waits, on YARN by: "
+    "yarn application -kill ID"
+)
 _ENDED = (130, 143)
 
 
@@ -103,17 +110,42 @@ def _await_begin(
     A driver in the cluster draws the name of its run itself: it is any that had not planned before.
     """
     link, planned = before.spec.id, None if before.plan is None else before.plan.owner
-    typer.echo(f"{started.run} starts as process {started.process.pid}; its log is {started.log}", err=True)
-    while (how.in_cluster and started.process.poll() == 0) or started.process.poll() is None:
-        plan = port.links().show(cluster, link).plan
+    name = "spark-submit" if how.in_cluster else started.run
+    typer.echo(f"{name} starts as process {started.process.pid}; its log is {started.log}", err=True)
+    submitted: float | None = None
+    while (code := started.process.poll()) is None or (how.in_cluster and code == 0):
+        plan = _plan(cluster, link)
         if plan is not None and (plan.owner == started.run or (how.in_cluster and plan.owner != planned)):
             typer.echo(f"it runs; end it with: anabranch link stop {link}{repeated(target_name)}", err=True)
             return
+        if code == 0:
+            submitted = time.monotonic() if submitted is None else submitted
+            if time.monotonic() - submitted >= _PLAN_S:
+                _not_planned(link, repeated(target_name))
+                return
         time.sleep(_LOOK_S)
-    code = started.process.wait()
     if code != 0:  # else it was asked to stop before it began
         why, fix = last_error(Path(started.log))
-        fail(JobFailedError(f"{started.run} did not begin", code, why, fix or f"read {started.log}"), exit_code(code))
+        fail(JobFailedError(f"{name} did not begin", code, why, fix or f"read {started.log}"), exit_code(code))
+
+
+def _plan(cluster: ClusterContext, link: str) -> LinkPlan | None:
+    """What the link last planned; None also where the target does not answer now: the run goes on meanwhile."""
+    from anabranch.kafka.errors import passing  # loaded by now; verbs that reach no cluster do without
+
+    try:
+        return port.links().show(cluster, link).plan
+    except AnabranchError as error:
+        if not passing(error):
+            raise
+        return None
+
+
+def _not_planned(link: str, target: str) -> None:
+    """Leave a driver in the cluster that may wait for room there, or may have failed: nobody here can tell."""
+    typer.echo("submitted; it has not planned yet", err=True)
+    typer.echo(f"see it with: anabranch link show {link}{target}; on YARN: yarn application -list", err=True)
+    typer.echo(_NOT_FOUND_YET, err=True)
 
 
 def _left(link: str, code: int, target: str) -> NoReturn:
@@ -122,6 +154,7 @@ def _left(link: str, code: int, target: str) -> NoReturn:
         typer.echo("spark-submit has ended, the driver may run on", err=True)
         typer.echo(f"see it with: anabranch link show {link}{target}", err=True)
         typer.echo(f"end it with: anabranch link stop {link}{target}", err=True)
+        typer.echo(_NOT_FOUND_YET, err=True)
         raise typer.Exit(code)
     fix = "read what the driver said, on YARN by: yarn logs -applicationId ID -log_files stderr"
     fail(JobFailedError(f"link {link}", code, "", fix), exit_code(None))
