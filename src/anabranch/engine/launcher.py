@@ -66,10 +66,12 @@ def start_link(
     """Start the link's job, which ends with this process, and prints its events on standard error.
 
     A detached one outlives this process, and its events are in the log with the rest; so does a driver in the cluster.
-    ``directory`` gets the specification and the log.  Raises what ``check`` of either raises, and NoLogDirectoryError.
+    ``directory`` gets the specification and the log.  Raises what the checks of Spark and of ``how`` raise, and
+    NoLogDirectoryError.
     """
     check(how.master)
     how.check()
+    how.check_named(source, target)
     job = LinkJob(link_id, "", how.sent(source), how.sent(target), lease_seconds)
     run = job.named().run
     # Where a driver here finds what is sent to executors; else the caller's, for settings may have relative paths.

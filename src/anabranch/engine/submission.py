@@ -11,21 +11,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 from anabranch.engine import environment
+from anabranch.engine.contextpaths import paths, with_paths
 from anabranch.errors import ConfigError, InvalidFieldError
-from anabranch.model.cluster import (
-    ClientCredentialsLogin,
-    ClusterContext,
-    Login,
-    PasswordLogin,
-    Security,
-    Tls,
-)
-from anabranch.model.secrets import SecretKind, SecretRef
+from anabranch.model.cluster import ClusterContext
 
 JOB = "anabranch.spark.jobs.link"
 ENVIRONMENT = "environment"
@@ -106,18 +99,17 @@ class Submission:
 
     def sent(self, context: ClusterContext) -> ClusterContext:
         """The context as driver and executors read it: files that are sent by their names alone."""
-        names = {str(path.absolute()): path.name for path in self.files}
-        names |= {str(path.resolve()): path.name for path in self.files}
-        security = context.security
-        tls, login = security.tls, security.login
-        return replace(
-            context,
-            security=Security(
-                security.protocol,
-                None if tls is None else _tls(tls, names),
-                None if login is None else _login(login, names),
-            ),
-        )
+        names = {os.path.realpath(path): path.name for path in self.files}
+        return with_paths(context, lambda path: names.get(os.path.realpath(path), path))
+
+    def check_named(self, *contexts: ClusterContext) -> None:
+        """Raise InvalidFieldError where a file is to be sent that no context reads."""
+        named = {os.path.realpath(path) for context in contexts for path in paths(context)}
+        for path in self.files:
+            if os.path.realpath(path) not in named:
+                fix = f"name it there (password_file, ...), or leave it out: anabranch context show {contexts[0].name}"
+                names = " and ".join(context.name for context in contexts)
+                raise InvalidFieldError("Spark", "--file", f"no context ({names}) names {path}", fix)
 
     def _all(self, more: tuple[Path, ...]) -> dict[str, str]:
         settings = dict(self.settings)
@@ -138,21 +130,3 @@ def _flags(settings: Mapping[str, str]) -> list[str]:
 def _inside(package: str) -> Path:
     found = find_spec(package)
     return Path(next(iter((found and found.submodule_search_locations) or ["."])))
-
-
-def _tls(tls: Tls, names: Mapping[str, str]) -> Tls:
-    paths = (tls.ca_file, tls.cert_file, tls.key_file)
-    ca, cert, key = (None if path is None else names.get(path, path) for path in paths)
-    return Tls(ca, cert, key, None if tls.key_password is None else _reference(tls.key_password, names))
-
-
-def _login(login: Login, names: Mapping[str, str]) -> Login:
-    if isinstance(login, PasswordLogin):
-        return replace(login, password=_reference(login.password, names))
-    if isinstance(login, ClientCredentialsLogin):
-        return replace(login, client_secret=_reference(login.client_secret, names))
-    return replace(login, token=_reference(login.token, names))
-
-
-def _reference(secret: SecretRef, names: Mapping[str, str]) -> SecretRef:
-    return secret if secret.kind is not SecretKind.FILE else replace(secret, name=names.get(secret.name, secret.name))

@@ -102,6 +102,29 @@ def test_files_that_are_sent_are_named_without_their_directory(here: Path) -> No
     assert read.source == sent, "a specification keeps them as they are, in whatever directory it is read"
 
 
+def test_a_file_is_known_by_whatever_path_names_it(here: Path) -> None:
+    """A context's paths are as they were written: with `..`, or through a link."""
+    (here / "base").mkdir()
+    (here / "mounted").symlink_to(here)
+    password = SecretRef(SecretKind.FILE, str(here / "base" / ".." / "old.password"))
+    login = PasswordLogin(SaslMechanism.PLAIN, "ann", password)
+    tls = Tls(ca_file=str(here / "mounted" / "ca.pem"))
+    context = ClusterContext("old", ("o:1",), Security(SecurityProtocol.SASL_SSL, tls, login))
+    how = Submission("yarn", files=(here / "old.password", here / "ca.pem"))
+    security = how.sent(context).security
+    assert isinstance(security.login, PasswordLogin) and security.login.password.name == "old.password"
+    assert security.tls == Tls(ca_file="ca.pem")
+    how.check_named(context)
+
+
+def test_a_file_that_no_context_names_is_refused(here: Path) -> None:
+    """It would be sent for nothing, and what was meant would be missing there."""
+    contexts = secured(here), ClusterContext("new", ("n:1",))
+    Submission("yarn", files=(here / "ca.pem",)).check_named(*contexts)
+    with pytest.raises(InvalidFieldError, match=r"no context \(old and new\) names .*run\.json"):
+        Submission("yarn", files=(here / "ca.pem", here / "run.json")).check_named(*contexts)
+
+
 def test_what_cannot_be_sent_is_refused(here: Path) -> None:
     """Before anything is started."""
     with pytest.raises(NoFileToSendError, match="--archive: there is no file") as raised:

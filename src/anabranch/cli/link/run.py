@@ -75,6 +75,7 @@ def run(
     seconds = lease_seconds or status.spec.lease_seconds
     if only_spec is not None:
         how.check()
+        how.check_named(source, cluster)
         write_spec(only_spec, port.launcher().job_spec(how.sent(cluster), how.sent(source), link, seconds))
         typer.echo(f"the link's job is described in {only_spec}", err=True)
         return
