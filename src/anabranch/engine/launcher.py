@@ -75,8 +75,9 @@ def start_link(
     job = LinkJob(link_id, "", how.sent(source), how.sent(target), lease_seconds)
     run = job.named().run
     # Where a driver here finds what is sent to executors; else the caller's, for settings may have relative paths.
-    place = directory / run if how.archive or how.files else None
+    place = directory / run if (how.archive or how.files) and not how.in_cluster else None
     spec, log = directory / f"{run}.json", directory / f"{run}.log"
+    command = [*how.command(spec), "--log-format", log_format.value]
     try:
         _make_room(directory)
         with os.fdopen(os.open(spec, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
@@ -87,14 +88,12 @@ def start_link(
         output = os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
     except OSError as error:
         raise NoLogDirectoryError(directory, error.strerror or str(error)) from error
-    command, here = how.command(spec), not how.in_cluster
     with output:
-        if detached or not here:
-            command += ["--log-format", log_format.value] if here else []
+        if detached or how.in_cluster:
             out = output if detached else None
             process = jobprocess.spawn(command, how.variables(), place, out=out, err=out, tied=False)
         else:
-            command += ["--log-format", log_format.value, "--log", str(log)]
+            command += ["--log", str(log)]
             process = jobprocess.spawn(command, how.variables(), place, out=None, err=None, tied=True)
     return StartedLink(run, process, log)
 

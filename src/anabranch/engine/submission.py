@@ -17,6 +17,8 @@ from pathlib import Path
 
 from anabranch.engine import environment
 from anabranch.engine.contextpaths import paths, with_paths
+from anabranch.engine.jobprocess import SAFE_PATH
+from anabranch.engine.jobsettings import ALWAYS
 from anabranch.errors import ConfigError, InvalidFieldError
 from anabranch.model.cluster import ClusterContext
 
@@ -25,6 +27,8 @@ ENVIRONMENT = "environment"
 _PYTHON = f"./{ENVIRONMENT}/{environment.PYTHON}"
 _STATED = "spark.pyspark.python"
 _FILES, _ARCHIVES = "spark.files", "spark.archives"
+_DRIVERS_YARN, _DRIVERS_KUBERNETES = "spark.yarn.appMasterEnv", "spark.kubernetes.driverEnv"
+"""What the environment of a driver in the cluster is set by."""
 
 
 @dataclass(eq=False)
@@ -41,6 +45,21 @@ class NoFileToSendError(ConfigError):
     @property
     def hint(self) -> str:
         return f"anabranch link package --out {self.path}" if self.flag == "--archive" else "correct the path"
+
+
+@dataclass(eq=False)
+class NoSparkSubmitError(ConfigError):
+    """The program that has a cluster start the driver is not there, or may not be run."""
+
+    path: str
+
+    @property
+    def message(self) -> str:
+        return f"there is no program {self.path}"
+
+    @property
+    def hint(self) -> str:
+        return "name Spark's directory, or have PySpark's own: unset SPARK_HOME"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +89,21 @@ class Submission:
             raise InvalidFieldError("Spark", "--deploy-mode", f"{self.master} starts no Python driver", fix)
 
     def command(self, spec: Path) -> list[str]:
-        """What starts the job whose specification this file has."""
+        """What starts the job whose specification this file has, to which the job's own options can be appended.
+
+        Raises NoSparkSubmitError.
+        """
         if not self.in_cluster:
             return [sys.executable, "-m", JOB, str(spec), "--master", self.master, *_flags(self._all(()))]
         program = Path(os.environ.get("SPARK_HOME") or _inside("pyspark")) / "bin" / "spark-submit"
+        if not os.access(program, os.X_OK):
+            raise NoSparkSubmitError(str(program))
         settings = _flags(self._all((spec,)))
         job = _inside("anabranch") / "spark" / "jobs" / "link.py"
-        return [str(program), "--master", self.master, "--deploy-mode", "cluster", *settings, str(job), spec.name]
+        # The driver sets these itself, over what spark-submit was told: so it is told what the user states.
+        stated = _flags({name: value for name, value in self.settings.items() if name in ALWAYS})
+        submit = [str(program), "--master", self.master, "--deploy-mode", "cluster", *settings]
+        return [*submit, str(job), spec.name, *stated]
 
     def variables(self) -> dict[str, str]:
         """The environment that the command needs."""
@@ -87,8 +114,6 @@ class Submission:
 
     def lay_out(self, directory: Path) -> None:
         """Have a driver that is started in this directory find there what executors find in theirs."""
-        if self.in_cluster:
-            return
         for file in self.files:
             (directory / file.name).symlink_to(file.absolute())
         if self.archive is not None:
@@ -120,6 +145,8 @@ class Submission:
             settings[_ARCHIVES] = ",".join(filter(None, [settings.get(_ARCHIVES, ""), archive]))
             if self.in_cluster:
                 settings.setdefault(_STATED, _PYTHON)
+        if self.in_cluster:
+            settings.setdefault(f"{_DRIVERS_YARN if self.master == 'yarn' else _DRIVERS_KUBERNETES}.{SAFE_PATH}", "1")
         return settings
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
-from anabranch.engine.jobprocess import SAFE_PATH
+from anabranch.engine.jobsettings import ALWAYS
 from anabranch.errors import ConfigError
 
 LOCAL = {
@@ -20,22 +20,6 @@ LOCAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.driver.memory": "512m",
-}
-ALWAYS = {
-    # A lease must be read by one task at a time; a speculative twin would only take its lanes away and wait.
-    "spark.speculation": "false",
-    # Leases run for weeks, on as many executors as there are: none is asked for because tasks wait, or given back.
-    "spark.dynamicAllocation.enabled": "false",
-    "spark.python.worker.reuse": "true",
-    # Else workers import from their working directory first: a user's json.py in place of Python's own.
-    f"spark.executorEnv.{SAFE_PATH}": "1",
-    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
-    "spark.sql.streaming.minBatchesToRetain": "2",
-    "spark.sql.streaming.numRecentProgressUpdates": "20",
-    "spark.sql.shuffle.partitions": "1",
 }
 
 

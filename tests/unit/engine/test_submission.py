@@ -12,7 +12,7 @@ import pytest
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.engine.launcher import job_spec
-from anabranch.engine.submission import JOB, NoFileToSendError, Submission
+from anabranch.engine.submission import JOB, NoFileToSendError, NoSparkSubmitError, Submission
 from anabranch.errors import InvalidFieldError
 from anabranch.model.cluster import (
     ClusterContext,
@@ -22,6 +22,7 @@ from anabranch.model.cluster import (
     SecurityProtocol,
     Tls,
 )
+from anabranch.model.runevents import LogFormat
 from anabranch.model.secrets import SecretKind, SecretRef
 
 pytestmark = pytest.mark.unit
@@ -76,8 +77,32 @@ def test_a_driver_in_the_cluster_is_given_its_specification_and_the_archive(here
         "spark.files": f"hdfs:///x,{(here / 'run.json').as_uri()}",
         "spark.archives": f"{(here / 'env.tar.gz').as_uri()}#environment",
         "spark.pyspark.python": "./environment/bin/python",
+        "spark.yarn.appMasterEnv.PYTHONSAFEPATH": "1",
     }
     assert how.variables() == {}
+
+
+def test_a_driver_in_the_cluster_is_told_what_the_user_states_of_its_own_settings(here: Path) -> None:
+    """It sets them over those of spark-submit; what spark-submit resolves, such as files, is not told again."""
+    state = {"spark.dynamicAllocation.enabled": "true", "spark.files": "hdfs:///x", "spark.executor.cores": "2"}
+    command = Submission("yarn", state, in_cluster=True).command(here / "run.json")
+    assert command[command.index("run.json") + 1 :] == ["--conf", "spark.dynamicAllocation.enabled=true"]
+
+
+def test_a_driver_in_the_cluster_imports_nothing_from_its_working_directory(here: Path) -> None:
+    """As one here; a user who wants it otherwise can say so."""
+    name = "spark.kubernetes.driverEnv.PYTHONSAFEPATH"
+    for state, safe in (({}, "1"), ({name: ""}, "")):
+        command = Submission("k8s://https://h:6443", state, in_cluster=True).command(here / "run.json")
+        assert conf(command)[name] == safe
+
+
+def test_a_spark_home_without_spark_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As any other variable that is wrong."""
+    monkeypatch.setenv("SPARK_HOME", str(here))
+    with pytest.raises(NoSparkSubmitError, match=r"there is no program .*bin/spark-submit") as raised:
+        Submission("yarn", in_cluster=True).command(here / "run.json")
+    assert raised.value.exit_code == 2 and "SPARK_HOME" in raised.value.hint
 
 
 def test_a_stated_interpreter_is_what_executors_run(here: Path) -> None:
@@ -156,16 +181,21 @@ def test_a_driver_is_started_where_its_files_are(here: Path, monkeypatch: pytest
     from anabranch.engine import launcher
 
     places = []
+    commands = []
 
-    def popen(*_: object, cwd: Path | None, **__: object) -> None:
+    def popen(command: list[str], *, cwd: Path | None, **_: object) -> None:
         places.append(cwd)
+        commands.append(command)
 
     monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(launcher, "check", lambda _: None)
     cluster = secured(here)
-    for name, how in (("a", Submission("yarn", files=(here / "ca.pem",))), ("b", Submission("yarn"))):
+    files = (here / "ca.pem",)
+    hows = (Submission("yarn", files=files), Submission("yarn"), Submission("yarn", files=files, in_cluster=True))
+    for name, how in zip("abc", hows, strict=True):
         (here / name).mkdir()
-        launcher.start_link(cluster, cluster, "l", how, 60.0, here / name)
+        launcher.start_link(cluster, cluster, "l", how, 60.0, here / name, LogFormat.JSON)
     sent = next((here / "a").glob("run-*.json"))
-    assert places == [sent.with_suffix(""), None]
+    assert places == [sent.with_suffix(""), None, None], "no driver is here that would read them"
+    assert commands[2][-2:] == ["--log-format", "json"], "a driver in the cluster writes its events as here"
     assert '"ca_file": "ca.pem"' in sent.read_text()
