@@ -51,8 +51,12 @@ def spawn(
     out: IO[Any] | int | None,
     err: IO[Any] | None,
     tied: bool,
+    held: IO[Any] | None = None,
 ) -> Any:
-    """``start`` by a whole command, with more variables of the environment, in a working directory."""
+    """``start`` by a whole command, with more variables of the environment, in a working directory.
+
+    The job keeps the file ``held`` open, and so its lock, until it ends.
+    """
     return subprocess.Popen(
         [*command, *([TIED] if tied else [])],
         env={**os.environ, **variables, SAFE_PATH: "1"},
@@ -62,6 +66,7 @@ def spawn(
         stderr=err,
         text=out == subprocess.PIPE,
         start_new_session=True,
+        pass_fds=() if held is None else (held.fileno(),),
     )
 
 

@@ -7,45 +7,26 @@ that the process inherits.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.engine import jobprocess
 from anabranch.engine.jobprocess import StartedLink
+from anabranch.engine.runlogs import NoLogDirectoryError, make_room, open_log
 from anabranch.engine.sparkready import check
 from anabranch.engine.submission import JOB, Submission
-from anabranch.errors import ConfigError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.runevents import LogFormat
 
-__all__ = ["JOB", "job_spec", "run_link", "start_link"]
+__all__ = ["JOB", "NoLogDirectoryError", "job_spec", "run_link", "start_link"]
 
 STOP_S = 30.0
-KEPT_LOGS = 10
-"""Of earlier runs of a link in one directory."""
-
-
-@dataclass(eq=False)
-class NoLogDirectoryError(ConfigError):
-    """The directory for Spark's log cannot be made or written."""
-
-    directory: Path
-    why: str
-
-    @property
-    def message(self) -> str:
-        return f"Spark's log has no place: {self.directory}: {self.why}"
-
-    @property
-    def hint(self) -> str:
-        return "name a directory that you may write: export XDG_STATE_HOME=DIRECTORY"
 
 
 def job_spec(target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
@@ -79,22 +60,22 @@ def start_link(
     spec, log = directory / f"{run}.json", directory / f"{run}.log"
     command = [*how.command(spec), "--log-format", log_format.value]
     try:
-        _make_room(directory)
+        make_room(directory)
         with os.fdopen(os.open(spec, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write((job if how.in_cluster else replace(job, run=run)).to_json())
         if place is not None:
             place.mkdir()
             how.lay_out(place)
-        output = os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+        output = open_log(log)
     except OSError as error:
         raise NoLogDirectoryError(directory, error.strerror or str(error)) from error
     with output:
         if detached or how.in_cluster:
             out = output if detached else None
-            process = jobprocess.spawn(command, how.variables(), place, out=out, err=out, tied=False)
+            process = jobprocess.spawn(command, how.variables(), place, out=out, err=out, tied=False, held=output)
         else:
             command += ["--log", str(log)]
-            process = jobprocess.spawn(command, how.variables(), place, out=None, err=None, tied=True)
+            process = jobprocess.spawn(command, how.variables(), place, out=None, err=None, tied=True, held=output)
     return StartedLink(run, process, log)
 
 
@@ -149,13 +130,3 @@ def _passing_on(asked: list[int], started: list[StartedLink]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _make_room(directory: Path) -> None:
-    """Have the directory, with the newest logs of earlier runs only; raises OSError."""
-    directory.mkdir(parents=True, exist_ok=True)
-    logs = sorted(directory.glob("run-*.log"), key=lambda log: log.stat().st_mtime, reverse=True)
-    for log in logs[KEPT_LOGS - 1 :]:
-        log.unlink(missing_ok=True)
-        log.with_suffix(".json").unlink(missing_ok=True)
-        shutil.rmtree(log.with_suffix(""), ignore_errors=True)

@@ -58,7 +58,7 @@ NUMBERS = (
     ("reference/checkpoints.md", "(16 digits of a SHA-256)", "engine.checkpoints.planning._HASH", 16),
     ("reference/cli.md", "shows it every second", "cli.watch.INTERVAL_S", 1.0),
     ("reference/exit-codes.md", "is killed if that takes a minute", "spark.jobs.tied.END_S", 60.0),
-    ("how-to/watch-a-link.md", "of the ten newest runs of each link", "engine.launcher.KEPT_LOGS", 10),
+    ("how-to/watch-a-link.md", "of the ten newest runs of each link", "engine.runlogs.KEPT_LOGS", 10),
     ("how-to/watch-a-link.md", "Of many lanes at one moment twenty are named", "model.runevents.MOST_LANES", 20),
     ("how-to/beside-mirrormaker.md", "at most 64 pairs of offsets", "mirrormaker.store.SLOTS", 64),
     ("how-to/beside-mirrormaker.md", "(500 unless told", "engine.mirrormaker.judging.LOOKED_AT", 500),

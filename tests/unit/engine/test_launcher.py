@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from anabranch.engine import launcher
+from anabranch.engine import jobprocess, launcher, runlogs
 from anabranch.engine.jobprocess import StartedLink
 from anabranch.engine.submission import Submission
 from anabranch.model.cluster import ClusterContext
@@ -99,9 +99,38 @@ def test_the_newest_logs_of_earlier_runs_are_kept(tmp_path: Path) -> None:
             file.touch()
             os.utime(file, (number, number))
     (tmp_path / "notes.log").touch()
-    launcher._make_room(tmp_path)
+    runlogs.make_room(tmp_path)
     left = {file.name for file in tmp_path.iterdir()}
     assert left == {"notes.log"} | {f"run-{n}.{suffix}" for n in range(6, 15) for suffix in ("log", "json")}
+
+
+def test_what_a_run_uses_that_lives_is_kept(tmp_path: Path) -> None:
+    """However many runs are newer: it holds its log, and its driver is in its directory."""
+    for number in range(15):
+        (tmp_path / f"run-{number}").mkdir()
+        for suffix in ("log", "json"):
+            file = tmp_path / f"run-{number}.{suffix}"
+            file.touch()
+            os.utime(file, (number, number))
+    with runlogs.open_log(tmp_path / "run-1.log"):
+        runlogs.make_room(tmp_path)
+        assert {file.name for file in tmp_path.glob("run-1.*")} == {"run-1.log", "run-1.json"}
+        assert (tmp_path / "run-1").is_dir() and not (tmp_path / "run-0").exists()
+    runlogs.make_room(tmp_path)
+    assert not list(tmp_path.glob("run-1.*")) and not (tmp_path / "run-1").exists()
+
+
+def test_a_job_inherits_what_holds_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock is the job's as soon as it is there, and not that of the command which started it."""
+    inherited: list[tuple[int, ...]] = []
+
+    def popen(*_: object, pass_fds: tuple[int, ...], **__: object) -> None:
+        inherited.append(pass_fds)
+
+    monkeypatch.setattr(jobprocess.subprocess, "Popen", popen)
+    with runlogs.open_log(tmp_path / "run-1.log") as log:
+        jobprocess.spawn(["x"], {}, None, out=None, err=None, tied=True, held=log)
+        assert inherited == [(log.fileno(),)]
 
 
 def test_a_directory_that_cannot_be_written_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,67 @@
+"""What runs of a link leave in a directory: a log each, the specification, and where the driver was started.
+
+A run holds a lock on its log while it lives, of whatever process it is: so a run of weeks keeps its files, however many
+were started since.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from anabranch.errors import ConfigError
+
+KEPT_LOGS = 10
+"""Of earlier runs of a link in one directory."""
+
+
+@dataclass(eq=False)
+class NoLogDirectoryError(ConfigError):
+    """The directory for Spark's log cannot be made or written."""
+
+    directory: Path
+    why: str
+
+    @property
+    def message(self) -> str:
+        return f"Spark's log has no place: {self.directory}: {self.why}"
+
+    @property
+    def hint(self) -> str:
+        return "name a directory that you may write: export XDG_STATE_HOME=DIRECTORY"
+
+
+def make_room(directory: Path) -> None:
+    """Have the directory, with the newest logs of runs and those of runs that live; raises OSError."""
+    directory.mkdir(parents=True, exist_ok=True)
+    logs = sorted(directory.glob("run-*.log"), key=lambda log: log.stat().st_mtime, reverse=True)
+    for log in logs[KEPT_LOGS - 1 :]:
+        if not _lives(log):
+            log.unlink(missing_ok=True)
+            log.with_suffix(".json").unlink(missing_ok=True)
+            shutil.rmtree(log.with_suffix(""), ignore_errors=True)
+
+
+def open_log(log: Path) -> BinaryIO:
+    """The log of a new run, to append to; whoever inherits the file holds the lock.  Raises OSError."""
+    file = os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(file, fcntl.LOCK_SH)
+    return file
+
+
+def _lives(log: Path) -> bool:
+    """Whether a run holds its log; also where that cannot be determined."""
+    try:
+        with log.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
