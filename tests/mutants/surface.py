@@ -311,9 +311,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "sent-files-by-their-path",
-        "engine/submission.py",
-        "password=_reference(login.password, names)",
-        "password=_reference(login.password, {})",
+        "engine/contextpaths.py",
+        "password=_reference(login.password, path)",
+        "password=_reference(login.password, str)",
         "an executor looks for a secret that was sent at the path of another machine",
     ),
     Mutant(
@@ -357,5 +357,19 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if now_ms >= before_ms:",
         "    if now_ms != before_ms:",
         "lanes rely on an expiration that got shorter while the link runs, and nobody is told",
+    ),
+    Mutant(
+        "living-run-loses-its-files",
+        "engine/runlogs.py",
+        "        if not _lives(log):",
+        "        if log.exists():",
+        "ten newer runs take the log and the working directory of one that still runs",
+    ),
+    Mutant(
+        "sent-file-through-a-link",
+        "engine/submission.py",
+        "lambda path: names.get(os.path.realpath(path), path)",
+        "lambda path: names.get(path, path)",
+        "a context's path through a link stays as it is, and the file is not found on executors",
     ),
 )

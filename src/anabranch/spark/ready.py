@@ -18,7 +18,7 @@ from anabranch.spark.asking import collect
 
 _FIX = "send Anabranch there: `anabranch link package --out FILE`, then `link run --archive FILE`"
 _TRACEBACK = "Traceback (most recent call last)"
-_RAISED = re.compile(r"^(?:anabranch\.[\w.]+: (.+)|[\w.]*(?:Error|Exception): .+)$", re.MULTILINE)
+_RAISED = re.compile(r"^[ \t]*(?:anabranch\.[\w.]+: (.+)|[\w.]*(?:Error|Exception): .+)$", re.MULTILINE)
 _NO_PYTHON = re.compile(r"^Error from python worker:\s+(.+)$", re.MULTILINE)
 _LONGEST = 500
 
@@ -82,6 +82,8 @@ def told(error: Exception) -> str:
     text = str(error).strip()
     _, traceback, raised = text.rpartition(_TRACEBACK)
     said = _RAISED.search(raised) if traceback else None
-    if said is None and (python := _NO_PYTHON.search(text)) is not None:
-        return python[1][:_LONGEST]
-    return ((said[1] or said[0]) if said is not None else text.partition("\n")[0] or type(error).__name__)[:_LONGEST]
+    if said is not None:
+        return (said[1] or said[0]).strip()[:_LONGEST]
+    python = _NO_PYTHON.search(text)
+    lines = [line for line in text.splitlines() if not line.rstrip().endswith("Exception:")]
+    return (python[1] if python is not None else next(iter(lines), "") or type(error).__name__)[:_LONGEST]
