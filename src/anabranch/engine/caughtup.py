@@ -37,8 +37,10 @@ async def _goal(source: Cluster, target: Cluster, link_id: str) -> Goal:
     read_at = now_ms()
     answer = await source.metadata(None)
     check_cluster(source.name, record.wanted.spec.source.cluster_id, answer)
-    there = {topic.name: topic for topic in answer.topics.values() if not topic.internal and not topic.error}
+    there = {topic.name: topic for topic in answer.topics.values() if not topic.internal}
     topics = [there[name] for name in select(load(record.wanted.spec.filter), list(there))]
+    for topic in topics:
+        source.check(topic.error, "Describe", f"topic {topic.name}")
     found = await ends(source, [TopicPartition(t.name, index) for t in topics for index in t.partitions], stable=True)
     ids = {topic.name: TopicId(topic.id) for topic in topics}
     logs = {at: SourceLog(ids[at.topic], start, end) for at, (start, end) in sorted(found.items())}

@@ -39,6 +39,7 @@ class Survey:
         self._planner = Planner(job.link, self._source, self._target)
         self._journal = Journal(self._target)
         self._told: tuple[str, float] | None = None
+        self._mine: LinkPlan | None = None
         self._planned_at = time.monotonic()
         self._loop = asyncio.new_event_loop()
 
@@ -54,7 +55,7 @@ class Survey:
                 await self._complain(error)
             raise
         self._planned_at = time.monotonic()
-        leased = self._leased()
+        leased = await self._restored()
         if leased is None:
             return
         found = digest(plan.lanes)
@@ -65,6 +66,16 @@ class Survey:
         elif self._told is None or self._told[0] != found or time.monotonic() - self._told[1] > AGAIN_S:
             self._told = (found, time.monotonic())
             await self._tell(plan, now_ms())
+
+    async def _restored(self) -> LinkPlan | None:
+        """``_leased``; put back where another run has ended and left its last word in that place."""
+        leased = self._leased()
+        stored = self._planner.progress.plans.get(self._job.link)
+        if leased is None and self._mine is not None and stored is not None and stored.ends:
+            leased = self._mine
+            await self._planner.progress.plan(leased)
+        self._mine = leased or self._mine
+        return leased
 
     def _leased(self) -> LinkPlan | None:
         """What the leases of this run were made of, or were told to be made of; None before the first."""

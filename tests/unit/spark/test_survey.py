@@ -167,3 +167,19 @@ def test_leases_are_ended_for_others_of_the_same_lanes(both: Lab, job: LinkJob) 
     finally:
         planner.close()
         survey.close()
+
+
+def test_a_run_that_ends_beside_another_leaves_that_its_plan(both: Lab, driver: tuple[LeasePlanner, Survey]) -> None:
+    """Or the other would notice nothing new until its leases end, and the link would look as if it ended."""
+    _, survey = driver
+    mine = filed(both)
+    other = Survey(LinkJob(LINK, "run-2", both.source, both.target, 300.0))
+    other.look()
+    other.finish()
+    other.close()
+    assert filed(both).ends and filed(both).owner == "run-2"
+    survey.look()
+    assert filed(both) == mine
+    grow(both)
+    survey.look()
+    assert filed(both).lanes == mine.lanes + 1
