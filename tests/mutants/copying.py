@@ -84,6 +84,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "bytes that were fetched for an earlier tenure are queued for the next one",
     ),
     Mutant(
+        "throttled-is-no-news",
+        "replicate/fetcher.py",
+        "                if not answers and fetch.throttle_of(frame):",
+        "                if False:",
+        "a source that only throttles looks as if it had no news, and a lane as if it were at its end",
+    ),
+    Mutant(
+        "throttled-is-the-end",
+        "kafka/fetch_one.py",
+        "            if code:\n",
+        "            if code or not answers:\n",
+        "a log looks as if it ended where a quota throttled whoever reads it",
+    ),
+    Mutant(
         "queue-kept-at-takeover",
         "replicate/lane.py",
         '        """A tenure was won: batches flow from its position."""\n        self.drop_queue()',

@@ -20,6 +20,8 @@ from anabranch.kafka.frames import Frame
 API_KEY = 1
 BY_NAME, BY_ID = 12, 13
 NO_SESSION = (0, -1)
+LEAST_PAUSE_S, MOST_PAUSE_S = 0.05, 10.0
+"""A broker that throttles reads nothing from the connection anyway: whoever asks too early waits there."""
 _REQUEST = struct.Struct(">iiiibii")
 _PARTITION = struct.Struct(">iiqiqi")
 _TOP = struct.Struct(">ihi")
@@ -120,6 +122,19 @@ def session_of(frame: Frame) -> int:
         return int(_TOP.unpack_from(frame.view, skip_tags(frame.view, 4))[2])
     except (IndexError, ValueError, struct.error) as error:
         raise FetchResponseError from error
+
+
+def throttle_of(frame: Frame) -> float:
+    """For how many seconds the broker throttles whoever gets this answer.  Raises FetchResponseError."""
+    try:
+        return float(_TOP.unpack_from(frame.view, skip_tags(frame.view, 4))[0]) / 1000
+    except (IndexError, ValueError, struct.error) as error:
+        raise FetchResponseError from error
+
+
+def pause_of(frame: Frame) -> float:
+    """For how many seconds to wait after an answer that tells nothing.  Raises FetchResponseError."""
+    return min(MOST_PAUSE_S, max(LEAST_PAUSE_S, throttle_of(frame)))
 
 
 def parse(frame: Frame, version: int) -> tuple[int, list[Fetched]]:

@@ -6,6 +6,7 @@ import uuid
 
 from anabranch.kafka import fetch
 from anabranch.kafka.connection import Connection
+from anabranch.kafka.fetch_one import fetched
 from anabranch.records.header import BatchHeader
 from anabranch.records.split import split
 
@@ -29,15 +30,10 @@ async def headers_from(
     batches are asked for.  Raises ConnectionLostError, ProtocolError for bytes that cannot be read, and OldFormatError.
     """
     wanted = fetch.Wanted(topic, topic_id, partition, epoch, offset, -1, size)
-    frame = await fetch.submit(connection, [wanted], max_wait_ms=0, max_bytes=size)
-    try:
-        code, answers = fetch.parse(frame, fetch.version_for(connection))
-        code = code or answers[0].code
-        if code:
-            return code, []
-        return 0, [header for _, header in split(answers[0].records) if header.last_offset >= offset]
-    finally:
-        frame.release()
+    async with fetched(connection, wanted, max_wait_ms=0, max_bytes=size) as answer:
+        if answer.code:
+            return answer.code, []
+        return 0, [header for _, header in split(answer.records) if header.last_offset >= offset]
 
 
 async def header_at(

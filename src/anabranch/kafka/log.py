@@ -32,6 +32,7 @@ from anabranch.kafka import fetch, produce
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError
+from anabranch.kafka.fetch_one import fetched
 from anabranch.kafka.partitions import EARLIEST, LATEST, epoch_end, list_offset
 from anabranch.kafka.presence import GONE_S, UnknownTopicError, locate
 from anabranch.records.decode import decode
@@ -220,24 +221,20 @@ class KeyedLog:
         self.position, self._read = at, _Read(read.topic_id, epoch, read.start, read.written)
         while self.position < end:
             wanted = fetch.Wanted(self.topic, topic_id, self._partition, epoch, self.position, -1, _CHUNK)
-            frame = await fetch.submit(connection, [wanted], max_wait_ms=100, max_bytes=_CHUNK)
-            try:
-                code, answers = fetch.parse(frame, fetch.version_for(connection))
-                self._check(code or answers[0].code)
+            async with fetched(connection, wanted, max_wait_ms=100, max_bytes=_CHUNK) as answer:
+                self._check(answer.code)
                 before = self.position
-                for start, header in split(answers[0].records):
+                for start, header in split(answer.records):
                     if header.last_offset < self.position:
                         continue
                     if not header.is_control:
-                        await _hand_out(decode(answers[0].records, start, header), self.position, take)
+                        await _hand_out(decode(answer.records, start, header), self.position, take)
                     self.position = header.last_offset + 1
                     self._read = self._read._replace(written=header.leader_epoch)
                 if self.position == before:
-                    if answers[0].high_watermark < end:
+                    if answer.high_watermark < end:
                         self._check(6)
                     await asyncio.sleep(0.01)
-            finally:
-                frame.release()
 
     async def _open_checked(self) -> tuple[uuid.UUID, Connection, int]:
         """``_open``; raises LogShrunkError, LogChangedError where the log lost what was read of it."""

@@ -256,6 +256,7 @@ class Fetcher:
         asked, wanted = reads.lanes, reads.wanted
         request = session.ask(wanted)
         answered = False
+        pause = 0.0
         filled: list[Lane] = []
         try:
             frame = await fetch.submit(
@@ -274,6 +275,9 @@ class Fetcher:
                 if not whole and request.epoch != FIRST:
                     return  # the broker has forgotten the session: all is asked anew
                 self._cluster.check(code, "Read", f"broker {connection.node}")
+                if not answers and fetch.throttle_of(frame):
+                    pause = fetch.pause_of(frame)  # by a quota: that tells nothing, not even that there is no news
+                    asked = {}
                 now = time.monotonic()
                 refused = {(one.topic, one.partition) for one in answers if one.code or one.diverging is not None}
                 for key, lane in asked.items():
@@ -305,6 +309,8 @@ class Fetcher:
                 session.lost()
         if filled:
             self._on_queued(filled)
+        if pause:
+            await asyncio.sleep(pause)
 
     def _queue(self, lane: Lane, answer: fetch.Fetched, frame: Frame) -> bool:
         """Queue what an answer brought; False where it brought nothing to send."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from anabranch.errors import RefusedError
 from anabranch.kafka import fetch
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.fetch_one import fetched
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
 from anabranch.lanes.effects import TailBatch
@@ -55,15 +56,11 @@ async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHead
     at = max(within.start, first.offset)  # what retention deleted can be told no more
     while at < within.end:
         wanted = fetch.Wanted(within.topic, topic_id, within.partition, part.leader_epoch, at, -1, _CHUNK)
-        frame = await fetch.submit(connection, [wanted], max_wait_ms=100, max_bytes=_CHUNK)
-        try:
-            code, answers = fetch.parse(frame, fetch.version_for(connection))
-            cluster.check(code or answers[0].code, "Read", f"partition {within.topic}-{within.partition}")
-            found = [header for _, header in split(answers[0].records) if header.last_offset >= at]
-        finally:
-            frame.release()
+        async with fetched(connection, wanted, max_wait_ms=100, max_bytes=_CHUNK) as answer:
+            cluster.check(answer.code, "Read", f"partition {within.topic}-{within.partition}")
+            found = [header for _, header in split(answer.records) if header.last_offset >= at]
         if not found:
-            if answers[0].high_watermark < within.end:
+            if answer.high_watermark < within.end:
                 # A new leader that has not caught up, or a truncation: half of the runs would leave a gap for good.
                 cluster.check(_OFFSET_NOT_AVAILABLE, "Read", f"partition {within.topic}-{within.partition}")
             continue

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 from tests.simulated import Simulated
-from tests.unit.asking import on
+from tests.unit.asking import on, records
 
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -25,7 +25,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.records.decode import decode
-from anabranch.records.encode import body_of, seal
+from anabranch.records.encode import body_of, encode, seal
 from anabranch.records.header import TRANSACTIONAL, read_header
 from anabranch.records.record import Record, TimestampType
 from anabranch.replicate import fetcher as module
@@ -179,3 +179,27 @@ def test_only_what_transactions_have_committed_is_queued() -> None:
             return [bytes(value) for value in found if value is not None]
 
         assert on(context, play) == [b"committed"]
+
+
+def test_a_throttled_answer_does_not_tell_that_there_is_no_news() -> None:
+    """How far the source is stays unknown until a broker says so; then the lane goes on, within a session or not."""
+    with Simulated(ClusterSpec(name="old"), 1) as simulated:
+
+        async def play(cluster: Cluster) -> list[tuple[bool, int]]:
+            await create_topic(cluster, "t", 1, 1, {})
+            await until_led(cluster, ["t"])
+            meta, part = await cluster.partition("t", 0)
+            connection = await cluster.connection(part.leader)
+            lane, loops, told = running(0, TopicId(meta.id)), fetcher(cluster), []
+            for throttles in ([1], [], [1], []):
+                simulated.served.do(lambda one, ms=throttles: one.throttles.extend(ms))
+                batch = encode(records(1))
+                simulated.served.do(lambda one, b=batch: stored(one, b))
+                lane.source.told_at = lane.source.seen_at = 0.0
+                await loops._fetch(part.leader, connection, [lane], 0)
+                assert lane.source.told_at == lane.source.seen_at
+                told.append((bool(lane.source.told_at), lane.fetch_at))
+            return told
+
+        context = ClusterContext("old", tuple(simulated.bootstrap.split(",")))
+        assert on(context, play) == [(False, 0), (True, 2), (False, 2), (True, 4)]

@@ -18,6 +18,7 @@ from uuid import UUID
 from anabranch.kafka import fetch
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
+from anabranch.kafka.fetch_one import fetched
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
 from anabranch.model.topics import TopicPartition
 from anabranch.records.decode import decode
@@ -131,25 +132,21 @@ async def read(log: Sighted, start: int, most: int, *, until: int | None = None)
     topic, partition = log.partition.topic, log.partition.partition
     while at < end and len(found) < most:
         wanted = fetch.Wanted(topic, log.topic_id, partition, -1, at, -1, _FETCH_BYTES)
-        frame = await fetch.submit(
-            log.connection, [wanted], max_wait_ms=0, max_bytes=_FETCH_BYTES, isolation=_COMMITTED
-        )
-        try:
-            code, answers = fetch.parse(frame, fetch.version_for(log.connection))
-            if code or answers[0].code:
+        async with fetched(
+            log.connection, wanted, max_wait_ms=0, max_bytes=_FETCH_BYTES, isolation=_COMMITTED
+        ) as answer:
+            if answer.code:
                 break
-            records = answers[0].records
+            records = answer.records
             # From the batch's beginning: one that is cut would be written anew, at twice the time.
             begin = min(at, read_header(records).base_offset) if len(records) >= HEADER_SIZE else at
-            got = reading.read(records, begin, answers[0].aborted)
+            got = reading.read(records, begin, answer.aborted)
             for batch in got.batches:
                 if len(found) < most:
                     found += _seen(batch, start, end)
             if got.position <= at:
                 break
             at = got.position
-        finally:
-            frame.release()
     return Stretch(found[:most], start <= log.start, at >= log.end and len(found) <= most)
 
 

@@ -75,6 +75,8 @@ class SimulatedCluster:
         self.transactions = Transactions(self)
         self.groups = Groups(self)
         self.unanswered: list[str] = []
+        self.throttles: list[int] = []
+        """Milliseconds with which the next fetches are answered, and nothing else: as where a quota is exceeded."""
         self._following: set[tuple[uuid.UUID, int, int]] = set()
         self._fencing: dict[int, int] = {}
         self._every("producer.id.expiration.check.interval.ms", self._expire)

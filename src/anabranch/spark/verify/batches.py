@@ -135,14 +135,19 @@ async def _stored(
         frame = await answer
         try:
             code, answers = fetch.parse(frame, fetch.version_for(connection))
+            if not code and not answers:  # throttled by a quota: that tells nothing of the log
+                await asyncio.sleep(fetch.pause_of(frame))
+                answer = submit(at)
+                continue
+            cluster.check(code, "Read", where)
             one = answers[0]
-            if (code or one.code) == _OUT_OF_RANGE and one.log_start > at:
+            if one.code == _OUT_OF_RANGE and one.log_start > at:
                 at = one.log_start
                 if at >= end:
                     return found
                 answer = submit(at)
                 continue
-            cluster.check(code or one.code, "Read", where)
+            cluster.check(one.code, "Read", where)
             for producer, first in one.aborted:
                 if first not in aborted.setdefault(producer, []):
                     aborted[producer].append(first)

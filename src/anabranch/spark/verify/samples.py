@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from anabranch.errors import AnabranchError
 from anabranch.kafka import fetch
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.fetch_one import fetched
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
@@ -59,17 +60,13 @@ async def _record(cluster: Cluster, partition: TopicPartition, offset: int) -> R
         meta, part = await cluster.partition(partition.topic, partition.partition)
         connection = await cluster.connection(part.leader, PURPOSE)
         wanted = fetch.Wanted(partition.topic, meta.id, partition.partition, part.leader_epoch, offset, -1, _CHUNK)
-        frame = await fetch.submit(connection, [wanted], max_wait_ms=0, max_bytes=_CHUNK)
-        try:
-            code, answers = fetch.parse(frame, fetch.version_for(connection))
-            if code or answers[0].code:
+        async with fetched(connection, wanted, max_wait_ms=0, max_bytes=_CHUNK) as answer:
+            if answer.code:
                 return None
-            for start, header in split(answers[0].records):
+            for start, header in split(answer.records):
                 if header.base_offset <= offset <= header.last_offset and not header.is_control:
-                    records = decode(answers[0].records, start, header)
+                    records = decode(answer.records, start, header)
                     return next((record for record in records if record.offset == offset), None)
-        finally:
-            frame.release()
     except AnabranchError:
         return None
     return None

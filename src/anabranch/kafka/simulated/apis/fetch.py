@@ -1,6 +1,7 @@
 """Fetch: batches up to the high watermark or the last stable offset, in sessions or without, waiting for more.
 
-Source: ``KafkaApis.handleFetchRequest``, ``DelayedFetch``, ``FetchSession.scala``, KIP-227, KIP-595 (diverging epochs).
+Source: ``KafkaApis.handleFetchRequest``, ``DelayedFetch``, ``FetchSession.scala``, KIP-219 (throttled answers),
+KIP-227, KIP-595 (diverging epochs).
 """
 
 from __future__ import annotations
@@ -96,6 +97,11 @@ def fetch(session: Session, request: Any, version: int, reply: _Reply) -> None:
                     one.partition.watchers.append(look)
             return
         is_over[0] = True
+        if cluster.throttles:
+            if keeps is not None and not incremental:
+                sessions.end(keeps.id)
+            reply(_throttled(cluster.throttles.pop(0), keeps.id if keeps is not None and incremental else 0))
+            return
         for key, one in told.items():
             if not one.code:
                 reads[key].high_watermark, reads[key].log_start = one.high_watermark, one.start
@@ -206,6 +212,11 @@ def _response(told: dict[Key, _Found], by_id: bool, number: int) -> Any:
         for name, parts in topics.items()
     ]
     return FetchResponse(throttle_time_ms=0, error_code=0, session_id=number, responses=responses)
+
+
+def _throttled(milliseconds: int, number: int) -> Any:
+    """What a client gets whose quota is exceeded (KIP-219): no error, and no partition; a new session is not kept."""
+    return FetchResponse(throttle_time_ms=milliseconds, error_code=0, session_id=number, responses=[])
 
 
 APIS = (Handler(FetchRequest, fetch, is_repeated=True),)
