@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from anabranch.errors import ClusterError, RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.presence import ASK_S
 from anabranch.model import preconditions
 from anabranch.model.clock import now_ms
 from anabranch.model.preconditions import TargetTopic
@@ -17,15 +19,19 @@ AGAIN_MS = 300_000
 
 
 async def broker_settings(target: Cluster) -> list[dict[str, str | None]]:
-    """Each broker's settings by name; a broker that is away, or may not be asked, is left out."""
-    found = []
-    for node in sorted((await target.metadata([])).brokers):
-        try:
+    """Each broker's settings by name; one that may not be asked, or does not answer within ``ASK_S``, is left out."""
+    nodes = sorted((await target.metadata([])).brokers)
+    found = await asyncio.gather(*(_settings(target, node) for node in nodes))
+    return [one for one in found if one is not None]
+
+
+async def _settings(target: Cluster, node: int) -> dict[str, str | None] | None:
+    try:
+        async with asyncio.timeout(ASK_S):
             configs = await admin.broker_configs(target, node)
-        except (ClusterError, RefusedError):
-            continue
-        found.append({name: one.value for name, one in configs.items()})
-    return found
+    except (ClusterError, RefusedError, TimeoutError):
+        return None
+    return {name: one.value for name, one in configs.items()}
 
 
 def target_topics(target: Metadata, configs: Mapping[str, Mapping[str, admin.Config]]) -> list[TargetTopic]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from tests.simulated import Simulated
 from tests.unit.asking import on
@@ -11,7 +13,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.preconditions import PRODUCER_IDS
 from anabranch.model.reports import Finding
 from anabranch.replicate import safety
-from anabranch.replicate.safety import Safety
+from anabranch.replicate.safety import Safety, broker_settings
 from anabranch.sandbox import ClusterSpec
 
 pytestmark = pytest.mark.unit
@@ -36,3 +38,20 @@ def test_a_change_of_the_expiration_is_noticed_within_five_minutes(monkeypatch: 
     short, shorter = (one.what for one in again)
     assert f"the target has {PRODUCER_IDS}=600,000" in short
     assert f"the target's {PRODUCER_IDS} was 86,400,000 when the run began and is 600,000 now" in shorter
+
+
+def test_brokers_that_hang_hold_a_plan_up_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are asked at one time, and those that do not answer soon are left out: workers wait for their leases."""
+    monkeypatch.setattr(safety, "ASK_S", 0.05)
+    with Simulated(ClusterSpec(name="new", brokers=3), 2) as running:
+
+        async def asked(cluster: Cluster) -> int:
+            await cluster.metadata([])
+            for node in (2, 3):
+                running.broker(node).pause()
+            async with asyncio.timeout(2.0):
+                return len(await broker_settings(cluster))
+
+        assert on(ClusterContext("new", tuple(running.bootstrap.split(","))[:1]), asked) == 1
+        for node in (2, 3):
+            running.broker(node).resume()
