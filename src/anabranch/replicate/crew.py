@@ -384,8 +384,6 @@ class Crew:
                 lane.book = self._runs.book(assignment.lane)
             except RunOrderError:
                 lane.is_untold = True
-                if filed is not None:
-                    lane.position, lane.target_end = filed.position, filed.target_end
             lane.is_untold = lane.is_untold or not self._knows_runs or self._runs.lacks(assignment.lane)
             if filed is not None:
                 lane.tally = Tally(filed.records, filed.bytes, filed.position)
@@ -393,11 +391,14 @@ class Crew:
                 lane.mode, lane.mode_reason = filed.mode, filed.mode_reason
             elif lane.book.last is not None:
                 lane.tally.through = lane.book.last.source_end  # nobody of this link copied it: it was adopted
-        if filed is not None:
-            lane.source_epoch, lane.target_epoch = filed.source_epoch, filed.target_epoch
         last = lane.book.last
         if last is not None:
             lane.position, lane.target_end = last.source + last.length, last.target + last.length
+        if filed is not None:
+            lane.source_epoch, lane.target_epoch = filed.source_epoch, filed.target_epoch
+            # Another's last runs may not be read yet, and what is none to be copied has no run.
+            lane.position = max(lane.position, filed.position)
+            lane.target_end = max(lane.target_end, filed.target_end)
         if lane.want_mapped and self._wanted is not None and self._wanted.spec.mode is not ModePolicy.MAPPED:
             lane.want_mapped_why = "the source topic is compacted: under identity its first hole would shift the log"
         if self._journal.claims.mode(lane.key) is LaneMode.MAPPED and lane.mode is LaneMode.MAPPED and lane.mode_reason:

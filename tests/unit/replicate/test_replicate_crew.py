@@ -456,3 +456,25 @@ def test_a_lane_that_another_worker_has_the_lease_of_is_let_go_at_its_asking() -
         return found
 
     assert play(worker) == (0, [ClaimState.RELEASED])
+
+
+def test_a_lane_from_a_sibling_is_told_where_the_sibling_filed_it() -> None:
+    """Its last runs may not be read yet; progress that went back for a moment would look as if records were lost."""
+
+    async def worker(stage: Stage) -> tuple[int, int, int]:
+        crew, one, other = stage.crew, stage.lane(0), stage.lane(1)
+        await Runs(stage.target_cluster).file({(other.lane, 0): (Run(0, 0, 5),)})
+        await crew.begin(stage.lease(1, [one]))
+        await stage.until(lambda: stage.copied() == RECORDS)
+        await crew.end(1.0)
+        mine = await stage.progress()
+        filed = replace(
+            mine, lane=other.lane, source=other.source, target=other.target, position=9, target_end=8, owner="run-1/it"
+        )
+        await Progress(stage.target_cluster).file([filed])
+        assert crew._progress is not None
+        await crew._progress.sync()
+        lane = crew._lane(other)
+        return lane.book.map.records, lane.position, lane.target_end
+
+    assert play(worker, partitions=2) == (5, 9, 8)
