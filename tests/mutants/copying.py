@@ -84,6 +84,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "bytes that were fetched for an earlier tenure are queued for the next one",
     ),
     Mutant(
+        "gone-at-two-moments",
+        "replicate/missing.py",
+        "            lane.source.gone_since = 0.0  # nobody",
+        "            pass  # nobody",
+        "a lane stops for good since its brokers started twice, and knew no topics each time",
+    ),
+    Mutant(
         "throttled-is-no-news",
         "replicate/fetcher.py",
         "                if not answers and fetch.throttle_of(frame):",

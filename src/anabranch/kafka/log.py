@@ -256,6 +256,9 @@ class KeyedLog:
             if time.monotonic() - self._gone_since >= GONE_S:
                 raise LogChangedError(self._cluster.name, self.topic, "was deleted") from error
             raise
+        except ClusterError:
+            self._gone_since = 0.0  # nobody was asked: what was said before is not said all the time
+            raise
         self._gone_since = 0.0
         if epoch != read.epoch:
             code, _, kept = await epoch_end(connection, self.topic, self._partition, read.written, epoch)

@@ -158,6 +158,8 @@ class Fetcher:
         try:
             answer = await self._cluster.metadata(sorted({lane.assignment.source.topic for lane in homeless}))
         except ClusterError:
+            for lane in homeless:
+                lane.source.gone_since = 0.0
             await asyncio.sleep(0.5)
             return
         doubtful = []

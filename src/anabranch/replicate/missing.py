@@ -28,7 +28,10 @@ async def look_for(cluster: Cluster, lanes: Sequence[Lane], place_on: Callable[[
         found = {}  # whoever asks for the leaders meets the same
     for lane in lanes:
         presence = found.get(lane.assignment.source.topic)
-        if presence is None or lane.source.leader >= 0 or lane.phase in {Phase.STOPPED, Phase.OVER}:
+        if presence is None:
+            lane.source.gone_since = 0.0  # nobody was asked: what was said before is not said all the time
+            continue
+        if lane.source.leader >= 0 or lane.phase in {Phase.STOPPED, Phase.OVER}:
             continue
         if presence.there is not None:
             lane.source.gone_since, lane.source.doubt = 0.0, ""

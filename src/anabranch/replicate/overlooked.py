@@ -1,6 +1,8 @@
 """Topics of a link that one broker's metadata leaves out, or has under another id: a plan must not lose them by that.
 
 The other brokers are asked.  While it is not certain that a topic is gone, it stays in the plan as it was last seen.
+It is gone once every broker has said so at each asking for ``GONE_S``: where they could not be asked meanwhile, that
+time begins anew.
 """
 
 from __future__ import annotations
@@ -23,9 +25,12 @@ class Overlooked:
         self._since: dict[str, float] = {}
         self._gone: set[tuple[str, uuid.UUID]] = set()
 
-    async def put_back(self, metadata: Metadata, wanted: Mapping[str, uuid.UUID]) -> list[Finding]:
+    async def put_back(
+        self, metadata: Metadata, wanted: Mapping[str, uuid.UUID]
+    ) -> tuple[list[Finding], frozenset[str]]:
         """Add to the answer of one broker what it lacks of topics known by these ids, and say what is in doubt.
 
+        The names are those of topics that are there from memory only: no broker that answers can tell more of them.
         Raises ClusterError.
         """
         missing = {}
@@ -35,19 +40,25 @@ class Overlooked:
                 self._saw(name, meta)
             elif (name, topic_id) not in self._gone:
                 missing[name] = topic_id
+        self._since = {name: since for name, since in self._since.items() if name in missing}
         if not missing:
-            return []
-        findings = []
+            return [], frozenset()
+        findings, remembered = [], set()
         for name, presence in (await ask_all(self._cluster, missing)).items():
             found = presence.there or (presence.other if presence.is_made_again else None)
             if found is not None:
                 self._saw(name, found)
                 metadata.topics[name] = found
-            elif not presence.refusing and not self._is_gone(presence, missing[name]):
+            elif not self._is_gone(presence, missing[name]) and not presence.refusing:
                 if name in self._seen and self._seen[name].id == missing[name]:
                     metadata.topics[name] = self._seen[name]
+                    remembered.add(name)
                 findings.append(Finding(Severity.WARNING, f"{self._cluster.name}: {presence.told}"))
-        return findings
+        return findings, frozenset(remembered)
+
+    def begin_anew(self) -> None:
+        """The brokers could not be asked: what they said before does not count as said all the time."""
+        self._since.clear()
 
     def _saw(self, name: str, meta: TopicMeta) -> None:
         if not meta.error:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from anabranch.control.topics import LINKS
-from anabranch.errors import AnabranchError, RefusedError
+from anabranch.errors import AnabranchError, ClusterError, RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
 from anabranch.kafka.errors import PermissionDeniedError, passing
@@ -104,6 +104,22 @@ class _Pair:
     target: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Provided:
+    """A pair's topic on the target and, where the source's is compacted, for how long tombstones stay there."""
+
+    target_id: TopicId
+    tombstones_ms: int | None
+
+    @classmethod
+    def of(cls, target_id: TopicId, read: Mapping[str, admin.Config]) -> _Provided:
+        """By the source's configs."""
+        if "compact" not in _own(read).get("cleanup.policy", ""):
+            return cls(target_id, None)
+        stays = read.get(tombstones.SETTING)
+        return cls(target_id, int((stays and stays.value) or tombstones.DEFAULT_MS))
+
+
 class Planner:
     """Plans one link between two connected clusters, and gives the target the topics that it needs."""
 
@@ -115,12 +131,20 @@ class Planner:
         self._safety = Safety(target)
         self._upstream: Links | None = None
         self._has_planned = False
-        self._provided: dict[tuple[uuid.UUID, str], TopicId] = {}
+        self._provided: dict[tuple[uuid.UUID, str], _Provided] = {}
         self._overlooked_source, self._overlooked_target = Overlooked(source), Overlooked(target)
         self.progress = Progress(target)
 
     async def plan(self) -> Plan:
         """Plan anew; raises ClusterError, or RefusedError where the whole link must not run."""
+        try:
+            return await self._plan()
+        except ClusterError:
+            self._overlooked_source.begin_anew()
+            self._overlooked_target.begin_anew()
+            raise
+
+    async def _plan(self) -> Plan:
         looked_at = now_ms()
         await self._links.sync()
         record = self._links.links.get(self._link)
@@ -132,7 +156,7 @@ class Planner:
         check_cluster(spec.source.context, spec.source.cluster_id, source)
         check_cluster(spec.target.context, spec.target.cluster_id, target)
         known = {topic.target: topic for topic in self._links.topics_of(spec.id)}
-        findings += await self._put_back(spec, known, source, target)
+        in_doubt = await self._put_back(spec, known, source, target, findings)
         looping = await self._check_provenance(record, source)
         if self._upstream is None:
             findings += await blind_to_loops(self._source)
@@ -142,41 +166,43 @@ class Planner:
         pairs = self._not_home(spec, pairs, known, target, findings)
         pairs = self._unclaimed(spec, pairs, known, target, findings)
         left_out -= {pair.source.name for pair in pairs}
-        explicit = await admin.topic_configs(self._source, [pair.source.name for pair in pairs])
-        present = [pair.target for pair in pairs if _exists(target, pair.target)]
+        sure = [pair for pair in pairs if pair.target not in in_doubt]
+        explicit = await admin.topic_configs(self._source, [pair.source.name for pair in sure])
+        present = [pair.target for pair in sure if _exists(target, pair.target)]
         configured = await admin.topic_configs(self._target, present)
         findings += await self._safety.findings(spec.lease_seconds)
         findings += of_topics(target_topics(target, configured))
         lanes: list[LaneAssignment] = []
         retentions: dict[str, int] = {}
         for pair in pairs:
-            try:
-                own = {
-                    name: config.value
-                    for name, config in self._explicit(pair.source.name, explicit, findings).items()
-                    if config.own and config.value is not None
-                }
-                provided = await self._provide(
-                    spec, pair, own, target, known.get(pair.target), configured.get(pair.target)
-                )
-            except AnabranchError as error:
-                findings.append(Finding(Severity.ERROR, f"topic {pair.source.name}: {error.message}", error.hint))
-                before = self._provided.get((pair.source.id, pair.target))
-                if before is None or not passing(error):
-                    continue
-                provided = before  # what passes by itself must not end the topic's leases
-            if isinstance(provided, Finding):
-                findings.append(provided)
+            before = self._provided.get((pair.source.id, pair.target))
+            if pair.target in in_doubt:
+                provided = before  # no broker answers for it: it goes on as it was
             else:
-                other = filled_by_another(spec.id, provided, self._links.mirrored.values())
-                if other is not None and not spec.shared_topics:  # since before that was refused
-                    findings.append(second_link(pair.source.name, pair.target, other.link, Severity.WARNING))
-                self._provided[(pair.source.id, pair.target)] = provided
-                compacted = "compact" in own.get("cleanup.policy", "")
-                if compacted:
-                    stays = explicit[pair.source.name].get(tombstones.SETTING)
-                    retentions[pair.source.name] = int((stays and stays.value) or tombstones.DEFAULT_MS)
-                lanes += _lanes(spec, pair, provided, compacted, self._links.decisions[spec.id])
+                read = self._explicit(pair.source.name, explicit, findings)
+                try:
+                    made = await self._provide(
+                        spec, pair, _own(read), target, known.get(pair.target), configured.get(pair.target)
+                    )
+                except AnabranchError as error:
+                    findings.append(Finding(Severity.ERROR, f"topic {pair.source.name}: {error.message}", error.hint))
+                    if before is None or not passing(error):
+                        continue
+                    made = before.target_id  # what passes by itself must not end the topic's leases
+                if isinstance(made, Finding):
+                    findings.append(made)
+                    continue
+                provided = _Provided.of(made, read)
+            if provided is None:
+                continue
+            other = filled_by_another(spec.id, provided.target_id, self._links.mirrored.values())
+            if other is not None and not spec.shared_topics:  # since before that was refused
+                findings.append(second_link(pair.source.name, pair.target, other.link, Severity.WARNING))
+            self._provided[(pair.source.id, pair.target)] = provided
+            if provided.tombstones_ms is not None:
+                retentions[pair.source.name] = provided.tombstones_ms
+            is_compacted = provided.tombstones_ms is not None
+            lanes += _lanes(spec, pair, provided.target_id, is_compacted, self._links.decisions[spec.id])
         await self.progress.sync()
         lanes = await self._give_way(spec, lanes, known, findings)
         findings += tombstones.outlived(spec.id, lanes, self.progress.lanes, retentions, now_ms())
@@ -204,15 +230,25 @@ class Planner:
         return found
 
     async def _put_back(
-        self, spec: LinkSpec, known: Mapping[str, MirroredTopic], source: Metadata, target: Metadata
-    ) -> list[Finding]:
-        """Add what the brokers that were asked leave out of the topics that the link fills."""
+        self,
+        spec: LinkSpec,
+        known: Mapping[str, MirroredTopic],
+        source: Metadata,
+        target: Metadata,
+        findings: list[Finding],
+    ) -> set[str]:
+        """Add what the brokers that were asked leave out of the topics that the link fills.
+
+        Returns the target's names of those of which, on one side, no broker that answers knows anything now.
+        """
         chosen = set(select(load_filter(spec.filter), [topic.source for topic in known.values()]))
         ours = [topic for topic in known.values() if topic.source in chosen]
         from_source = {topic.source: topic.source_id.uuid for topic in ours}
         from_target = {topic.target: topic.target_id.uuid for topic in ours}
-        found = await self._overlooked_source.put_back(source, from_source)
-        return found + await self._overlooked_target.put_back(target, from_target)
+        on_source, sources = await self._overlooked_source.put_back(source, from_source)
+        on_target, targets = await self._overlooked_target.put_back(target, from_target)
+        findings += on_source + on_target
+        return {topic.target for topic in ours if topic.source in sources or topic.target in targets}
 
     def _late_from_the_start(self, link: str, lanes: list[LaneAssignment]) -> list[LaneAssignment]:
         """A partition that appears while the link runs has no record from before it: none of it may be skipped."""
@@ -534,6 +570,11 @@ async def blind_to_loops(source: Cluster) -> list[Finding]:
 
 def _named(metadata: Metadata, ids: Collection[TopicId]) -> list[str]:
     return [topic.name for topic in metadata.topics.values() if TopicId(topic.id) in ids]
+
+
+def _own(read: Mapping[str, admin.Config]) -> dict[str, str]:
+    """What was set of a topic's configs for itself."""
+    return {name: config.value for name, config in read.items() if config.own and config.value is not None}
 
 
 def _exists(metadata: Metadata, topic: str) -> bool:
