@@ -8,6 +8,7 @@ import pytest
 from tests.simulated import Simulated
 from tests.unit.asking import append, on, records
 
+from anabranch.engine.mirrormaker import content
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.headers import header_at
@@ -19,7 +20,9 @@ from anabranch.model.topics import TopicPartition
 from anabranch.records.encode import encode
 from anabranch.replicate.rebuild import LogRange, headers
 from anabranch.sandbox import ClusterSpec
+from anabranch.spark.verify.batches import _stored
 from anabranch.spark.verify.samples import _record
+from anabranch.verify.pace import Pace
 
 pytestmark = pytest.mark.unit
 
@@ -66,7 +69,27 @@ async def sample(cluster: Cluster) -> int:
     return -1 if found is None else found.offset
 
 
-@pytest.mark.parametrize(("read", "found"), [(header, 1), (entries, RECORDS), (all_headers, RECORDS), (sample, 1)])
+async def compared(cluster: Cluster) -> int:
+    """Read all, as a comparison does."""
+    return len(await _stored(cluster, TopicPartition(TOPIC, 0), 0, RECORDS, True, Pace(None)))
+
+
+async def looked_through(cluster: Cluster) -> int:
+    """Read all, as a copy without a map is looked through."""
+    return len((await content.read(await content.sight(cluster, TopicPartition(TOPIC, 0)), 0, RECORDS)).records)
+
+
+WHO: list[tuple[Callable[[Cluster], Awaitable[int]], int]] = [
+    (header, 1),
+    (entries, RECORDS),
+    (all_headers, RECORDS),
+    (sample, 1),
+    (compared, RECORDS),
+    (looked_through, RECORDS),
+]
+
+
+@pytest.mark.parametrize(("read", "found"), WHO)
 def test_whoever_reads_one_partition_asks_again(
     simulated: Simulated, read: Callable[[Cluster], Awaitable[int]], found: int
 ) -> None:
