@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +14,7 @@ from anabranch.cli.located import contexts
 from anabranch.errors import InvalidFieldError
 from anabranch.model.cluster import ClusterContext
 
-__all__ = ["LinkArgument", "TargetOption", "contexts", "settings_of", "target", "write_spec"]
+__all__ = ["LinkArgument", "TargetOption", "contexts", "settings_of", "target"]
 
 TargetOption = Annotated[
     str | None,
@@ -47,9 +46,3 @@ def settings_of(texts: Iterable[str] | None) -> dict[str, str]:
             raise InvalidFieldError("Spark", "--conf", f"{text!r} is not KEY=VALUE")
         settings[key] = value
     return settings
-
-
-def write_spec(path: Path, text: str) -> None:
-    """Write a job's specification, for nobody else to read."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)

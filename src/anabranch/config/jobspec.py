@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from anabranch.config.contexts import context_fields, read_context
@@ -91,6 +93,12 @@ def read_spec(text: str, job: str, version: int, build: Callable[[Mapping[str, A
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, AnabranchError) as error:
         raise JobSpecError(repr(error)) from error
+
+
+def write_spec(path: Path, text: str) -> None:
+    """Write a job's specification, for nobody else to read; raises OSError."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
 
 
 def entry_of(context: ClusterContext) -> dict[str, Any]:

@@ -6,16 +6,14 @@ that the process inherits.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
-from anabranch.config.jobspec import LinkJob
+from anabranch.config.jobspec import LinkJob, write_spec
 from anabranch.engine import jobprocess
 from anabranch.engine.jobprocess import StartedLink
 from anabranch.engine.runlogs import NoLogDirectoryError, make_room, open_log
@@ -54,28 +52,26 @@ def start_link(
     how.check()
     how.check_named(source, target)
     job = LinkJob(link_id, "", how.sent(source), how.sent(target), lease_seconds)
-    run = job.named().run
+    named = job.named()
+    run = named.run
     # Where a driver here finds what is sent to executors; else the caller's, for settings may have relative paths.
     place = directory / run if (how.archive or how.files) and not how.in_cluster else None
     spec, log = directory / f"{run}.json", directory / f"{run}.log"
     command = [*how.command(spec), "--log-format", log_format.value]
     try:
         make_room(directory)
-        with os.fdopen(os.open(spec, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write((job if how.in_cluster else replace(job, run=run)).to_json())
+        write_spec(spec, (job if how.in_cluster else named).to_json())
         if place is not None:
             place.mkdir()
             how.lay_out(place)
         output = open_log(log)
     except OSError as error:
         raise NoLogDirectoryError(directory, error.strerror or str(error)) from error
+    tied = not (detached or how.in_cluster)
+    command += ["--log", str(log)] if tied else []
     with output:
-        if detached or how.in_cluster:
-            out = output if detached else None
-            process = jobprocess.spawn(command, how.variables(), place, out=out, err=out, tied=False, held=output)
-        else:
-            command += ["--log", str(log)]
-            process = jobprocess.spawn(command, how.variables(), place, out=None, err=None, tied=True, held=output)
+        out = output if detached else None
+        process = jobprocess.spawn(command, how.variables(), place, out=out, err=out, tied=tied, held=output)
     return StartedLink(run, process, log)
 
 

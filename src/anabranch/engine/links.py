@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from anabranch.config.maps_file import StoredMap
 from anabranch.engine import creating, deleting
-from anabranch.engine.standing import has_control_topics, statuses
+from anabranch.engine.standing import Standing, has_control_topics, statuses
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
@@ -42,14 +42,7 @@ def list_links(target: ClusterContext) -> Sequence[LinkStatus]:
 
 def show(target: ClusterContext, link_id: str) -> LinkStatus:
     """One link; raises UnknownLinkError."""
-
-    async def one(cluster: Cluster) -> LinkStatus:
-        found = [status for status in await statuses(cluster) if status.spec.id == link_id]
-        if not found:
-            raise UnknownLinkError(link_id, cluster.name)
-        return found[0]
-
-    return asyncio.run(_on(target, one))
+    return asyncio.run(_on(target, lambda cluster: Standing(cluster).of(link_id)))
 
 
 def set_wanted(target: ClusterContext, link_id: str, **changes: Any) -> None:

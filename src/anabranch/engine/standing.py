@@ -11,6 +11,7 @@ from anabranch.kafka.settling import SETTLE_S
 from anabranch.model.clock import now_ms
 from anabranch.model.reports import LinkStatus
 from anabranch.replicate.control import Links, Progress, present
+from anabranch.replicate.planner import UnknownLinkError
 from anabranch.replicate.status import status_of
 
 _NO_LEADER = 5
@@ -52,6 +53,13 @@ class Standing:
             await progress.sync()
         read_at = now_ms()
         return [status_of(links, progress, name, read_at) for name in sorted(links.links)]
+
+    async def of(self, link_id: str) -> LinkStatus:
+        """One link, as ``read`` has it; raises UnknownLinkError, ClusterError."""
+        for status in await self.read():
+            if status.spec.id == link_id:
+                return status
+        raise UnknownLinkError(link_id, self._cluster.name)
 
 
 async def statuses(cluster: Cluster) -> list[LinkStatus]:

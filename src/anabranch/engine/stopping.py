@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 from anabranch.engine.standing import Standing
 from anabranch.errors import ClusterError
-from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.reports import LinkStatus, StopReport, StopRequest
+from anabranch.model.reports import StopReport, StopRequest
 from anabranch.replicate.control import Progress
-from anabranch.replicate.planner import UnknownLinkError
 
 _LOOK_S = 0.3
 
@@ -51,7 +49,7 @@ def stop(target: ClusterContext, link_id: str, wait_s: float) -> StopReport:
 async def _stop(target: ClusterContext, link_id: str, wait_s: float) -> StopReport:
     async with open_cluster(target) as cluster:
         standing = Standing(cluster)
-        runs = (await _status(standing, cluster, link_id)).runs
+        runs = (await standing.of(link_id)).runs
         if not runs:
             return StopReport(link_id, (), ended=True)
         await Progress(cluster).stop(StopRequest(link_id, runs, now_ms()))
@@ -60,7 +58,7 @@ async def _stop(target: ClusterContext, link_id: str, wait_s: float) -> StopRepo
         while time.monotonic() < deadline:
             await asyncio.sleep(_LOOK_S)
             try:
-                now = (await _status(standing, cluster, link_id)).runs
+                now = (await standing.of(link_id)).runs
             except ClusterError as error:
                 if not passing(error):
                     raise
@@ -73,10 +71,3 @@ async def _stop(target: ClusterContext, link_id: str, wait_s: float) -> StopRepo
         if wait_s > 0:
             raise StillRunningError(link_id, left, wait_s)
         return StopReport(link_id, runs, ended=False)
-
-
-async def _status(standing: Standing, cluster: Cluster, link_id: str) -> LinkStatus:
-    for status in await standing.read():
-        if status.spec.id == link_id:
-            return status
-    raise UnknownLinkError(link_id, cluster.name)

@@ -6,7 +6,6 @@ The job is a process of its own (or a ``spark-submit`` elsewhere); all that is k
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import uuid
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from anabranch.config.jobspec import write_spec
 from anabranch.config.verifyspec import Levels, Reader, VerifyOptions, VerifySpec
 from anabranch.control.verified import NeverVerifiedError, RunState, VerifyStatus
 from anabranch.engine import jobprocess
@@ -114,8 +114,7 @@ def launch(
     settings = check_reader(master, settings)
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{spec.run}.json"
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(spec.to_json())
+    write_spec(path, spec.to_json())
     arguments = [str(path), "--master", master]
     arguments += ["--report", str(directory / f"{spec.run}.report.json"), "--page", str(directory / f"{spec.run}.html")]
     for key, value in settings.items():

@@ -13,7 +13,8 @@ import typer
 from anabranch.cli import port
 from anabranch.cli.hints import repeated
 from anabranch.cli.jobs import JobFailedError, exit_code, fail, last_error
-from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target, write_spec
+from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target
+from anabranch.config.jobspec import write_spec
 from anabranch.engine.jobprocess import StartedLink
 from anabranch.engine.submission import Submission
 from anabranch.errors import AnabranchError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from anabranch.cli.options import TargetOption, contexts, settings_of, target
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, moment, span
 from anabranch.config import maps_file, rebuild_part
+from anabranch.config.jobspec import write_spec
 from anabranch.config.rebuildspec import Part
 from anabranch.errors import RefusedError
 from anabranch.model.naming import load as load_naming
@@ -84,7 +84,7 @@ def rebuild(
         source, there, link or f"{source.name}-{there.name}", _names(topics, naming, source.name), ignore or ()
     )
     if only_spec is not None:
-        _write(only_spec, spec.to_json())
+        write_spec(only_spec, spec.to_json())
         typer.echo(f"the job is described in {only_spec}", err=True)
         return
     part = rebuild_part.part_of(out)
@@ -112,16 +112,11 @@ def rebuild(
     maps = maps_file.load(out)
     Console().print(_table(maps))
     if verify_to is not None:
-        _write(verify_to, port.rebuilding().comparison(source, there, spec.link, maps).to_json())
+        write_spec(verify_to, port.rebuilding().comparison(source, there, spec.link, maps).to_json())
         typer.echo(f"a comparison is described in {verify_to}", err=True)
     unclear = [len(one.unclear) for one in maps if one.unclear]
     if unclear:
         raise UnclearMapsError(str(out), sum(unclear), len(unclear))
-
-
-def _write(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
 
 
 def _names(topics: Sequence[str], naming: str, source: str) -> dict[str, str]:

@@ -13,11 +13,12 @@ from rich.console import Console
 from anabranch.cli import port
 from anabranch.cli.hints import repeated
 from anabranch.cli.jobs import JobFailedError, ended, fail, last_error
-from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target, write_spec
+from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.verify import render
 from anabranch.cli.verify.guard import COULD_NOT_TELL, LEFT, no_false_verdict
 from anabranch.cli.verify.watch import follow
+from anabranch.config.jobspec import write_spec
 from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, Reader, VerifyOptions
 from anabranch.control.verified import RunState, VerifyStatus
