@@ -86,8 +86,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "gone-at-two-moments",
         "replicate/missing.py",
-        "            lane.source.gone_since = 0.0  # nobody",
-        "            pass  # nobody",
+        "            lane.source.absence.end()",
+        "            pass",
         "a lane stops for good since its brokers started twice, and knew no topics each time",
     ),
     Mutant(
@@ -405,8 +405,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "book-not-cut",
         "replicate/keeper.py",
-        "                book.cut(tenure.tail_end)\n",
-        "                pass\n",
+        "            book = lane.book = await self._runs.cut(lane.assignment.lane, book, tenure.tail_end)\n",
+        "            pass\n",
         "runs over what an election took from the target stand beside those of what lies there now",
     ),
     Mutant(

@@ -15,6 +15,7 @@ from anabranch.control import topics as control_topics
 from anabranch.engine.recovering import SKIPPABLE, Doubt, cause_of, words
 from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.lanes.claims import ClaimLog
@@ -28,8 +29,6 @@ from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.replicate.control import Links, Progress
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.planner import UnknownLinkError, check_cluster
-
-_UNKNOWN_TOPIC = 3
 
 
 @dataclass(eq=False)
@@ -69,7 +68,7 @@ class Seen:
     @classmethod
     async def look(cls, source: Cluster, target: Cluster, link_id: str) -> Seen:
         control = await target.metadata(list(control_topics.ALL))
-        missing = tuple(name for name in control_topics.ALL if control.topics[name].error == _UNKNOWN_TOPIC)
+        missing = tuple(name for name in control_topics.ALL if control.topics[name].error == UNKNOWN_TOPIC)
         if control_topics.LINKS in missing:
             raise UnknownLinkError(link_id, target.name)
         links, progress, claims = Links(target), Progress(target), ClaimLog()
@@ -140,7 +139,7 @@ class Seen:
     def _target_id(self, filled: MirroredTopic) -> TopicId | None:
         """The id of the topic that now has the target's name; None where there is none."""
         there = self.there.topics[filled.target]
-        if there.error == _UNKNOWN_TOPIC:
+        if there.error == UNKNOWN_TOPIC:
             return None
         return filled.target_id if there.error else TopicId(there.id)
 

@@ -46,12 +46,11 @@ from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import LinkSpec
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import RunMap
-from anabranch.replicate.control import Links, Progress
+from anabranch.replicate.control import Links, Progress, present
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.planner import UnknownLinkError
 
 _AT_ONCE = 32
-_UNKNOWN_TOPIC = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +146,8 @@ async def read_maps(
 
     The target's principal needs READ on its topics.  Raises UnknownLinkError, ClusterError.
     """
-    answer = await target.metadata([control_topics.LINKS])
     links, progress = Links(target), Progress(target)
-    if answer.topics[control_topics.LINKS].error != _UNKNOWN_TOPIC:
+    if await present(target, [control_topics.LINKS]):
         await links.sync()
     record = links.links.get(link_id)
     if record is None:

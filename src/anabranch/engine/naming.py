@@ -11,7 +11,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups.listing import listing
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
-from anabranch.replicate.control import Links
+from anabranch.replicate.control import Links, present
 
 T = TypeVar("T")
 LOOK_S = 2.0
@@ -70,8 +70,7 @@ def groups(context: ClusterContext) -> list[str]:
 
 async def _links(cluster: Cluster) -> Links:
     links = Links(cluster)
-    answer = await cluster.metadata([control_topics.LINKS])
-    if not answer.topics[control_topics.LINKS].error:
+    if await present(cluster, [control_topics.LINKS]):
         await links.sync()
     return links
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.errors import BrokerRefusedError
+from anabranch.kafka.errors import UNKNOWN_TOPIC, BrokerRefusedError
 from anabranch.kafka.groups import committed
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offsets
 from anabranch.model.groups import Commit
@@ -29,7 +29,6 @@ from anabranch.model.topics import TopicPartition
 
 _READ_COMMITTED = 1
 _NO_LEADER = 5
-_UNKNOWN = 3
 
 
 @dataclass(eq=False)
@@ -155,7 +154,7 @@ async def ask_offsets(
         cluster.check(topic.error, "Describe", f"topic {partition.topic}")
         part = topic.partitions.get(partition.partition)
         if part is None or part.leader < 0:
-            code = _UNKNOWN if part is None else _NO_LEADER
+            code = UNKNOWN_TOPIC if part is None else _NO_LEADER
             raise BrokerRefusedError(cluster.name, "Metadata", f"partition {partition}", code)
         by_leader.setdefault(part.leader, {})[(partition.topic, partition.partition)] = (at, part.leader_epoch)
 

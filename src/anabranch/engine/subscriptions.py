@@ -11,6 +11,7 @@ from anabranch.engine.groups import GroupNotMadeError
 from anabranch.engine.start import look_up
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
@@ -21,8 +22,6 @@ from anabranch.positions.create import CreatePlan
 from anabranch.positions.create import create as planned
 from anabranch.positions.undo import UndoRecord
 from anabranch.replicate.positions import Positions
-
-_UNKNOWN_TOPIC = 3
 
 
 @dataclass(eq=False)
@@ -83,7 +82,7 @@ async def _partitions(cluster: Cluster, topics: Sequence[str]) -> list[TopicPart
     answer = await cluster.metadata(sorted(set(topics)))
     found = []
     for topic in answer.topics.values():
-        if topic.error == _UNKNOWN_TOPIC:
+        if topic.error == UNKNOWN_TOPIC:
             raise NoSuchTopicError(cluster.name, topic.name)
         cluster.check(topic.error, "Describe", f"topic {topic.name}")
         found += [TopicPartition(topic.name, index) for index in sorted(topic.partitions)]

@@ -16,9 +16,8 @@ from kafka.protocol.admin import (
 )
 
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError
+from anabranch.kafka.errors import UNKNOWN_TOPIC, BrokerRefusedError, ConnectionLostError
 
-UNKNOWN_TOPIC = 3
 TOPIC_ALREADY_EXISTS = 36
 TOPIC_AUTHORIZATION_FAILED = 29
 _TOPIC, _BROKER = 2, 4

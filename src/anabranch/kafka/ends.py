@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offsets
 from anabranch.model.topics import TopicPartition
 
 PURPOSE = "scan"
-_UNKNOWN, _NO_LEADER = 3, 5
+_NO_LEADER = 5
 
 
 async def ends(
@@ -24,7 +25,7 @@ async def ends(
     for one in partitions:
         topic = answer.topics[one.topic]
         part = topic.partitions.get(one.partition)
-        lacks = _UNKNOWN if part is None else _NO_LEADER if part.leader < 0 else 0
+        lacks = UNKNOWN_TOPIC if part is None else _NO_LEADER if part.leader < 0 else 0
         cluster.check(topic.error or lacks, "Describe", f"partition {one}")
         if part is not None:
             by_leader.setdefault(part.leader, {})[(one.topic, one.partition)] = part.leader_epoch

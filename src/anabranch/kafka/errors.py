@@ -9,6 +9,8 @@ from kafka.errors import for_code
 
 from anabranch.errors import AnabranchError, ClusterError
 
+UNKNOWN_TOPIC = 3
+"""UNKNOWN_TOPIC_OR_PARTITION: the broker that answers knows none of that name, or not that partition of it."""
 AUTHORIZATION_CODES = {
     29: "topic",
     30: "group",

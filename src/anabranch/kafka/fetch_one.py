@@ -1,4 +1,4 @@
-"""A fetch of one partition outside of sessions, made again until a broker says something of the partition.
+"""A fetch of one partition outside of sessions, repeated until a broker says something of the partition.
 
 A client whose quota is exceeded (``consumer_byte_rate``, ``request_percentage``) is answered without an error and
 without any partition (KIP-219).  That tells nothing of the log; least of all that it ends there.

@@ -34,7 +34,7 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError
 from anabranch.kafka.fetch_one import fetched
 from anabranch.kafka.partitions import EARLIEST, LATEST, epoch_end, list_offset
-from anabranch.kafka.presence import GONE_S, UnknownTopicError, locate
+from anabranch.kafka.presence import Absence, UnknownTopicError, locate
 from anabranch.records.decode import decode
 from anabranch.records.encode import encode
 from anabranch.records.header import Codec
@@ -139,7 +139,7 @@ class KeyedLog:
         self._leader: tuple[uuid.UUID, int, int] | None = None
         self._read: _Read | None = None
         self._checked_at = 0.0
-        self._gone_since = 0.0
+        self._absence = Absence()
 
     @property
     def start(self) -> int:
@@ -249,17 +249,13 @@ class KeyedLog:
         try:
             topic_id, connection, epoch = await self._open()
         except UnknownTopicError as error:
-            if not error.by_all:
-                self._gone_since = 0.0
-                raise
-            self._gone_since = self._gone_since or time.monotonic()
-            if time.monotonic() - self._gone_since >= GONE_S:
+            if self._absence.lasts(error.by_all):
                 raise LogChangedError(self._cluster.name, self.topic, "was deleted") from error
             raise
         except ClusterError:
-            self._gone_since = 0.0  # nobody was asked: what was said before is not said all the time
+            self._absence.end()
             raise
-        self._gone_since = 0.0
+        self._absence.end()
         if epoch != read.epoch:
             code, _, kept = await epoch_end(connection, self.topic, self._partition, read.written, epoch)
             self._check(code)

@@ -4,7 +4,7 @@ A broker that has just started may know no topics yet, and one that lost its con
 what one broker says of a topic that is missing, or that has another id, is asked of every broker:
 
     some broker knows the topic under its id      it is there: that answer counts
-    all answer, and some know another id          it was made again: an id is never given twice
+    all answer, and some know another id          it was recreated: an id is never given twice
     all answer that they know none of this name   it is gone, once they have said so for ``GONE_S``
     else                                          a broker did not answer: nothing is known yet
 """
@@ -12,19 +12,20 @@ what one broker says of a topic that is missing, or that has another id, is aske
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import ClusterError
 from anabranch.kafka.cluster import Cluster, Metadata, PartitionMeta, TopicMeta
-from anabranch.kafka.errors import BrokerRefusedError
+from anabranch.kafka.errors import UNKNOWN_TOPIC, BrokerRefusedError
 
 GONE_S = 15.0
 """For how long all brokers must say that they know no such topic: all may have started at the same time."""
 ASK_S = 3.0
 """How long one broker may take to say what it knows."""
-UNKNOWN_TOPIC, TOPIC_AUTHORIZATION_FAILED = 3, 29
+TOPIC_AUTHORIZATION_FAILED = 29
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,25 @@ class Presence:
         return f"topic {self.topic}: {'; '.join(said)}"
 
 
+@dataclass(slots=True)
+class Absence:
+    """For how long every broker has said, whenever they were asked, that there is no such topic."""
+
+    since: float = 0.0
+
+    def lasts(self, is_gone: bool) -> bool:
+        """Note what they say now; whether they have said for ``GONE_S`` that it is gone."""
+        if not is_gone:
+            self.end()
+            return False
+        self.since = self.since or time.monotonic()
+        return time.monotonic() - self.since >= GONE_S
+
+    def end(self) -> None:
+        """It is there, or they could not be asked: what was said before is not said all the time."""
+        self.since = 0.0
+
+
 def judged(topic: str, wanted: uuid.UUID, answers: Mapping[int, TopicMeta | None]) -> Presence:
     """What the answers of brokers mean together; None is that of one that did not answer."""
     there = other = None
@@ -99,7 +119,7 @@ async def ask_all(cluster: Cluster, wanted: Mapping[str, uuid.UUID]) -> dict[str
 async def locate(
     cluster: Cluster, topic: str, index: int, topic_id: uuid.UUID
 ) -> tuple[TopicMeta, PartitionMeta | None]:
-    """The topic with this id and one of its partitions; where it was made again, what has its name now, and None.
+    """The topic with this id and one of its partitions; where it was recreated, what has its name now, and None.
 
     Raises ``UnknownTopicError`` while no broker that answers knows it, BrokerRefusedError while it has no leader.
     """

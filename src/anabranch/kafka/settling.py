@@ -13,11 +13,11 @@ from collections.abc import Collection
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.ends import ends
-from anabranch.kafka.errors import PermissionDeniedError, passing
+from anabranch.kafka.errors import UNKNOWN_TOPIC, PermissionDeniedError, passing
 from anabranch.model.topics import TopicPartition
 
 SETTLE_S = 30.0
-_UNKNOWN, _PAUSE_S = 3, 0.05
+_PAUSE_S = 0.05
 
 
 async def until_led(cluster: Cluster, topics: Collection[str]) -> None:
@@ -30,7 +30,7 @@ async def until_led(cluster: Cluster, topics: Collection[str]) -> None:
         try:
             found = (await cluster.metadata(topics)).topics
             for name in topics:
-                lacks = 0 if found[name].partitions else _UNKNOWN
+                lacks = 0 if found[name].partitions else UNKNOWN_TOPIC
                 cluster.check(found[name].error or lacks, "Describe", f"topic {name}")
             await ends(cluster, [TopicPartition(name, number) for name in topics for number in found[name].partitions])
             return

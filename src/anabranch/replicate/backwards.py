@@ -38,7 +38,7 @@ class Backwards:
     span: int = 1
 
     def forget(self) -> None:
-        """Read anew from here on."""
+        """Read the log again from here on."""
         self.headers, self.starts, self.start, self.end, self.span = [], [], 0, 0, 1
 
     def known(self, below: int) -> BatchHeader | None:

@@ -17,6 +17,7 @@ from anabranch.control import topics
 from anabranch.errors import ClusterError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.kafka.log import Entry, KeyedLog
 from anabranch.kafka.settling import until_led
 from anabranch.model.clock import now_ms
@@ -28,10 +29,9 @@ from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import MAX_OFFSET, Run
 from anabranch.replicate.fold import Fold
 from anabranch.replicate.heard import Heard
-from anabranch.replicate.runs import HELD, RunBook, Segments
+from anabranch.replicate.runs import HELD, OlderRunsError, RunBook, Segments
 from anabranch.replicate.storedlanes import StoredLanes
 
-_UNKNOWN_TOPIC = 3
 _CHUNK = 500
 _CHUNK_BYTES = 512 << 10  # a batch of a control topic must stay below the default max.message.bytes
 
@@ -49,7 +49,7 @@ class ControlLostError(ClusterError):
 async def ensure_topics(cluster: Cluster, names: Sequence[str] = topics.ALL) -> None:
     """Create the control topics that are missing, each with its configuration; returns when they can be used."""
     answer = await cluster.metadata(list(names))
-    missing = [name for name in names if answer.topics[name].error == _UNKNOWN_TOPIC]
+    missing = [name for name in names if answer.topics[name].error == UNKNOWN_TOPIC]
     replicas = topics.replication_factor(len(answer.brokers))
     for name in missing:
         await admin.create_topic(cluster, name, topics.PARTITIONS, replicas, topics.configs(replicas))
@@ -59,7 +59,7 @@ async def ensure_topics(cluster: Cluster, names: Sequence[str] = topics.ALL) -> 
 async def present(cluster: Cluster, names: Sequence[str] = topics.ALL) -> list[str]:
     """The control topics that are there: somebody may have deleted one."""
     answer = await cluster.metadata(list(names))
-    return [name for name in names if answer.topics[name].error != _UNKNOWN_TOPIC]
+    return [name for name in names if answer.topics[name].error != UNKNOWN_TOPIC]
 
 
 class Links:
@@ -322,6 +322,15 @@ class Runs(Fold):
         book = RunBook.of_segments(found)
         book.cut(target_end)
         book.forget_above(top)
+        return book
+
+    async def cut(self, lane: LaneKey, book: RunBook, target_end: int) -> RunBook:
+        """A lane's book without what lies at or above a target offset; another, read from the topic, where it holds
+        nothing below.  Raises ClusterError, RunOrderError."""
+        try:
+            book.cut(target_end)
+        except OlderRunsError:
+            return await self.book_below(lane, target_end)
         return book
 
     def keep_news(self, lane: LaneKey) -> None:

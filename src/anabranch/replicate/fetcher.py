@@ -17,10 +17,9 @@ from anabranch.errors import ClusterError
 from anabranch.kafka import fetch
 from anabranch.kafka.cluster import Cluster, TopicMeta
 from anabranch.kafka.connection import Connection
-from anabranch.kafka.errors import PermissionDeniedError
+from anabranch.kafka.errors import UNKNOWN_TOPIC, PermissionDeniedError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset, list_offsets
-from anabranch.kafka.presence import UNKNOWN_TOPIC
 from anabranch.kafka.session import FIRST, FetchSession, Key
 from anabranch.lanes.endings import Ending, Stop, TenureEnded, accepting
 from anabranch.lanes.holes import Jump, Stretch
@@ -159,7 +158,7 @@ class Fetcher:
             answer = await self._cluster.metadata(sorted({lane.assignment.source.topic for lane in homeless}))
         except ClusterError:
             for lane in homeless:
-                lane.source.gone_since = 0.0
+                lane.source.absence.end()
             await asyncio.sleep(0.5)
             return
         doubtful = []
@@ -174,7 +173,7 @@ class Fetcher:
 
     def _place_on(self, lane: Lane, topic: TopicMeta) -> None:
         """Read a lane from the leader of its partition, if it has one."""
-        lane.source.gone_since, lane.source.doubt = 0.0, ""
+        lane.source.is_there()
         part = topic.partitions.get(lane.assignment.source.partition)
         if part is None or part.leader < 0:
             return

@@ -41,7 +41,7 @@ from anabranch.replicate.histories import shut_out_histories
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.lane import Lane, Phase
 from anabranch.replicate.rebuild import LaneLog, LogRange, rebuild
-from anabranch.replicate.runs import OlderRunsError, RunBook
+from anabranch.replicate.runs import RunBook
 from anabranch.replicate.target import TargetPartition
 
 AT_ONCE = 16
@@ -475,10 +475,7 @@ class Keeper:
         """
         book = lane.book
         if book.map.target_end > tenure.tail_end:
-            try:
-                book.cut(tenure.tail_end)
-            except OlderRunsError:
-                book = lane.book = await self._runs.book_below(lane.assignment.lane, tenure.tail_end)
+            book = lane.book = await self._runs.cut(lane.assignment.lane, book, tenure.tail_end)
             await self._runs.file({(lane.assignment.lane, number): runs for number, runs in book.unfiled()})
         last = book.last
         if tenure.mode is LaneMode.IDENTITY and last is None and not tenure.jumps:
@@ -518,11 +515,8 @@ class Keeper:
         near = max(claims.start(lane.key, tenure.position), tenure.position - (tenure.tail_end - first))
         log = LaneLog(lane.key, claims.producer_ids(lane.key), self._jumps.jumps)
         found = await rebuild(self._target, within, log, near)
-        book, until = lane.book, found[0].target if found else tenure.tail_end
-        try:
-            book.cut(until)
-        except OlderRunsError:
-            book = await self._runs.book_below(lane.assignment.lane, until)
+        until = found[0].target if found else tenure.tail_end
+        book = await self._runs.cut(lane.assignment.lane, lane.book, until)
         for run in found:
             book.append(run)
         book.refile(book.first)

@@ -14,12 +14,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.frames import Frame
+from anabranch.kafka.presence import Absence
 from anabranch.lanes.endings import LaneStopped, Stop, TenureEnded
 from anabranch.lanes.fill import Budget, Hole
 from anabranch.lanes.holes import Jump, Stretch, merged
@@ -78,7 +79,7 @@ class Source:
     """Where the lane is read: the leader and its epoch, and the ends that it last told.
 
     ``told_at`` is when a fetch was last answered, ``seen_at`` when the ends were last told, by whatever request;
-    ``gone_since`` is since when every broker says that there is no such topic, ``doubt`` what they say meanwhile.
+    ``absence`` is for how long every broker says that there is no such topic, ``doubt`` what they say meanwhile.
     """
 
     leader: int = -1
@@ -88,8 +89,13 @@ class Source:
     high_watermark: int = 0
     told_at: float = 0.0
     seen_at: float = 0.0
-    gone_since: float = 0.0
+    absence: Absence = field(default_factory=Absence)
     doubt: str = ""
+
+    def is_there(self) -> None:
+        """A broker knows the topic, or it is to be looked for from the beginning."""
+        self.absence.end()
+        self.doubt = ""
 
 
 @dataclass(slots=True)
@@ -246,7 +252,8 @@ class Lane:
         """A person acted: a stopped lane is taken over again, and stops again where nothing was mended."""
         if self.phase is Phase.STOPPED:
             self.stopped = self.pipeline = self.tenure = self.connection = None
-            self.source.leader, self.source.gone_since, self.source.doubt = -1, 0.0, ""
+            self.source.leader = -1
+            self.source.is_there()
             self.phase = Phase.TAKING
 
     def leave(self) -> None:

@@ -7,12 +7,11 @@ time begins anew.
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Mapping
 
 from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
-from anabranch.kafka.presence import GONE_S, Presence, ask_all
+from anabranch.kafka.presence import Absence, Presence, ask_all
 from anabranch.model.reports import Finding, Severity
 
 
@@ -22,7 +21,7 @@ class Overlooked:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._seen: dict[str, TopicMeta] = {}
-        self._since: dict[str, float] = {}
+        self._absences: dict[str, Absence] = {}
         self._gone: set[tuple[str, uuid.UUID]] = set()
 
     async def put_back(
@@ -40,7 +39,7 @@ class Overlooked:
                 self._saw(name, meta)
             elif (name, topic_id) not in self._gone:
                 missing[name] = topic_id
-        self._since = {name: since for name, since in self._since.items() if name in missing}
+        self._absences = {name: self._absences.get(name, Absence()) for name in missing}
         if not missing:
             return [], frozenset()
         findings, remembered = [], set()
@@ -58,20 +57,17 @@ class Overlooked:
 
     def begin_anew(self) -> None:
         """The brokers could not be asked: what they said before does not count as said all the time."""
-        self._since.clear()
+        self._absences.clear()
 
     def _saw(self, name: str, meta: TopicMeta) -> None:
         if not meta.error:
             self._seen[name] = meta
-            self._since.pop(name, None)
+            self._absences.pop(name, None)
             self._gone.discard((name, meta.id))
 
     def _is_gone(self, presence: Presence, topic_id: uuid.UUID) -> bool:
-        if not presence.is_gone:
-            self._since.pop(presence.topic, None)
-            return False
-        since = self._since.setdefault(presence.topic, time.monotonic())
-        if time.monotonic() - since < GONE_S and presence.topic in self._seen:
+        lasts = self._absences[presence.topic].lasts(presence.is_gone)
+        if not presence.is_gone or (presence.topic in self._seen and not lasts):
             return False
         self._gone.add((presence.topic, topic_id))
         return True

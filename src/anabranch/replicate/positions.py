@@ -12,9 +12,7 @@ from anabranch.kafka.log import KeyedLog
 from anabranch.positions.freshness import FollowedSince, Freshness, SyncRound
 from anabranch.positions.mark import Mark
 from anabranch.positions.undo import UndoRecord
-from anabranch.replicate.control import ensure_topics, write
-
-_UNKNOWN_TOPIC = 3
+from anabranch.replicate.control import ensure_topics, present, write
 
 
 class Positions:
@@ -96,8 +94,7 @@ class Positions:
 
     async def _is_there(self) -> bool:
         if not self._exists:
-            answer = await self._cluster.metadata([topics.POSITIONS])
-            self._exists = answer.topics[topics.POSITIONS].error != _UNKNOWN_TOPIC
+            self._exists = bool(await present(self._cluster, [topics.POSITIONS]))
         return self._exists
 
     async def _make(self) -> None:

@@ -12,12 +12,12 @@ from anabranch.errors import RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
 from anabranch.kafka.ends import ends
+from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.model.reports import Finding, Severity
 from anabranch.model.topics import TopicPartition
 
 SETTLE_S = 3.0
 _LOOK_S = 0.2
-_UNKNOWN_TOPIC = 3
 
 
 @dataclass(eq=False)
@@ -43,7 +43,7 @@ async def look_after(cluster: Cluster, names: Sequence[str] = topics.ALL) -> lis
     if not there:
         return []
     configs = await admin.topic_configs(cluster, there)
-    found = [_missing(name) for name in names if answer.topics[name].error == _UNKNOWN_TOPIC]
+    found = [_missing(name) for name in names if answer.topics[name].error == UNKNOWN_TOPIC]
     for name, topic in there.items():
         found += _shape(name, topic)
         if name not in configs:
@@ -78,7 +78,7 @@ async def _settled(cluster: Cluster, names: Sequence[str]) -> Metadata:
     deadline = time.monotonic() + SETTLE_S
     while True:
         answer = await cluster.metadata(list(names))
-        unknown = sum(answer.topics[name].error == _UNKNOWN_TOPIC for name in names)
+        unknown = sum(answer.topics[name].error == UNKNOWN_TOPIC for name in names)
         if unknown in {0, len(names)} or time.monotonic() >= deadline:
             return answer
         await asyncio.sleep(_LOOK_S)

@@ -10,9 +10,7 @@ from anabranch.control import verified as codec
 from anabranch.control.verified import About, LaneVerified, VerifyRun
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
-from anabranch.replicate.control import ensure_topics, write
-
-_UNKNOWN_TOPIC = 3
+from anabranch.replicate.control import ensure_topics, present, write
 
 
 class Verified:
@@ -29,8 +27,7 @@ class Verified:
     async def sync(self) -> None:
         """Read what changed; nothing where nothing was ever verified."""
         if self._log is None:
-            answer = await self._cluster.metadata([topics.VERIFIED])
-            if answer.topics[topics.VERIFIED].error == _UNKNOWN_TOPIC:
+            if not await present(self._cluster, [topics.VERIFIED]):
                 return
             self._log = KeyedLog(self._cluster, topics.VERIFIED)
         for entry in await self._log.read():

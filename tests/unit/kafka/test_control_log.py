@@ -12,6 +12,7 @@ from tests.unit.asking import on
 
 from anabranch.errors import ClusterError
 from anabranch.kafka import log as log_module
+from anabranch.kafka import presence
 from anabranch.kafka.admin import create_topic, delete_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError, passing
@@ -31,7 +32,7 @@ Harm = Callable[[Simulated, Cluster], Awaitable[None]]
 def simulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulated]:
     """A cluster of one broker, and readers that check what they read of each time."""
     monkeypatch.setattr(log_module, "CHECK_S", 0.0)
-    monkeypatch.setattr(log_module, "GONE_S", 0.0)
+    monkeypatch.setattr(presence, "GONE_S", 0.0)
     with Simulated(ClusterSpec(name="one")) as cluster:
         yield cluster
 

@@ -12,11 +12,12 @@ import pytest
 
 from anabranch.errors import ClusterError
 from anabranch.kafka import log as log_module
+from anabranch.kafka import presence
 from anabranch.kafka.cluster import Cluster, Metadata, PartitionMeta, TopicMeta
 from anabranch.kafka.connection import Transport
-from anabranch.kafka.errors import ConnectionLostError
+from anabranch.kafka.errors import UNKNOWN_TOPIC, ConnectionLostError
 from anabranch.kafka.log import KeyedLog, LogChangedError, _Read
-from anabranch.kafka.presence import GONE_S, UNKNOWN_TOPIC, Presence, UnknownTopicError
+from anabranch.kafka.presence import GONE_S, Presence, UnknownTopicError
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
@@ -52,7 +53,7 @@ class Scene:
 def a_lane(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Look:
     """A lane whose source topic is looked for."""
     monkeypatch.setattr(missing, "PAUSE_S", 0.0)
-    monkeypatch.setattr(missing, "time", SimpleNamespace(monotonic=lambda: scene.now))
+    monkeypatch.setattr(presence, "time", SimpleNamespace(monotonic=lambda: scene.now))
     monkeypatch.setattr(missing, "ask_all", scene.ask_all)
     at = TopicPartition(NAME, 0)
     key = LaneKey("link", TopicId(ID), 0)
@@ -67,7 +68,7 @@ def a_lane(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Look:
 
 def a_plan(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Look:
     """A topic that was planned before."""
-    monkeypatch.setattr(overlooked, "time", SimpleNamespace(monotonic=lambda: scene.now))
+    monkeypatch.setattr(presence, "time", SimpleNamespace(monotonic=lambda: scene.now))
     monkeypatch.setattr(overlooked, "ask_all", scene.ask_all)
     planner = Planner("link", CLUSTER, CLUSTER)
     asyncio.run(planner._overlooked_source.put_back(Metadata("old", 1, {}, {NAME: META}), {NAME: ID}))
@@ -93,7 +94,8 @@ def a_plan(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Look:
 
 def a_control_topic(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Look:
     """A log that was read before."""
-    monkeypatch.setattr(log_module, "time", SimpleNamespace(monotonic=lambda: scene.now))
+    for module in (log_module, presence):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: scene.now))
     log = KeyedLog(CLUSTER, NAME)
     log.position, log._read = 3, _Read(ID, 0, 0, 0)
 

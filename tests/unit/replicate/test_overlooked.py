@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from tests.unit.link_lab import LINK, OTHER, TO_A, A, lab
 
+from anabranch.kafka import presence
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import Severity
-from anabranch.replicate import overlooked as module
 from anabranch.replicate.control import Links
 from anabranch.replicate.planner import Plan, Planner
 
@@ -37,7 +37,7 @@ def test_a_deleted_topic_holds_up_no_other(side: str, monkeypatch: pytest.Monkey
             served, topic = (made.here, A.topic) if side == "source" else (made.there, TO_A.topic)
             served.served.do(lambda one: one.delete(topic))
             found.append(await planner.plan())
-            monkeypatch.setattr(module, "GONE_S", 0.0)
+            monkeypatch.setattr(presence, "GONE_S", 0.0)
             return [*found, await planner.plan()]
 
         made.on(made.target, both)

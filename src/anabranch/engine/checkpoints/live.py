@@ -20,6 +20,7 @@ from anabranch.engine.maps import read_maps
 from anabranch.engine.start import look_up
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offsets
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
@@ -29,7 +30,6 @@ from anabranch.replicate.ends import log_ends
 
 _PURPOSE = "ends"
 _READ_COMMITTED = 1
-_UNKNOWN_TOPIC = 3
 
 
 async def look(asked: Asked, positions: Sequence[Position] | None) -> tuple[Looked, tuple[str, ...]]:
@@ -242,7 +242,7 @@ async def look_at(cluster: Cluster, topics: Collection[str]) -> Target:
     for name in topics:
         topic = answer.topics[name]
         if topic.error:
-            what = "is not there" if topic.error == _UNKNOWN_TOPIC else f"cannot be looked at (error {topic.error})"
+            what = "is not there" if topic.error == UNKNOWN_TOPIC else f"cannot be looked at (error {topic.error})"
             found[name] = Refusal(
                 Why.OUTSIDE_LOG, f"topic {name} {what} on {cluster.name}", "look at its name and our permissions"
             )
