@@ -13,7 +13,7 @@ from hypothesis import settings
 from anabranch.testing.inconclusive import InconclusiveError
 
 ARE_NEW = os.environ.get("ANABRANCH_SEEDS") == "new"
-SHARE = 1 if ARE_NEW else 5
+SHARE = 1 if ARE_NEW else 8
 """Of the examples that a law is tried on with new seeds, CI tries one in so many, always the same."""
 T = TypeVar("T")
 

@@ -36,7 +36,7 @@ _TIER = pytest.StashKey[str]()
 
 # How long an example takes is this machine's business, and no test's.
 _SETTINGS: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("fixed", max_examples=30, derandomize=True, database=None, **_SETTINGS)
+settings.register_profile("fixed", max_examples=20, derandomize=True, database=None, **_SETTINGS)
 settings.register_profile("new", max_examples=150, print_blob=True, **_SETTINGS)
 settings.load_profile("new" if ARE_NEW else "fixed")
 
