@@ -148,7 +148,7 @@ def measure(system: System, source: Cluster, target: Cluster, number: int, optio
     copy = system.place(stage, number).topic
     context = multiprocessing.get_context("spawn")
     with system.copy(stage, number) as running:
-        _await_topic(target, copy)
+        await_topic(target, copy)
         readers = [Reader(target.client_config(), copy, PARTITIONS), Reader(source.client_config(), topic, PARTITIONS)]
         for reader in readers:
             reader.start()
@@ -189,7 +189,8 @@ def _load(context: Any, source: Cluster, topic: str, rate: int, seconds: float) 
         raise RuntimeError(f"the producer ended with {process.exitcode}")
 
 
-def _await_topic(target: Cluster, topic: str) -> None:
+def await_topic(target: Cluster, topic: str) -> None:
+    """Wait until a copier has made its topic; raises ``TimeoutError``."""
     admin = AdminClient(target.client_config())
     deadline = time.monotonic() + START_SECONDS
     while topic not in admin.list_topics(timeout=10).topics:

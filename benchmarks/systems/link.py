@@ -80,15 +80,8 @@ class LinkSystem:
     @contextmanager
     def copy(self, stage: Stage, number: int) -> Iterator[RunningLink]:
         """A new link for each copy."""
-        directory = stage.directory / NAME
-        directory.mkdir(exist_ok=True)
-        link = f"bench-{number}"
-        file = _contexts_file(stage, directory)
-        selection = ["--id", link, "--include", stage.loaded.topic, "--naming", f"link{number}-{{topic}}"]
-        _anabranch(file, "link", "create", "--source", "source", "--target", "target", *selection, "--execute")
-        known = contexts.load(contexts.locate(file, os.environ, directory))
-        spec = directory / f"{link}.json"
-        spec.write_text(job_spec(known.get("target"), known.get("source"), link, self.lease_seconds))
+        spec = prepare(stage, number, self.lease_seconds)
+        link, directory = spec.stem, spec.parent
         environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         command = [sys.executable, "-m", JOB, str(spec), "--master", self.master]
         process = LeashedProcess.spawn(f"link {link}", command, directory / f"{link}.log", environment)
@@ -98,6 +91,20 @@ class LinkSystem:
         finally:
             running.stop()
             delete_topic(stage.target, f"link{number}-{stage.loaded.topic}")
+
+
+def prepare(stage: Stage, number: int, lease_seconds: int) -> Path:
+    """Create the link ``bench-<number>`` to the topic ``link<number>-...``, and write its job's specification."""
+    directory = stage.directory / NAME
+    directory.mkdir(exist_ok=True)
+    link = f"bench-{number}"
+    file = _contexts_file(stage, directory)
+    selection = ["--id", link, "--include", stage.loaded.topic, "--naming", f"link{number}-{{topic}}"]
+    _anabranch(file, "link", "create", "--source", "source", "--target", "target", *selection, "--execute")
+    known = contexts.load(contexts.locate(file, os.environ, directory))
+    spec = directory / f"{link}.json"
+    spec.write_text(job_spec(known.get("target"), known.get("source"), link, lease_seconds))
+    return spec
 
 
 def _contexts_file(stage: Stage, directory: Path) -> Path:
