@@ -16,6 +16,7 @@ import yaml
 from anabranch.config import contexts
 from anabranch.engine.launcher import JOB, job_spec
 from anabranch.sandbox.process import LeashedProcess
+from anabranch.testing.faults.processes import DAEMON
 from benchmarks.logs import TopicLog
 from benchmarks.systems import Stage, delete_topic
 
@@ -38,7 +39,7 @@ class RunningLink:
     @property
     def worker(self) -> str:
         """Spark's Python workers: each is a slot of the link, and copies."""
-        return "pyspark.daemon"
+        return DAEMON
 
     def check(self) -> None:
         """Raise ``SandboxProcessError`` with the end of its log if it has ended."""

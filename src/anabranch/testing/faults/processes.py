@@ -20,6 +20,9 @@ import psutil
 import anabranch
 
 MARK = "ANABRANCH_FAULT_MARK"
+DAEMON = "anabranch.spark.daemon"
+DAEMONS = {DAEMON, "pyspark.daemon"}
+"""Of a local master, and of a cluster."""
 PACKAGE_ROOT = str(Path(anabranch.__file__).parent.parent)
 
 
@@ -40,10 +43,10 @@ def is_worker(process: psutil.Process) -> bool:
     try:
         command, parent = process.cmdline(), process.parent()
         return (
-            "pyspark.daemon" in command
-            and "pyspark.worker" in command
+            "pyspark.worker" in command
+            and not DAEMONS.isdisjoint(command)
             and parent is not None
-            and "pyspark.daemon" in parent.cmdline()
+            and not DAEMONS.isdisjoint(parent.cmdline())
         )
     except psutil.Error:
         return False
