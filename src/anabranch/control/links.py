@@ -13,8 +13,9 @@ from anabranch.model.link import LinkRecord, MirroredTopic, WantedState
 from anabranch.model.topics import TopicId
 
 VERSION = 1
-LINK_VERSION = 3
-_WITH_GROUPS = 2  # a link whose spec has no ``shared_topics``
+LINK_VERSION = 4
+_WITH_SHARED = 3  # a link whose control topics' ids nobody told
+_WITH_GROUPS = 2  # whose spec has no ``shared_topics`` either
 _FIRST = 1  # and no ``groups``
 _DECISION = "decision"  # no topic id: those have 22 characters
 
@@ -51,17 +52,18 @@ def parse_key(key: bytes) -> tuple[str, TopicId | LanePlace | None]:
 def encode_link(record: LinkRecord) -> bytes:
     """The value of a link's record: of the oldest version that can say it, for older readers."""
     wanted = record.wanted
+    value = {
+        "spec": spec_fields(wanted.spec),
+        "paused": wanted.paused,
+        "revision": wanted.revision,
+        "origins": list(record.origins),
+        "created_at_ms": record.created_at_ms,
+    }
+    if record.control_topics:
+        ids = {name: str(topic_id) for name, topic_id in record.control_topics.items()}
+        return dump(LINK_VERSION, {**value, "control_topics": ids})
     version = _FIRST if wanted.spec.groups is None else _WITH_GROUPS
-    return dump(
-        LINK_VERSION if wanted.spec.shared_topics else version,
-        {
-            "spec": spec_fields(wanted.spec),
-            "paused": wanted.paused,
-            "revision": wanted.revision,
-            "origins": list(record.origins),
-            "created_at_ms": record.created_at_ms,
-        },
-    )
+    return dump(_WITH_SHARED if wanted.spec.shared_topics else version, value)
 
 
 def decode_link(key: bytes, value: bytes) -> LinkRecord:
@@ -73,7 +75,17 @@ def decode_link(key: bytes, value: bytes) -> LinkRecord:
         if link_key(spec.id) != key:
             raise MalformedRecordError(place, f"holds link {spec.id!r}")
         wanted = WantedState(spec, fields.flag("paused"), fields.integer("revision"))
-        return LinkRecord(wanted, fields.texts("origins"), fields.integer("created_at_ms"))
+        ids: dict[str, str] = {}
+        if fields.has("control_topics"):
+            ids = fields.text_mapping("control_topics")
+            if not ids:
+                raise fields.malformed("control_topics", "empty")
+        return LinkRecord(
+            wanted,
+            fields.texts("origins"),
+            fields.integer("created_at_ms"),
+            {name: TopicId.parse(topic_id) for name, topic_id in ids.items()},
+        )
 
 
 def encode_topic(topic: MirroredTopic) -> bytes:

@@ -122,12 +122,14 @@ class LinkRecord:
     """What the target stores about a link.
 
     ``origins`` are ids of all clusters whose records may arrive through it: the source's own first, then
-    those that links into the source bring there.
+    those that links into the source bring there.  ``control_topics`` are the ids of the control topics that the link
+    was begun with, as far as they were told: topics of the same names with other ids tell nothing of its lanes.
     """
 
     wanted: WantedState
     origins: tuple[str, ...]
     created_at_ms: int
+    control_topics: Mapping[str, TopicId] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,7 @@ FOLLOWING = replace(
     ),
 )
 SHARING = replace(FOLLOWING, wanted=replace(FOLLOWING.wanted, spec=replace(FOLLOWING.wanted.spec, shared_topics=True)))
+BEGUN = replace(SHARING, control_topics={"__anabranch_claims": MIRROR, "__anabranch_runs": TopicId(UUID(int=7))})
 PLACE = TopicPartition("old.orders", 3)
 MARK = Mark(
     "old-new",

@@ -37,6 +37,13 @@ CASES: list[Case] = [
         samples.SHARING,
     ),
     (
+        "link-v4",
+        links.link_key("old-new"),
+        links.encode_link(samples.BEGUN),
+        links.decode_link,
+        samples.BEGUN,
+    ),
+    (
         "mark-v1",
         positions.encode_key(positions.MarkKey("old-new", samples.MARK.group)),
         positions.encode_mark(samples.MARK),
@@ -164,7 +171,7 @@ def test_golden_bytes_read_as_the_value_that_was_meant(
 
 
 DESCRIBED = {
-    "A link": ["link-v1", "link-v2", "link-v3"],
+    "A link": ["link-v1", "link-v2", "link-v3", "link-v4"],
     "A topic that a link fills": ["topic-v1"],
     "A decision": ["decision-v1"],
     "A claim": ["claim-v1", "claim-v2"],
