@@ -6,6 +6,7 @@ import pytest
 from tests.simulation.watched import TOPIC, lanes, watched
 
 from anabranch.control import topics
+from anabranch.engine.choices import HistoryLostError
 from anabranch.model.link import ModePolicy
 from anabranch.replicate.gate import HOLD_SECONDS
 from anabranch.testing.faults.topics import LoadTopic, TopicKind
@@ -25,6 +26,10 @@ def test_without_its_progress_a_link_goes_on_exactly_and_counts_anew(mode: ModeP
         before = lanes(link.filed(topics.PROGRESS))[-1]
         link.lose(topics.PROGRESS)
         run = link.run()
+        link.until(lambda: not run.is_alive)
+        assert "deleted and made again" in run.exits[0]
+        link.accept()
+        run = link.run()
         link.until(lambda: link.end_of("target") > 600)
         link.pass_(3.0)
         after = lanes(link.filed(topics.PROGRESS))[-1]
@@ -32,6 +37,25 @@ def test_without_its_progress_a_link_goes_on_exactly_and_counts_anew(mode: ModeP
         assert after.position - after.records > before.position // 3, "what was copied before is counted no more"
         assert link.judge() == []
         link.end(run)
+
+
+def test_a_lane_of_which_everything_was_forgotten_is_not_copied_again() -> None:
+    """Claims, runs and progress, deleted and made again while nobody read: they look as before the first run."""
+    with watched(4) as link:
+        run = link.run()
+        link.until(lambda: link.end_of("target") > 50)
+        run.kill()
+        run.workers[-1].process.kill()
+        link.pass_(5.0)
+        for name in (topics.CLAIMS, topics.RUNS, topics.PROGRESS):
+            link.lose(name)
+        before = link.end_of("target")
+        run = link.run()
+        link.until(lambda: not run.is_alive)
+        assert "final: " in run.exits[0] and "deleted and made again" in run.exits[0]
+        with pytest.raises(HistoryLostError):
+            link.accept()
+        assert link.end_of("target") == before
 
 
 @pytest.mark.parametrize("topic", [topics.LINKS, topics.CLAIMS, topics.PROGRESS])

@@ -13,6 +13,7 @@ from typing import Any
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.control import progress, topics
+from anabranch.engine import decisions
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.simulated.partition import Partition
 from anabranch.model.clock import now_ms
@@ -157,6 +158,11 @@ class Watched:
         target.delete(topic)
         if made_again:
             target.create(topic, topics.PARTITIONS, 1, topics.configs(1))
+
+    def accept(self) -> None:
+        """A person accepts all that waits in the link."""
+        contexts = self.life.context("source"), self.life.context("target")
+        self.world.ask(lambda: decisions.accept(*contexts, LINK, None, execute=True))
 
     def judge(self) -> list[str]:
         """Stop writing, wait until all is copied, and say what is wrong with the copy or its maps."""

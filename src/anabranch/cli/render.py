@@ -70,8 +70,9 @@ def status(link: LinkStatus, limit: int | None = None) -> RenderableType:
     if limit is not None and len(link.lanes) > limit:
         parts.append(Text(f"and {count(len(link.lanes) - limit)} lanes more", style="dim"))
     parts += reasons(_chosen(link.lanes, limit))
-    if link.plan is not None and link.plan.findings:
-        parts.append(findings(link.plan.findings))
+    planned = () if link.plan is None else link.plan.findings
+    if found := [*link.findings, *planned]:
+        parts.append(findings(found))
     return Group(*parts)
 
 

@@ -14,6 +14,7 @@ from anabranch.model.transactions import AbortPlan, SourceTransaction
 def accept_plan(plan: AcceptPlan) -> RenderableType:
     """Each lane with what happened to it, and below what accepting it means."""
     parts: list[RenderableType] = [Text(f"{name} is missing and is made again, empty") for name in plan.remake]
+    parts += [Text(f"{name} was deleted and made again: the link goes on with it as it is") for name in plan.recreated]
     for choice in plan.choices:
         head = Text(f"{choice.source}", style="bold")
         head.append(f"  {choice.cause.value}; copied up to offset {count(choice.position)}", style="not bold")

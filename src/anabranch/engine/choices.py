@@ -29,6 +29,7 @@ from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.replicate.control import Links, Progress
 from anabranch.replicate.journal import Journal
 from anabranch.replicate.planner import UnknownLinkError, check_cluster
+from anabranch.replicate.recreated import recreated, topic_ids
 
 
 @dataclass(eq=False)
@@ -63,6 +64,7 @@ class Seen:
     here: Metadata
     there: Metadata
     missing: tuple[str, ...]
+    recreated: tuple[str, ...]
     now_ms: int
 
     @classmethod
@@ -76,7 +78,8 @@ class Seen:
         record = links.links.get(link_id)
         if record is None:
             raise UnknownLinkError(link_id, target.name)
-        if {control_topics.CLAIMS, control_topics.PROGRESS, control_topics.RUNS} <= set(missing):
+        others = await recreated(target, record.control_topics, await topic_ids(target))
+        if {control_topics.CLAIMS, control_topics.PROGRESS, control_topics.RUNS} <= {*missing, *others}:
             raise HistoryLostError(link_id, target.name)
         if control_topics.PROGRESS not in missing:
             await progress.sync()
@@ -90,7 +93,7 @@ class Seen:
         check_cluster(spec.source.context, spec.source.cluster_id, here)
         check_cluster(spec.target.context, spec.target.cluster_id, there)
         lanes = {lane.lane: lane for lane in progress.lanes.of(link_id)}
-        return cls(source, target, record, links, lanes, claims, here, there, missing, now_ms())
+        return cls(source, target, record, links, lanes, claims, here, there, missing, others, now_ms())
 
     async def plan(self, topic: str | None, partition: int | None, at: int | None = None) -> AcceptPlan:
         """What waits, of all topics or one; ``at`` is where one lane is to go on, by a person's word.
@@ -121,7 +124,9 @@ class Seen:
                 choices += await self._new_target(filled, cause)
                 forget.append(filled)
         mark = self._fingerprint(choices, forget)
-        return AcceptPlan(link, tuple(choices), tuple(remember), tuple(forget), mark, remake=self.missing)
+        return AcceptPlan(
+            link, tuple(choices), tuple(remember), tuple(forget), mark, remake=self.missing, recreated=self.recreated
+        )
 
     # -- topics ----------------------------------------------------------------------------------------
 
@@ -312,6 +317,7 @@ class Seen:
             f"{one.cause.name} {one.lane} {one.position} {one.decision.start} {one.decision.skip}" for one in choices
         ]
         seen += [f"{topic.target} {topic.target_id}" for topic in forget]
+        seen += self.recreated
         return hashlib.sha256("\n".join(seen).encode()).hexdigest()[:16]
 
 

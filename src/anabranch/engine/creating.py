@@ -39,6 +39,7 @@ from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition, check_name
 from anabranch.replicate.control import Links, ensure_topics
 from anabranch.replicate.planner import blind_to_loops
+from anabranch.replicate.recreated import topic_ids
 from anabranch.replicate.safety import broker_settings, target_topics
 from anabranch.replicate.upkeep import look_after
 
@@ -132,7 +133,8 @@ async def create(
             raise LinkExistsError(spec.id)
         if adopt:
             await adopting.carry_out(target_cluster, spec.id, adopt)
-        await links.put(LinkRecord(WantedState(spec), origins(here.cluster_id, upstream), now_ms()))
+        begun = await topic_ids(target_cluster)
+        await links.put(LinkRecord(WantedState(spec), origins(here.cluster_id, upstream), now_ms(), begun))
         return replace(report, created=True)
 
 

@@ -13,6 +13,7 @@ from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import AcceptPlan
 from anabranch.replicate.control import ensure_topics
+from anabranch.replicate.recreated import topic_ids
 
 
 @dataclass(eq=False)
@@ -108,7 +109,7 @@ async def _accept(
             fix = f"anabranch link accept {link_id} TOPIC-PARTITION --at {at}"
             raise InvalidFieldError("link accept", "--at", "an offset is of one partition", fix)
         plan = await seen.plan(topic, partition, at)
-        if not (plan.choices or plan.remake):
+        if not (plan.choices or plan.remake or plan.recreated):
             raise NothingToAcceptError(link_id, where or "")
         if not execute:
             return plan
@@ -119,5 +120,7 @@ async def _accept(
         await keep(target_cluster, plan.choices)
         wanted = replace(seen.record.wanted, revision=seen.record.wanted.revision + 1)
         decisions = [choice.decision for choice in plan.choices]
-        await seen.links.decide(replace(seen.record, wanted=wanted), decisions, plan.remember, plan.forget)
+        now = await topic_ids(target_cluster)
+        record = replace(seen.record, wanted=wanted, control_topics={**seen.record.control_topics, **now})
+        await seen.links.decide(record, decisions, plan.remember, plan.forget)
         return replace(plan, executed=True)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 
 from anabranch.control import topics as control_topics
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import SETTLE_S
 from anabranch.model.clock import now_ms
 from anabranch.model.reports import LinkStatus
+from anabranch.model.topics import TopicId
 from anabranch.replicate.control import Links, Progress, present
 from anabranch.replicate.planner import UnknownLinkError
+from anabranch.replicate.recreated import finding, recreated, topic_ids
 from anabranch.replicate.status import status_of
 
 _NO_LEADER = 5
@@ -52,7 +56,14 @@ class Standing:
         if self._has_progress:
             await progress.sync()
         read_at = now_ms()
-        return [status_of(links, progress, name, read_at) for name in sorted(links.links)]
+        found = [status_of(links, progress, name, read_at) for name in sorted(links.links)]
+        now = await topic_ids(self._cluster)
+        return [await self._compared(status, now) for status in found]
+
+    async def _compared(self, status: LinkStatus, now: Mapping[str, TopicId]) -> LinkStatus:
+        """With a finding where control topics are not those that the link was begun with."""
+        others = await recreated(self._cluster, status.record.control_topics, now)
+        return replace(status, findings=(finding(status.spec.id, others),)) if others else status
 
     async def of(self, link_id: str) -> LinkStatus:
         """One link, as ``read`` has it; raises UnknownLinkError, ClusterError."""

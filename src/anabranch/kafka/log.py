@@ -104,7 +104,7 @@ class LogChangedError(ClusterError):
 
     @property
     def hint(self) -> str:
-        return "start the link again: it reads what is left, and a lane whose claims are gone stops and says so"
+        return "start the link again: it reads what is left, or says what is to be accepted first"
 
 
 @dataclass(eq=False)

@@ -117,7 +117,8 @@ class AcceptPlan:
 
     ``remember`` are topics whose source is another one now, ``forget`` those whose target is no more.
     ``fingerprint`` is a hash of what was seen; executing refuses where that has changed.  ``remake`` are control
-    topics that are missing and are made again, empty.
+    topics that are missing and are made again, empty; ``recreated`` those that somebody has made again, which the link
+    goes on with.
     """
 
     link: str
@@ -127,6 +128,7 @@ class AcceptPlan:
     fingerprint: str
     executed: bool = False
     remake: tuple[str, ...] = ()
+    recreated: tuple[str, ...] = ()
 
 
 def skipping(before: LaneDecision | None, lane: LaneKey, skip: tuple[int, int], now_ms: int, why: str) -> LaneDecision:

@@ -156,13 +156,15 @@ _LAST_WORD_MS = 3_000
 class LinkStatus:
     """A link as it stands on its target; ``plan`` is None if it never ran.
 
-    ``lanes`` are as they were filed, but for what is too old to be so still (``as_read``).
+    ``lanes`` are as they were filed, but for what is too old to be so still (``as_read``).  ``findings`` are what was
+    found as it was read, also where it does not run.
     """
 
     record: LinkRecord
     lanes: tuple[LaneProgress, ...]
     plan: LinkPlan | None
     read_at_ms: int
+    findings: tuple[Finding, ...] = ()
 
     @property
     def wanted(self) -> WantedState:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from anabranch.control.topics import LINKS
@@ -44,6 +44,7 @@ from anabranch.model.topics import TopicId, TopicPartition, check_name
 from anabranch.replicate import tombstones
 from anabranch.replicate.control import Links, Progress
 from anabranch.replicate.overlooked import Overlooked
+from anabranch.replicate.recreated import ControlTopicsRecreatedError, recreated, topic_ids
 from anabranch.replicate.safety import Safety, target_topics
 from anabranch.replicate.status import status_of
 from anabranch.replicate.upkeep import ControlTopicsError, look_after
@@ -152,6 +153,7 @@ class Planner:
             raise UnknownLinkError(self._link, self._target.name)
         spec = record.wanted.spec
         findings = await self._look_after()
+        await self._compare_control_topics(record)
         source, target = await self._source.metadata(None), await self._target.metadata(None)
         check_cluster(spec.source.context, spec.source.cluster_id, source)
         check_cluster(spec.target.context, spec.target.cluster_id, target)
@@ -229,6 +231,22 @@ class Planner:
         self._has_planned = True
         return found
 
+    async def _compare_control_topics(self, record: LinkRecord) -> None:
+        """Refuse those that were recreated; store the ids of those that the link was not known to be begun with."""
+        now = await topic_ids(self._target)
+        others = await recreated(self._target, record.control_topics, now)
+        if others:
+            raise ControlTopicsRecreatedError(self._link, self._target.name, others)
+        if now.keys() - record.control_topics.keys():
+            await self._store(lambda latest: replace(latest, control_topics={**now, **latest.control_topics}))
+
+    async def _store(self, change: Callable[[LinkRecord], LinkRecord]) -> None:
+        """Store what was found out of the link; what is wanted may have changed since it was read, and stays."""
+        await self._links.sync()
+        latest = self._links.links.get(self._link)
+        if latest is not None:
+            await self._links.put(change(latest))
+
     async def _put_back(
         self,
         spec: LinkSpec,
@@ -288,10 +306,7 @@ class Planner:
         check_ring(spec.id, spec.source.cluster_id, spec.target.cluster_id, into_source)
         now = origins(spec.source.cluster_id, into_source)
         if now != record.origins:
-            await self._links.sync()  # what is wanted may have changed since: it must not be put back
-            latest = self._links.links.get(spec.id)
-            if latest is not None:
-                await self._links.put(replace(latest, origins=now))
+            await self._store(lambda latest: replace(latest, origins=now))
         return mirrored_by_opposite(spec.target.cluster_id, into_source, self._upstream.mirrored.values())
 
     def _pairs(

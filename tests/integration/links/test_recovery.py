@@ -12,6 +12,7 @@ from tests.integration.links.test_decisions import refuses, values, values_of
 from tests.integration.links.topics import configure, create, delete_records, drop, ends, fresh, numbered, produce
 from tests.simulated import Simulated
 
+from anabranch.config.maps_file import StoredMap
 from anabranch.control import topics as control
 from anabranch.engine import decisions
 from anabranch.engine import links as engine
@@ -25,7 +26,9 @@ from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.model.reports import Severity
+from anabranch.model.topics import TopicPartition
 from anabranch.replicate.control import Progress
+from anabranch.replicate.recreated import ControlTopicsRecreatedError
 from anabranch.replicate.upkeep import ControlTopicsError, look_after
 from anabranch.sandbox import Cluster, ClusterSpec
 
@@ -133,6 +136,10 @@ def test_a_lane_whose_claims_are_lost_does_not_start_over(old: Cluster, new: Sim
             with pytest.raises(ControlTopicsError) as refused:
                 run_to_its_end(made)
             assert "is missing" in refused.value.message and "link accept" in refused.value.hint
+        elif way == "made again":
+            with pytest.raises(ControlTopicsRecreatedError) as others:
+                run_to_its_end(made)
+            assert others.value.topics == (control.CLAIMS,) and "link accept" in others.value.hint
         else:
             with made.running():
                 lane = made.await_stopped(topic)
@@ -142,6 +149,7 @@ def test_a_lane_whose_claims_are_lost_does_not_start_over(old: Cluster, new: Sim
         (choice,) = plan.choices
         assert (choice.cause, choice.decision.start, choice.twice) == (Cause.CLAIMS_LOST, 10, None)
         assert plan.remake == ((control.CLAIMS,) if way == "deleted" else ())
+        assert plan.recreated == ((control.CLAIMS,) if way == "made again" else ())
         goes_on(made, old, new, topic, 10, values_of(range(10)))
         runs = made.runs(choice.lane)
         assert (runs[0].source, runs[0].target, sum(run.length for run in runs)) == (0, 0, 15)
@@ -239,6 +247,27 @@ def test_where_all_is_forgotten_the_records_tell(old: Cluster, new: Cluster) -> 
         with pytest.raises(HistoryLostError) as lost:
             made.accept()
         assert "offsets rebuild" in lost.value.hint
+
+
+def test_a_log_is_not_copied_again_where_all_was_deleted_and_made_again_at_rest(old: Cluster, new: Simulated) -> None:
+    """Claims, runs and progress are there and empty, as before a first run: none begins; a link that adopts goes on."""
+    with copied(old, new) as (made, topic):
+        copy = made.on_target(lambda client: read_maps(client, made.id)).of_source(TopicPartition(topic, 0))
+        assert copy is not None
+        made.close()
+        for name in (control.CLAIMS, control.RUNS, control.PROGRESS):
+            drop(new, name)
+            create(new, name, configs={"cleanup.policy": "compact"})
+        with pytest.raises(ControlTopicsRecreatedError):
+            run_to_its_end(made)
+        assert values(new, topic) == values_of(range(10))
+        assert "made again since link" in made.status().findings[0].what
+        with pytest.raises(HistoryLostError):
+            made.accept()
+        engine.delete(made.target, made.id, execute=True)
+        known = StoredMap(copy.lane, copy.source, copy.target, copy.runs)
+        assert engine.create(made.source, made.target, made.spec, True, [known]).created
+        goes_on(made, old, new, topic, 10, values_of(range(10)))
 
 
 def test_control_topics_that_would_lose_records_forbid_a_link_and_a_run(old: Cluster, new: Cluster) -> None:
