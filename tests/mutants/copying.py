@@ -91,6 +91,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "a lane stops for good since its brokers started twice, and knew no topics each time",
     ),
     Mutant(
+        "recreated-claims-are-taken",
+        "replicate/planner.py",
+        "        if others:\n            raise ControlTopicsRecreatedError",
+        "        if len(others) > 4:\n            raise ControlTopicsRecreatedError",
+        "claims, runs and progress that were made again while no run lived are empty, and all is copied again",
+    ),
+    Mutant(
+        "recreated-by-one-word",
+        "replicate/recreated.py",
+        "            if part is None:",
+        "            if part is None or part:",
+        "a run does not begin since one broker has old metadata of a control topic",
+    ),
+    Mutant(
         "throttled-is-no-news",
         "replicate/fetcher.py",
         "                if not answers and fetch.throttle_of(frame):",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable
@@ -11,9 +12,10 @@ from uuid import UUID
 
 import pytest
 import yaml
+from rich.console import Console
 
 from anabranch.cli import main as cli
-from anabranch.cli import port
+from anabranch.cli import port, render_decisions
 from anabranch.engine.decisions import NothingToAcceptError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import AcceptPlan, Cause, Choice, skipping
@@ -176,3 +178,12 @@ def test_abort_transaction_ends_the_one_that_is_named(run: Run, engine: Engine) 
     assert (code, err, json.loads(out)["executed"]) == (0, "", True)
     assert json.loads(out)["transactions"][0]["known"]["partitions"] == ["orders-3"]
     assert engine.asked == [("old", "new", "old-new", "orders-3", 7, True)]
+
+
+def test_control_topics_that_others_made_again_are_named_before_it_is_accepted() -> None:
+    """Also where no lane waits: the link goes on with them as they are."""
+    plan = AcceptPlan("old-new", (), (), (), "cafe", remake=("__anabranch_runs",), recreated=("__anabranch_claims",))
+    out = io.StringIO()
+    Console(file=out, width=200).print(render_decisions.accept_plan(plan))
+    assert "__anabranch_runs is missing and is made again, empty" in out.getvalue()
+    assert "__anabranch_claims was deleted and made again: the link goes on with it as it is" in out.getvalue()

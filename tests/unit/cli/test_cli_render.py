@@ -420,3 +420,12 @@ def test_ctrl_c_detaches_from_the_live_view(terminal: bool) -> None:
     if not terminal:
         assert out.getvalue().count("\n") == 4
         assert "\x1b" not in out.getvalue()
+
+
+def test_what_is_found_as_a_link_is_read_stands_before_what_its_last_plan_found() -> None:
+    """A link that does not run has the findings of its last run, and those of now."""
+    now, then = (Finding(Severity.ERROR, what, "do it") for what in ("made again", "too small"))
+    plan = LinkPlan(SPEC.id, "run-1", 1, NOW, 1, (then,))
+    shown = text(render.status(replace(status(lane(0), plan=plan), findings=(now,))))
+    assert shown.index("error: made again") < shown.index("error: too small")
+    assert "error: made again" in text(render.status(replace(status(lane(0)), findings=(now,))))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import uuid
 from collections.abc import Iterator
-from typing import cast
 
 import pytest
 from tests.unit.asking import on
@@ -17,7 +14,7 @@ from anabranch.engine import decisions, links
 from anabranch.engine.choices import HistoryLostError
 from anabranch.engine.decisions import NothingToAcceptError
 from anabranch.kafka.admin import delete_topic
-from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
+from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.decisions import Cause
 from anabranch.model.link import ClusterRef, LinkSpec
@@ -26,11 +23,9 @@ from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import RunMap
 from anabranch.replicate.control import ensure_topics
 from anabranch.replicate.planner import Plan, Planner
-from anabranch.replicate.recreated import ControlTopicsRecreatedError, recreated, topic_ids
+from anabranch.replicate.recreated import ControlTopicsRecreatedError, topic_ids
 
-pytestmark = pytest.mark.unit
-
-OURS, THEIRS = TopicId(uuid.UUID(int=1)), TopicId(uuid.UUID(int=2))
+pytestmark = pytest.mark.test
 
 
 @pytest.fixture
@@ -71,7 +66,6 @@ def told(made: Lab) -> str:
     return " | ".join(f"{one.what}: {one.fix}" for one in links.show(made.target, LINK).findings)
 
 
-@pytest.mark.test
 def test_a_run_refuses_claims_that_are_not_the_links_until_that_is_accepted(both: Lab) -> None:
     """An old record is given the ids by its first plan; then another id is an error that names the way out."""
     assert links.show(both.target, LINK).record.control_topics == {}
@@ -92,7 +86,6 @@ def test_a_run_refuses_claims_that_are_not_the_links_until_that_is_accepted(both
     assert plan(both).lanes and told(both) == ""
 
 
-@pytest.mark.test
 def test_where_only_the_records_know_a_link_is_made_again_behind_its_copy(both: Lab) -> None:
     """Of claims, runs and progress nothing is left: never a start; the link that adopts the copy goes on."""
     plan(both)
@@ -123,30 +116,3 @@ def test_where_only_the_records_know_a_link_is_made_again_behind_its_copy(both: 
     assert plan(both).lanes and told(both) == ""
     with pytest.raises(NothingToAcceptError):
         decisions.accept(both.source, both.target, LINK, None, execute=False)
-
-
-class Told:
-    """A cluster that tells of its control topics, and is asked nothing else."""
-
-    def __init__(self, *found: tuple[str, TopicId, int]) -> None:
-        told = {name: (one, code) for name, one, code in found}
-        unknown = (TopicId.ZERO, 3)
-        self.topics = {
-            name: TopicMeta(name, told.get(name, unknown)[0].uuid, False, told.get(name, unknown)[1], {}, None)
-            for name in topics.ALL
-        }
-
-    async def metadata(self, names: list[str]) -> Metadata:
-        """What it tells."""
-        return Metadata("a", 1, {}, {name: self.topics[name] for name in names})
-
-
-def test_what_no_broker_tells_an_id_of_is_not_compared() -> None:
-    """Brokers of an old protocol version give none, and a topic that is missing has none: both are told elsewhere."""
-    found = (topics.CLAIMS, OURS, 0), (topics.RUNS, TopicId.ZERO, 0), (topics.JUMPS, THEIRS, 5)
-    begun = {topics.CLAIMS: OURS, topics.RUNS: OURS, topics.PROGRESS: OURS, topics.JUMPS: OURS}
-    cluster = cast(Cluster, Told(*found))
-    now = asyncio.run(topic_ids(cluster))
-    assert now == {topics.CLAIMS: OURS}
-    assert asyncio.run(recreated(cluster, begun, now)) == ()
-    assert asyncio.run(recreated(cluster, {}, {topics.RUNS: OURS})) == ()
