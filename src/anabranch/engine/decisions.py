@@ -120,7 +120,10 @@ async def _accept(
         await keep(target_cluster, plan.choices)
         wanted = replace(seen.record.wanted, revision=seen.record.wanted.revision + 1)
         decisions = [choice.decision for choice in plan.choices]
-        now = await topic_ids(target_cluster)
-        record = replace(seen.record, wanted=wanted, control_topics={**seen.record.control_topics, **now})
+        ids = {**seen.record.control_topics}
+        for name in (*plan.remake, *plan.recreated):
+            ids.pop(name, None)  # where a broker does not know the new one yet, the next plan stores its id
+        ids |= await topic_ids(target_cluster)
+        record = replace(seen.record, wanted=wanted, control_topics=ids)
         await seen.links.decide(record, decisions, plan.remember, plan.forget)
         return replace(plan, executed=True)
