@@ -17,8 +17,17 @@ from anabranch.errors import ConfigError
 from anabranch.spark.asking import collect
 
 _FIX = "send Anabranch there: `anabranch link package --out FILE`, then `link run --archive FILE`"
+_NO_PROGRAM = "Cannot run program"
+_STATE = f"name the Python that each machine has, `--conf spark.pyspark.python=PATH`; or {_FIX}"
+_STATED = "spark.pyspark.python"
+_HERE = re.compile(r"local(\[.*\])?")
 _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"^[ \t]*(?:anabranch\.[\w.]+: (.+)|[\w.]*(?:Error|Exception): .+)$", re.MULTILINE)
+_JAVA = re.compile(
+    r"^(?::\s*)?(?:(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): "
+    r"|Job aborted due to stage failure: .*?\(TID \d+\) \([^)]*\): )+"
+)
+_CALLING = "An error occurred while calling "
 _NO_PYTHON = re.compile(r"^Error from python worker:\s+(.+)$", re.MULTILINE)
 _LONGEST = 500
 
@@ -38,6 +47,12 @@ class ExecutorNotReadyError(ConfigError):
     @property
     def hint(self) -> str:
         return self.fix
+
+
+def is_needed(spark: SparkSession) -> bool:
+    """Whether tasks may run with another Python, or elsewhere, than this process: ``local-cluster`` is elsewhere."""
+    context = spark.sparkContext
+    return _HERE.fullmatch(context.master) is None or context.getConf().contains(_STATED)
 
 
 def check(spark: SparkSession, job: LinkJob, tasks: int) -> None:
@@ -72,7 +87,8 @@ def check(spark: SparkSession, job: LinkJob, tasks: int) -> None:
     try:
         found = collect(spark, tasks, ask)
     except Exception as error:  # Spark's or Java's, of a task that could not begin
-        raise ExecutorNotReadyError("an executor", told(error), _FIX) from error
+        why = told(error)
+        raise ExecutorNotReadyError("an executor", why, _STATE if why.startswith(_NO_PROGRAM) else _FIX) from error
     for host, why, fix in found:
         raise ExecutorNotReadyError(host, why, fix or _FIX)
 
@@ -85,5 +101,9 @@ def told(error: Exception) -> str:
     if said is not None:
         return (said[1] or said[0]).strip()[:_LONGEST]
     python = _NO_PYTHON.search(text)
-    lines = [line for line in text.splitlines() if not line.rstrip().endswith("Exception:")]
+    lines = [
+        _JAVA.sub("", line)
+        for line in text.splitlines()
+        if not line.rstrip().endswith("Exception:") and not line.startswith(_CALLING)
+    ]
     return (python[1] if python is not None else next(iter(lines), "") or type(error).__name__)[:_LONGEST]

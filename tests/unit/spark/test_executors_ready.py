@@ -157,3 +157,36 @@ def test_what_a_python_says_that_does_not_start_is_told() -> None:
     stack = "Traceback (most recent call last):\n    import pyspark\n  ModuleNotFoundError: No module named 'pyspark'"
     said = f"x.SparkException: \nError from python worker:\n  {stack}\nPYTHONPATH was:\n  /x\n"
     assert ready.told(RuntimeError(said)) == "ModuleNotFoundError: No module named 'pyspark'"
+
+
+def test_a_python_that_is_not_there_is_told_with_its_setting() -> None:
+    """Of the setting's name, and without Java's: the archive is one way out, the right path the other."""
+    said = 'java.io.IOException: Cannot run program "/none": error=2, No such file or directory\n\tat java.base/x'
+    task = "Task 0 in stage 0.0 failed 1 times: Lost task 0.0 in stage 0.0 (TID 0) (vm executor driver)"
+    aborted = f"org.apache.spark.SparkException: Job aborted due to stage failure: {task}: {said}"
+    for words in (said, f"An error occurred while calling o76.load.\n: {said}", f": {aborted}"):
+        spark: Any = Spark(RuntimeError(words))
+        with pytest.raises(ExecutorNotReadyError) as raised:
+            check(spark, job(SecretRef(SecretKind.ENV, "X")), 1)
+        said_here = 'an executor cannot copy: Cannot run program "/none": error=2, No such file or directory'
+        assert raised.value.message == said_here
+        assert "spark.pyspark.python" in raised.value.hint and "--archive" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("master", "stated", "needed"),
+    [
+        ("local", False, False),
+        ("local[*]", False, False),
+        ("local[4,8]", False, False),
+        ("local[*]", True, True),
+        ("local-cluster[1,1,512]", False, True),
+        ("spark://spark-1:7077", False, True),
+        ("yarn", False, True),
+    ],
+)
+def test_whoever_copies_elsewhere_or_with_another_python_is_asked(master: str, stated: bool, needed: bool) -> None:
+    """``local-cluster`` has executors of its own, and a stated interpreter may be missing here too."""
+    conf = SimpleNamespace(contains=lambda key: stated and key == "spark.pyspark.python")
+    spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(master=master, getConf=lambda: conf))
+    assert ready.is_needed(spark) is needed

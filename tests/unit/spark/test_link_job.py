@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes with pyspark
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
@@ -106,7 +106,7 @@ def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
     spec: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With what Spark said."""
-    here = SimpleNamespace(master="local[1]")
+    here = SimpleNamespace(master="local[1]", getConf=lambda: SimpleNamespace(contains=lambda _: False))
     nothing = SimpleNamespace(start=lambda: None, stop=lambda: None, sparkContext=here, version="4")
     monkeypatch.setattr(job, "Survey", lambda _: SimpleNamespace(look=lambda: None, is_to_stop=lambda: False))
     monkeypatch.setattr(job, "session", lambda *_: nothing)
@@ -123,6 +123,20 @@ def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
     monkeypatch.setattr(job, "session", gone)
     assert job.main([spec]) == 5
     assert "Spark's JVM is gone: the gateway is closed" in capsys.readouterr().err
+
+    class Thrown(Py4JJavaError):  # type: ignore[misc]
+        def __init__(self) -> None:
+            pass
+
+        def __str__(self) -> str:
+            return "An error occurred while calling o76.load.\n: java.io.IOException: no room\n\tat java.base/x"
+
+    def threw(*_: Any) -> None:
+        raise Thrown
+
+    monkeypatch.setattr(job, "session", threw)
+    assert job.main([spec]) == 5
+    assert "error: the link's query ended: no room\nhint: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("held", "said"), [(0, "stopped cleanly: 0"), (2, "takes over: 2: 0"), (None, "not known: 0")])

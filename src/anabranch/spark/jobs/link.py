@@ -24,7 +24,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TypeVar
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes with pyspark
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
@@ -79,6 +79,8 @@ def main(argv: list[str] | None = None) -> int:
         return events.fail(error)
     except KeyboardInterrupt:  # before there is a query that could end cleanly
         return INTERRUPTED
+    except Py4JJavaError as error:  # Java answers: it could not do what it was asked for
+        return events.fail(QueryEndedError(ready.told(error)))
     except (Py4JError, ConnectionError) as error:
         return events.fail(QueryEndedError(f"Spark's JVM is gone: {str(error)[:500]}"))
     except Exception as error:
@@ -130,7 +132,7 @@ def _run(
     watching = Watching(survey, job.run, events.tell)
     _wait_for(survey, watching)
     spark = session(f"anabranch link {job.link}", master, settings)
-    if not spark.sparkContext.master.startswith("local"):
+    if ready.is_needed(spark):
         # Before the handlers: without an executor it waits for one, and whoever ends it then has nothing to give back.
         ready.check(spark, job, cores(spark) or 1)
     signal.signal(signal.SIGTERM, ask)  # after Spark, which installs a handler of its own
