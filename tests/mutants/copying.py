@@ -472,4 +472,25 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if False:\n            for lane in asked:\n                self._let_go(lane)",
         "a worker keeps lanes that another one has the lease of, which must take them by force",
     ),
+    Mutant(
+        "throttled-time-counts",
+        "kafka/connection.py",
+        "        self._waiting = deque(one._replace(deadline=one.deadline + seconds) for one in self._waiting)",
+        "        pass",
+        "a quota that throttles for longer than a request's timeout ends the connection, and its lanes are taken over",
+    ),
+    Mutant(
+        "behind-and-following",
+        "replicate/lane.py",
+        "        is_read = not self.queue and self.fetch_at >= self.source.stable",
+        "        is_read = not self.queue",
+        "a lane that a quota of the source slows looks as if it were at the end",
+    ),
+    Mutant(
+        "local-cluster-is-here",
+        "spark/ready.py",
+        "    return _HERE.fullmatch(context.master) is None or context.getConf().contains(_STATED)",
+        '    return not context.master.startswith("local")',
+        "what an executor of local-cluster lacks, or a stated interpreter, is a stack of Java",
+    ),
 )

@@ -48,6 +48,7 @@ def totals(status: LinkStatus) -> Totals:
     behind = sum(lane.lag_records or 0 for lane in known)
     missing = max(0, status.plan.lanes - len(lanes)) if status.plan is not None else 0
     seconds = [lane.lag_seconds for lane in known if lane.lag_records]
+    sizes = [lane.lag_bytes for lane in known]
     rate = sum(lane.records_per_s for lane in lanes) if status.running else 0.0
     # What was known of a stopped lane's log is old: also without lag it is not at its end.
     stuck = missing > 0 or unknown > 0 or found[LaneState.STOPPED] > 0
@@ -64,7 +65,7 @@ def totals(status: LinkStatus) -> Totals:
         records_per_s=rate,
         bytes_per_s=sum(lane.bytes_per_s for lane in lanes) if status.running else 0.0,
         lag_records=None if unknown else behind,
-        lag_bytes=None if unknown else sum(lane.lag_bytes or 0 for lane in known),
+        lag_bytes=None if unknown or None in sizes else sum(size or 0 for size in sizes),
         lag_seconds=None
         if missing or unknown or None in seconds
         else max((s for s in seconds if s is not None), default=0.0),

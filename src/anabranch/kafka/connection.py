@@ -2,7 +2,8 @@
 
 Responses arrive in the order of the requests (the broker serves a connection one request at a time), so
 in-flight requests are a queue.  A request that runs out of time ends the connection: its outcome is unknown
-and nothing that is sent later may overtake it (LANE protocol, R1).  The bytes of large responses are received
+and nothing that is sent later may overtake it (LANE protocol, R1).  The time for which a quota throttles the connection
+does not count.  The bytes of large responses are received
 straight into pooled frames.
 
 Where a broker limits how long a login holds, the login is made again on the same connection before that time is over
@@ -37,6 +38,7 @@ from anabranch.kafka.frames import Frame, FramePool
 CLIENT_ID = "anabranch"
 MAX_RESPONSE_BYTES = 1 << 30
 OPEN_S = 10.0
+MOST_THROTTLED_S = 600.0
 _SCRATCH = 1 << 14
 _API_VERSIONS = 18
 _LOGIN = frozenset({17, 36})  # SaslHandshake, SaslAuthenticate
@@ -102,6 +104,7 @@ class Connection(asyncio.BufferedProtocol):
         self._filled = 0
         self._watch: asyncio.TimerHandle | None = None
         self._client = CLIENT_ID.encode()
+        self._throttled_until = 0.0
         self._held: list[tuple[_Waiting, bytes]] | None = None
         self._renewal: asyncio.TimerHandle | None = None
         self._renewing: asyncio.Task[None] | None = None
@@ -291,7 +294,8 @@ class Connection(asyncio.BufferedProtocol):
             + (b"\0" if flexible else b"")
         )
         future: asyncio.Future[Frame] = self._loop.create_future()
-        waiting = _Waiting(self._correlation, flexible, future, time.monotonic() + timeout)
+        deadline = max(time.monotonic(), self._throttled_until) + timeout
+        waiting = _Waiting(self._correlation, flexible, future, deadline)
         if self._held is not None and api_key not in _LOGIN:
             self._held.append((waiting, b"".join((head, *parts))))
             return future
@@ -300,6 +304,15 @@ class Connection(asyncio.BufferedProtocol):
             self._watch = self._loop.call_later(min(timeout, 1.0), self._check_deadline)
         self._wire.write(b"".join((head, *parts)))
         return future
+
+    def throttled(self, seconds: float) -> None:
+        """The broker has said that a quota has it read nothing more here for so long (KIP-219): that much later is
+        what waits for an answer, or is sent meanwhile, without one."""
+        if seconds <= 0:
+            return
+        seconds = min(seconds, MOST_THROTTLED_S)
+        self._throttled_until = max(self._throttled_until, time.monotonic() + seconds)
+        self._waiting = deque(one._replace(deadline=one.deadline + seconds) for one in self._waiting)
 
     def _check_deadline(self) -> None:
         self._watch = None
@@ -344,7 +357,9 @@ class Connection(asyncio.BufferedProtocol):
         try:
             response_class = _response_class(request.API_KEY, version)
             start = 5 if flexible and request.API_KEY != _API_VERSIONS else 4
-            return decoded(response_class, bytes(frame.view[start:]), version)
+            response = decoded(response_class, bytes(frame.view[start:]), version)
+            self.throttled((getattr(response, "throttle_time_ms", 0) or 0) / 1000)
+            return response
         finally:
             frame.release()
 

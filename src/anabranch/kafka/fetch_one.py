@@ -28,6 +28,7 @@ async def fetched(
         )
         try:
             code, answers = fetch.parse(frame, fetch.version_for(connection))
+            connection.throttled(fetch.throttle_of(frame))
             if code:
                 yield fetch.Fetched(wanted.topic, wanted.partition, code, -1, -1, -1, (), frame.view[:0], None)
                 return

@@ -169,7 +169,8 @@ class KeyedLog:
             self._leader = None
             return None
         try:
-            answer = produce.parse(frame, produce.version_for(epoch_connection))[0]
+            throttle, (answer, *_) = produce.parse_with_throttle(frame, produce.version_for(epoch_connection))
+            epoch_connection.throttled(throttle)
         finally:
             frame.release()
         if answer.code == 0:

@@ -20,6 +20,7 @@ from anabranch.kafka.frames import Frame
 API_KEY = 0
 BY_NAME, BY_ID = 9, 13
 _HEAD = struct.Struct(">bhi")
+_THROTTLE = struct.Struct(">i")
 _ANSWER = struct.Struct(">ihqqq")
 
 
@@ -79,6 +80,11 @@ def submit(
 
 def parse(frame: Frame, version: int) -> list[Produced]:
     """The acknowledgements of one response."""
+    return parse_with_throttle(frame, version)[1]
+
+
+def parse_with_throttle(frame: Frame, version: int) -> tuple[float, list[Produced]]:
+    """For how many seconds the broker throttles whoever gets this response, and its acknowledgements."""
     view = frame.view
     answers: list[Produced] = []
     try:
@@ -102,6 +108,7 @@ def parse(frame: Frame, version: int) -> list[Produced]:
                 at = skip_tags(view, at)
                 answers.append(Produced(topic, partition, code, base, start, detail))
             at = skip_tags(view, at)
+        (throttle_ms,) = _THROTTLE.unpack_from(view, at)
     except (IndexError, ValueError, struct.error) as error:
         raise ProduceResponseError from error
-    return answers
+    return throttle_ms / 1000, answers

@@ -106,7 +106,7 @@ class LaneProgress:
     the source's; ``target_end`` is the next target offset.  ``records`` and ``bytes`` count what was ever
     copied in this lane, rates are a second.  ``lag_seconds`` is the age of the oldest record not yet copied,
     None if unknown; ``lag_bytes`` is an estimate from the mean size of what was copied, None where the source's end
-    is not known.  A stopped lane has
+    is not known, or is and nothing was copied yet.  A stopped lane has
     ``stop_reason`` and the offset at which it stands, ``stop_offset``; a waiting one may have a ``stop_reason``:
     what it last failed at, or who holds it.  ``source_epoch`` is a position up to which the lane was copied, with
     the source's leader epoch of the record before it: the source is asked later whether it still has that one.

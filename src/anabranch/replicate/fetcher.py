@@ -271,6 +271,7 @@ class Fetcher:
             )
             try:
                 code, answers = fetch.parse(frame, version)
+                connection.throttled(fetch.throttle_of(frame))
                 whole = session.answered(code, fetch.session_of(frame))
                 answered = True
                 if not whole and request.epoch != FIRST:

@@ -220,6 +220,9 @@ class Filing:
         is_known = seen_ms is not None and silence <= KNOWN_S
         behind = max(0, source.stable - lane.reached)
         mean = lane.tally.bytes / lane.tally.records if lane.tally.records else 0.0
+        lag_bytes = None
+        if is_known and (mean or not behind):  # before anything was copied nobody knows how large records are
+            lag_bytes = round(_rough(behind * mean))
         lag_seconds: float | None = 0.0 if is_known else None
         if behind:
             lag_seconds = None
@@ -248,7 +251,7 @@ class Filing:
             bytes=lane.tally.bytes,
             records_per_s=_rough(lane.tally.records_per_s),
             bytes_per_s=_rough(lane.tally.bytes_per_s),
-            lag_bytes=round(_rough(behind * mean)) if is_known else None,
+            lag_bytes=lag_bytes,
             lag_seconds=None if lag_seconds is None else round(lag_seconds, 2),
             owner=self._owner,
             updated_at_ms=at_ms,

@@ -104,7 +104,8 @@ async def pad(target: TargetPartition, tenure: Tenure, gate: Gate, tell: Callabl
             frame = await flight[0]  # in flight for as long as it is waited for, also where that is cancelled
             flight.popleft()
             try:
-                answer = produce.parse(frame, version)[0]
+                throttle, (answer, *_) = produce.parse_with_throttle(frame, version)
+                target.connection.throttled(throttle)
             finally:
                 frame.release()
             pipeline.acknowledge(answer.code, answer.base_offset)

@@ -425,5 +425,6 @@ class Lane:
             return LaneState.WAITING
         if not self.source.seen_at:
             return LaneState.COPYING  # where the end is has not been told yet
-        behind = self.source.stable - self.reached
-        return LaneState.FOLLOWING if behind <= 0 or not self.queue else LaneState.COPYING
+        # Each answer brings all that there is, but where it would be too much, or a quota makes the next one late.
+        is_read = not self.queue and self.fetch_at >= self.source.stable
+        return LaneState.FOLLOWING if is_read or self.reached >= self.source.stable else LaneState.COPYING

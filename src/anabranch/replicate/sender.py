@@ -258,7 +258,9 @@ class Sender:
             return  # on_close ends the tenures
         frame = future.result()
         try:
-            for answer in produce.parse(frame, self._version):
+            throttle, answers = produce.parse_with_throttle(frame, self._version)
+            self.connection.throttled(throttle)
+            for answer in answers:
                 one = sent.pop((answer.topic, answer.partition), None)
                 if one is not None and one.lane.pipeline is one.pipeline:
                     self._acknowledge(one, answer)

@@ -185,7 +185,8 @@ def test_only_some_codes_say_that_nothing_was_appended(
     async def ask(cluster: Cluster) -> None:
         name = f"codes-{code}"
         await topic(cluster, name)
-        monkeypatch.setattr(kafka_log.produce, "parse", lambda *_: [produce.Produced(name, 0, code, -1, -1, "")])
+        refused = produce.Produced(name, 0, code, -1, -1, "")
+        monkeypatch.setattr(kafka_log.produce, "parse_with_throttle", lambda *_: (0.0, [refused]))
         log = KeyedLog(cluster, name)
         if known:
             with pytest.raises(PermissionDeniedError if code == 29 else BrokerRefusedError, match="one"):

@@ -84,11 +84,13 @@ def test_an_answer_that_names_refused_records_is_read_to_its_end() -> None:
         record_errors=[],
         error_message=None,
     )
-    answer = ProduceResponse(responses=[row(name="t", partition_responses=[bad, good])], throttle_time_ms=0)
-    assert produce.parse(frame_of(answer, 9), 9) == [
+    answer = ProduceResponse(responses=[row(name="t", partition_responses=[bad, good])], throttle_time_ms=1500)
+    acknowledged = [
         produce.Produced("t", 0, 87, -1, -1, "one record was refused"),
         produce.Produced("t", 1, 0, 42, 7, ""),
     ]
+    assert produce.parse(frame_of(answer, 9), 9) == acknowledged
+    assert produce.parse_with_throttle(frame_of(answer, 9), 9) == (1.5, acknowledged)
 
 
 @pytest.mark.parametrize(("newest", "version"), [(12, 12), (13, 13)])

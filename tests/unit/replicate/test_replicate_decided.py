@@ -75,6 +75,16 @@ def test_a_held_lane_waits_and_a_paused_one_is_paused() -> None:
     assert lane.state(paused=True) is LaneState.PAUSED
 
 
+def test_a_lane_that_waits_for_what_the_source_has_copies_still() -> None:
+    """As where a quota makes each answer late: `following` would say that it is at the end."""
+    lane = a_lane()
+    lane.source.seen_at, lane.source.stable, lane.position = time.monotonic(), 3000, 1000
+    lane.fetch_at = 1000
+    assert lane.state(paused=False) is LaneState.COPYING
+    lane.fetch_at = 3000
+    assert lane.state(paused=False) is LaneState.FOLLOWING
+
+
 def test_a_lane_whose_source_does_not_answer_is_unreachable() -> None:
     """Also one that never heard of it; whoever paused it, or a person who must act, comes first."""
     lane = a_lane()

@@ -1,6 +1,7 @@
 """Which lanes' progress is filed, and when."""
 
 import asyncio
+import time
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -196,3 +197,14 @@ def test_no_position_is_filed_before_its_runs_where_lanes_wait_for_each_other() 
         asyncio.run(filing.file())
         assert at in stored.rounds[0]
         assert not any(lanes[one].book.unfiled() for one in stored.rounds[0])
+
+
+def test_bytes_behind_are_unknown_until_something_was_copied() -> None:
+    """Nobody knows how large the records are: 0 bytes behind would look like the end."""
+    filing, (lane,), _ = made(1)
+    lane.source.seen_at = time.monotonic()
+    assert filing.report(lane).lag_bytes == 0
+    lane.source.stable = 3000
+    assert filing.report(lane).lag_bytes is None
+    lane.tally.records, lane.tally.bytes = 10, 1000
+    assert filing.report(lane).lag_bytes == 300_000

@@ -46,6 +46,7 @@ class Wire:
         self.sent = 0
         self.waiting: list[asyncio.Future[Frame]] = []
         self.aborted: list[str] = []
+        self.throttles: list[float] = []
 
     @property
     def in_flight(self) -> int:
@@ -66,12 +67,16 @@ class Wire:
         """Keep why."""
         self.aborted.append(reason)
 
-    def answer(self, *partitions: tuple[int, int, int], cut: int = 0) -> None:
+    def throttled(self, seconds: float) -> None:
+        """Keep for how long."""
+        self.throttles.append(seconds)
+
+    def answer(self, *partitions: tuple[int, int, int], cut: int = 0, throttle_ms: int = 0) -> None:
         """Answer the oldest request for topic t: partition, code and base offset each, without the last bytes."""
         raw = bytes(5) + bytes([2, 2]) + b"t" + bytes([len(partitions) + 1])
         for partition, code, base in partitions:
             raw += struct.pack(">ihqqq", partition, code, base, -1, 0) + bytes([1, 0, 0])
-        raw = (raw + bytes(6))[: -cut or None]
+        raw = (raw + bytes(1) + throttle_ms.to_bytes(4) + bytes(1))[: -cut or None]
         frame = FramePool().take(len(raw))
         frame.view[:] = raw
         self.waiting.pop(0).set_result(frame)
@@ -216,6 +221,21 @@ def test_a_batch_that_the_answer_leaves_out_ends_its_tenure() -> None:
     phase, why = asyncio.run(play())
     assert phase is Phase.TAKING
     assert why is not None and (why.reason, why.detail) == (Ending.BROKER, "no answer for it")
+
+
+def test_the_connection_is_told_for_how_long_a_quota_throttles_it() -> None:
+    """The other batches that are in flight are answered that much later."""
+
+    async def play() -> list[float]:
+        lane, wire = made(), Wire("1")
+        task = sending(lane, won(lane, wire, 1))
+        await settled()
+        wire.answer((0, 0, 0), throttle_ms=40_000)
+        await settled()
+        await ended(task)
+        return wire.throttles
+
+    assert asyncio.run(play()) == [40.0]
 
 
 def test_an_answer_that_cannot_be_read_ends_the_connection() -> None:

@@ -77,6 +77,8 @@ class SimulatedCluster:
         self.unanswered: list[str] = []
         self.throttles: list[int] = []
         """Milliseconds with which the next fetches are answered, and nothing else: as where a quota is exceeded."""
+        self.produce_throttle_ms = 0
+        """Milliseconds that each Produce answer tells that its client is throttled."""
         self._following: set[tuple[uuid.UUID, int, int]] = set()
         self._fencing: dict[int, int] = {}
         self._every("producer.id.expiration.check.interval.ms", self._expire)

@@ -55,7 +55,7 @@ def produce(session: Session, request: Any, version: int, reply: _Reply) -> None
     def done() -> None:
         waiting[0] -= 1
         if waiting[0] == 0:
-            reply(_response(version, topics, answers))
+            reply(_response(version, topics, answers, session.broker.cluster.produce_throttle_ms))
 
     for at, (topic, name) in enumerate(topics):
         for number, part in enumerate(topic.partition_data):
@@ -258,7 +258,10 @@ def _as_stored(
 
 
 def _response(
-    version: int, topics: list[tuple[Any, str]], answers: dict[tuple[int, int], tuple[int, int, int, int]]
+    version: int,
+    topics: list[tuple[Any, str]],
+    answers: dict[tuple[int, int], tuple[int, int, int, int]],
+    throttle_ms: int,
 ) -> Any:
     rows = []
     for at, (topic, _) in enumerate(topics):
@@ -280,7 +283,7 @@ def _response(
             rows.append(ProduceResponse.TopicProduceResponse(topic_id=topic.topic_id, partition_responses=parts))
         else:
             rows.append(ProduceResponse.TopicProduceResponse(name=topic.name, partition_responses=parts))
-    return ProduceResponse(responses=rows, throttle_time_ms=0)
+    return ProduceResponse(responses=rows, throttle_time_ms=throttle_ms)
 
 
 APIS = (Handler(ProduceRequest, produce),)
