@@ -48,7 +48,7 @@ lint: $(READY) ## style, types, import contracts, published schemas
 	diff -r schemas build/schemas
 
 bench: $(READY) ## speed, latency, scale, translation, groups and comparing beside MirrorMaker 2 and Kafka's followers; writes build/bench.json
-	@$(BIN)/python -m benchmarks.run; rows=$$?; $(BIN)/python -m benchmarks.latency && $(BIN)/python -m benchmarks.scale && $(BIN)/python -m benchmarks.control && $(BIN)/python -m benchmarks.runs && $(BIN)/python -m benchmarks.translate && $(BIN)/python -m benchmarks.groups && $(BIN)/python -m benchmarks.checkpoints && $(BIN)/python -m benchmarks.takeover && $(BIN)/python -m benchmarks.verify && exit $$rows
+	@$(BIN)/python -m benchmarks.run; rows=$$?; $(BIN)/python -m benchmarks.latency && $(BIN)/python -m benchmarks.standstill --times 3 && $(BIN)/python -m benchmarks.scale && $(BIN)/python -m benchmarks.control && $(BIN)/python -m benchmarks.runs && $(BIN)/python -m benchmarks.translate && $(BIN)/python -m benchmarks.groups && $(BIN)/python -m benchmarks.checkpoints && $(BIN)/python -m benchmarks.takeover && $(BIN)/python -m benchmarks.verify && exit $$rows
 
 soak: $(READY) ## kills at random under load for MINUTES=10, and counts
 	@$(BIN)/python -m anabranch.testing.soak --minutes $(MINUTES)
