@@ -12,9 +12,9 @@ from rich.text import Text
 
 from anabranch.cli import words
 from anabranch.cli.hints import aimed, repeated, typed_target
+from anabranch.cli.reasons import reasons, some
 from anabranch.cli.totals import Totals, totals
 from anabranch.cli.words import count, duration, moment, size
-from anabranch.lanes.ways import ways_out
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity, TopicPlan
 
@@ -166,32 +166,6 @@ def lanes(found: Sequence[LaneProgress], limit: int | None = None) -> Table:
     return table
 
 
-def reasons(found: Iterable[LaneProgress]) -> list[Text]:
-    """Why lanes stand or wait, and then why they have their modes: each reason once, with its lanes."""
-    stands: dict[tuple[str, str], list[LaneProgress]] = {}
-    modes: dict[str, list[str]] = {}
-    for lane in found:
-        if lane.stop_reason or lane.state is LaneState.STOPPED:
-            does = "stopped" if lane.state is LaneState.STOPPED else lane.state.value
-            where = "" if lane.stop_offset is None else f" at offset {count(lane.stop_offset)}"
-            key = (f"{does}{where}", lane.stop_reason or "no reason filed")
-            stands.setdefault(key, []).append(lane)
-        if lane.mode_reason:
-            modes.setdefault(f"{lane.mode.value}: {lane.mode_reason}", []).append(str(lane.source))
-    texts = [_stands(lanes, does, why) for (does, why), lanes in stands.items()]
-    return texts + [Text(f"{_some(names)} {why}", style="dim") for why, names in modes.items()]
-
-
-def _stands(lanes: Sequence[LaneProgress], does: str, why: str) -> Text:
-    """Why some lanes do not go on, and the ways out of a stop: the commands are those of the first lane."""
-    text = Text(f"{_some([str(lane.source) for lane in lanes])} {does}: {why}", style="red")
-    first = lanes[0]
-    if first.state is LaneState.STOPPED:
-        for way in ways_out(first.stop_reason, first.lane.link, first.source.topic, first.source.partition):
-            text.append(f"\n  {way}", style="default")
-    return text
-
-
 def _chosen(found: Sequence[LaneProgress], limit: int | None) -> list[LaneProgress]:
     """The lanes to show by source partition; with a limit, those that most ask for a look."""
     ordered = sorted(found, key=lambda lane: lane.source)
@@ -260,18 +234,12 @@ def _modes(topic: TopicPlan) -> str:
 
 def _mapped(topics: Sequence[TopicPlan]) -> list[RenderableType]:
     """Why lanes would be mapped, each reason with its lanes."""
-    reasons: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for topic in topics:
         for lane in topic.lanes:
             if lane.why:
-                reasons.setdefault(lane.why, []).append(f"{topic.source}-{lane.partition}")
-    return [Text(f"mapped, since {why}: {_some(names)}") for why, names in reasons.items()]
-
-
-def _some(names: Sequence[str], most: int = 4) -> str:
-    """The first names, and how many more there are."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {count(len(names) - most)} more"
+                found.setdefault(lane.why, []).append(f"{topic.source}-{lane.partition}")
+    return [Text(f"mapped, since {why}: {some(names)}") for why, names in found.items()]
 
 
 def _cluster(side: str, facts: ClusterFacts) -> Text:

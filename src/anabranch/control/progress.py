@@ -22,6 +22,7 @@ LANE_VERSION = 4
 _WITHOUT_TARGET = 3  # a lane's progress without ``target_epoch``
 _WITHOUT_SOURCE = 2  # and without ``source_seen_ms``
 _FIRST = 1  # and without ``source_epoch``
+_LANE_AND_OFFSET = re.compile(r"^lane \S+(?: stopped at source offset \d+)?: ")
 _OWNER = re.compile(rb'"owner":"([ !#-\[\]-~]*)"')
 _UPDATED = re.compile(rb'"updated_at_ms":([0-9]{1,18})[,}]')
 
@@ -150,12 +151,17 @@ def decode_lane(key: bytes, value: bytes) -> LaneProgress:
             lag_seconds=fields.optional_number("lag_seconds"),
             owner=fields.text("owner"),
             updated_at_ms=fields.integer("updated_at_ms"),
-            stop_reason=fields.optional_text("stop_reason"),
+            stop_reason=_reason(fields.optional_text("stop_reason")),
             stop_offset=fields.optional_integer("stop_offset"),
             source_epoch=_epoch(fields, "source_epoch", "position"),
             source_seen_ms=fields.optional_integer("source_seen_ms") if fields.has("source_seen_ms") else None,
             target_epoch=_epoch(fields, "target_epoch", "end"),
         )
+
+
+def _reason(text: str | None) -> str | None:
+    """Why a lane stands; older workers began the text with the lane's key and its offset, which have their fields."""
+    return None if text is None else _LANE_AND_OFFSET.sub("", text)
 
 
 def encode_plan(plan: LinkPlan) -> bytes:

@@ -79,10 +79,13 @@ class TenureEnded(ClusterError):
     retryable: ClassVar[bool] = True
 
     @property
+    def why(self) -> str:
+        """The reason with what was answered and seen; it names no lane, so lanes with one cause have one text."""
+        return _why(self.reason, self.code, self.detail)
+
+    @property
     def message(self) -> str:
-        code = f" (error {self.code})" if self.code is not None else ""
-        detail = f": {self.detail}" if self.detail else ""
-        return f"lane {self.lane}: {self.reason.value}{code}{detail}"
+        return f"lane {self.lane}: {self.why}"
 
     @property
     def hint(self) -> str:
@@ -101,14 +104,28 @@ class LaneStopped(RefusedError):
     fix: str = ""
 
     @property
+    def why(self) -> str:
+        """The reason with what was answered and seen: without the lane and its offset, which are stored beside it."""
+        return _why(self.reason, self.code, self.detail)
+
+    @property
     def message(self) -> str:
-        code = f" (error {self.code})" if self.code is not None else ""
-        detail = f": {self.detail}" if self.detail else ""
-        return f"lane {self.lane} stopped at source offset {self.offset}: {self.reason.value}{code}{detail}"
+        return f"lane {self.lane} stopped at source offset {self.offset:,}: {self.why}"
 
     @property
     def hint(self) -> str:
         return self.fix
+
+
+def _why(reason: Ending | Stop, code: int | None, detail: str) -> str:
+    return reason.value + (f" (error {code})" if code is not None else "") + (f": {detail}" if detail else "")
+
+
+def cause_and_detail(why: str) -> tuple[str, str]:
+    """The ``why`` of a stop in two: what other lanes have in common with this one, and this one's detail."""
+    stop = next((stop.value for stop in Stop if why.startswith(stop.value)), "")
+    cause, colon, detail = why.removeprefix(stop).partition(": ")
+    return (stop + cause, detail) if stop and colon else (why, "")
 
 
 def accepting(lane: str) -> str:

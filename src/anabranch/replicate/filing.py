@@ -229,7 +229,7 @@ class Filing:
             if lane.queue:
                 lag_seconds = max(0.0, at_ms / 1000 - lane.queue[0].header.max_timestamp / 1000)
         state = lane.state(self._gate.paused)
-        reason = lane.stopped.message if state is LaneState.STOPPED and lane.stopped else None
+        reason = lane.stopped.why if state is LaneState.STOPPED and lane.stopped else None
         if state is LaneState.WAITING:
             reason = lane.held_by or lane.waiting or None
         if silence > KNOWN_S and state in {LaneState.WAITING, LaneState.UNREACHABLE}:

@@ -223,7 +223,7 @@ class Keeper:
             if ended.mapped_because:
                 lane.want_mapped, lane.want_mapped_why = True, ended.mapped_because
             if ended.reason is Ending.UNKNOWN_PARTITION:
-                lane.waiting = ended.message
+                lane.waiting = ended.why
             if ended.reason is not Ending.NOT_IDENTITY:
                 retry.later(self._longest_wait(lane))
         except LaneStopped as stopped:
