@@ -372,4 +372,25 @@ MUTANTS: tuple[Mutant, ...] = (
         "lambda path: names.get(path, path)",
         "a context's path through a link stays as it is, and the file is not found on executors",
     ),
+    Mutant(
+        "following-far-behind",
+        "replicate/lane.py",
+        "is_read = not self.queue and self.fetch_at >= self.source.stable",
+        "is_read = not self.queue",
+        "a lane that waits for memory is said to follow its source's end, however far behind it is",
+    ),
+    Mutant(
+        "caught-up-with-lag",
+        "model/runevents.py",
+        " and lag is not None and lag <= lane.records_per_s",
+        "",
+        "a run says that it has caught up while lanes are behind",
+    ),
+    Mutant(
+        "reason-with-its-lane",
+        "replicate/filing.py",
+        "lane.stopped.why if",
+        "lane.stopped.message if",
+        "each lane that stopped has a reason of its own, so that a hundred of them fill a screen each",
+    ),
 )

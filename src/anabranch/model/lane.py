@@ -53,8 +53,9 @@ class LaneState(StrEnum):
     """Where a lane stands.
 
     ``waiting`` for an owner, or for the end of an open transaction; ``copying`` what the source already had;
-    ``following`` its end; ``unreachable``: the source has not answered for ``KNOWN_S`` seconds; ``paused`` by the
-    link's wanted state; ``stopped`` at something that it does not support or may not pass, until a person acts.
+    ``following`` its end: all that it has was read, and what is not copied yet is on its way; ``unreachable``: the
+    source has not answered for ``KNOWN_S`` seconds; ``paused`` by the link's wanted state; ``stopped`` at something
+    that it does not support or may not pass, until a person acts.
     """
 
     WAITING = "waiting"

@@ -95,7 +95,7 @@ def see(before: SeenLanes, status: LinkStatus, run: str) -> tuple[SeenLanes, lis
         *_stopped(before, now, status.spec.id),
     ]
     goes_on = before.is_caught_up and not any(event.kind in _NOT_CAUGHT_UP for event in events)
-    follow = sum(lane.state is LaneState.FOLLOWING for lane in mine.values())
+    follow = sum(_has_caught_up(lane) for lane in mine.values())
     if not goes_on and 0 < planned <= follow + len(now.stopped) and follow:
         goes_on = True
         stand = f", {len(now.stopped):,} stopped" if now.stopped else ""
@@ -110,6 +110,12 @@ _NOT_CAUGHT_UP = {RunEventKind.TAKEN_OVER, RunEventKind.LOST, RunEventKind.SOURC
 def _is_held(before: SeenLanes, lane: LaneProgress) -> bool:
     """Whether its owner has a lane; one that waits may wait for an owner, or, once it has one, for a transaction."""
     return not lane.is_old and (lane.state is not LaneState.WAITING or before.owners.get(lane.lane) == lane.owner)
+
+
+def _has_caught_up(lane: LaneProgress) -> bool:
+    """Whether a lane follows with no more behind it than it copies in a second: that is on its way."""
+    lag = lane.lag_records
+    return lane.state is LaneState.FOLLOWING and lag is not None and lag <= lane.records_per_s
 
 
 def _owners(before: SeenLanes, now: SeenLanes, planned: int, others: Mapping[LaneKey, str]) -> Iterator[RunEvent]:

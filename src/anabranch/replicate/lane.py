@@ -425,6 +425,6 @@ class Lane:
             return LaneState.WAITING
         if not self.source.seen_at:
             return LaneState.COPYING  # where the end is has not been told yet
-        # Each answer brings all that there is, but where it would be too much, or a quota makes the next one late.
+        # An empty queue alone says little: who waits for memory or for a quota, or was just resumed, has not read what is there.
         is_read = not self.queue and self.fetch_at >= self.source.stable
         return LaneState.FOLLOWING if is_read or self.reached >= self.source.stable else LaneState.COPYING

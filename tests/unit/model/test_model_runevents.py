@@ -62,6 +62,15 @@ def test_lanes_are_counted_as_they_are_taken_over_and_caught_up_once() -> None:
     assert told(lane(0), other) == again
 
 
+def test_a_link_has_not_caught_up_while_a_lane_is_behind() -> None:
+    """Whatever the lane's state is called; what it copies within a second is on its way, an unknown lag is no end."""
+    told = Told(1)
+    assert told(replace(lane(0), stable=5_000_000)) == ["1 lane was taken over; 1 of 1 run here"]
+    assert told(replace(lane(0), stable=5_000, records_per_s=100.0)) == []
+    assert told(replace(lane(0), source_seen_ms=None)) == []
+    assert told(replace(lane(0), stable=80, records_per_s=100.0)) == ["caught up: 1 lane follows the source's end"]
+
+
 def test_a_source_that_is_away_is_told_once_and_so_is_its_return() -> None:
     """A worker that is silent meanwhile is no return."""
     told = Told(2)

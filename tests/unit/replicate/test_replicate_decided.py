@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 import uuid
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -75,14 +77,17 @@ def test_a_held_lane_waits_and_a_paused_one_is_paused() -> None:
     assert lane.state(paused=True) is LaneState.PAUSED
 
 
-def test_a_lane_that_waits_for_what_the_source_has_copies_still() -> None:
-    """As where a quota makes each answer late: `following` would say that it is at the end."""
+def test_a_lane_follows_only_where_all_that_the_source_has_was_read() -> None:
+    """One that waits for memory, or was just resumed, has an empty queue too; what is in flight lags for a moment."""
     lane = a_lane()
-    lane.source.seen_at, lane.source.stable, lane.position = time.monotonic(), 3000, 1000
-    lane.fetch_at = 1000
+    lane.phase, lane.source.seen_at = Phase.RUNNING, time.monotonic()
+    lane.source.stable, lane.position, lane.fetch_at = 1_000_000, 10, 10
     assert lane.state(paused=False) is LaneState.COPYING
-    lane.fetch_at = 3000
-    assert lane.state(paused=False) is LaneState.FOLLOWING
+    lane.fetch_at = 1_000_000
+    lane.pipeline = cast(Any, SimpleNamespace(in_flight=1))  # all that the last fetch found is on its way
+    assert lane.reached == 10 and lane.state(paused=False) is LaneState.FOLLOWING
+    lane.pipeline = None
+    assert lane.reached == 1_000_000 and lane.state(paused=False) is LaneState.FOLLOWING
 
 
 def test_a_lane_whose_source_does_not_answer_is_unreachable() -> None:
