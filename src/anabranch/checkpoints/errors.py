@@ -61,7 +61,7 @@ class FileTooLargeError(RefusedError):
 
     @property
     def message(self) -> str:
-        return f"{self.path}: {self.name} has {self.size} bytes, at most {self.limit} are read"
+        return f"{self.path}: {self.name} has {self.size:,} bytes, at most {self.limit:,} are read"
 
 
 @dataclass(eq=False)

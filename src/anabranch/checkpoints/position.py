@@ -36,6 +36,13 @@ class Marker(StrEnum):
     COMMITTED = "committed"
 
 
+def offset_text(offset: int | Marker | None) -> str:
+    """An offset, or what is stored in its place, as people read it."""
+    if offset is None:
+        return "no offset"
+    return f"{offset:,}" if isinstance(offset, int) else offset.value
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
     """``source`` names one source of the job: ``0``, ``1`` or its name in Spark, the operator's id in hex in Flink.

@@ -53,7 +53,7 @@ def _standings(way: Way) -> Text:
     for standing in Standing:
         number = way.count(standing)
         if number:
-            text.append(", " if text else "").append(f"{number} {standing.value}", style=_STYLE[standing])
+            text.append(", " if text else "").append(f"{number:,} {standing.value}", style=_STYLE[standing])
     return text
 
 

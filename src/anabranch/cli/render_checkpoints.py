@@ -139,7 +139,7 @@ def _head(found: Inspection) -> RenderableType:
     if found.cluster is not None:
         known = [one.records for one in found.lags if one.records is not None]
         unknown = len(found.lags) - len(known)
-        more = f"; not known for {unknown} of {len(found.lags)} positions" if unknown else ""
+        more = f"; not known for {unknown:,} of {len(found.lags):,} positions" if unknown else ""
         table.add_row("lag", f"{count(sum(known))} records of {found.cluster}{more}")
     return table
 
@@ -227,7 +227,7 @@ def _effect(change: Change) -> Text:
 
 
 def _naive(found: Planned) -> str:
-    more = f"; {found.uncounted} positions cannot be counted" if found.uncounted else ""
+    more = f"; {found.uncounted:,} positions cannot be counted" if found.uncounted else ""
     if not found.repeated and not found.skipped:
         return f"the old offsets on the new cluster would repeat and skip nothing{more}"
     return (
@@ -251,7 +251,7 @@ def _files(files: Iterable[FileChange]) -> RenderableType:
 def _reasons(refusals: Iterable[Refusal]) -> list[RenderableType]:
     """Every reason with its next step, in one order, under a heading."""
     reasons = list(refusals)
-    number = "1 reason" if len(reasons) == 1 else f"{len(reasons)} reasons"
+    number = "1 reason" if len(reasons) == 1 else f"{len(reasons):,} reasons"
     found: list[RenderableType] = [Text(f"REFUSED ({number})", style="bold red")] if reasons else []
     for one in reasons:
         place = f" ({one.place})" if one.place else ""
@@ -277,13 +277,13 @@ def _verdicts(proofs: Iterable[Proof], names: Mapping[str, str]) -> Iterable[Tex
         told = all(one.old is not None for one in mine)
         if wrong:
             yield Text(
-                f"source {source}: {wrong} of {len(mine)} positions are not where they must be", style="bold red"
+                f"source {source}: {wrong:,} of {len(mine):,} positions are not where they must be", style="bold red"
             )
         else:
             yield Text(
-                f"source {source}: all {len(mine)} positions are where the map says, inside of the target's log"
+                f"source {source}: all {len(mine):,} positions are where the map says, inside of the target's log"
                 if told
-                else f"source {source}: all {len(mine)} positions are inside of the target's log",
+                else f"source {source}: all {len(mine):,} positions are inside of the target's log",
                 style="green",
             )
 

@@ -101,7 +101,7 @@ def plan(found: GroupsPlan) -> RenderableType:
     for group in found.groups:
         parts += _reasons(group)
     for name, number in found.left_out.items():
-        commits = "1 commit is" if number == 1 else f"{number} commits are"
+        commits = "1 commit is" if number == 1 else f"{number:,} commits are"
         parts.append(Text(f"{name}: {commits} left out", style="dim"))
     parts.append(_summary(found))
     return Group(*parts)
@@ -157,7 +157,7 @@ def undo(found: UndoPlan) -> RenderableType:
             lines.append(Text(f"{record.group} stands as it stood"))
     if found.executed:
         number = sum(group.done for group in found.groups)
-        lines.append(Text(f"done: {'1 group has' if number == 1 else f'{number} groups have'} what was there before"))
+        lines.append(Text(f"done: {'1 group has' if number == 1 else f'{number:,} groups have'} what was there before"))
     return Group(table, *lines)
 
 

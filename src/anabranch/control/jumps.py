@@ -49,7 +49,7 @@ def decode(key: bytes, value: bytes) -> Jump:
     end = 0
     for gap, length in zip(numbers[::2], numbers[1::2], strict=True):
         if gap < 0 or length < 1:
-            raise MalformedRecordError(place, f"no stretch of {length} records follows {gap} offsets")
+            raise MalformedRecordError(place, f"no stretch of {length:,} records follows {gap:,} offsets")
         stretches.append(Stretch(end + gap, length))
         end += gap + length
     return Jump(name.lane, name.producer_id, name.sequence, ordinal, tuple(stretches))

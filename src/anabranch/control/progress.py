@@ -22,7 +22,7 @@ LANE_VERSION = 4
 _WITHOUT_TARGET = 3  # a lane's progress without ``target_epoch``
 _WITHOUT_SOURCE = 2  # and without ``source_seen_ms``
 _FIRST = 1  # and without ``source_epoch``
-_LANE_AND_OFFSET = re.compile(r"^lane \S+(?: stopped at source offset \d+)?: ")
+_LANE_AND_OFFSET = re.compile(r"^lane \S+(?: stopped at source offset [\d,]+)?: ")
 _OWNER = re.compile(rb'"owner":"([ !#-\[\]-~]*)"')
 _UPDATED = re.compile(rb'"updated_at_ms":([0-9]{1,18})[,}]')
 

@@ -78,7 +78,7 @@ def _topic(
         if one is None:
             if end > start:
                 yield _error(
-                    f"partition {where} holds {end - start} records that no map tells of",
+                    f"partition {where} holds {end - start:,} records that no map tells of",
                     "add the topic to the maps, or exclude it: the link would copy all of it behind them",
                 )
             continue
@@ -97,14 +97,15 @@ def _topic(
     if maps:
         yield Finding(
             Severity.INFO,
-            f"topic {topic.target} is adopted with {records} records; {repeats} offsets in it are not copies to keep",
+            f"topic {topic.target} is adopted with {records:,} records; "
+            f"{repeats:,} offsets in it are not copies to keep",
         )
 
 
 def _lane(one: StoredMap, end: int) -> Iterator[Finding]:
     if end != one.runs.target_end:
         yield _error(
-            f"partition {one.target} ends at {end}, its map at {one.runs.target_end}: somebody still writes there",
+            f"partition {one.target} ends at {end:,}, its map at {one.runs.target_end:,}: somebody still writes there",
             f"stop the other tool for good, then {_REBUILD}",
         )
     last = one.runs.last
@@ -112,7 +113,7 @@ def _lane(one: StoredMap, end: int) -> Iterator[Finding]:
         tail = one.unclear[-1]
         yield _error(
             f"the map of {one.source} is unclear at its end: nobody knows which of the source offsets "
-            f"{tail.source_from} to {tail.source_to} were copied to {tail.target_from} to {tail.target_to}",
+            f"{tail.source_from:,} to {tail.source_to:,} were copied to {tail.target_from:,} to {tail.target_to:,}",
             "exclude the topic, or copy it again into a new one",
         )
     elif last is None and one.runs.target_end > one.runs.target_start:
@@ -123,7 +124,7 @@ def _lane(one: StoredMap, end: int) -> Iterator[Finding]:
     elif one.unclear:
         yield Finding(
             Severity.WARNING,
-            f"{one.source} is unclear up to offset {one.unclear[-1].source_to}: older positions are not taken over",
+            f"{one.source} is unclear up to offset {one.unclear[-1].source_to:,}: older positions are not taken over",
         )
 
 

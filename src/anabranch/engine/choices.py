@@ -159,7 +159,7 @@ class Seen:
             told = old.high_watermark if old is not None else 0
             lost = (position, told) if told > position else None
             means = (
-                f"the new topic is copied from its offset {start} on, behind the {position:,} offsets of the old one"
+                f"the new topic is copied from its offset {start:,} on, behind the {position:,} offsets of the old one"
             )
             if lost is not None:
                 means += f"; offsets {words(lost)} of the old one were never copied and are gone"
@@ -182,9 +182,9 @@ class Seen:
             again = replace(lane, generation=lane.generation + 1)
             position = old.position if old is not None else begun
             lost = (begun, start) if begun < start else None
-            means = f"a new target topic is filled from source offset {start} on, as generation {again.generation}"
+            means = f"a new target topic is filled from source offset {start:,} on, as generation {again.generation}"
             if cause is Cause.TARGET_MADE_AGAIN:
-                means = f"the topic that is there now is filled from source offset {start} on, behind what it holds"
+                means = f"the topic that is there now is filled from source offset {start:,} on, behind what it holds"
             if lost is not None:
                 means += f"; offsets {words(lost)} are no longer on the source and will be missing"
             choices.append(self._choice(cause, filled, partition, again, position, lost, None, start, means))
@@ -244,9 +244,11 @@ class Seen:
         """Records that the lane stopped at are passed over, up to where a person says."""
         last = await offset_at(self.source, lane.source, LATEST)
         if not _stands_at(lane) < at <= last:
-            problem = f"the lane stopped at offset {_stands_at(lane)}, and the source ends at {last}"
-            raise InvalidFieldError("link accept", "--at", problem, f"an offset from {_stands_at(lane) + 1} to {last}")
-        return self._skipped(lane, Cause.GIVEN_UP, at, f"{reason}: given up up to offset {at}")
+            problem = f"the lane stopped at offset {_stands_at(lane):,}, and the source ends at {last:,}"
+            raise InvalidFieldError(
+                "link accept", "--at", problem, f"an offset from {_stands_at(lane) + 1:,} to {last:,}"
+            )
+        return self._skipped(lane, Cause.GIVEN_UP, at, f"{reason}: given up up to offset {at:,}")
 
     def _expired(self, lane: LaneProgress, first: int) -> Choice:
         why = f"{Cause.SOURCE_EXPIRED.value}: offsets {words((_stands_at(lane), first))}"
@@ -265,7 +267,8 @@ class Seen:
             None,
             # From the last record that was copied on: between it and where the lane stands there was none to copy.
             skipping(before, lane.lane, (lane.position, onward), self.now_ms, why),
-            f"offsets {words(lost)} are given up; the lane goes on at {onward}, and its runs say that they are missing",
+            f"offsets {words(lost)} are given up; the lane goes on at {onward:,}, "
+            "and its runs say that they are missing",
         )
 
     def _truncated(self, filled: MirroredTopic, lane: LaneProgress, end: int, first: int) -> Choice:
@@ -273,11 +276,11 @@ class Seen:
         again = replace(lane.lane, generation=lane.lane.generation + 1)
         twice = (end, lane.position) if lane.position > end else None
         lost = (end, start) if start > end else None
-        means = f"the lane begins anew at source offset {start}, as generation {again.generation}"
+        means = f"the lane begins anew at source offset {start:,}, as generation {again.generation}"
         if twice is not None:
             means = (
                 f"the target keeps its records of offsets {words(twice)}, which the source lost; "
-                f"what the source has there now is copied behind them, from offset {start} on, "
+                f"what the source has there now is copied behind them, from offset {start:,} on, "
                 f"as generation {again.generation}"
             )
         if lost is not None:

@@ -187,7 +187,7 @@ def _topics(
         findings.append(
             Finding(
                 Severity.WARNING,
-                f"the filter matches none of the source's {len(source.topics)} topics that {principal} may see",
+                f"the filter matches none of the source's {len(source.topics):,} topics that {principal} may see",
                 "widen --include; topics that come later are copied when they match",
             )
         )
@@ -215,8 +215,8 @@ def _topics(
             findings.append(
                 Finding(
                     Severity.ERROR,
-                    f"topic {renamed} has {len(there.partitions)} partitions on the target, "
-                    f"{name} has {len(here.partitions)} on the source",
+                    f"topic {renamed} has {len(there.partitions):,} partitions on the target, "
+                    f"{name} has {len(here.partitions):,} on the source",
                     f"kafka-topics --alter --topic {renamed} --partitions {len(here.partitions)}",
                 )
             )
@@ -325,7 +325,7 @@ async def _sizes(source: Cluster, target: Cluster, topics: tuple[TopicPlan, ...]
             findings.append(
                 Finding(
                     Severity.WARNING,
-                    f"topic {topic.target} takes batches of {limits[1]} bytes, {topic.source} may hold {limits[0]}",
+                    f"topic {topic.target} takes batches of {limits[1]:,} bytes, {topic.source} may hold {limits[0]:,}",
                     f"kafka-configs --alter --topic {topic.target} --add-config max.message.bytes={limits[0]}",
                 )
             )

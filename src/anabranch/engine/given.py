@@ -53,7 +53,7 @@ def strangers(
             what = f"topic {name} is not among those that the link copies"
             fix = f"let the filter match it (--include, --exclude), or leave {partition} out of --start"
         else:
-            what = f"topic {name} of {cluster} has {number} partition{'' if number == 1 else 's'}, from 0 on"
+            what = f"topic {name} of {cluster} has {number:,} partition{'' if number == 1 else 's'}, from 0 on"
             fix = f"mend the partition's number, or leave {partition} out of --start"
         found[partition] = Finding(Severity.ERROR, f"a start offset is given for {partition}: {what}", fix)
     return found
@@ -64,8 +64,8 @@ def outside(error: OutsideLogError) -> dict[TopicPartition, Finding]:
     return {
         partition: Finding(
             Severity.ERROR,
-            f"start offset {given} of {partition} is outside of the log of {error.cluster}, {start} to {end}",
-            f"give an offset from {start} to {end}, or none: {partition} then begins at its earliest record",
+            f"start offset {given:,} of {partition} is outside of the log of {error.cluster}, {start:,} to {end:,}",
+            f"give an offset from {start:,} to {end:,}, or none: {partition} then begins at its earliest record",
         )
         for partition, (given, start, end) in error.outside.items()
     }

@@ -68,7 +68,9 @@ async def move(cluster: Cluster, store: Positions, records: Sequence[UndoRecord]
         found = now[record.group]
         wrong = [at for at, wrote in record.wrote.items() if not same(found.get(at), wrote)]
         if wrong and record.group not in failed:
-            failed[record.group] = f"it reads back otherwise than it was written: {wrong[0]} and {len(wrong) - 1} more"
+            failed[record.group] = (
+                f"it reads back otherwise than it was written: {wrong[0]} and {len(wrong) - 1:,} more"
+            )
         if record.group in failed:
             failed[record.group] += "; " + await _take_back(cluster, store, record)
     return failed

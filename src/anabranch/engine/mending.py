@@ -41,7 +41,7 @@ class TargetShorterError(ProtocolError):
 
     @property
     def message(self) -> str:
-        return f"runs are filed up to target offset {self.filed}, and the log ends at {self.end}"
+        return f"runs are filed up to target offset {self.filed:,}, and the log ends at {self.end:,}"
 
 
 class Mender:

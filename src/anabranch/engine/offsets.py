@@ -233,10 +233,10 @@ def _answer(maps: LinkMaps, partition: TopicPartition, offset: int, reverse: boo
         why = answer.reason.value if answer.reason is not None else ""
         return Answered(partition, offset, AnswerKind.EXACT, to, answer.offset, why)
     if isinstance(answer, Before):
-        why = f"the lane begins at {answer.start}"
+        why = f"the lane begins at {answer.start:,}"
         return Answered(partition, offset, AnswerKind.BEFORE, to, why=why, above=Pair(answer.start, answer.translated))
     if isinstance(answer, After):
-        why = f"all is accounted for up to {answer.end} only"
+        why = f"all is accounted for up to {answer.end:,} only"
         return Answered(partition, offset, AnswerKind.AFTER, to, why=why, below=Pair(answer.end, answer.translated))
     below, above = (_pair(one, reverse) for one in (answer.below, answer.above))
     return Answered(partition, offset, AnswerKind.UNMAPPED, to, why=answer.reason.value, below=below, above=above)

@@ -43,7 +43,7 @@ class NoSuchCopyError(RefusedError):
     def message(self) -> str:
         if not self.partitions:
             return f"cluster {self.cluster} has no topic {self.topic!r} that this principal may see"
-        return f"topic {self.topic!r} of {self.cluster} has {self.partitions} partitions, its source {self.wanted}"
+        return f"topic {self.topic!r} of {self.cluster} has {self.partitions:,} partitions, its source {self.wanted:,}"
 
     @property
     def hint(self) -> str:
@@ -94,7 +94,7 @@ def comparison(source: ClusterContext, target: ClusterContext, link: str, maps: 
         since = (runs.source_start, runs.target_start)
         if one.unclear:
             since = (one.unclear[-1].source_to, one.unclear[-1].target_to)
-            doubts[str(one.source)] = f"unclear up to source offset {since[0]}; only what follows is compared"
+            doubts[str(one.source)] = f"unclear up to source offset {since[0]:,}; only what follows is compared"
         whole = (runs.source_end, runs.target_end)
         pins.append(Pin(str(one.lane), one.source, one.target, since[0], whole[0], since[1], whole[1], runs))
     return VerifySpec(link, f"verify-{uuid.uuid4().hex[:12]}", source, target, tuple(pins), keep=False, doubts=doubts)

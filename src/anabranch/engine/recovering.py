@@ -90,19 +90,21 @@ class Doubt:
         lane = self.lane
         start = max(self.safe, self.first) if at is None else at
         if not self.first <= start <= max(self.last, self.safe):
-            raise InvalidFieldError("link accept", "--at", f"the source has offsets {self.first} to {self.last}")
+            raise InvalidFieldError("link accept", "--at", f"the source has offsets {self.first:,} to {self.last:,}")
         again = replace(lane.lane, generation=lane.lane.generation + 1)
         kept = below(self.runs, start)
         told = kept[-1].target_end if kept else self.target_start
         unknown = max(0, self.target_end - max(told, self.target_start))
         lost = (self.safe, start) if start > self.safe else None
         twice = (start, max(start, min(self.last, start + unknown)))
-        means = f"the lane goes on at source offset {start}, as generation {again.generation}, with its map up to there"
+        means = (
+            f"the lane goes on at source offset {start:,}, as generation {again.generation}, with its map up to there"
+        )
         if lost is not None:
             means += f"; offsets {words(lost)} are not copied from the source any more"
         if twice[0] < twice[1]:
             means += (
-                f"; the target holds up to {unknown:,} records behind its offset {told} that no map tells of: "
+                f"; the target holds up to {unknown:,} records behind its offset {told:,} that no map tells of: "
                 f"source offsets {words(twice)} may be there twice then"
             )
         else:
@@ -162,4 +164,4 @@ def below(runs: Iterable[Run], end: int) -> list[Run]:
 
 def words(offsets: tuple[int, int]) -> str:
     """A range of offsets as people write it."""
-    return f"{offsets[0]}" if offsets[1] - offsets[0] == 1 else f"{offsets[0]} to {offsets[1] - 1}"
+    return f"{offsets[0]:,}" if offsets[1] - offsets[0] == 1 else f"{offsets[0]:,} to {offsets[1] - 1:,}"

@@ -41,7 +41,7 @@ class NothingCommittedError(RefusedError):
 
     @property
     def message(self) -> str:
-        return f"group {self.group!r} of {self.cluster} has committed nothing for any of {self.partitions} partitions"
+        return f"group {self.group!r} of {self.cluster} has committed nothing for any of {self.partitions:,} partitions"
 
     @property
     def hint(self) -> str:
@@ -59,8 +59,8 @@ class OutsideLogError(RefusedError):
     @property
     def message(self) -> str:
         first, (given, start, end) = next(iter(self.outside.items()))
-        more = f", and {len(self.outside) - 1} more" if len(self.outside) > 1 else ""
-        return f"offset {given} of {first} is outside of the log of {self.cluster}, {start} to {end}{more}"
+        more = f", and {len(self.outside) - 1:,} more" if len(self.outside) > 1 else ""
+        return f"offset {given:,} of {first} is outside of the log of {self.cluster}, {start:,} to {end:,}{more}"
 
     @property
     def hint(self) -> str:
@@ -129,13 +129,14 @@ def _notes(
     outside: Mapping[TopicPartition, tuple[int, int, int]],
 ) -> Iterator[str]:
     if missing:
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
         names = ", ".join(str(one) for one in sorted(missing)[:3]) + more
         what = f"group {start.group!r} has no commit" if start.kind is StartKind.GROUP else "no offset is given"
         yield f"{what} for {names}: the earliest record is taken there"
     for one, (commit, first, end) in sorted(outside.items()):
         near = first if commit < first else end
-        yield f"group {start.group!r} committed {commit} of {one}, whose log is {first} to {end}: {near} is taken"
+        log = f"whose log is {first:,} to {end:,}"
+        yield f"group {start.group!r} committed {commit:,} of {one}, {log}: {near:,} is taken"
 
 
 async def ask_offsets(

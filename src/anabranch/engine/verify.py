@@ -223,7 +223,7 @@ async def _unmapped(here: Cluster, maps: LinkMaps) -> dict[TopicPartition, str]:
         lane = maps.maps.get(partition)
         first = start if lane is None else max(start, lane.runs.source_end)
         if first < end:
-            found[partition] = f"it has no map yet: nothing of its offsets {first} to {end} was copied"
+            found[partition] = f"it has no map yet: nothing of its offsets {first:,} to {end:,} was copied"
     return found
 
 

@@ -229,7 +229,7 @@ class Connection(asyncio.BufferedProtocol):
         while self._have - start >= 4:
             size = int.from_bytes(self._scratch_view[start : start + 4])
             if not 4 <= size <= MAX_RESPONSE_BYTES:
-                self.abort(f"a response of {size} bytes: is this a Kafka listener, and is its protocol right?")
+                self.abort(f"a response of {size:,} bytes: is this a Kafka listener, and is its protocol right?")
                 return
             frame = self._pool.take(size)
             here = min(size, self._have - start - 4)

@@ -83,7 +83,7 @@ class LogShrunkError(ClusterError):
 
     @property
     def message(self) -> str:
-        return f"cluster {self.cluster}: {self.topic} ends at {self.end}, and was read up to {self.read} before"
+        return f"cluster {self.cluster}: {self.topic} ends at {self.end:,}, and was read up to {self.read:,} before"
 
     @property
     def hint(self) -> str:
@@ -264,7 +264,7 @@ class KeyedLog:
                 raise LogShrunkError(self._cluster.name, self.topic, self.position, kept)
         start = await self._offset(connection, EARLIEST, epoch)
         if start > read.start:
-            what = f"begins at offset {start}, and began at {read.start} before: its first records were deleted"
+            what = f"begins at offset {start:,}, and began at {read.start:,} before: its first records were deleted"
             raise LogChangedError(self._cluster.name, self.topic, what)
         self._checked_at = time.monotonic()
         return topic_id, connection, epoch

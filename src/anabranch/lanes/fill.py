@@ -73,7 +73,7 @@ class Budget:
         if missing > self._left:
             about = "" if missing == hole.length else "about "
             return (
-                f"the source log has {about}{missing} offsets without a record behind offset {hole.start - 1}: "
+                f"the source log has {about}{missing:,} offsets without a record behind offset {hole.start - 1:,}: "
                 f"filling them would take {missing * FILL_S:.0f} s"
             )
         self._left -= hole.length
@@ -110,7 +110,7 @@ def fill(tenure: Tenure, hole: Hole, jumps: tuple[Jump, ...]) -> Steps[None]:
     shared = filler_id(tenure.lane)
     filler: Filler = yield StartFiller(shared)
     if filler.code in _DENIED:
-        why = f"the source log has a hole behind offset {hole.start - 1}: "
+        why = f"the source log has a hole behind offset {hole.start - 1:,}: "
         why += f"filling it needs WRITE on transactional id {shared}"
         raise TenureEnded(tenure.lane, Ending.NOT_IDENTITY, filler.code, why)
     if filler.code:
@@ -130,8 +130,10 @@ def _at_rest(tenure: Tenure, least: int, most: int) -> Steps[int]:
     for _ in range(LOOKS):
         end: LogEnd = yield ReadEnd()
         if end.end > most:
-            raise TenureEnded(tenure.lane, Ending.BASE_OFFSET, detail=f"the target log ends at {end.end}, not {most}")
+            raise TenureEnded(
+                tenure.lane, Ending.BASE_OFFSET, detail=f"the target log ends at {end.end:,}, not {most:,}"
+            )
         if end.end >= least and end.high_watermark == end.end:
             return end.end
         yield Pause("a marker is on its way", LOOK_S)
-    raise TenureEnded(tenure.lane, Ending.UNSETTLED, detail=f"no marker at target offset {least - 1}")
+    raise TenureEnded(tenure.lane, Ending.UNSETTLED, detail=f"no marker at target offset {least - 1:,}")

@@ -68,9 +68,11 @@ def take_identity(bid: Bid, end: LogEnd, log: ClaimLog) -> Steps[Tenure | str]:
     assert placed is not None
     start = fixed.start
     if (floor := fixed.floor) > start:
-        return f"the target log ended at {floor} before the lane's first claim, past its start {start}"
+        return f"the target log ended at {floor:,} before the lane's first claim, past its start {start:,}"
     if 0 < floor < start:
-        return f"the target log ended at {floor} before the lane's first claim: padding up to {start} would hide that"
+        return (
+            f"the target log ended at {floor:,} before the lane's first claim: padding up to {start:,} would hide that"
+        )
     seen = yield from _look(bid, fixed.producer_id)
     position = seen.end.end
     if seen.doubt:
@@ -132,24 +134,24 @@ def _last_record(producer_id: int, end: LogEnd) -> Steps[tuple[TailBatch | None,
         if batch is None:
             return None, ""
         if batch.last_offset + 1 != below:
-            return None, f"the target log has no record at {below - 1}"
+            return None, f"the target log has no record at {below - 1:,}"
         if not batch.is_control:
             if batch.producer_id != producer_id:
-                return None, f"another writer appended at target offset {batch.base_offset}"
+                return None, f"another writer appended at target offset {batch.base_offset:,}"
             return batch, ""
         below = batch.base_offset
-    return None, f"the target log has more than {WALK} markers behind offset {below - 1}"
+    return None, f"the target log has more than {WALK:,} markers behind offset {below - 1:,}"
 
 
 def _padded(fixed: Claim, seen: _Seen) -> tuple[int, int] | str:
     """The sequence at which padding goes on: all of it has its offset as its sequence."""
     position = seen.end.end
     if seen.tail is not None and seen.tail.last_offset + 1 != position:
-        return f"another writer appended at target offset {seen.tail.last_offset + 1}"
+        return f"another writer appended at target offset {seen.tail.last_offset + 1:,}"
     if seen.tail is not None and seen.tail.base_sequence != sequence_of(seen.tail.base_offset):
-        return f"target offset {seen.tail.base_offset} holds sequence {seen.tail.base_sequence}: the lane is shifted"
+        return f"target offset {seen.tail.base_offset:,} holds sequence {seen.tail.base_sequence}: the lane is shifted"
     if seen.tail is None and position:
-        return f"the target log was written up to {position} by others, short of the lane's start {fixed.start}"
+        return f"the target log was written up to {position:,} by others, short of the lane's start {fixed.start:,}"
     return _expected(seen, sequence_of(position)) or (sequence_of(position), -1)
 
 
@@ -163,7 +165,7 @@ def _told(fixed: Claim, seen: _Seen) -> tuple[int, int] | str:
     tail = seen.tail if seen.tail is not None and seen.tail.last_offset >= start else None
     if tail is not None:
         if _shift(fixed, seen.jumps, tail.base_sequence, tail.base_offset):
-            return f"target offset {tail.base_offset} holds sequence {tail.base_sequence}: the lane is shifted"
+            return f"target offset {tail.base_offset:,} holds sequence {tail.base_sequence}: the lane is shifted"
         sequence = advance(tail.base_sequence, tail.length)
         if seen.entry is None:
             return "the target has forgotten the lane's producer id"
@@ -186,9 +188,9 @@ def _told(fixed: Claim, seen: _Seen) -> tuple[int, int] | str:
     if position > max(told, ahead):
         # What lies behind the last record are markers; a coordinator writes one again where it does not hear of the
         # first, as when the leader moves meanwhile.
-        return f"the target log ends at {position}, the lane at {max(told, ahead)}: a marker too many lies there"
+        return f"the target log ends at {position:,}, the lane at {max(told, ahead):,}: a marker too many lies there"
     if position < told:
-        return f"the target log ends at {position}, the lane at {told}: another writer appended"
+        return f"the target log ends at {position:,}, the lane at {told:,}: another writer appended"
     return sequence, ahead
 
 

@@ -164,7 +164,7 @@ def claim_lane(bid: Bid, mode: LaneMode, end: LogEnd, log: ClaimLog) -> Steps[Cl
         log = yield ReadClaims(bid.lane)
         placed = log.get(bid.lane, claim.producer_id)
         if placed is None or placed.offset < offset:
-            raise TenureEnded(bid.lane, Ending.JOURNAL, detail=f"the claim at {offset} was not read back")
+            raise TenureEnded(bid.lane, Ending.JOURNAL, detail=f"the claim at {offset:,} was not read back")
         if held is not None and not log.untouched_since(bid.lane, held.claim_offset, held.producer_id):
             held = None
             continue

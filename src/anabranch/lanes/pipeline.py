@@ -249,7 +249,7 @@ class Pipeline:
         for source, length in stretches:
             jumped = bool(jumps) and jumps[0] == (sequence, source)
             if not jumped and (source != following or (jumps and jumps[0][0] == sequence)):
-                raise LaneMisuseError(self._lane, f"no jump leads from offset {following} to {source}")
+                raise LaneMisuseError(self._lane, f"no jump leads from offset {following:,} to {source:,}")
             if jumped:
                 jumps.popleft()
             sequence, following = advance(sequence, length), source + length
@@ -272,7 +272,7 @@ class Pipeline:
             self._error = TenureEnded(
                 self._lane,
                 Ending.BASE_OFFSET,
-                detail=f"source offset {first} lies at {base_offset}, expected {expected}",
+                detail=f"source offset {first:,} lies at {base_offset:,}, expected {expected:,}",
             )
             raise self._error
         self._target_end = base_offset + count

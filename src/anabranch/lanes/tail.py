@@ -72,7 +72,7 @@ def read_tail(bid: Bid, journal: Journal, below: int, killed: frozenset[int]) ->
                 near = in_lap(bid, journal, batch)
             stretches = yield from _told(bid, journal, batch, near)
             if stretches is None:
-                forgotten = f"the jump that told target offset {batch.base_offset} is forgotten, and no run is filed"
+                forgotten = f"the jump that told target offset {batch.base_offset:,} is forgotten, and no run is filed"
                 raise _lost(bid, near, forgotten)
             if stretches[0].source < 0:
                 raise _lost(bid, near, f"sequence {batch.base_sequence} is near no offset of the source")
@@ -132,9 +132,9 @@ def in_lap(bid: Bid, journal: Journal, batch: TailBatch) -> int:
     found = [at for at in range(first, high + GRANT, MODULUS) if at >= 0]
     if len(found) == 1:
         return found[0]
-    told = f"sequence {batch.base_sequence} at target offset {batch.base_offset}"
+    told = f"sequence {batch.base_sequence} at target offset {batch.base_offset:,}"
     if not found:
-        raise _lost(bid, low, f"{told} is no source offset between {low} and {high}, where the lane must stand")
+        raise _lost(bid, low, f"{told} is no source offset between {low:,} and {high:,}, where the lane must stand")
     raise _lost(bid, low, f"{told} may be any of the source offsets {', '.join(map(str, found))}")
 
 
@@ -222,8 +222,8 @@ def _check_filed(
         raise _lost(
             bid,
             min(filed.source_end, stretches[-1].end),
-            f"target offset {filed.target_end - 1} was filed as source offset {filed.source_end - 1}, and its sequence "
-            f"and the jumps tell {stretches[-1].end - 1}: jumps are lost, or what is filed is wrong",
+            f"target offset {filed.target_end - 1:,} was filed as source offset {filed.source_end - 1:,}, and its "
+            f"sequence and the jumps tell {stretches[-1].end - 1:,}: jumps are lost, or what is filed is wrong",
         )
 
 
@@ -242,7 +242,7 @@ def _check_writer(bid: Bid, mine: frozenset[int], floor: int, upto: int) -> Step
     if batch.producer_id < 0:
         return None  # no owner of a lane writes without a producer id: the lane's was cut, and another writer came
     if batch.producer_id not in mine:
-        told = f"target offset {filed.target_end - 1} is filed as the lane's, and no claim names producer id"
+        told = f"target offset {filed.target_end - 1:,} is filed as the lane's, and no claim names producer id"
         raise _forgotten(bid, filed.source_end, f"{told} {batch.producer_id}")
     return batch
 
@@ -256,7 +256,7 @@ def _diverged(bid: Bid, last: TailBatch, first: int, expected: int) -> LaneStopp
         bid.lane,
         Stop.DIVERGED,
         min(expected, first),
-        detail=f"target offset {last.base_offset} holds source offset {first}, not {expected}",
+        detail=f"target offset {last.base_offset:,} holds source offset {first:,}, not {expected:,}",
         fix=f"compare both sides with `anabranch verify`; then {copied(bid.lane)}",
     )
 
@@ -278,19 +278,19 @@ def _without_batches(bid: Bid, log: ClaimLog, near: int) -> Steps[Tail]:
     if end.start <= floor:
         return Tail(log.start(bid.lane, bid.start), floor, None)
     if filed is None:
-        raise _lost(bid, near, f"between {near} and {near + end.start - floor}: the target deleted what was copied")
+        raise _lost(bid, near, f"between {near:,} and {near + end.start - floor:,}: the target deleted what was copied")
     gone = end.start - filed.through
     if gone > 0:
         raise _lost(
             bid,
             filed.source_end,
-            f"between {filed.source_end} and {filed.source_end + gone}: the target deleted what was copied",
+            f"between {filed.source_end:,} and {filed.source_end + gone:,}: the target deleted what was copied",
         )
     if filed.leader_epoch < 0:
         raise _lost(
             bid,
             filed.source_end,
-            f"at or before {filed.source_end}: the target log holds none of the lane's batches, and it is not known "
+            f"at or before {filed.source_end:,}: the target log holds none of the lane's batches, and it is not known "
             "under which leader epoch they were acknowledged",
         )
     kept = yield EndOfEpoch(filed.leader_epoch)
@@ -298,7 +298,7 @@ def _without_batches(bid: Bid, log: ClaimLog, near: int) -> Steps[Tail]:
         raise _lost(
             bid,
             filed.source_end - max(0, filed.target_end - kept),
-            f"the target was truncated to {kept} and then deleted what was copied below",
+            f"the target was truncated to {kept:,} and then deleted what was copied below",
         )
     position = filed.source_end
     if filed.known_to >= 0 and bid.reported is not None:

@@ -62,10 +62,10 @@ def _refuse_forgotten(bid: Bid, log: ClaimLog, end: LogEnd) -> None:
         return
     upto, offset = bid.history, bid.start
     if upto is not None:
-        detail = f"it is filed as copied up to source offset {upto}"
+        detail = f"it is filed as copied up to source offset {upto:,}"
         offset = upto if bid.filed is None else bid.filed.source_end
     elif bid.claims_deleted and bid.begun_at < 0 and end.end > 0:
-        detail = f"the first records of the claims' topic were deleted, and the target log ends at {end.end}"
+        detail = f"the first records of the claims' topic were deleted, and the target log ends at {end.end:,}"
     else:
         return
     raise LaneStopped(bid.lane, Stop.CLAIMS_LOST, offset, detail=detail, fix=copied(bid.lane))
@@ -88,7 +88,7 @@ def _refuse_unfinished(bid: Bid, log: ClaimLog, end: LogEnd, why: str) -> None:
         bid.lane,
         Stop.DIVERGED,
         fixed.start,
-        detail=f"the target log is padded up to {end.end} of {fixed.start}, and cannot go on: {why}",
+        detail=f"the target log is padded up to {end.end:,} of {fixed.start:,}, and cannot go on: {why}",
         fix=f"delete the target topic, then copy it anew: {accepting(bid.lane)}",
     )
 

@@ -55,11 +55,11 @@ class LaneDecision:
         if self.place.partition < 0 or self.generation < 0:
             raise InvalidFieldError(where, "generation", "a partition or a generation below 0")
         if self.start is not None and self.start < 0:
-            raise InvalidFieldError(where, "start", f"{self.start} is negative")
+            raise InvalidFieldError(where, "start", f"{self.start:,} is negative")
         if self.generation and self.start is None:
             raise InvalidFieldError(where, "start", f"generation {self.generation} begins nowhere")
         if self.skip is not None and not 0 <= self.skip[0] < self.skip[1]:
-            raise InvalidFieldError(where, "skip", f"{self.skip[0]} to {self.skip[1]} is no range of offsets")
+            raise InvalidFieldError(where, "skip", f"{self.skip[0]:,} to {self.skip[1]:,} is no range of offsets")
         if self.start is None and self.skip is None:
             raise InvalidFieldError(where, "skip", "it decides nothing")
         if not self.why:

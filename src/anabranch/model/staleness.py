@@ -33,5 +33,5 @@ def _as_read(lane: LaneProgress, running: bool, silence_ms: int) -> LaneProgress
     old = replace(lane, is_old=True, lag_bytes=None, lag_seconds=None, records_per_s=0.0, bytes_per_s=0.0)
     if lane.state is LaneState.STOPPED:
         return old
-    why = f"no worker has reported on it for {silence_ms // 1000} s" if running else NOT_RUNNING
+    why = f"no worker has reported on it for {silence_ms // 1000:,} s" if running else NOT_RUNNING
     return replace(old, state=LaneState.WAITING, stop_reason=why)

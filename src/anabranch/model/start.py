@@ -101,7 +101,7 @@ class StartPosition:
             assert self.timestamp_ms is not None
             return datetime.fromtimestamp(self.timestamp_ms / 1000, UTC).isoformat(timespec="milliseconds")
         if self.kind is StartKind.OFFSETS:
-            return f"given offsets of {len(self.offsets)} partition{'' if len(self.offsets) == 1 else 's'}"
+            return f"given offsets of {len(self.offsets):,} partition{'' if len(self.offsets) == 1 else 's'}"
         if self.kind is StartKind.GROUP:
             return f"{self.kind}:{self.group}"
         return self.kind.value

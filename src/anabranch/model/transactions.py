@@ -78,7 +78,7 @@ class SourceTransaction:
         name = f" ({self.known.transactional_id})" if self.known is not None else ""
         return (
             f"open transaction of producer id {self.open.producer_id}{name} since {since} UTC "
-            f"(age {span(now_ms - self.since_ms)}) begins at offset {self.open.start_offset}"
+            f"(age {span(now_ms - self.since_ms)}) begins at offset {self.open.start_offset:,}"
         )
 
     def keeps(self, partition: TopicPartition, now_ms: int, longest_ms: int) -> str:
@@ -153,5 +153,5 @@ def span(milliseconds: int) -> str:
     seconds = max(milliseconds, 0) // 1000
     for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
-            return f"{seconds // size} {unit}"
+            return f"{seconds // size:,} {unit}"
     return f"{seconds} s"

@@ -17,7 +17,7 @@ class RunOrderError(ProtocolError):
 
     @property
     def message(self) -> str:
-        return f"{self.side} offset {self.offset} cannot follow a map that ends at {self.side} offset {self.end}"
+        return f"{self.side} offset {self.offset:,} cannot follow a map that ends at {self.side} offset {self.end:,}"
 
 
 @dataclass(eq=False)

@@ -19,15 +19,16 @@ def answer(route: Route, commit: Commit, link: str) -> int | Refusal:
     if isinstance(position, After):
         return Refusal(
             Why.NOT_COPIED,
-            f"offset {commit.offset} is committed, the link has copied up to {position.end}",
+            f"offset {commit.offset:,} is committed, the link has copied up to {position.end:,}",
             f"wait for the link: anabranch link show {link}",
         )
     if isinstance(position, Before):
         if route.source_start < position.start:
+            unread = position.start - max(commit.offset, route.source_start)
             return Refusal(
                 Why.BEFORE_START,
-                f"offset {commit.offset} is committed, the link has copied from {position.start} on: the source still "
-                f"has up to {position.start - max(commit.offset, route.source_start)} records that were not read",
+                f"offset {commit.offset:,} is committed, the link has copied from {position.start:,} on: the source "
+                f"still has up to {unread:,} records that were not read",
                 "make a link that starts earlier, or let the group read to the link's start on the source first",
             )
         offset = position.translated
@@ -39,15 +40,15 @@ def answer(route: Route, commit: Commit, link: str) -> int | Refusal:
         if route.source_start < kept_from:
             return Refusal(
                 Why.EXPIRED,
-                f"offset {commit.offset} is {offset} on the target, whose log begins at {route.target_start}: "
+                f"offset {commit.offset:,} is {offset:,} on the target, whose log begins at {route.target_start:,}: "
                 "it lost records there that were not read",
-                f"copy the topic anew; `anabranch groups create` begins at {route.target_start} and gives them up",
+                f"copy the topic anew; `anabranch groups create` begins at {route.target_start:,} and gives them up",
             )
         offset = route.target_start
     if offset > route.target_end:
         return Refusal(
             Why.NOT_COPIED,
-            f"offset {commit.offset} is {offset} on the target, whose log ends at {route.target_end}",
+            f"offset {commit.offset:,} is {offset:,} on the target, whose log ends at {route.target_end:,}",
             f"wait for the link: anabranch link show {link}",
         )
     return offset

@@ -44,7 +44,7 @@ def create(cluster: str, name: str, start: str, offsets: Mapping[TopicPartition,
             refusals.append(
                 Refusal(
                     Why.EXISTS,
-                    f"{name} has committed {commits[at].offset} for {at} already",
+                    f"{name} has committed {commits[at].offset:,} for {at} already",
                     "only what does not exist is created; kafka-consumer-groups --reset-offsets moves what does",
                 )
             )

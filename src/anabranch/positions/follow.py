@@ -96,19 +96,19 @@ def _follow(
                 held.append(Refusal(found.why, f"{at}: {found.what}", found.fix))
             continue
         if world.metadata_limit is not None and units(commit.metadata) > world.metadata_limit:
-            held.append(Refusal(Why.METADATA, f"{at}: {units(commit.metadata)} characters of metadata"))
+            held.append(Refusal(Why.METADATA, f"{at}: {units(commit.metadata):,} characters of metadata"))
             continue
         current = None if there is None else there.commits.get(route.target)
         if current is not None and found < current.offset:
             if at not in left:
-                held.append(Refusal(Why.BACKWARDS, f"{at}: {found} is before {current.offset} on the target"))
+                held.append(Refusal(Why.BACKWARDS, f"{at}: {found:,} is before {current.offset:,} on the target"))
             continue
         if current is None or (current.offset, current.metadata) != (found, commit.metadata):
             writes[route.target] = Commit(found, commit.metadata)
     if held:
-        more = f", and {len(held) - 1} more" if len(held) > 1 else ""
+        more = f", and {len(held) - 1:,} more" if len(held) > 1 else ""
         return Followed(group.name, Following.HELD, writes, held[0].what + more), left
     if left:
-        some = f"{min(left)} and {len(left) - 1} more" if len(left) > 1 else f"{min(left)}"
+        some = f"{min(left)} and {len(left) - 1:,} more" if len(left) > 1 else f"{min(left)}"
         return Followed(group.name, Following.WAITING, writes, f"not copied yet: {some}"), left
     return Followed(group.name, Following.IN_STEP, writes), left

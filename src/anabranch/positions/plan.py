@@ -197,7 +197,7 @@ def _moving(world: World, group: Group) -> list[Refusal]:
     found = []
     fix = f"stop its consumers on the source, or let the link follow it: anabranch link set {world.link} --sync-groups"
     if group.state.is_active or group.members:
-        number = "1 member" if len(group.members) == 1 else f"{len(group.members)} members"
+        number = "1 member" if len(group.members) == 1 else f"{len(group.members):,} members"
         found.append(Refusal(Why.MOVING, f"{group.name} is {group.state.value} on the source, with {number}", fix))
     pending = world.pending.get(group.name, ())
     if pending:
@@ -242,7 +242,7 @@ def _move(world: World, at: TopicPartition, commit: Commit, there: Group | None)
         refusals.append(
             Refusal(
                 Why.BACKWARDS,
-                f"{at}: {offset} is before {current.offset}, which the group has committed on the target: "
+                f"{at}: {offset:,} is before {current.offset:,}, which the group has committed on the target: "
                 "records would be read twice",
                 "if the target's position is wrong, delete it there: kafka-consumer-groups --delete-offsets "
                 f"--group {'' if there is None else there.name} --topic {route.target.topic}",
@@ -252,7 +252,7 @@ def _move(world: World, at: TopicPartition, commit: Commit, there: Group | None)
         refusals.append(
             Refusal(
                 Why.METADATA,
-                f"{at}: {units(commit.metadata)} characters of metadata, the target takes {world.metadata_limit}",
+                f"{at}: {units(commit.metadata):,} characters of metadata, the target takes {world.metadata_limit:,}",
                 "raise offset.metadata.max.bytes on the target's brokers",
             )
         )

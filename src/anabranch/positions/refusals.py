@@ -69,7 +69,7 @@ def active_refusal(group: Group | None) -> Refusal | None:
     """Why a group that is read in on the target is not moved; None where nobody reads."""
     if group is None or not (group.state.is_active or group.members):
         return None
-    number = "1 member" if len(group.members) == 1 else f"{len(group.members)} members"
+    number = "1 member" if len(group.members) == 1 else f"{len(group.members):,} members"
     return Refusal(
         Why.ACTIVE,
         f"{group.name} is {group.state.value} on the target, with {number}: only they may commit",

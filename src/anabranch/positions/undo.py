@@ -77,11 +77,11 @@ def undo(record: UndoRecord, now: Group | None) -> GroupUndo:
         if same(stands, former):
             continue
         if not same(stands, wrote):
-            said = "nothing" if stands is None else f"offset {stands.offset}"
+            said = "nothing" if stands is None else f"offset {stands.offset:,}"
             refusals.append(
                 Refusal(
                     Why.MOVING,
-                    f"{record.group} moved since: {at} has {said}, {wrote.offset} was written",
+                    f"{record.group} moved since: {at} has {said}, {wrote.offset:,} was written",
                     "what was read since would be read again: keep the position, or delete it by hand",
                 )
             )

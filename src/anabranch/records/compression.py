@@ -66,7 +66,7 @@ def expand(codec: Codec, data: bytes, limit: int = EXPANDED_LIMIT) -> bytes:
             case Codec.ZSTD:
                 return _frame(cramjam.zstd.decompress_into, data, limit)
     except (cramjam.DecompressionError, zlib.error) as error:
-        raise ValueError(f"{codec.name.lower()} data cannot be expanded within {limit} bytes: {error}") from error
+        raise ValueError(f"{codec.name.lower()} data cannot be expanded within {limit:,} bytes: {error}") from error
 
 
 def _frame(decompress_into: Callable[[bytes, bytearray | mmap.mmap], int], data: bytes, limit: int) -> bytes:
@@ -96,7 +96,7 @@ def _gunzip(data: bytes, limit: int) -> bytes:
         part = gzip.decompress(rest, room + 1)
         room -= len(part)
         if room < 0:
-            raise ValueError(f"gzip data expands to more than {limit} bytes")
+            raise ValueError(f"gzip data expands to more than {limit:,} bytes")
         if not gzip.eof:
             raise ValueError("gzip data is cut off")
         parts.append(part)
@@ -116,7 +116,7 @@ def _snappy(data: bytes, limit: int) -> bytes:
         (length,) = _BLOCK_LENGTH.unpack_from(data, position)
         position += 4
         if not 0 <= length <= len(data) - position:
-            raise ValueError(f"snappy block of {length} bytes where {len(data) - position} are left")
+            raise ValueError(f"snappy block of {length:,} bytes where {len(data) - position:,} are left")
         parts.append(_snappy_block(data[position : position + length], limit))
         limit -= len(parts[-1])
         position += length
@@ -126,7 +126,7 @@ def _snappy(data: bytes, limit: int) -> bytes:
 def _snappy_block(block: bytes, limit: int) -> bytes:
     claimed = cramjam.snappy.decompress_raw_len(block)
     if claimed > limit or claimed > _SNAPPY_MOST * len(block):
-        raise ValueError(f"snappy block of {len(block)} bytes claims to expand to {claimed}")
+        raise ValueError(f"snappy block of {len(block):,} bytes claims to expand to {claimed:,}")
     return bytes(cramjam.snappy.decompress_raw(block))
 
 

@@ -32,7 +32,7 @@ def decode(buffer: memoryview, position: int, header: BatchHeader, *, limit: int
     """
     size = header.size
     if size < HEADER_SIZE or position + size > len(buffer):
-        raise CorruptBatchError(header.base_offset, f"size {size} does not fit the {len(buffer)} bytes at hand")
+        raise CorruptBatchError(header.base_offset, f"size {size:,} does not fit the {len(buffer):,} bytes at hand")
     codec = header.codec
     try:
         body = expand(codec, bytes(buffer[position + HEADER_SIZE : position + size]), limit)
@@ -46,7 +46,7 @@ def decode(buffer: memoryview, position: int, header: BatchHeader, *, limit: int
 def _records(body: bytes, header: BatchHeader) -> list[Record]:
     count, base_offset, base_timestamp = header.count, header.base_offset, header.base_timestamp
     if not 0 <= count <= len(body) // _LEAST_RECORD:
-        raise ValueError(f"{count} records do not fit {len(body)} bytes")
+        raise ValueError(f"{count:,} records do not fit {len(body):,} bytes")
     append_time = header.max_timestamp if header.is_log_append_time else None
     kind = TimestampType.CREATE_TIME if append_time is None else TimestampType.LOG_APPEND_TIME
     records: list[Record] = []
@@ -61,7 +61,7 @@ def _records(body: bytes, header: BatchHeader) -> list[Record]:
             number, at = read_rest(body, at, number, INT_BITS)
         end = at + ((number >> 1) ^ -(number & 1))
         if end < at or end > len(body):
-            raise ValueError(f"a record of {end - at} bytes where {len(body) - at} are left")
+            raise ValueError(f"a record of {end - at:,} bytes where {len(body) - at:,} are left")
         at += 1  # the record's attributes, unused so far
         number = body[at]
         at += 1
@@ -74,7 +74,7 @@ def _records(body: bytes, header: BatchHeader) -> list[Record]:
             number, at = read_rest(body, at, number, INT_BITS)
         delta = (number >> 1) ^ -(number & 1)
         if not previous < delta <= last:
-            raise ValueError(f"offset delta {delta} follows {previous}, and the last one should be {last}")
+            raise ValueError(f"offset delta {delta:,} follows {previous:,}, and the last one should be {last:,}")
         previous = delta
         key, at = _nullable(body, at, end)
         value, at = _nullable(body, at, end)
@@ -84,12 +84,12 @@ def _records(body: bytes, header: BatchHeader) -> list[Record]:
         if number:
             headers, at = _headers(body, at, end, number)
         if at != end:
-            raise ValueError(f"the record at delta {delta} ends {at - end} bytes past its length")
+            raise ValueError(f"the record at delta {delta:,} ends {at - end:,} bytes past its length")
         if append_time is not None:
             timestamp = append_time
         append(Record(base_offset + delta, timestamp, kind, key, value, headers))
     if at != len(body):
-        raise ValueError(f"{len(body) - at} bytes follow the last of {count} records")
+        raise ValueError(f"{len(body) - at:,} bytes follow the last of {count:,} records")
     return records
 
 
@@ -102,7 +102,7 @@ def _nullable(body: bytes, at: int, end: int) -> tuple[bytes | None, int]:
         return None, at
     stop = at + (number >> 1)
     if stop > end:
-        raise ValueError(f"a field of {stop - at} bytes where its record has {end - at} left")
+        raise ValueError(f"a field of {stop - at:,} bytes where its record has {end - at:,} left")
     return body[at:stop], stop
 
 
@@ -111,7 +111,7 @@ def _headers(body: bytes, at: int, end: int, number: int) -> tuple[Headers, int]
         number, at = read_rest(body, at, number, INT_BITS)
     count = (number >> 1) ^ -(number & 1)
     if not 0 <= count <= (end - at) // 2:
-        raise ValueError(f"{count} record headers do not fit {end - at} bytes")
+        raise ValueError(f"{count:,} record headers do not fit {end - at:,} bytes")
     headers: list[tuple[str | bytes, bytes | None]] = []
     for _ in range(count):
         raw, at = _nullable(body, at, end)

@@ -16,7 +16,7 @@ class CorruptBatchError(ProtocolError):
 
     @property
     def message(self) -> str:
-        return f"record batch at offset {self.offset} is corrupt: {self.reason}"
+        return f"record batch at offset {self.offset:,} is corrupt: {self.reason}"
 
     @property
     def hint(self) -> str:
@@ -35,7 +35,7 @@ class OldFormatError(RefusedError):
 
     @property
     def message(self) -> str:
-        return f"the records at offset {self.offset} are in message format v{self.magic}; only v2 can be copied"
+        return f"the records at offset {self.offset:,} are in message format v{self.magic}; only v2 can be copied"
 
     @property
     def hint(self) -> str:

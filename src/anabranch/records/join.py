@@ -55,7 +55,7 @@ class UnjoinableError(RefusedError):
 
     @property
     def message(self) -> str:
-        return f"the batches from offset {self.offset} on cannot be joined: {self.reason}"
+        return f"the batches from offset {self.offset:,} on cannot be joined: {self.reason}"
 
 
 class _Varints(dict[int, bytes]):
@@ -146,7 +146,7 @@ def join(batches: Sequence[tuple[memoryview, int, BatchHeader]], *, limit: int =
     except OverflowError as error:
         raise UnjoinableError(first.base_offset, "their timestamps lie too far apart") from error
     if room < 0:
-        raise UnjoinableError(first.base_offset, f"their records take more than {limit} bytes")
+        raise UnjoinableError(first.base_offset, f"their records take more than {limit:,} bytes")
     codec = first.attributes & CODEC_MASK
     joined = seal(
         b"".join(parts),
@@ -161,7 +161,7 @@ def join(batches: Sequence[tuple[memoryview, int, BatchHeader]], *, limit: int =
 def respell(body: bytes, at: int, header: BatchHeader, origin: int, place: int, parts: list[bytes]) -> None:
     """Append the records from ``at`` on to ``parts``: numbers from ``place`` on, times relative to ``origin``."""
     if header.count < 0:
-        raise CorruptBatchError(header.base_offset, f"it counts {header.count} records")
+        raise CorruptBatchError(header.base_offset, f"it counts {header.count:,} records")
     end = len(body)
     shift = header.base_timestamp - origin
     append_time = STAMPS[header.max_timestamp - origin] if header.is_log_append_time else None
@@ -182,7 +182,9 @@ def respell(body: bytes, at: int, header: BatchHeader, origin: int, place: int, 
             if delta > 0x7F:
                 delta, at = read_rest(body, at, delta, INT_BITS)
             if size & 1 or not at <= stop <= end:
-                raise CorruptBatchError(header.base_offset, f"a record of {size >> 1} bytes before {end - at} bytes")
+                raise CorruptBatchError(
+                    header.base_offset, f"a record of {size >> 1:,} bytes before {end - at:,} bytes"
+                )
             stamp = append_time or STAMPS[((time >> 1) ^ -(time & 1)) + shift]
             if attributes:
                 stamp = bytes((attributes,)) + stamp[1:]
@@ -194,7 +196,7 @@ def respell(body: bytes, at: int, header: BatchHeader, origin: int, place: int, 
     except ValueError as error:
         raise CorruptBatchError(header.base_offset, str(error)) from error
     if at != end:
-        raise CorruptBatchError(header.base_offset, f"{end - at} bytes follow the last of {header.count} records")
+        raise CorruptBatchError(header.base_offset, f"{end - at:,} bytes follow the last of {header.count:,} records")
 
 
 def _expanded(header: BatchHeader, data: bytes, room: int) -> bytes:

@@ -53,11 +53,13 @@ def _check_rest(buffer: memoryview, position: int) -> None:
     offset, length, magic = _PREFIX.unpack_from(buffer, position)
     if magic in (0, 1):
         if length < _MIN_OLD_LENGTH:
-            raise CorruptBatchError(offset, f"length {length} is below the least of format v{magic}, {_MIN_OLD_LENGTH}")
+            raise CorruptBatchError(
+                offset, f"length {length:,} is below the least of format v{magic}, {_MIN_OLD_LENGTH:,}"
+            )
         if LOG_OVERHEAD + length <= rest:
             raise OldFormatError(offset, magic)
         return
     if magic != 2:
         raise CorruptBatchError(offset, f"format v{magic} does not exist")
     if length < _MIN_LENGTH:
-        raise CorruptBatchError(offset, f"length {length} is below the header's own {_MIN_LENGTH}")
+        raise CorruptBatchError(offset, f"length {length:,} is below the header's own {_MIN_LENGTH:,}")

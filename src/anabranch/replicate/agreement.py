@@ -81,6 +81,6 @@ def truncated(lane: str, kept: int, copied_to: int) -> LaneStopped:
         Stop.SOURCE_TRUNCATED,
         kept,
         None,
-        f"the source lost offsets {kept} to {copied_to - 1}; the target holds them",
+        f"the source lost offsets {kept:,} to {copied_to - 1:,}; the target holds them",
         f"compare both sides, then let the lane go on: {accepting(lane)}",
     )

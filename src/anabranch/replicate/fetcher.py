@@ -395,7 +395,8 @@ class Fetcher:
                 lane.stop_at(
                     Stop.SOURCE_EXPIRED,
                     lane.fetch_at,
-                    f"offsets {lane.fetch_at} to {start.offset - 1} are gone from the source by retention or deletion",
+                    f"offsets {lane.fetch_at:,} to {start.offset - 1:,} "
+                    "are gone from the source by retention or deletion",
                     f"let the lane go on behind them: {accepting(lane.key)}",
                 )
         elif lane.fetch_at > end.offset:
@@ -447,6 +448,6 @@ def _lost(lane: Lane, kept: int) -> None:
     if kept < sent:
         lane.stop(truncated(lane.key, kept, sent))
     elif pipeline is not None:
-        detail = f"the source lost offsets {kept} to {lane.fetch_at - 1}, which were not copied yet"
+        detail = f"the source lost offsets {kept:,} to {lane.fetch_at - 1:,}, which were not copied yet"
         lane.trail.cut(kept)
         lane.end_tenure(pipeline, TenureEnded(lane.key, Ending.BROKER, None, detail))

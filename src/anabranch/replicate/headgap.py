@@ -58,15 +58,15 @@ def barred(topic: str, start: int, end: int, may_delete: bool, policy: str | Non
     """Why the head of a log that ends at ``end`` cannot be padded up to ``start``; empty where it can."""
     if start > PAD_LIMIT:
         return (
-            f"the lane starts at source offset {start}, and the target log's head is padded by {PAD_LIMIT} "
+            f"the lane starts at source offset {start:,}, and the target log's head is padded by {PAD_LIMIT:,} "
             "offsets at most"
         )
     if not may_delete:
-        return f"the lane starts at source offset {start}: padding needs DELETE on target topic {topic}"
+        return f"the lane starts at source offset {start:,}: padding needs DELETE on target topic {topic}"
     if policy != "delete":
-        return f"the lane starts at source offset {start}: padding needs cleanup.policy=delete, {topic} has {policy}"
+        return f"the lane starts at source offset {start:,}: padding needs cleanup.policy=delete, {topic} has {policy}"
     if end:
-        return f"the lane starts at source offset {start}, and the target log is not empty: it ends at {end}"
+        return f"the lane starts at source offset {start:,}, and the target log is not empty: it ends at {end:,}"
     return ""
 
 
@@ -109,7 +109,7 @@ async def pad(target: TargetPartition, tenure: Tenure, gate: Gate, tell: Callabl
             finally:
                 frame.release()
             pipeline.acknowledge(answer.code, answer.base_offset)
-            tell(f"padding the head of the target log: {pipeline.position} of {start} offsets")
+            tell(f"padding the head of the target log: {pipeline.position:,} of {start:,} offsets")
     except BaseException:
         if flight:
             target.connection.abort("padding ended with batches in flight")

@@ -321,7 +321,7 @@ class Planner:
             findings.append(
                 Finding(
                     Severity.WARNING,
-                    f"the filter matches none of the source's {len(source.topics)} topics that "
+                    f"the filter matches none of the source's {len(source.topics):,} topics that "
                     f"{self._source.transport.principal} may see",
                     f"anabranch link set {spec.id} --include REGEX",
                 )
@@ -443,8 +443,8 @@ class Planner:
             if known is None:
                 return Finding(
                     Severity.ERROR,
-                    f"topic {pair.target} has {len(found.partitions)} partitions on the target, "
-                    f"{pair.source.name} has {partitions} on the source",
+                    f"topic {pair.target} has {len(found.partitions):,} partitions on the target, "
+                    f"{pair.source.name} has {partitions:,} on the source",
                     f"kafka-topics --alter --topic {pair.target} --partitions {partitions}",
                 )
             await admin.grow_topic(self._target, pair.target, partitions)

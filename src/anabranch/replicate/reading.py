@@ -104,7 +104,7 @@ def read(
         following = base + delta + 1
         try:
             if delta < 0 or (base < position and position != start):
-                raise CorruptBatchError(base, f"it ends at {following - 1} and follows offset {position - 1}")
+                raise CorruptBatchError(base, f"it ends at {following - 1:,} and follows offset {position - 1:,}")
             gap, span = max(0, base - position), following - max(base, position)
             if attributes & CONTROL:
                 check_crc(records, at, header)

@@ -90,7 +90,7 @@ class UntoldBatchError(RefusedError):
 
     @property
     def message(self) -> str:
-        return f"lane {self.lane}: the source offsets of its batch at target offset {self.offset} are no longer known"
+        return f"lane {self.lane}: the source offsets of its batch at target offset {self.offset:,} are no longer known"
 
     @property
     def hint(self) -> str:

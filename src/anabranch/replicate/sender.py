@@ -205,11 +205,10 @@ class Sender:
         """An identity lane turns mapped before a batch that its guard or a hole would not hold, never after."""
         source = queued.stretches[0].source
         if pipeline.next_offset == tenure.position and tenure.ahead >= 0 and source != tenure.ahead:
-            why = (
-                f"an earlier owner found source offset {tenure.ahead} next, now it is {source}: the source log changes"
-            )
+            found = f"an earlier owner found source offset {tenure.ahead:,} next, now it is {source:,}"
+            why = f"{found}: the source log changes"
         elif len(queued.stretches) > 1:
-            why = f"the source log is compacted: it has holes behind offset {queued.stretches[0].end - 1}"
+            why = f"the source log is compacted: it has holes behind offset {queued.stretches[0].end - 1:,}"
         else:
             timestamps = [*pipeline.timestamps(), queued.header.max_timestamp]
             strength = guard(tenure.expiration_ms, now_ms(), timestamps)

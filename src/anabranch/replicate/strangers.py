@@ -57,4 +57,4 @@ def with_stranger(reason: str, stranger: str) -> str:
 def named(header: BatchHeader) -> str:
     """The sentence about a batch that is not the lane's."""
     who = "without a producer id" if header.producer_id < 0 else f"producer id {header.producer_id}"
-    return f"{WORDS} ({who} at offset {header.base_offset})"
+    return f"{WORDS} ({who} at offset {header.base_offset:,})"

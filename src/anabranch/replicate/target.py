@@ -283,7 +283,7 @@ class TargetPartition:
             self.connection, self.topic, self.topic_id, self.partition, offset, epoch=self.leader_epoch, size=size
         )
         if code == _OUT_OF_RANGE:
-            raise TenureEnded(self.lane, Ending.UNSETTLED, code, f"target offset {offset} went meanwhile")
+            raise TenureEnded(self.lane, Ending.UNSETTLED, code, f"target offset {offset:,} went meanwhile")
         self.check(code)
         return found
 

@@ -95,7 +95,7 @@ def _missing(name: str) -> Finding:
 def _shape(name: str, topic: TopicMeta) -> list[Finding]:
     if len(topic.partitions) == topics.PARTITIONS:
         return []
-    what = f"control topic {name} has {len(topic.partitions)} partitions, and must have one: only the first is read"
+    what = f"control topic {name} has {len(topic.partitions):,} partitions, and must have one: only the first is read"
     return [Finding(Severity.WARNING, what)]
 
 
@@ -105,7 +105,7 @@ async def _shortened(cluster: Cluster, names: Sequence[str]) -> list[Finding]:
     return [
         Finding(
             Severity.WARNING,
-            f"control topic {at.topic} begins at offset {start}: the records before it were deleted, by retention or "
+            f"control topic {at.topic} begins at offset {start:,}: the records before it were deleted, by retention or "
             "by hand; a lane whose claims are gone stops",
             "`anabranch link show LINK` names such lanes, `anabranch link accept LINK` shows how each goes on",
         )

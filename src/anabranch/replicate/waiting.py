@@ -67,7 +67,7 @@ class Waits:
             named = [await dated(connection, source.topic, topic_id, source.partition, one) for one in found[:1]]
         except AnabranchError as error:
             return (
-                f"an open transaction begins at offset {lane.source.stable}; "
+                f"an open transaction begins at offset {lane.source.stable:,}; "
                 f"the source does not tell whose: {error.message}"
             )
         return sentence(named, now_ms(), more=len(found) - len(named))
@@ -83,5 +83,5 @@ def sentence(found: Sequence[SourceTransaction], now_ms: int, more: int = 0) -> 
     """What holds a lane, given the open transaction with the lowest offset; empty where it has just ended."""
     if not found:
         return ""
-    others = f", and {more} more are open behind it" if more else ""
+    others = f", and {more:,} more are open behind it" if more else ""
     return f"{found[0].sentence(now_ms)}{others}: nothing after it may be copied before it ends"

@@ -63,7 +63,7 @@ def test_a_head_that_is_too_long_to_pad_is_mapped_with_the_reason(
     with link(old, new, topic) as made, made.running():
         lane = made.await_position(topic, 1011)
         assert lane.mode is LaneMode.MAPPED
-        assert "starts at source offset 1001" in lane.mode_reason and "1000 offsets at most" in lane.mode_reason
+        assert "starts at source offset 1,001" in lane.mode_reason and "1,000 offsets at most" in lane.mode_reason
         assert made.assert_copied(topic) == 10
 
 

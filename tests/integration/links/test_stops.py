@@ -143,7 +143,7 @@ def test_a_setting_that_the_rules_leave_alone_stays_and_its_effect_is_told(old: 
     rules = ConfigRules(deny=(*DEFAULT_DENY, r"max\.message\.bytes"))
     with link(old, new, topic, configs=rules) as made:
         assert made.report is not None
-        assert any("takes batches of 2000 bytes" in finding.what for finding in made.report.findings)
+        assert any("takes batches of 2,000 bytes" in finding.what for finding in made.report.findings)
         with made.running():
             lane = made.await_stopped(topic)
             assert lane.stop_offset == 5

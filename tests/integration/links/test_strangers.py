@@ -36,7 +36,7 @@ def test_a_stranger_in_a_mapped_lanes_target_is_named_and_its_records_are_left_o
         made.await_(lambda status: named_in(status.lanes[0]))
         lane = made.lane(topic)
         assert lane.mode is LaneMode.MAPPED
-        assert f"at offset {end})" in lane.mode_reason
+        assert f"at offset {end:,})" in lane.mode_reason
         reason = lane.mode_reason
         made.await_(
             lambda status: status.plan is not None and status.lanes[0].updated_at_ms > lane.updated_at_ms + 8000

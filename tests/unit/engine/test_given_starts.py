@@ -37,7 +37,7 @@ def test_every_offset_outside_of_its_log_is_an_error_with_the_range() -> None:
     """Beyond the end and below the start alike, all at once."""
     orders, bills = TopicPartition("orders", 0), TopicPartition("bills", 0)
     found = outside(OutsideLogError("old", {orders: (99999, 0, 1186), bills: (3, 4, 20)}))
-    assert found[orders].what == "start offset 99999 of orders-0 is outside of the log of old, 0 to 1186"
+    assert found[orders].what == "start offset 99,999 of orders-0 is outside of the log of old, 0 to 1,186"
     assert found[bills].what == "start offset 3 of bills-0 is outside of the log of old, 4 to 20"
     assert "give an offset from 4 to 20" in found[bills].fix
     assert {one.severity for one in found.values()} == {Severity.ERROR}

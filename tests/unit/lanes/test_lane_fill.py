@@ -122,4 +122,4 @@ def test_a_budget_is_spent_and_comes_back_and_says_how_long_it_would_take() -> N
     assert "2 offsets without a record behind offset 4" in budget.take(Hole(5, 7, 5), 0, 0.0)
     assert budget.take(Hole(5, 7, 5), 0, 1.0) == ""
     why = Budget(0.0).take(Hole(5, 7, 5), 5000, 0.0)
-    assert "about 5000 offsets" in why and "100 s" in why
+    assert "about 5,000 offsets" in why and "100 s" in why

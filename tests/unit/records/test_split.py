@@ -120,7 +120,7 @@ def test_a_length_that_cannot_be_is_corruption(length: int, magic: int) -> None:
     buffer = bytearray(oracle_build([Record(9, 1, 0, b"k", b"v")]))  # type: ignore[arg-type]
     buffer[8:12] = length.to_bytes(4, "big", signed=True)
     buffer[16] = magic
-    with pytest.raises(CorruptBatchError, match=f"length {length}") as caught:
+    with pytest.raises(CorruptBatchError, match=f"length {length:,}") as caught:
         split(memoryview(buffer))
     assert caught.value.offset == 9
     assert "offset 9" in str(pickle.loads(pickle.dumps(caught.value)))

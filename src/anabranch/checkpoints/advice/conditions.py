@@ -8,7 +8,7 @@ from anabranch.checkpoints.advice.effects import from_commits, one_group_cannot
 from anabranch.checkpoints.advice.facts import Attempt, Facts, refusals
 from anabranch.checkpoints.advice.values import Condition, Standing
 from anabranch.checkpoints.job import Format
-from anabranch.checkpoints.position import Marker, Position
+from anabranch.checkpoints.position import Marker, Position, offset_text
 from anabranch.checkpoints.route import Moved, Refusal, Why
 from anabranch.model.lane import LaneMode
 
@@ -26,7 +26,7 @@ def refused(what: str, reasons: Sequence[Refusal]) -> tuple[Condition, ...]:
         found.setdefault(one.why, []).append(one)
     conditions = []
     for why, same in found.items():
-        more = f" (and {len(same) - 1} more)" if len(same) > 1 else ""
+        more = f" (and {len(same) - 1:,} more)" if len(same) > 1 else ""
         standing = Standing.LATER if why in PASSING else Standing.UNMET
         conditions.append(Condition(what, standing, f"{same[0].what}{more}", same[0].fix))
     return tuple(conditions)
@@ -66,9 +66,9 @@ def same_everywhere(facts: Facts) -> tuple[Condition, ...]:
         first = differing[0]
         moved = facts.answers[first]
         assert isinstance(moved, Moved)
-        there = str(moved.partition) if moved.offset is None else f"{moved.partition}:{moved.offset}"
-        here = str(first.partition) if first.offset is None else f"{first.partition}:{first.offset}"
-        why = f"{here} is {there} on the target; {len(differing)} of {plural(len(moving), 'position')} differ"
+        there = str(moved.partition) if moved.offset is None else f"{moved.partition} at {moved.offset:,}"
+        here = str(first.partition) if first.offset is None else f"{first.partition} at {offset_text(first.offset)}"
+        why = f"{here} is {there} on the target; {len(differing):,} of {plural(len(moving), 'position')} differ"
         return (Condition(what, Standing.UNMET, why),)
     found = refused(what, list(refusals(facts.answers.get(one) for one in moving)))
     if found[0].standing is Standing.MET and not moving:
@@ -89,10 +89,10 @@ def identity_lanes(facts: Facts) -> Condition:
     ]
     if mapped:
         at, lane = mapped[0]
-        why = f"{len(mapped)} of {plural(len(lanes), 'lane')} are mapped; {at}: {lane.why}"
+        why = f"{len(mapped):,} of {plural(len(lanes), 'lane')} are mapped; {at}: {lane.why}"
         return Condition(what, Standing.UNKNOWN, why, "equal now, and may not be when the job has been stopped")
     if len(lanes) < len(partitions):
-        return Condition(what, Standing.UNKNOWN, f"{len(partitions) - len(lanes)} partitions have no lane yet")
+        return Condition(what, Standing.UNKNOWN, f"{len(partitions) - len(lanes):,} partitions have no lane yet")
     return Condition(what, Standing.MET, f"{plural(len(lanes), 'identity lane')}")
 
 

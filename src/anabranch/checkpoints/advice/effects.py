@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from anabranch.checkpoints.advice.facts import Answer, Facts, GroupFacts
 from anabranch.checkpoints.advice.values import Effect
-from anabranch.checkpoints.position import Position
+from anabranch.checkpoints.position import Position, offset_text
 from anabranch.checkpoints.route import Moved, Refusal
 from anabranch.model.topics import TopicPartition
 
@@ -32,7 +32,7 @@ def naive(facts: Facts) -> Effect:
         elif answer.naive:
             said.append(f"{one.partition}: {answer.naive}")
     told = list(dict.fromkeys(said))
-    more = [f"and {len(told) - 2} more"] if len(told) > 2 else []
+    more = [f"and {len(told) - 2:,} more"] if len(told) > 2 else []
     return Effect(repeated, lost, "; ".join((*told[:2], *more)))
 
 
@@ -106,7 +106,8 @@ def one_group_cannot(facts: Facts) -> str:
     for one in facts.reading():
         other = seen.setdefault(one.partition, one)
         if other.offset != one.offset:
-            return f"sources {other.source} and {one.source} read {one.partition} at {other.offset} and {one.offset}"
+            both = f"{offset_text(other.offset)} and {offset_text(one.offset)}"
+            return f"sources {other.source} and {one.source} read {one.partition} at {both}"
     return ""
 
 

@@ -23,7 +23,7 @@ def seen(facts: Facts) -> tuple[str, ...]:
         moving = {one.partition for one in facts.positions}
         lanes = [lane for at, lane in facts.lanes.items() if at in moving]
         kept = sum(lane.mode is LaneMode.IDENTITY for lane in lanes)
-        found.append(f"{kept} of {plural(len(lanes), 'lane')} keep offsets; {_not_copied(lanes)}")
+        found.append(f"{kept:,} of {plural(len(lanes), 'lane')} keep offsets; {_not_copied(lanes)}")
     found += _old_cluster(facts)
     found += _group(facts)
     if facts.page.format is Format.FLINK and facts.uids_why:
@@ -34,7 +34,7 @@ def seen(facts: Facts) -> tuple[str, ...]:
 def _not_copied(lanes: Sequence[Lane]) -> str:
     unknown = sum(lane.lag is None for lane in lanes)
     if unknown:
-        return f"how much is not copied yet is not known of {unknown}: see `anabranch link show {lanes[0].link}`"
+        return f"how much is not copied yet is not known of {unknown:,}: see `anabranch link show {lanes[0].link}`"
     return f"{sum(lane.lag or 0 for lane in lanes):,} records are not copied yet"
 
 

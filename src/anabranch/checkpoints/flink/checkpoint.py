@@ -129,7 +129,7 @@ class FlinkCheckpoint:
         old, found = ({source.id: source for source in one.sources} for one in (self, new))
         again = self.rewrite(wish, AsFound(route, old, found))
         if again.refusals:
-            more = f" (and {len(again.refusals) - 1} more)" if len(again.refusals) > 1 else ""
+            more = f" (and {len(again.refusals) - 1:,} more)" if len(again.refusals) > 1 else ""
             what = f"the rewrite is refused by now: {again.refusals[0].what}{more}"
             return (f"what is beside the positions could not be compared: {what}",)
         expected = self._metadata

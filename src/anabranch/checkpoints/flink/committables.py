@@ -48,7 +48,7 @@ class Sink:
             return f"{name}: a sink with a committer whose state cannot be read"
         if not self.ids:
             return f"{name}: a sink with a committer, no Kafka transaction waits in it"
-        waits = "1 transaction waits" if len(self.ids) == 1 else f"{len(self.ids)} transactions wait"
+        waits = "1 transaction waits" if len(self.ids) == 1 else f"{len(self.ids):,} transactions wait"
         return f"{name}: exactly-once KafkaSink, {waits} to be committed: {self._ids()}"
 
     def _ids(self) -> str:

@@ -109,7 +109,7 @@ def differences(expected: Metadata, found: Metadata) -> tuple[str, ...]:
     if not lines and found.emit() != expected.emit():
         lines.append("its operators are in another order")
     if len(lines) > _SHOWN:
-        lines[_SHOWN:] = [f"and {len(lines) - _SHOWN} more"]
+        lines[_SHOWN:] = [f"and {len(lines) - _SHOWN:,} more"]
     return tuple(lines)
 
 
@@ -121,7 +121,7 @@ def absent_files(metadata: Metadata, files: Files) -> tuple[str, ...]:
         if entry is None:
             lines.append(f"{handle.path}, a file of its state, is not there")
         elif entry.size != handle.size:
-            lines.append(f"{handle.path}, a file of its state, has {entry.size} bytes, {handle.size} are told")
+            lines.append(f"{handle.path}, a file of its state, has {entry.size:,} bytes, {handle.size:,} are told")
     return tuple(lines)
 
 

@@ -93,7 +93,7 @@ def read_enumerator(reader: Reader, version: int) -> EnumeratorState:
         start, count = reader.at, reader.count(0)
         _check_split_version(reader)
         if count * 30 > reader.left:
-            reader.fail(f"{count} partitions should follow, {reader.left} bytes are left", start)
+            reader.fail(f"{count:,} partitions should follow, {reader.left:,} bytes are left", start)
         state = EnumeratorState(3, tuple(_with_split(reader) for _ in range(count)), reader.boolean())
     else:
         reader.unknown(f"the KafkaSource enumerator version {version}", _KNOWN, reader.at)
@@ -108,7 +108,7 @@ def _read_first(reader: Reader) -> EnumeratorState:
     start, count = reader.at, reader.count(0)
     _check_split_version(reader)
     if count * 8 > reader.left:
-        reader.fail(f"{count} subtasks should follow, {reader.left} bytes are left", start)
+        reader.fail(f"{count:,} subtasks should follow, {reader.left:,} bytes are left", start)
     subtasks, found = [], []
     for _ in range(count):
         number, own = reader.i32(), reader.count(26)

@@ -51,7 +51,7 @@ def read_operator_state(handle: OperatorHandle, data: bytes, path: str, name: st
         return OperatorState(proxy, data, compressed, {})
     first = offsets[0]
     if first < reader.at + 4 or offsets[-1] > len(data):
-        reader.fail(f"elements are told to be at bytes {first} to {offsets[-1]}, it has {len(data)}", 0)
+        reader.fail(f"elements are told to be at bytes {first:,} to {offsets[-1]:,}, it has {len(data):,}", 0)
     ends = [*offsets[1:], len(data)]
     if not compressed:
         elements = {start: data[start:end] for start, end in zip(offsets, ends, strict=True)}

@@ -88,11 +88,11 @@ def _notes(metadata: Metadata, sources: tuple[Source, ...], kind: str) -> tuple[
         positions = source.positions()
         markers = sum(isinstance(one.offset, Marker) for one in positions)
         if markers:
-            what = "1 offset is a marker" if markers == 1 else f"{markers} offsets are markers"
+            what = "1 offset is a marker" if markers == 1 else f"{markers:,} offsets are markers"
             notes.append(f"{source.label}: {what}, which a restart would look up anew")
         waiting = sum(one.role is Role.UNASSIGNED for one in positions)
         if waiting:
-            what = "1 partition was" if waiting == 1 else f"{waiting} partitions were"
+            what = "1 partition was" if waiting == 1 else f"{waiting:,} partitions were"
             notes.append(
                 f"{source.label}: {what} found and not handed out yet; the program chooses where such a one begins"
             )

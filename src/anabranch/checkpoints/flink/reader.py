@@ -36,16 +36,16 @@ class Reader:
 
     def fail(self, what: str, at: int | None = None) -> NoReturn:
         """Raise for bytes that break the format."""
-        raise DamagedCheckpointError(self.path, self.name, f"byte {self.at if at is None else at}", what)
+        raise DamagedCheckpointError(self.path, self.name, f"byte {self.at if at is None else at:,}", what)
 
     def unknown(self, what: str, known: str, at: int) -> NoReturn:
         """Raise for a version or type byte that is not known."""
-        raise UnknownVersionError(self.path, self.name, f"{what} at byte {at}", known)
+        raise UnknownVersionError(self.path, self.name, f"{what} at byte {at:,}", known)
 
     def raw(self, size: int) -> bytes:
         """That many bytes."""
         if size < 0 or size > self.left:
-            self.fail(f"{size} bytes should follow, {self.left} are left")
+            self.fail(f"{size:,} bytes should follow, {self.left:,} are left")
         start = self.at
         self.at += size
         return self.data[start : self.at]
@@ -97,16 +97,16 @@ class Reader:
         start = self.at
         value = self.i32()
         if value < 0 or value * smallest > self.left:
-            self.fail(f"{value} elements should follow, {self.left} bytes are left", start)
+            self.fail(f"{value:,} elements should follow, {self.left:,} bytes are left", start)
         return value
 
     def skip(self, size: int) -> None:
         """Go on behind that many bytes."""
         if size < 0 or size > self.left:
-            self.fail(f"{size} bytes should follow, {self.left} are left")
+            self.fail(f"{size:,} bytes should follow, {self.left:,} are left")
         self.at += size
 
     def finish(self) -> None:
         """Nothing may be left."""
         if self.left:
-            self.fail(f"{self.left} bytes are left over")
+            self.fail(f"{self.left:,} bytes are left over")

@@ -62,7 +62,7 @@ def _all(sources: tuple[Source, ...], words: Iterable[str], refusals: list[Refus
             refusals.append(Refusal(Why.UNKNOWN, f"no Kafka source is {word}", f"there are: {known or 'none'}"))
         elif len(named) > 1:
             ids = ", ".join(source.id for source in named)
-            refusals.append(Refusal(Why.AMBIGUOUS, f"{word} means {len(named)} sources", f"give their ids: {ids}"))
+            refusals.append(Refusal(Why.AMBIGUOUS, f"{word} means {len(named):,} sources", f"give their ids: {ids}"))
         else:
             found.add(named[0].id)
     return tuple(source for source in sources if source.id in found)

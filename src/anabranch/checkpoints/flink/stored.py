@@ -45,13 +45,13 @@ class StateStore:
         if isinstance(handle, Segment):
             end = handle.start + handle.size
             if handle.size > MAX_SIZE:
-                raise DamagedCheckpointError(self.files.root, name, "size", f"{handle.size} bytes of operator state")
+                raise DamagedCheckpointError(self.files.root, name, "size", f"{handle.size:,} bytes of operator state")
             return self._sized(self._file(handle.path, True, _MAX_MERGED)[handle.start : end], handle.size, name)
         raise UnknownVersionError(self.files.root, name, "this place of operator state", "files and inline bytes")
 
     def _sized(self, data: bytes, size: int, name: str) -> bytes:
         if len(data) != size:
-            what = f"its file has {len(data)} bytes of it, {size} are told"
+            what = f"its file has {len(data):,} bytes of it, {size:,} are told"
             raise DamagedCheckpointError(self.files.root, name, "size", what)
         return data
 

@@ -86,11 +86,11 @@ class Translator:
         """
         if self._stays and self.targets:
             stay = ", ".join(map(str, sorted(self._stays)[:8]))
-            what = f"{stay} would stay while {len(self.targets)} partitions move; a Flink source reads one cluster"
+            what = f"{stay} would stay while {len(self.targets):,} partitions move; a Flink source reads one cluster"
             self.refuse(Why.UNSUPPORTED, what, "move all of its topics, or none of them")
         if len(self._led) > 1:
             where = "; ".join(f"{', '.join(sorted(topics))} to {on}" for on, topics in sorted(self._led.items()))
-            what = f"it would read {len(self._led)} clusters: {where}; a Flink source reads one"
+            what = f"it would read {len(self._led):,} clusters: {where}; a Flink source reads one"
             self.refuse(Why.UNSUPPORTED, what, "copy its topics to one cluster, or use a DynamicKafkaSource")
         self._collisions()
         if self.refusals or not self.targets:
@@ -108,7 +108,7 @@ class Translator:
             if len(new[name]) == 1:
                 out.append(min(new[name]))
             elif not self.stays:
-                what = f"topic {name} of the stream leads to {len(new[name])} topics of the target"
+                what = f"topic {name} of the stream leads to {len(new[name]):,} topics of the target"
                 self.refuse(Why.UNKNOWN, what, "take the savepoint once the source has found its partitions", place)
                 out.append(name)
             else:
@@ -129,7 +129,7 @@ class Translator:
             )
             return 0
         if not 0 <= moved.offset <= _MAX_OFFSET:
-            self.refuse(Why.OUTSIDE_LOG, f"{position.partition} would be at {moved.offset}", "", position.place)
+            self.refuse(Why.OUTSIDE_LOG, f"{position.partition} would be at {moved.offset:,}", "", position.place)
             return 0
         return moved.offset
 

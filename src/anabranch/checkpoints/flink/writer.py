@@ -22,7 +22,7 @@ class TooLongError(RefusedError):
 
     @property
     def message(self) -> str:
-        return f"{self.what} has {self.size} bytes, the format holds {self.limit}"
+        return f"{self.what} has {self.size:,} bytes, the format holds {self.limit:,}"
 
 
 def u8(value: int) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.checkpoints.plan import Change
-from anabranch.checkpoints.position import Marker, Position, Role
+from anabranch.checkpoints.position import Marker, Position, Role, offset_text
 from anabranch.checkpoints.route import Moved, Refusal, Route, Why
 from anabranch.checkpoints.spark.kafka_offset import KafkaOffset
 from anabranch.checkpoints.spark.shape import Line
@@ -47,7 +47,8 @@ def compose(line: Line, parts: Sequence[Translated]) -> Composed:
             changes.append(change)
             at, offset = target[old]
             if positions.setdefault(at, offset) != offset:
-                what = f"{at} would begin at {positions[at]} and at {offset}: {old} leads there too"
+                both = f"{offset_text(positions[at])} and at {offset_text(offset)}"
+                what = f"{at} would begin at {both}: {old} leads there too"
                 fix = "let the two go to different topics, or move them by sources of their own"
                 collisions.append(Refusal(Why.COLLISION, what, fix, translated.stored.place))
     whole = line.whole is not None and list(positions.items()) == list(parts[0].stored.offset.positions.items())
@@ -63,7 +64,7 @@ def cluster_refusal(line: Line, composed: Composed) -> Refusal | None:
     if len(led) > 1:
         where = "; ".join(f"{', '.join(sorted(topics))} to {cluster}" for cluster, topics in sorted(led.items()))
         parts = "|".join(",".join(sorted(topics)) for _, topics in sorted(led.items()))
-        what = f"source {line.parts[0].source} would read {len(led)} clusters: {where}"
+        what = f"source {line.parts[0].source} would read {len(led):,} clusters: {where}"
         return Refusal(Why.UNSUPPORTED, what, f"split it: --split '{line.parts[0].source}={parts}'")
     staying = [change.old.partition for change in composed.changes if change.moved is None]
     if not staying or len(staying) == len(composed.changes):
@@ -117,4 +118,4 @@ def missing_partitions(composed: Composed, route: Route, place: str) -> Iterator
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers[:10])) + (f" and {len(numbers) - 10} more" if len(numbers) > 10 else "")
+    return ", ".join(map(str, numbers[:10])) + (f" and {len(numbers) - 10:,} more" if len(numbers) > 10 else "")

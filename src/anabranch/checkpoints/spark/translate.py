@@ -87,7 +87,7 @@ def range_refusals(start: Translated, end: Translated, route: Route, wish: Uncom
         if not isinstance(first, int) or not isinstance(last, int):
             continue
         if first > last:
-            what = f"{at} begins at {first} and ends at {last}"
+            what = f"{at} begins at {first:,} and ends at {last:,}"
             yield Refusal(Why.LOG_ORDER, what, "finish the batch on the old cluster", end.stored.place)
             continue
         moved, until = change.moved, end.changes[at].moved
@@ -102,7 +102,7 @@ def range_refusals(start: Translated, end: Translated, route: Route, wish: Uncom
             if answer is not None:
                 yield answer
         if moved.offset is not None and until.offset is not None and moved.offset > until.offset:
-            what = f"the batch in {at} would begin at {moved.offset} and end at {until.offset} on the target"
+            what = f"the batch in {at} would begin at {moved.offset:,} and end at {until.offset:,} on the target"
             yield Refusal(Why.NOT_EQUAL, what, "finish the batch on the old cluster", end.stored.place)
 
 

@@ -118,7 +118,7 @@ class CheckpointRefusedError(RefusedError):
     @property
     def message(self) -> str:
         noun = self.noun if self.number == 1 else f"{self.noun}s"
-        return f"{self.what}: {self.number} {noun}"
+        return f"{self.what}: {self.number:,} {noun}"
 
     @property
     def hint(self) -> str:

@@ -33,7 +33,7 @@ def mark(
     emit(report, render_groups.marks(report), output)
     unknown = sum(part.verdict is Verdict.UNKNOWN for one in report.marks for part in one.partitions)
     if unknown:
-        positions = "1 position" if unknown == 1 else f"{unknown} positions"
+        positions = "1 position" if unknown == 1 else f"{unknown:,} positions"
         typer.echo(f"note: {positions} cannot be judged yet: mark again when the link has begun to copy", err=True)
     if not report.ok:
         number = sum(one.verdict is Verdict.BEFORE for one in report.marks)

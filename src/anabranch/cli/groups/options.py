@@ -56,7 +56,7 @@ class GroupsRefusedError(RefusedError):
 
     @property
     def message(self) -> str:
-        groups = "1 group" if self.number == 1 else f"{self.number} groups"
+        groups = "1 group" if self.number == 1 else f"{self.number:,} groups"
         return f"{groups} {self.what}"
 
     @property

@@ -48,5 +48,5 @@ def accept(
     if output is Format.TABLE:
         console().print(render_decisions.accept_plan(plan))
     done = engine.accept(source, cluster, link, where, execute=True, fingerprint=plan.fingerprint, at=at)
-    lanes = "1 lane goes" if len(done.choices) == 1 else f"{len(done.choices)} lanes go"
+    lanes = "1 lane goes" if len(done.choices) == 1 else f"{len(done.choices):,} lanes go"
     emit(done, Text(f"done: {lanes} on"), output)

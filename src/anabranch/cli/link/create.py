@@ -32,7 +32,7 @@ class LinkRefusedError(RefusedError):
 
     @property
     def message(self) -> str:
-        found = "1 error was found" if self.errors == 1 else f"{self.errors} errors were found"
+        found = "1 error was found" if self.errors == 1 else f"{self.errors:,} errors were found"
         return f"link {self.link!r} was not created: {found}"
 
     @property

@@ -20,5 +20,5 @@ def package(
     """Write an archive with Anabranch and its packages, for machines that have nothing but Python."""
     name = python or environment.default_python()
     packed = environment.build(out, name)
-    typer.echo(f"{packed.path}: {len(packed.packages)} packages, {packed.size / 1e6:,.0f} MB; it runs with {name}")
+    typer.echo(f"{packed.path}: {len(packed.packages):,} packages, {packed.size / 1e6:,.0f} MB; it runs with {name}")
     typer.echo("use it: anabranch link run LINK --master yarn --archive " + str(packed.path))

@@ -64,6 +64,6 @@ def published(found: Published, separator: str) -> RenderableType:
     verb = "written to" if found.written else "for"
     topic = checkpoints_topic(found.source_alias, separator)
     number = len(found.checkpoints)
-    what = "1 checkpoint" if number == 1 else f"{number} checkpoints"
+    what = "1 checkpoint" if number == 1 else f"{number:,} checkpoints"
     parts.append(Text(f"{what} {verb} {topic}", style="bold"))
     return Group(*parts)

@@ -33,4 +33,4 @@ def export(
         maps_file.save(out, link, source_name, target_context, stored, lanes)
     else:
         maps_file.save_csv(out, lanes)
-    typer.echo(f"{len(lanes)} lanes, {sum(len(one.runs) for one in lanes)} runs are in {out}", err=True)
+    typer.echo(f"{len(lanes):,} lanes, {sum(len(one.runs) for one in lanes):,} runs are in {out}", err=True)

@@ -38,7 +38,7 @@ class UnclearMapsError(RefusedError):
 
     @property
     def message(self) -> str:
-        return f"{self.file} is written; {self.stretches} stretches of {self.lanes} partitions in it are unclear"
+        return f"{self.file} is written; {self.stretches:,} stretches of {self.lanes:,} partitions in it are unclear"
 
     @property
     def hint(self) -> str:

@@ -30,7 +30,7 @@ class NotAllExactError(RefusedError):
 
     @property
     def message(self) -> str:
-        text = f"{self.refused} of {self.asked} offsets have no exact answer"
+        text = f"{self.refused:,} of {self.asked:,} offsets have no exact answer"
         return f"{text}; {self.kept_from} was not written" if self.kept_from else text
 
     @property
@@ -87,7 +87,7 @@ def translate(
         raise NotAllExactError(found.refused, len(found.answers), "" if out is None else str(out))
     if out is not None:
         offsets_file.save(out, found.offsets, found.cluster)
-        typer.echo(f"{len(found.offsets)} offsets are in {out}", err=True)
+        typer.echo(f"{len(found.offsets):,} offsets are in {out}", err=True)
 
 
 def _right_side(cluster: ClusterContext, link: str, file: Path, reverse: bool) -> None:

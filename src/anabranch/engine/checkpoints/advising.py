@@ -127,8 +127,8 @@ def _uids(checkpoint: Checkpoint, told: Told) -> tuple[bool | None, str]:
     operators = checkpoint.metadata.operators
     without = [one.name or one.hex for one in operators if not one.uid]
     if without:
-        return False, f"{len(without)} of {len(operators)} operators have none: {', '.join(without[:3])}"
-    return True, f"all {len(operators)} operators have one"
+        return False, f"{len(without):,} of {len(operators):,} operators have none: {', '.join(without[:3])}"
+    return True, f"all {len(operators):,} operators have one"
 
 
 def _clusters(
@@ -163,7 +163,7 @@ def exact_positions(answers: Mapping[Position, Answer]) -> Onward | Refusal:
             return Refusal(Why.MARKER, f"{one.partition} is stored without an offset")
         if found.setdefault(answer.partition, answer.offset) != answer.offset:
             return Refusal(
-                Why.COLLISION, f"{answer.partition} is reached at {found[answer.partition]} and {answer.offset}"
+                Why.COLLISION, f"{answer.partition} is reached at {found[answer.partition]:,} and {answer.offset:,}"
             )
     return Onward(found, tuple(unread))
 

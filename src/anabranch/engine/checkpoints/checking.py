@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from anabranch.checkpoints.flink import FlinkCheckpoint
 from anabranch.checkpoints.job import Checkpoint, Format
 from anabranch.checkpoints.plan import Rewrite, Wish
-from anabranch.checkpoints.position import Marker, Position, Role
+from anabranch.checkpoints.position import Marker, Position, Role, offset_text
 from anabranch.checkpoints.reports import Proof, Verified
 from anabranch.checkpoints.route import Moved, Refusal
 from anabranch.checkpoints.spark import SparkCheckpoint
@@ -63,12 +63,13 @@ def against(
             continue  # its entries were taken out
         answer = route.move(one) if one in moving else None
         if isinstance(answer, Refusal):
-            found.problems.append(f"{one.partition} at {one.offset} leads nowhere now: {answer.what}")
+            found.problems.append(f"{one.partition} at {offset_text(one.offset)} leads nowhere now: {answer.what}")
             continue
         mine = _matching(pool, one, answer, by_source)
         if mine is None:
             to = one.partition if answer is None else answer.partition
-            found.problems.append(f"{one.partition} at {one.offset} ({one.role.value}): {to} has no position here")
+            at = f"{one.partition} at {offset_text(one.offset)}"
+            found.problems.append(f"{at} ({one.role.value}): {to} has no position here")
             continue
         pool.remove(mine)
         found.proofs.append(_proof(mine, one, answer, route, loose))
@@ -77,7 +78,7 @@ def against(
         if left.partition in added:
             found.proofs.append(_ranged(left, None, route, "a partition that the old cluster does not have"))
         else:
-            found.problems.append(f"{left.partition} at {left.offset} comes from no former position")
+            found.problems.append(f"{left.partition} at {offset_text(left.offset)} comes from no former position")
     page, former = new.page(), old.page()
     if page.number != former.number:
         found.problems.append(f"it is number {page.number}, and was {former.number}")
@@ -171,7 +172,7 @@ def _matching(pool: list[Position], old: Position, answer: Moved | None, by_sour
 def _proof(new: Position, old: Position, answer: Moved | None, route: Looked, loose: bool) -> Proof:
     if answer is None:
         same = new.offset == old.offset
-        problem = "" if same else f"it stays on the old cluster, where it was at {old.offset}"
+        problem = "" if same else f"it stays on the old cluster, where it was at {offset_text(old.offset)}"
         return Proof(new, old, None, None, problem, "stays on the old cluster")
     if answer.offset is None:
         return Proof(new, old, None, None, "" if new.offset is None else "it had no offset")
@@ -179,13 +180,13 @@ def _proof(new: Position, old: Position, answer: Moved | None, route: Looked, lo
     if proof.problem or loose or new.offset == answer.offset:
         return proof
     if old.offset is Marker.EARLIEST and isinstance(new.offset, int) and new.offset < answer.offset:
-        note = f"the old cluster's log begins later since: its first record is at {answer.offset} now"
+        note = f"the old cluster's log begins later since: its first record is at {answer.offset:,} now"
         return Proof(new, old, proof.start, proof.end, "", note)
     lane = route.lanes.get(old.partition) if isinstance(route, MapRoute) else None
     if isinstance(lane, MappedLane) and isinstance(new.offset, int) and same_place(lane, new.offset, answer.offset):
-        note = f"no copied record lies between it and {answer.offset}, to which {old.offset} leads now"
+        note = f"no copied record lies between it and {answer.offset:,}, to which {offset_text(old.offset)} leads now"
         return Proof(new, old, proof.start, proof.end, "", note)
-    return Proof(new, old, proof.start, proof.end, f"{old.offset} leads to {answer.offset}")
+    return Proof(new, old, proof.start, proof.end, f"{offset_text(old.offset)} leads to {answer.offset:,}")
 
 
 def _ranged(new: Position, old: Position | None, route: Looked, note: str) -> Proof:
@@ -205,7 +206,7 @@ def _back(one: Position, route: Looked) -> Proof:
         proof = _ranged(one, None, route, "")
         if proof.problem or given is None or given == one.offset:
             return proof
-        return Proof(one, None, proof.start, proof.end, f"{route.what}: {given}")
+        return Proof(one, None, proof.start, proof.end, f"{route.what}: {given:,}")
     lane = _lane_to(one.partition, route)
     if lane is None:
         return Proof(one, None, None, None, f"{route.what} has no map that leads to {one.partition}")
@@ -215,7 +216,7 @@ def _back(one: Position, route: Looked) -> Proof:
     back = to_source(lane.runs, one.offset)
     if not isinstance(back, Exact):
         return Proof(one, None, proof.start, proof.end, f"the map of {lane.source} does not reach there")
-    return Proof(one, None, proof.start, proof.end, "", f"{lane.source} at {back.offset}")
+    return Proof(one, None, proof.start, proof.end, "", f"{lane.source} at {back.offset:,}")
 
 
 def _lane_to(partition: TopicPartition, route: MapRoute) -> MappedLane | None:

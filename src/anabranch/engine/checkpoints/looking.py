@@ -55,7 +55,7 @@ def _lag(position: Position, seen: Target) -> Lag:
         return Lag(position.source, position.partition, log.start, log.high, None, "it has no offset yet")
     why = ""
     if position.offset < log.start:
-        why = f"{log.start - position.offset} of them have expired"
+        why = f"{log.start - position.offset:,} of them have expired"
     elif position.offset > log.high:
         return Lag(
             position.source, position.partition, log.start, log.high, None, "it lies past the log: another cluster's?"

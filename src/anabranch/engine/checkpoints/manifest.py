@@ -173,7 +173,7 @@ def written_since(files: StoredFiles, manifest: Manifest) -> list[str]:
 def some(paths: Sequence[str]) -> str:
     """The first five, for people; checksums and the like only where there is nothing else."""
     paths = [path for path in paths if not path.rpartition("/")[2].startswith(".")] or paths
-    return ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
+    return ", ".join(paths[:5]) + (f" and {len(paths) - 5:,} more" if len(paths) > 5 else "")
 
 
 def _directories(files: Files) -> list[Entry]:

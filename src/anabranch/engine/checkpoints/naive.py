@@ -34,8 +34,8 @@ def naive(old: int, new: int, log: Log, runs: RunMap | None = None) -> Naive:
         return Naive(
             None,
             None,
-            f"offset {old} is {side} the target's log, {log.start} to {log.high}: the job would fail, or go where its "
-            "reset says",
+            f"offset {old:,} is {side} the target's log, {log.start:,} to {log.high:,}: the job would fail, or go "
+            "where its reset says",
         )
     if old <= new:
         return Naive(copied(runs, old, new), 0)

@@ -27,18 +27,18 @@ async def prove(source: Cluster, target: Cluster, lane: MappedLane, start: int, 
     first, last = (one for one in ends if isinstance(one, int))
     copies = records_of(lane.runs, start, end)
     if await offset_at(source, lane.source, EARLIEST) > start:
-        return Refusal(Why.NOT_EQUAL, f"the old cluster has lost records of {lane.source} from {start} on", _FIX)
+        return Refusal(Why.NOT_EQUAL, f"the old cluster has lost records of {lane.source} from {start:,} on", _FIX)
     sides = (
         (source, LogRange(lane.source.topic, lane.source.partition, start, end), "old"),
         (target, LogRange(lane.target.topic, lane.target.partition, first, last), "new"),
     )
     for cluster, within, side in sides:
         there = await count(cluster, within)
-        name = f"{within.topic}-{within.partition} {within.start} to {within.end} of the {side} cluster"
+        name = f"{within.topic}-{within.partition} {within.start:,} to {within.end:,} of the {side} cluster"
         if there is None:
             return Refusal(Why.NOT_EQUAL, f"{name} was compacted: nobody can tell which records the batch had", _FIX)
         if there != copies:
-            return Refusal(Why.NOT_EQUAL, f"{name} holds {there} records, of which {copies} are in the map", _FIX)
+            return Refusal(Why.NOT_EQUAL, f"{name} holds {there:,} records, of which {copies:,} are in the map", _FIX)
     return None
 
 

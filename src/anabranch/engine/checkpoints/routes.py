@@ -202,7 +202,7 @@ class GivenRoute:
         if not log.start <= found <= log.end:
             return Refusal(
                 Why.OUTSIDE_LOG,
-                f"{self.what}: offset {found} of {to} is outside of the target's log, {log.start} to {log.end}",
+                f"{self.what}: offset {found:,} of {to} is outside of the target's log, {log.start:,} to {log.end:,}",
                 "give an offset inside of it",
             )
         if position.offset is None:
@@ -216,7 +216,7 @@ class GivenRoute:
         """See ``route.Route``: given offsets prove nothing."""
         if start == end:
             return None
-        what = f"{self.what} cannot tell whether {partition} holds the same records there as {start} to {end} here"
+        what = f"{self.what} cannot tell whether {partition} holds the same records there as {start:,} to {end:,} here"
         return Refusal(Why.NOT_EQUAL, what, "let the batch finish on the old cluster: --finish-command; or use --link")
 
     def partitions(self, topic: str) -> frozenset[int] | Refusal:
@@ -235,8 +235,8 @@ def where(lane: MappedLane, offset: int, log: Log) -> int | Refusal:
     if lane.runs.target_end > log.high:
         return Refusal(
             Why.IN_DOUBT,
-            f"{lane.name}: the map of {lane.source} goes up to {lane.runs.target_end} of {lane.target}, whose log ends "
-            f"at {log.high}: it was cut, or made again",
+            f"{lane.name}: the map of {lane.source} goes up to {lane.runs.target_end:,} of {lane.target}, whose log "
+            f"ends at {log.high:,}: it was cut, or made again",
             "make the map anew: `anabranch offsets export`, or `offsets rebuild`",
         )
     route = LaneRoute(lane.target, lane.runs, lane.source_start, log.start, log.end)
@@ -255,21 +255,23 @@ def _reason(lane: MappedLane, offset: int, log: Log, told: groups.Refusal) -> Re
         unread = position.start - max(offset, lane.source_start)
         return Refusal(
             Why.BEFORE_START,
-            f"{at} is at {offset}, and {lane.name} has copied from {position.start} on: the old cluster may still have "
-            f"up to {unread} records that were not read",
-            f"let the job read {at} up to {position.start} on the old cluster; or make a link that starts earlier",
+            f"{at} is at {offset:,}, and {lane.name} has copied from {position.start:,} on: the old cluster may still "
+            f"have up to {unread:,} records that were not read",
+            f"let the job read {at} up to {position.start:,} on the old cluster; or make a link that starts earlier",
         )
     if told.why is groups.Why.EXPIRED:
         return Refusal(
             Why.EXPIRED,
-            f"{at} is at {offset}; the records that follow were copied to {lane.target}, whose log begins at "
-            f"{log.start} by now: it lost some that were not read",
+            f"{at} is at {offset:,}; the records that follow were copied to {lane.target}, whose log begins at "
+            f"{log.start:,} by now: it lost some that were not read",
             "copy the topic anew with a longer retention, or read up to there on the old cluster first",
         )
     if isinstance(position, After):
-        what = f"{at} is at {offset}, and {lane.name} has copied up to {position.end}: {offset - position.end} to go"
+        what = (
+            f"{at} is at {offset:,}, and {lane.name} has copied up to {position.end:,}: {offset - position.end:,} to go"
+        )
         return Refusal(Why.NOT_COPIED, what, lane.wait)
-    what = f"{at} is at {offset}, which lies past {log.end}, up to where {lane.target} can be read now"
+    what = f"{at} is at {offset:,}, which lies past {log.end:,}, up to where {lane.target} can be read now"
     return Refusal(Why.NOT_COPIED, what, lane.wait)
 
 
@@ -289,8 +291,8 @@ def unequal(lane: MappedLane, start: int, end: int, log: Log) -> Refusal | None:
     holes, strangers = end - start - here, last - first - here
     return Refusal(
         Why.NOT_EQUAL,
-        f"{lane.source} {start} to {end} is {lane.target} {first} to {last}: {holes} offsets have no copy, and "
-        f"{strangers} there are no copies, so that the map alone does not prove that both hold the same records",
+        f"{lane.source} {start:,} to {end:,} is {lane.target} {first:,} to {last:,}: {holes:,} offsets have no copy, "
+        f"and {strangers:,} there are no copies, so that the map alone does not prove that both hold the same records",
         "let the batch finish on the old cluster: --finish-command",
     )
 
@@ -330,10 +332,10 @@ def _unclear(lane: MappedLane, offset: int) -> Refusal | None:
         if stretch.source_to > offset and stretch.source_from < following:
             return Refusal(
                 Why.IN_DOUBT,
-                f"{lane.source} is at {offset}, and {lane.name} does not know which of {stretch.source_from} to "
-                f"{stretch.source_to} were copied to {stretch.target_from} to {stretch.target_to} "
+                f"{lane.source} is at {offset:,}, and {lane.name} does not know which of {stretch.source_from:,} to "
+                f"{stretch.source_to:,} were copied to {stretch.target_from:,} to {stretch.target_to:,} "
                 f"({stretch.why.value})",
-                f"let the job read {lane.source} up to {stretch.source_to} on the old cluster first",
+                f"let the job read {lane.source} up to {stretch.source_to:,} on the old cluster first",
             )
     return None
 
@@ -342,9 +344,9 @@ def _note(lane: MappedLane, offset: int, found: int) -> str:
     """What is worth knowing of an exact answer."""
     position = to_target(lane.runs, offset)
     if isinstance(position, Before):
-        return f"{offset} expired on both clusters: the target's first record is taken"
+        return f"{offset:,} expired on both clusters: the target's first record is taken"
     if isinstance(position, Exact) and position.offset != found:
-        return f"what followed {offset} expired on both clusters: the target's first record is taken"
+        return f"what followed {offset:,} expired on both clusters: the target's first record is taken"
     if isinstance(position, Exact) and position.reason is not None:
         return position.reason.value
     return ""

@@ -58,9 +58,9 @@ def checkpoints(
                 case Exact(offset=downstream):
                     yield Checkpoint(group, lane.target, commit.offset, downstream, commit.metadata)
                 case After(end=end):
-                    yield LeftOut(group, at, f"offset {commit.offset} was not copied yet: the copy is at {end}")
+                    yield LeftOut(group, at, f"offset {commit.offset:,} was not copied yet: the copy is at {end:,}")
                 case Before(start=start):
-                    yield LeftOut(group, at, f"offset {commit.offset} is before the link's start, {start}")
+                    yield LeftOut(group, at, f"offset {commit.offset:,} is before the link's start, {start:,}")
 
 
 def publish_link(

@@ -69,7 +69,7 @@ async def judge(
     judge = _Judge(source, target, flow, look)
     judged = list(await asyncio.gather(*(judge.row(row) for row in rows)))
     if judge.passed_over:
-        notes.append(f"{judge.passed_over} positions have bounds only: {look} were looked up in the logs")
+        notes.append(f"{judge.passed_over:,} positions have bounds only: {look:,} were looked up in the logs")
     beat = now_ms() - flow.heartbeat.timestamp if flow.heartbeat else None
     syncs = sum(map(len, flow.syncs.values()))
     return MirrorReport(flow.source_alias, flow.target_alias, syncs, beat, judged, tuple(notes))

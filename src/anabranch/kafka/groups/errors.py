@@ -17,7 +17,7 @@ _INVALID_GROUP_ID = 24
 
 
 def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 
@@ -93,7 +93,7 @@ class PartitionsRefusedError(RefusedError):
         total = len(named) + len(self.done)
         return (
             f"cluster {self.cluster} refused the {self.wanted} of group {self.group} "
-            f"for {len(named)} of {total} partitions: {_some(named)}"
+            f"for {len(named):,} of {total:,} partitions: {_some(named)}"
         )
 
 

@@ -50,7 +50,7 @@ class TooScatteredError(RefusedError):
 
     @property
     def message(self) -> str:
-        return f"the logs agree in more than {self.most} {self.what} only"
+        return f"the logs agree in more than {self.most:,} {self.what} only"
 
     @property
     def hint(self) -> str:

@@ -82,8 +82,8 @@ def _opened(files: MemoryFiles) -> FlinkCheckpoint | None:
         assert checkpoint is not None and checkpoint.metadata.emit() == data
         return checkpoint
     assert (refused.path, refused.name) == (files.root, "_metadata")
-    place = re.search(r"byte (\d+)$", refused.at if isinstance(refused, DamagedCheckpointError) else refused.what)
-    assert place is not None and int(place[1]) <= len(data)
+    place = re.search(r"byte ([\d,]+)$", refused.at if isinstance(refused, DamagedCheckpointError) else refused.what)
+    assert place is not None and int(place[1].replace(",", "")) <= len(data)
     return None
 
 

@@ -148,7 +148,7 @@ def test_files_of_state_are_looked_at_where_they_lie_beside(tmp_path: Path) -> N
     path.write_bytes(whole[:-8] + bytes(byte ^ 0xFF for byte in whole[-8:]))
     assert checking.differing(open_files(str(old)), files, checkpoint.format)[1] == [f"{path.name} is not as it was"]
     path.write_bytes(whole[:-8])
-    assert any(f"has {len(whole) - 8} bytes" in one for one in verify(old, place, route).problems)
+    assert any(f"has {len(whole) - 8:,} bytes" in one for one in verify(old, place, route).problems)
     path.unlink()
     assert any(f"{path.name}, a file of its state, is not there" in one for one in verify(old, place, route).problems)
 

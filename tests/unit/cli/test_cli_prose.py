@@ -1,0 +1,72 @@
+"""Numbers in sentences have their thousands set apart as those in tables: in refusals, stops, notes and errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.cli.test_cli_numbers import assert_set_apart
+from tests.unit.positions.positions_samples import TO_A, A, group, world
+
+from anabranch.checkpoints.position import Marker, offset_text
+from anabranch.engine.recovering import words
+from anabranch.engine.start import OutsideLogError
+from anabranch.kafka.log import LogShrunkError
+from anabranch.lanes.endings import LaneStopped, Stop, refusal
+from anabranch.model.groups import Commit
+from anabranch.offsets.errors import RunOrderError
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.positions.answer import answer
+from anabranch.positions.plan import plan
+from anabranch.positions.refusals import Refusal
+from anabranch.positions.world import Route
+from anabranch.records.errors import CorruptBatchError, OldFormatError
+from anabranch.replicate.agreement import truncated
+
+pytestmark = pytest.mark.unit
+
+LONG = RunMap.of([Run(12_000, 70_000, 5000)], 12_000, 70_000).advance(18_000, 75_000)
+WHERE = Route(TO_A, LONG, 10_000, 70_000, 75_000)
+
+
+def refused(offset: int, route: Route = WHERE) -> str:
+    """Why a committed offset has no answer."""
+    found = answer(route, Commit(offset), "old-new")
+    assert isinstance(found, Refusal)
+    return f"{found.what}; {found.fix}"
+
+
+def backwards() -> str:
+    """Why a group does not move that has committed more on the target."""
+    found = plan(world(group({A: Commit(13_000)}), group({TO_A: Commit(72_345)}), routes={A: WHERE}), ["g"])
+    return " ".join(one.what for one in found.groups[0].reasons)
+
+
+SENTENCES = {
+    "a stop": lambda: refusal("l/t/0/0", 10, 1_234_567).message,
+    "a stop with its detail": lambda: LaneStopped("l/t/0/0", Stop.SOURCE_TRUNCATED, 12_345).message,
+    "a truncated source": lambda: truncated("l/t/0/0", 23_456, 34_567).why,
+    "not copied yet": lambda: refused(20_000),
+    "before the link": lambda: refused(11_000),
+    "expired on the target": lambda: refused(12_000, replace(WHERE, source_start=0, target_start=72_000)),
+    "behind the target": lambda: refused(16_000, replace(WHERE, target_end=72_000)),
+    "backwards": backwards,
+    "a corrupt batch": lambda: CorruptBatchError(12_345, "torn").message,
+    "an old format": lambda: OldFormatError(12_345, 1).message,
+    "outside of a log": lambda: OutsideLogError("old", {A: (12_345, 23_456, 34_567)}).message,
+    "a control topic that was cut": lambda: LogShrunkError("new", "t", 23_456, 12_345).message,
+    "runs out of order": lambda: RunOrderError("source", 12_345, 23_456).message,
+    "a range of offsets": lambda: words((12_345, 23_456)),
+    "a stored position": lambda: offset_text(12_345),
+}
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_sentences_set_thousands_apart(sentence: str) -> None:
+    """By the same rule as tables."""
+    assert_set_apart(SENTENCES[sentence]())
+
+
+def test_what_is_stored_in_place_of_an_offset_has_a_word() -> None:
+    """None would be a word of Python."""
+    assert (offset_text(None), offset_text(Marker.LATEST), offset_text(7)) == ("no offset", "latest", "7")
