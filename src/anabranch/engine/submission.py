@@ -29,6 +29,36 @@ _STATED = "spark.pyspark.python"
 _FILES, _ARCHIVES = "spark.files", "spark.archives"
 _DRIVERS_YARN, _DRIVERS_KUBERNETES = "spark.yarn.appMasterEnv", "spark.kubernetes.driverEnv"
 """What the environment of a driver in the cluster is set by."""
+_SENT_TO_YARN = (
+    _STATED,
+    _ARCHIVES,
+    "spark.pyspark.driver.python",
+    "spark.submit.pyFiles",
+    "spark.yarn.dist.archives",
+    "spark.yarn.dist.pyFiles",
+    f"{_DRIVERS_YARN}.PYSPARK_PYTHON",
+    f"{_DRIVERS_YARN}.YARN_CONTAINER_RUNTIME_TYPE",
+)
+"""Settings that may give a container of YARN a Python with Anabranch; what they give it is not looked at."""
+
+
+@dataclass(eq=False)
+class NothingToImportError(ConfigError):
+    """A driver in a container of YARN would find no Anabranch there, and say so in the container's output alone."""
+
+    @property
+    def message(self) -> str:
+        return (
+            "--deploy-mode cluster: a container of YARN has no Anabranch, and neither an archive nor a Python is given"
+        )
+
+    @property
+    def hint(self) -> str:
+        out = "anabranch-env.tar.gz"
+        return (
+            f"anabranch link package --out {out}, then --archive {out}; "
+            f"or name a Python that has it on each node: --conf {_STATED}=PATH"
+        )
 
 
 @dataclass(eq=False)
@@ -76,7 +106,7 @@ class Submission:
     in_cluster: bool = False
 
     def check(self) -> None:
-        """Raise NoFileToSendError, or InvalidFieldError where two files have one name or the mode is unknown there."""
+        """Raise a ConfigError: a file is not there, two have one name, or the cluster could not start the driver."""
         for flag, path in (("--archive", self.archive), *(("--file", path) for path in self.files)):
             if path is not None and not path.is_file():
                 raise NoFileToSendError(str(path), flag)
@@ -87,6 +117,9 @@ class Submission:
         if self.in_cluster and self.master != "yarn" and not self.master.startswith("k8s://"):
             fix = "leave --deploy-mode out: the driver runs here"
             raise InvalidFieldError("Spark", "--deploy-mode", f"{self.master} starts no Python driver", fix)
+        has_python = self.archive is not None or not self.settings.keys().isdisjoint(_SENT_TO_YARN)
+        if self.in_cluster and self.master == "yarn" and not has_python:
+            raise NothingToImportError
 
     def command(self, spec: Path) -> list[str]:
         """What starts the job whose specification this file has, to which the job's own options can be appended.

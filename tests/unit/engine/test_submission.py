@@ -12,7 +12,7 @@ import pytest
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.engine.launcher import job_spec
-from anabranch.engine.submission import JOB, NoFileToSendError, NoSparkSubmitError, Submission
+from anabranch.engine.submission import JOB, NoFileToSendError, NoSparkSubmitError, NothingToImportError, Submission
 from anabranch.errors import InvalidFieldError
 from anabranch.model.cluster import (
     ClusterContext,
@@ -163,8 +163,19 @@ def test_what_cannot_be_sent_is_refused(here: Path) -> None:
         Submission("yarn", files=(here / "ca.pem", here / "b" / "ca.pem")).check()
     with pytest.raises(InvalidFieldError, match="starts no Python driver"):
         Submission("spark://h:7077", in_cluster=True).check()
-    for master in ("yarn", "k8s://https://h:6443"):
-        Submission(master, in_cluster=True).check()
+    Submission("k8s://https://h:6443", in_cluster=True).check()
+
+
+def test_a_driver_on_yarn_is_refused_without_a_python_that_has_anabranch(here: Path) -> None:
+    """It would end in a container, whose output alone says why."""
+    with pytest.raises(NothingToImportError, match="a container of YARN has no Anabranch") as raised:
+        Submission("yarn", {"spark.executor.memory": "2g"}, in_cluster=True).check()
+    assert raised.value.exit_code == 2
+    assert "anabranch link package --out anabranch-env.tar.gz" in raised.value.hint
+    Submission("yarn", archive=here / "env.tar.gz", in_cluster=True).check()
+    for name in ("spark.pyspark.python", "spark.yarn.dist.archives", "spark.archives"):
+        Submission("yarn", {name: "x"}, in_cluster=True).check()
+    Submission("yarn").check()
 
 
 def test_each_start_of_one_specification_is_a_run_of_its_own() -> None:
@@ -191,7 +202,7 @@ def test_a_driver_is_started_where_its_files_are(here: Path, monkeypatch: pytest
     monkeypatch.setattr(launcher, "check", lambda _: None)
     cluster = secured(here)
     files = (here / "ca.pem",)
-    hows = (Submission("yarn", files=files), Submission("yarn"), Submission("yarn", files=files, in_cluster=True))
+    hows = (Submission("yarn", files=files), Submission("yarn"), Submission("k8s://h:1", files=files, in_cluster=True))
     for name, how in zip("abc", hows, strict=True):
         (here / name).mkdir()
         launcher.start_link(cluster, cluster, "l", how, 60.0, here / name, LogFormat.JSON)
