@@ -1,6 +1,7 @@
 """What a shell offers at TAB: contexts of the file in use; links, topics and groups of the clusters that they lead to.
 
-A shell is never held up and never written to: whatever is not known within two seconds, or fails, is no offer.
+A shell is never held up and never written to: whatever is not known within ``LONGEST_S`` after
+Python has started, or fails, is no offer.
 """
 
 from __future__ import annotations

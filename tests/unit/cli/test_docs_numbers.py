@@ -56,6 +56,7 @@ NUMBERS = (
     ("reference/checkpoints.md", "three times the usual distance", "engine.checkpoints.stillness._INTERVALS", 3),
     ("reference/checkpoints.md", "Two looks two seconds apart", "engine.checkpoints.stillness._APART_S", 2.0),
     ("reference/checkpoints.md", "(16 digits of a SHA-256)", "engine.checkpoints.planning._HASH", 16),
+    ("reference/cli.md", "more than 2.5 seconds once Python has started", "cli.completing.LONGEST_S", 2.5),
     ("reference/cli.md", "shows it every second", "cli.watch.INTERVAL_S", 1.0),
     ("reference/exit-codes.md", "is killed if that takes a minute", "spark.jobs.tied.END_S", 60.0),
     ("how-to/watch-a-link.md", "of the ten newest runs of each link", "engine.runlogs.KEPT_LOGS", 10),

@@ -1,0 +1,50 @@
+"""Each command of the how-tos, the tutorial and the README is one that the command line takes: its verb, its options."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from anabranch.cli.main import app
+
+pytestmark = pytest.mark.unit
+
+ROOT: Any = typer.main.get_command(app)
+TOP = Path(__file__).parents[3]
+PAGES = (TOP / "README.md", TOP / "docs" / "tutorial.md", *sorted((TOP / "docs" / "how-to").glob("*.md")))
+COMMAND = re.compile(r"(?:^|(?<=[`$&|(] )|(?<=[`(]))anabranch ((?:\\\n|[^`\n])+)", re.MULTILINE)
+ENDS = {"|", "&", "&&", ";", ">", "2>", "||"}
+
+
+def parse(line: str) -> None:
+    """Have the command line's parser read what is typed after ``anabranch``; raises what it would show."""
+    words = shlex.split(line.replace("\\\n", " "), comments=True)
+    end = next((at for at, word in enumerate(words) if word in ENDS), len(words))
+    words, command = words[:end], ROOT
+    context = typer.Context(command, info_name="anabranch")
+    while words and hasattr(command, "commands") and not words[0].startswith("-"):
+        name = words.pop(0)
+        assert name in command.commands, f"there is no {name!r} in {line!r}"
+        command = command.commands[name]
+    command.make_parser(context).parse_args(args=list(words))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_command_of_a_page_can_be_typed(page: Path) -> None:
+    """In blocks and in sentences; what it is about, files and links, need not be there."""
+    for line in COMMAND.findall(page.read_text(encoding="utf-8")):
+        parse(line)
+
+
+def test_a_stale_command_is_found() -> None:
+    """A verb or an option that is gone."""
+    assert sum(len(COMMAND.findall(page.read_text(encoding="utf-8"))) for page in PAGES) > 80
+    with pytest.raises(AssertionError, match="there is no 'draw'"):
+        parse("link draw old-new")
+    with pytest.raises(Exception, match="--plan"):
+        parse("link create --source old --plan # it is gone")
