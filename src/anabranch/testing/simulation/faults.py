@@ -21,6 +21,9 @@ KEPT_BATCHES = 3
 MOST_RUNS = 3
 LOOKS = 300
 """How often it is looked for a moment in which nothing is under way."""
+_HOURS_S = (3_600.0, 40_000.0, 200_000.0)
+_DAYS_S = (100_000.0, 600_000.0, 800_000.0)
+"""A transaction coordinator remembers an id for 604,800 seconds."""
 
 
 class Fault(StrEnum):
@@ -42,6 +45,7 @@ class Fault(StrEnum):
     TARGET_UNCLEAN = "target unclean election"
     RETENTION = "retention on both sides"
     HOURS = "hours without anything"
+    AWAY = "days without a run"
     PAUSE = "pause of the link"
     FILTER = "topic left out"
 
@@ -132,7 +136,10 @@ class Faults:
             case Fault.RETENTION:
                 return self._retain()
             case Fault.HOURS:
-                return self._leap(LOOKS)
+                return self._leap(LOOKS, _HOURS_S)
+            case Fault.AWAY:
+                self._kill_all()
+                return self._leap(LOOKS, _DAYS_S)
             case Fault.PAUSE:
                 return self._for(lambda: self.set_paused(True), lambda: self.set_paused(False))
             case Fault.FILTER:
@@ -155,18 +162,27 @@ class Faults:
         self.world.scheduler.call_later(seconds, over)
         return True
 
-    def _leap(self, looks: int) -> bool:
-        """Let hours go by once nothing is under way, and nothing stopped, that would be hours old then."""
+    def _kill_all(self) -> None:
+        """No process of any run is there any more; nothing was given back."""
+        for run in self.runs:
+            run.kill()
+            for slot in run.workers:
+                slot.process.kill()
+
+    def _leap(self, looks: int, lengths: Sequence[float]) -> bool:
+        """Let about one of these lengths go by once nothing is under way, and nothing stopped, that would be as old."""
         world = self.world
         alive = [slot.process for run in self.runs for slot in run.workers] + [run.driver for run in self.runs]
         stopped = any(process is not None and process.state is State.STOPPED for process in alive)
         off = any(broker.power is not Power.ON for one in world.clusters.values() for broker in one.brokers.values())
         if not stopped and not off and world.network.is_quiet:
-            world.scheduler.leap(world.chance.choice([3_600.0, 40_000.0, 200_000.0]) * world.chance.uniform(0.5, 1.5))
+            world.scheduler.leap(world.chance.choice(lengths) * world.chance.uniform(0.5, 1.5))
+            for cluster in world.clusters.values():
+                cluster.transactions.time_out()  # a coordinator looks each hour what it may forget
         elif looks:
 
             def again() -> None:
-                self._leap(looks - 1)
+                self._leap(looks - 1, lengths)
 
             world.scheduler.call_later(0.003, again)
         return True

@@ -6,7 +6,8 @@ What must hold does not hang on any of it:
     L1  what a read-committed reader of the source sees is what any reader of the target sees, in the same order;
     L2  what is filed of the offset maps says where each record lies, exactly, whenever it is looked at;
     L3  the target's log alone gives the same maps back;
-    L4  once all is quiet the link catches up by itself, and no run of it ended by an error that a person must mend.
+    L4  no lane ever stops, no run ends by an error that a person must mend, and once all is quiet the link catches up
+        by itself.
 """
 
 from __future__ import annotations
@@ -21,7 +22,17 @@ from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.simulated import ClusterPlan, SimulatedCluster
-from anabranch.kafka.simulated.access import ALL, ALLOW, LITERAL, TOPIC, TRANSACTIONAL_ID, Rule
+from anabranch.kafka.simulated.access import (
+    ALL,
+    ALLOW,
+    CLUSTER,
+    CLUSTER_NAME,
+    DESCRIBE_CONFIGS,
+    LITERAL,
+    TOPIC,
+    TRANSACTIONAL_ID,
+    Rule,
+)
 from anabranch.kafka.simulated.partition import NO_LEADER
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol
@@ -54,7 +65,8 @@ class Plan:
 
     At a ``pace`` of two, three lives of four have as many faults in half the time, one upon the other: they take less
     computing, and meet more.  ``expiration_ms`` is the target's ``producer.id.expiration.ms``, whose check runs every
-    second.
+    second.  ``may_mark`` says that the target lets the link write markers (ALTER on the cluster), ``may_ask`` that it
+    tells the link its settings where it does not (DescribeConfigs).
     """
 
     name: str
@@ -74,6 +86,7 @@ class Plan:
     slots: int = 2
     mode: ModePolicy = ModePolicy.AUTO
     may_mark: bool = True
+    may_ask: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -113,6 +126,7 @@ class Life:
         self._observer: Process | None = None
         self._progress: dict[tuple[str, int], tuple[int, LaneState, str | None]] = {}
         self._target_ends: dict[tuple[str, int], int] = {}
+        self._stopped: set[str] = set()
         self.source = self._cluster("source", "3.9.1" if seed % 3 == 0 else "4.3.1", SOURCE_SETTINGS)
         target = {
             "producer.id.expiration.ms": str(plan.expiration_ms),
@@ -145,6 +159,9 @@ class Life:
         made = self.world.cluster(ClusterPlan(name, version, addresses, settings, users, authorizer, seed=seed))
         for kind in (TOPIC, TRANSACTIONAL_ID):
             made.access.rules.append(Rule(kind, "*", LITERAL, f"User:{MOVER}", "*", ALL, ALLOW))
+        if self.plan.may_ask:
+            asking = Rule(CLUSTER, CLUSTER_NAME, LITERAL, f"User:{MOVER}", "*", DESCRIBE_CONFIGS, ALLOW)
+            made.access.rules.append(asking)
         return made
 
     def context(self, name: str) -> ClusterContext:
@@ -177,6 +194,7 @@ class Life:
             self._observer.kill()
             self._judge()
         self.outcome.seconds, self.outcome.steps = world.scheduler.now, world.scheduler.steps
+        self.outcome.wrong += sorted(self._stopped)
         for name, error in world.scheduler.failures:
             where = "".join(traceback.format_exception(error)[-3:])
             self.outcome.wrong.append(f"{name} ended by {type(error).__name__}: {error}\n{where}")
@@ -284,6 +302,8 @@ class Life:
                     place = (lane.source.topic, lane.source.partition)
                     self._progress[place] = (lane.position, lane.state, lane.stop_reason)
                     self._target_ends[place] = lane.target_end
+                    if lane.state is LaneState.STOPPED:
+                        self._stopped.add(f"a lane stopped: {lane.stop_reason}")
                     self._hold(place, in_order(runs.segments.get(key, {})))
 
     def _hold(self, place: tuple[str, int], runs: Sequence[MappedRun]) -> None:

@@ -63,6 +63,27 @@ PLANS: Mapping[str, Plan] = {
             (*_PROCESSES, *_NETWORK),
             may_mark=False,
         ),
+        # The same with a target that tells its settings and remembers producer ids for longer than its coordinator does
+        # transactional ids, on a link that is not run for days.
+        Plan(
+            "guarded-days",
+            (LoadTopic("history", 1, old=True), LoadTopic("live", 1, old=False)),
+            (*_PROCESSES, *_NETWORK, *[Fault.HOURS] * 2, *[Fault.AWAY] * 4),
+            pace=1.0,
+            expiration_ms=24 * 86_400_000,
+            may_mark=False,
+            may_ask=True,
+        ),
+        # The same while leaders move and brokers die, the coordinator's among them.
+        Plan(
+            "guarded-leaders",
+            (LoadTopic("history", 1, old=True), LoadTopic("live", 1, old=False)),
+            (*_PROCESSES, *_NETWORK, *_BROKERS, *_LEADERS),
+            brokers=3,
+            expiration_ms=60_000,
+            may_mark=False,
+            may_ask=True,
+        ),
         # Both clusters delete, and the source's cleaner works, while the link copies.
         Plan(
             "deleted",
