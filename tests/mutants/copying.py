@@ -362,9 +362,16 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "forgotten-id-taken-for-killed",
         "lanes/kills.py",
-        "        elif not age.is_silent(claim.claimed_at_ms, expiration_ms, now_ms):",
-        "        elif False:",
+        "        elif left_ms := age.silent_in_ms(claim.claimed_at_ms, now_ms):",
+        "        elif left_ms := 0:",
         "an owner that its coordinator cannot shut out writes on beside its successor",
+    ),
+    Mutant(
+        "coordinated-claim-as-old-as-any",
+        "lanes/age.py",
+        "    return min(renewed, COORDINATED_MS // 2) if by_coordinator else renewed",
+        "    return renewed",
+        "an owner writes under an id that its coordinator has forgotten, and that nobody can shut out",
     ),
     # -- filing and what is told
     Mutant(

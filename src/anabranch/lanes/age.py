@@ -8,6 +8,10 @@ Invariants
         ``OVER_MS + expiration - limit``, which is a day and half the expiration by default.
     A3  a marker proves a kill only while every broker remembers it, which is for the expiration; what is left of that
         must be longer than a request may be on its way.
+    A4  under a claim of a coordinator's producer id nothing is sent from ``COORDINATED_MS`` on, whatever the target's
+        expiration is, was or is taken for.  So a claim whose id the coordinator has forgotten, which it does after
+        ``transactional.id.expiration.ms`` (a week by default), carries nobody: its id was a day old at most when it
+        was claimed (again), nothing is sent a day later, and a day after that no request is on its way.
 """
 
 from __future__ import annotations
@@ -16,18 +20,25 @@ from anabranch.lanes.guard import MARGIN_MS
 
 OVER_MS = 86_400_000
 COORDINATED_MS = 86_400_000
-"""A producer id of a coordinator is given up after a day: ``transactional.id.expiration.ms`` is a week by default."""
+"""For a day a producer id of a coordinator may be claimed again, and for a day be written under (A4)."""
 _LEAST_RENEW_MS = 3_600_000
 
 
-def renew_ms(expiration_ms: int) -> int:
-    """The age from which a claim is renewed, in ms: a quarter of the expiration, but an hour at least."""
-    return max(expiration_ms // 4, _LEAST_RENEW_MS)
+def renew_ms(expiration_ms: int, *, by_coordinator: bool) -> int:
+    """The age from which a claim is renewed, in ms: a quarter of the expiration, but an hour at least.
+
+    ``by_coordinator``: half a day at most where the claim's producer id is a coordinator's.
+    """
+    renewed = max(expiration_ms // 4, _LEAST_RENEW_MS)
+    return min(renewed, COORDINATED_MS // 2) if by_coordinator else renewed
 
 
-def limit_ms(expiration_ms: int) -> int:
-    """The age from which nothing is sent under a claim, in ms: half the expiration, but two hours at least."""
-    return 2 * renew_ms(expiration_ms)
+def limit_ms(expiration_ms: int, *, by_coordinator: bool) -> int:
+    """The age from which nothing is sent under a claim, in ms: half the expiration, but two hours at least.
+
+    ``by_coordinator``: a day at most where the claim's producer id is a coordinator's (A4).
+    """
+    return 2 * renew_ms(expiration_ms, by_coordinator=by_coordinator)
 
 
 def is_over(claimed_at_ms: int, expiration_ms: int, now_ms: int) -> bool:
@@ -35,9 +46,12 @@ def is_over(claimed_at_ms: int, expiration_ms: int, now_ms: int) -> bool:
     return claimed_at_ms <= now_ms - expiration_ms - OVER_MS
 
 
-def is_silent(claimed_at_ms: int, expiration_ms: int, now_ms: int) -> bool:
-    """Whether nothing was sent under a claim of that time for a day: by A1, whatever the target remembers."""
-    return claimed_at_ms <= now_ms - limit_ms(expiration_ms) - OVER_MS
+def silent_in_ms(claimed_at_ms: int, now_ms: int) -> int:
+    """In how many ms nothing will have been sent for a day under a coordinator's claim of that time (A4); 0: not now.
+
+    It does not hang on any expiration: an owner may have gone by another one.
+    """
+    return max(claimed_at_ms + COORDINATED_MS + OVER_MS - now_ms, 0)
 
 
 def proves(marker_at_ms: int, expiration_ms: int, now_ms: int) -> bool:

@@ -59,6 +59,7 @@ class Stop(StrEnum):
     SOURCE_NOT_ALLOWED = "the source refuses the read for lack of permission"
     POSITION_LOST = "the lane's position can no longer be told exactly"
     CLAIMS_LOST = "the lane was copied, and who wrote it is forgotten: its claims are gone from the target"
+    OWNER_FORGOTTEN = "an earlier owner can no longer be fenced, and may still write"
     DIVERGED = "the lane's batches in the target log do not follow each other"
 
 

@@ -9,12 +9,14 @@ from anabranch.lanes.claims import Claim
 from anabranch.lanes.effects import FORGOTTEN, Kill, Kills, Steps
 from anabranch.lanes.endings import LaneStopped, Stop, refusal
 
+_HOUR_MS = 3_600_000
 
-def shut_out(lane: str, start: int, claims: Sequence[Claim], expiration_ms: int, now_ms: int) -> Steps[set[int]]:
+
+def shut_out(lane: str, start: int, claims: Sequence[Claim], now_ms: int) -> Steps[set[int]]:
     """Shut the owners of these claims out; returns the producer ids whose markers were acknowledged.
 
     An id that its coordinator has forgotten cannot be shut out, and need not be where nothing was sent under it for a
-    day.  Raises what the first refusal means: TenureEnded or LaneStopped.
+    day (A4).  Raises what the first refusal means: TenureEnded or LaneStopped.
     """
     if not claims:
         return set()
@@ -25,12 +27,13 @@ def shut_out(lane: str, start: int, claims: Sequence[Claim], expiration_ms: int,
             killed.add(claim.producer_id)
         elif code != FORGOTTEN:
             raise refusal(lane, code, start, f"shutting out producer id {claim.producer_id}")
-        elif not age.is_silent(claim.claimed_at_ms, expiration_ms, now_ms):
+        elif left_ms := age.silent_in_ms(claim.claimed_at_ms, now_ms):
             raise LaneStopped(
                 lane,
-                Stop.NOT_ALLOWED,
+                Stop.OWNER_FORGOTTEN,
                 start,
-                detail=f"the coordinator has forgotten transactional id {claim.transactional_id} of an earlier owner",
-                fix="grant ALTER on the target cluster, so that producer ids can be shut out by markers, or wait a day",
+                detail=f"the coordinator has forgotten transactional id {claim.transactional_id}; "
+                f"in {-(-left_ms // _HOUR_MS)} h nobody writes under it any more",
+                fix="resume the link then; raise the brokers' transactional.id.expiration.ms above three days",
             )
     return killed

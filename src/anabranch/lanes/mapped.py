@@ -76,7 +76,7 @@ def take_mapped(bid: Bid, end: LogEnd, log: ClaimLog, why: str) -> Steps[Tenure]
     standing = [claim for claim in old if claim.producer_id not in settled]
     proven = yield from _proven(bid, own.log, end, [claim.producer_id for claim in standing])
     left = [claim for claim in standing if claim.producer_id not in proven]
-    killed = yield from shut_out(bid.lane, bid.start, left, bid.guard_ms, bid.now_ms)
+    killed = yield from shut_out(bid.lane, bid.start, left, bid.now_ms)
     end = yield from _settle(bid)
     jumps = yield ReadJumps(bid.lane)
     tail = yield from read_tail(bid, Journal(own.log, jumps), end.high_watermark, frozenset(killed))

@@ -10,7 +10,7 @@ Invariants
     P3  after the first doubt nothing is sent any more: the first error is raised again and again.
     P4  a batch that does not plainly follow the one before it is sent only after a jump that tells its source
         offsets was acknowledged (H1); one that begins where a jump does begins it.
-    P5  nothing is sent under a claim that has grown too old (A1).
+    P5  nothing is sent under a claim that has grown too old (A1, A4).
 
 Hot path: called once per batch; integers and a deque, no allocation but two tuples and one Run.
 """
@@ -58,6 +58,7 @@ class Pipeline:
         "_limit",
         "_next",
         "_quiet_since",
+        "_renew",
         "_sequence",
         "_target_end",
         "_timestamp",
@@ -91,7 +92,9 @@ class Pipeline:
         self._quiet_since = self._began = clock()
         # An identity claim is never renewed: its producer id is shared for ever.
         self._claimed_at = tenure.claim.claimed_at_ms if tenure.mode is LaneMode.MAPPED else None
-        self._limit = age.limit_ms(tenure.expiration_ms)
+        by_coordinator = tenure.claim.transactional_id is not None
+        self._renew = age.renew_ms(tenure.expiration_ms, by_coordinator=by_coordinator)
+        self._limit = age.limit_ms(tenure.expiration_ms, by_coordinator=by_coordinator)
 
     @property
     def next_offset(self) -> int:
@@ -176,7 +179,7 @@ class Pipeline:
 
     def is_aging(self) -> bool:
         """Whether the claim is old enough to be renewed."""
-        return self._claimed_at is not None and self._age_ms(self._claimed_at) >= age.renew_ms(self._expiration)
+        return self._claimed_at is not None and self._age_ms(self._claimed_at) >= self._renew
 
     def _age_ms(self, claimed_at: int) -> float:
         """How old the claim is: a clock that was set back makes it no younger than the tenure."""

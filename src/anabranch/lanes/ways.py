@@ -40,6 +40,7 @@ WAYS: Mapping[Stop, tuple[str, ...]] = MappingProxyType(
         Stop.SOURCE_NOT_ALLOWED: _MENDED,
         Stop.POSITION_LOST: _DOUBT,
         Stop.CLAIMS_LOST: (f"end every run of the link; {_DOUBT[0]}", _DOUBT[1]),
+        Stop.OWNER_FORGOTTEN: (f"once the time that is named is over: {_RESUME}",),
         Stop.DIVERGED: (f"compare both sides: anabranch verify start {{link}}; {_DOUBT[0]}", _DOUBT[1]),
     }
 )

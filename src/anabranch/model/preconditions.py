@@ -18,8 +18,8 @@ UNCLEAN = "unclean.leader.election.enable"
 REPLICAS = "default.replication.factor"
 
 _DEFAULTS_MS = {PRODUCER_IDS: 86_400_000, TRANSACTIONAL_IDS: 604_800_000, IDLE: 600_000}
-_COORDINATED_MS = 86_400_000
-"""For so long a producer id of a coordinator may be written under (``lanes/age.py``)."""
+SILENT_MS = 3 * 86_400_000
+"""After so long nobody writes under a producer id of a coordinator any more (A4 in ``lanes/age.py``)."""
 _MANY = 3
 _MOST = 4
 
@@ -52,23 +52,16 @@ def of_brokers(brokers: Sequence[Mapping[str, str | None]], lease_seconds: int) 
         what = f"the target has {IDLE}={min(idles)}: connections of fenced owners are never closed"
         return [Finding(Severity.WARNING, what, _alter(IDLE, _DEFAULTS_MS[IDLE]))]
     idle = max(idles)
-    needed = idle + lease_seconds * 1000
+    late = f"{IDLE} of {idle:,}, a lease of {lease_seconds} s"
     found = []
-    for name, least, why in (
-        (PRODUCER_IDS, needed, "a late request of a fenced owner may be appended"),
-        (TRANSACTIONAL_IDS, needed + _COORDINATED_MS, "an owner that its coordinator fences may be forgotten"),
+    for name, least, of, why in (
+        (PRODUCER_IDS, idle + lease_seconds * 1000, late, "a late request of a fenced owner may be appended"),
+        (TRANSACTIONAL_IDS, SILENT_MS, "three days", "without ALTER on the cluster, a lane may have to wait for hours"),
     ):
         shortest = min(_ms(one, name) for one in brokers)
         if shortest <= least:
-            found.append(
-                Finding(
-                    Severity.WARNING,
-                    f"the target has {name}={shortest:,}, which must be more than {least:,} "
-                    f"({IDLE} of {idle:,}, a lease of {lease_seconds} s"
-                    f"{', and a day' if name == TRANSACTIONAL_IDS else ''}): {why}",
-                    _alter(name, least + 3_600_000),
-                )
-            )
+            what = f"the target has {name}={shortest:,}, which must be more than {least:,} ({of}): {why}"
+            found.append(Finding(Severity.WARNING, what, _alter(name, least + 3_600_000)))
     return found
 
 
@@ -137,6 +130,8 @@ def _ms(configs: Mapping[str, str | None], name: str) -> int:
 
 
 def _alter(name: str, value: int) -> str:
+    if name != PRODUCER_IDS:
+        return f"set {name}={value} in the brokers' configuration, and restart them one after the other"
     return f"kafka-configs --alter --entity-type brokers --entity-default --add-config {name}={value}"
 
 

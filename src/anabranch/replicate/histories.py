@@ -15,7 +15,6 @@ def shut_out_histories(
     position: int,
     claims: ClaimLog,
     filed: Iterable[LaneKey],
-    expiration_ms: int,
     now_ms: int,
 ) -> Steps[None]:
     """Before a lane's first claim, shut out who wrote its target partition in a history that was given up.
@@ -35,4 +34,4 @@ def shut_out_histories(
     earlier = [key for key in filed if key.link == lane.link and key != lane]
     standing = [placed.claim for key in earlier for placed in claims.claims(str(key))]
     standing = [claim for claim in standing if claim.state is ClaimState.CLAIMED]
-    yield from shut_out(str(lane), position, standing, expiration_ms, now_ms)
+    yield from shut_out(str(lane), position, standing, now_ms)

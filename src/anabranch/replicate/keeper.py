@@ -259,9 +259,8 @@ class Keeper:
         kept = await self._surviving(lane)
         target = await self._open(lane, start)
         expiration = await self._expiration(target)
-        known = expiration if self._expiration_ms is not None else 0
         claims, filed = self._journal.claims, self._progress.lanes.into(lane.assignment.target)
-        await target.drive(shut_out_histories(lane.assignment, lane.position, claims, filed, known, now_ms()))
+        await target.drive(shut_out_histories(lane.assignment, lane.position, claims, filed, now_ms()))
         mode, why = await self._mode(lane, start, expiration)
         told = self._told(lane)
         bid = Bid(

@@ -23,6 +23,7 @@ from anabranch.lanes import (
     refusal,
 )
 from anabranch.model.lane import LaneMode
+from anabranch.model.preconditions import SILENT_MS
 
 pytestmark = pytest.mark.unit
 
@@ -63,14 +64,27 @@ def test_a_claim_that_nobody_can_write_under_any_more_is_left_out_but_never_an_i
     assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [2, 3]
 
 
-def test_nobody_sends_under_a_claim_that_another_owner_may_leave_out() -> None:
+@pytest.mark.parametrize("by_coordinator", [False, True])
+def test_nobody_sends_under_a_claim_that_another_owner_may_leave_out(by_coordinator: bool) -> None:
     """Clocks that differ by a day do no harm, whatever the expiration."""
     for expiration in (0, 60_000, HOUR, 12 * HOUR, E, 30 * E):
-        last_sent = NOW + age.limit_ms(expiration) - 1
+        limit = age.limit_ms(expiration, by_coordinator=by_coordinator)
+        last_sent = NOW + limit - 1
         assert not age.is_over(NOW, max(expiration, HOUR), last_sent + age.OVER_MS - 2 * HOUR)
-        assert not age.is_silent(NOW, expiration, last_sent + age.OVER_MS)
-        assert age.renew_ms(expiration) < age.limit_ms(expiration)
-        assert age.limit_ms(expiration) <= max(expiration // 2, 2 * HOUR)
+        assert age.renew_ms(expiration, by_coordinator=by_coordinator) < limit
+        assert limit <= max(expiration // 2, 2 * HOUR)
+
+
+def test_an_id_that_its_coordinator_has_forgotten_carries_nobody() -> None:
+    """A4: by whatever expiration its owner went, which the one who comes after need not know."""
+    week = 7 * age.COORDINATED_MS
+    for expiration in (0, HOUR, E, 24 * E):
+        last_sent = NOW + age.limit_ms(expiration, by_coordinator=True) - 1
+        assert age.silent_in_ms(NOW, last_sent + age.OVER_MS) > 0
+    # Its claim may be a renewed one: the id was allocated a day before at most.
+    allocated = NOW - age.COORDINATED_MS
+    assert age.silent_in_ms(NOW, allocated + week) == 0
+    assert age.silent_in_ms(NOW, allocated + SILENT_MS) == 0 < age.silent_in_ms(NOW, allocated + SILENT_MS - 1)
 
 
 @pytest.mark.parametrize("hours", [1, 2, 24])

@@ -22,7 +22,6 @@ from anabranch.lanes import (
     Tenure,
     TenureEnded,
     Weak,
-    age,
     guard,
 )
 from anabranch.lanes.endings import LaneMisuseError
@@ -211,16 +210,22 @@ class Clocks:
 
 
 @pytest.mark.parametrize("by", ["wall", "monotonic"])
-def test_nothing_is_sent_under_a_claim_that_has_grown_too_old(by: str) -> None:
-    """By either clock: one that was set back makes the claim no younger."""
+@pytest.mark.parametrize(
+    ("expiration", "transactional_id", "limit"), [(E, None, E // 2), (20 * E, None, 10 * E), (20 * E, "t", E)]
+)
+def test_nothing_is_sent_under_a_claim_that_has_grown_too_old(
+    by: str, expiration: int, transactional_id: str | None, limit: int
+) -> None:
+    """By either clock: one that was set back makes the claim no younger.  Under a coordinator's id for a day."""
     clocks = Clocks()
-    pipeline = clocks.pipeline(TENURE)
-    for age_ms, aging in ((age.renew_ms(E) - 1, False), (age.renew_ms(E), True), (age.limit_ms(E) - 1, True)):
+    claim = replace(TENURE.claim, transactional_id=transactional_id)
+    pipeline = clocks.pipeline(replace(TENURE, claim=claim, expiration_ms=expiration))
+    for age_ms, aging in ((limit // 2 - 1, False), (limit // 2, True), (limit - 1, True)):
         clocks.s, clocks.ms = (0.0, NOW + age_ms) if by == "wall" else (age_ms / 1000, NOW - age_ms)
         assert pipeline.is_aging() is aging
     pipeline.send(100, 1, NOW)
     pipeline.acknowledge(0, 8)
-    clocks.s, clocks.ms = (0.0, NOW + age.limit_ms(E)) if by == "wall" else (age.limit_ms(E) / 1000, NOW)
+    clocks.s, clocks.ms = (0.0, NOW + limit) if by == "wall" else (limit / 1000, NOW)
     for _ in range(2):
         with pytest.raises(TenureEnded) as ended:
             pipeline.send(101, 1, NOW)

@@ -43,6 +43,7 @@ from anabranch.lanes import (
     release,
     takeover,
 )
+from anabranch.lanes.effects import FORGOTTEN
 from anabranch.lanes.guard import MARGIN_MS
 from anabranch.model.lane import LaneMode
 
@@ -212,6 +213,24 @@ def test_an_owner_of_a_longer_expiration_is_shut_out_though_the_present_one_is_o
     target = Target([data(0, 3, 1, 50)], [old])
     target.run(takeover(bid(longest_expiration_ms=longest)))
     assert target.killed == killed
+
+
+@pytest.mark.parametrize(("hours", "left"), [(30, "in 18 h"), (47, "in 1 h"), (48, ""), (9 * 24, "")])
+@pytest.mark.parametrize(("expiration", "known"), [(E // 24, True), (E, True), (24 * E, True), (24 * E, False)])
+def test_an_owner_whom_the_coordinator_has_forgotten_is_waited_out_by_one_rule(
+    hours: int, left: str, expiration: int, known: bool
+) -> None:
+    """Whatever the target's expiration is, or was when that owner began: it writes for a day at most."""
+    old = replace(claim(1), claimed_at_ms=NOW - hours * E // 24, transactional_id="t")
+    target = Target([data(0, 3, 1, 50)], [old], kill_code=FORGOTTEN)
+    asked = bid(expiration_ms=expiration, expiration_known=known, longest_expiration_ms=24 * E)
+    if not left:
+        assert target.run(takeover(asked)).position == 53
+        return
+    with pytest.raises(LaneStopped) as stopped:
+        target.run(takeover(asked))
+    assert stopped.value.reason is Stop.OWNER_FORGOTTEN
+    assert left in stopped.value.message
 
 
 def test_a_released_claim_is_not_killed() -> None:

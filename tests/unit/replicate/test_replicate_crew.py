@@ -371,7 +371,7 @@ def test_a_claim_is_renewed_before_it_is_old_and_nothing_is_repeated() -> None:
         await stage.until(lambda: stage.copied() == RECORDS)
         (first,) = await stage.claims()
         for times in (2, 3):
-            stage.world.scheduler.leapt_ms += age.renew_ms(DAY_MS)
+            stage.world.scheduler.leapt_ms += age.renew_ms(DAY_MS, by_coordinator=False)
             await crew.work(5.0)
             await stage.append()
             await stage.until(lambda at=times * RECORDS: stage.copied() >= at)
@@ -382,7 +382,7 @@ def test_a_claim_is_renewed_before_it_is_old_and_nothing_is_repeated() -> None:
 
     copied, claims, later = play(worker)
     assert (copied, claims) == (3 * RECORDS, [(0, ClaimState.CLAIMED)])
-    assert later >= 2 * age.renew_ms(DAY_MS)
+    assert later >= 2 * age.renew_ms(DAY_MS, by_coordinator=False)
 
 
 def test_a_claim_is_renewed_once_what_was_sent_under_it_is_answered() -> None:
@@ -395,7 +395,7 @@ def test_a_claim_is_renewed_once_what_was_sent_under_it_is_answered() -> None:
         stage.world.network.cut("*", "target")
         await stage.append()
         await crew.work(0.5)
-        stage.world.scheduler.leapt_ms += age.renew_ms(DAY_MS)
+        stage.world.scheduler.leapt_ms += age.renew_ms(DAY_MS, by_coordinator=False)
         await crew.work(1.0)
         stage.world.network.heal()
         await crew.work(3.0)
