@@ -1,0 +1,64 @@
+"""What is run to find a mutant, a stage after the other, and what pytest says of each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+WHOLE: Mapping[str, tuple[str, ...]] = {
+    "unit": ("--only-tier", "unit", "tests"),
+    "simulation": ("--tier", "test", "tests/simulation", "-k", "seeds_hold or short_life"),
+}
+"""The stages as they are run without a break; the first has all that is near to any package."""
+_LIVED = ("lanes", "replicate")
+"""The packages that a simulated life is made of."""
+_FAILED, _INTERRUPTED = 1, 2
+"""pytest's exit codes for tests that failed, and for files that could not even be read."""
+
+
+class UnclearError(RuntimeError):
+    """pytest ended in a way that says nothing of the code."""
+
+
+def of_package(package: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The stages for a break in a package, the likeliest to fail first."""
+    near = f"tests/unit/{package}"
+    unit, simulation = ("unit", (*WHOLE["unit"], f"--ignore={near}")), ("simulation", WHOLE["simulation"])
+    then = [simulation, unit] if package in _LIVED else [unit, simulation]
+    return [*([("near", ("--only-tier", "unit", near))] if (ROOT / near).is_dir() else []), *then]
+
+
+def first_failure(source: Path, arguments: tuple[str, ...], limit_s: float) -> str:
+    """The first test that fails, with the package in ``source``; empty where all pass.  Raises UnclearError."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider", *arguments]
+    try:
+        ended = subprocess.run(
+            command,
+            cwd=ROOT,
+            # Bytecode of a mutant could be taken for that of the next one, made in the same second.
+            env={**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no end within {limit_s:.0f} s"
+    return failed(ended.returncode, ended.stdout, ended.stderr)
+
+
+def failed(exit_code: int, out: str, err: str) -> str:
+    """The first failure of a run of pytest that ended so; empty where there was none.  Raises UnclearError.
+
+    A file that cannot be imported is an ERROR, and ends the run.
+    """
+    if exit_code == 0:
+        return ""
+    lines = [line for line in out.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    if exit_code not in {_FAILED, _INTERRUPTED} or not lines:
+        raise UnclearError(f"pytest ended with {exit_code}:\n{out[-2000:]}{err[-2000:]}")
+    return lines[0].partition(" ")[2]
