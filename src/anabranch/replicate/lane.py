@@ -425,6 +425,6 @@ class Lane:
             return LaneState.WAITING
         if not self.source.seen_at:
             return LaneState.COPYING  # where the end is has not been told yet
-        # An empty queue alone says little: who waits for memory or a quota, or was just resumed, has not read all there is.
+        # An empty queue alone says little: who waits for memory or a quota, or was just resumed, has not read all.
         is_read = not self.queue and self.fetch_at >= self.source.stable
         return LaneState.FOLLOWING if is_read or self.reached >= self.source.stable else LaneState.COPYING

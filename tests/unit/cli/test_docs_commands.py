@@ -1,4 +1,4 @@
-"""Each command of the how-tos, the tutorial and the README is one that the command line takes: its verb, its options."""
+"""Each command of the how-tos, the tutorial and the README is one that the command line takes: verb and options."""
 
 from __future__ import annotations
 
