@@ -85,7 +85,7 @@ def test_shifted_offsets_are_rewritten(form: Format) -> None:
     assert (advice.naive.repeated, advice.naive.lost) == (10, 0)
     failed = way(advice, Kind.IDENTITY)
     assert not failed.possible
-    assert "orders-0:100 is orders-0:105 on the target; 2 of 2 positions differ" in failed.conditions[0].why
+    assert "orders-0 at 100 is orders-0 at 105 on the target; 2 of 2 positions differ" in failed.conditions[0].why
 
 
 def test_what_passes_is_not_a_failure() -> None:
