@@ -48,9 +48,7 @@ class NothingToImportError(ConfigError):
 
     @property
     def message(self) -> str:
-        return (
-            "--deploy-mode cluster: a container of YARN has no Anabranch, and neither an archive nor a Python is given"
-        )
+        return "--deploy-mode cluster: a container of YARN has no Anabranch; neither an archive nor a Python is given"
 
     @property
     def hint(self) -> str:
