@@ -5,6 +5,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import confluent_kafka
 import pytest
@@ -24,6 +25,7 @@ from anabranch.kafka.groups import (
     delete_offsets,
     describe,
     list_groups,
+    offsets,
 )
 from anabranch.kafka.groups.coordinators import AGAIN
 from anabranch.model.groups import Commit, GroupKind, GroupState
@@ -207,7 +209,9 @@ def _metadata_of(name: str) -> object:
         consumer.close()
 
 
-async def test_commits_in_an_open_transaction_are_waited_for(cluster: Cluster, log: Log) -> None:
+async def test_commits_in_an_open_transaction_are_waited_for(
+    cluster: Cluster, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A pending commit raises with the other groups' commits; asked for by name, even a group's very first one.
 
     Asked for all partitions, a broker says nothing of a pending commit where no older one exists.
@@ -235,8 +239,16 @@ async def test_commits_in_an_open_transaction_are_waited_for(cluster: Cluster, l
     assert await committed(log.client, [first], patience=0.5) == {first: {}}
     with pytest.raises(UnstableCommitsError):
         await committed(log.client, [first], partitions=[at], patience=0.5)
+    looked = asyncio.Event()
+
+    async def pause(seconds: float) -> None:
+        looked.set()
+        await asyncio.sleep(seconds)
+
+    monkeypatch.setattr(offsets, "asyncio", SimpleNamespace(sleep=pause))
     reading = asyncio.create_task(committed(log.client, [pending, first], partitions=[at], patience=PATIENCE_S))
-    await asyncio.sleep(0.3)
+    async with asyncio.timeout(PATIENCE_S):
+        await looked.wait()  # it has met the open transaction, and will look again
     await asyncio.to_thread(producer.commit_transaction, PATIENCE_S)
     assert {name: found[at].offset for name, found in (await reading).items()} == {pending: 5, first: 5}
 

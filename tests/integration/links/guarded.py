@@ -113,4 +113,3 @@ def _await(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "the access rules did not change"
         time.sleep(0.05)
-    time.sleep(0.1)

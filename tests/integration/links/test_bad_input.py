@@ -106,13 +106,13 @@ def test_missing_permissions_are_all_named_at_once(run: Run, old: Cluster, guard
     topic = create(old, fresh("denied"))
     create(guarded, topic)
     code, out, err = run("link", "create", "--source", "old", "--target", "guarded", "--include", topic, "-o", "json")
-    assert code in {3, 4}
+    assert code == 3
     said = out + err
     assert "User:nobody may not" in said
     assert "topic" in said
     assert "kafka-acls --add --allow-principal User:nobody" in said
     code, _, _ = run("link", "show", "old-guarded", "--target", "guarded")
-    assert code in {3, 4}
+    assert code == 3
 
 
 def test_a_target_topic_with_fewer_partitions_forbids_the_link(run: Run, old: Cluster, new: Cluster) -> None:
@@ -138,18 +138,18 @@ def test_a_filter_that_matches_nothing_is_a_warning(run: Run) -> None:
 def test_what_cannot_be_parsed_is_named_with_the_field(run: Run) -> None:
     """A pattern, a start, a mode, an id and a rate that mean nothing; nothing is stored."""
     base = ("link", "create", "--source", "old", "--target", "new")
-    for flags, word in (
-        (("--include", "["), "regular expression"),
-        (("--start", "yesterday"), "start"),
-        (("--mode", "fast"), "mode"),
-        (("--id", "Über"), "id"),
-        (("--rate-limit", "0"), "rate"),
-        (("--naming", "{topic}-{cluster}"), "unknown field"),
-        (("--naming", "nowhere"), "nowhere"),
-        (("--replication-factor", "3", "--id", "three"), "replication factor 3"),
+    for flags, word, expected in (
+        (("--include", "["), "regular expression", 2),
+        (("--start", "yesterday"), "start", 2),
+        (("--mode", "fast"), "mode", 2),
+        (("--id", "Über"), "id", 2),
+        (("--rate-limit", "0"), "rate", 2),
+        (("--naming", "{topic}-{cluster}"), "unknown field", 2),
+        (("--naming", "nowhere"), "nowhere", 2),
+        (("--replication-factor", "3", "--id", "three"), "replication factor 3", 3),
     ):
         code, out, err = run(*base, *flags)
-        assert code in {2, 3}, flags
+        assert code == expected, flags
         assert word in out + err, (flags, out, err)
 
 

@@ -26,7 +26,6 @@ from anabranch.engine import links as engine
 from anabranch.model.configs import LONG_MAX
 from anabranch.model.lane import LaneState
 from anabranch.model.plugins import PluginSpec
-from anabranch.replicate.gate import HOLD_SECONDS
 from anabranch.sandbox import Cluster
 
 pytestmark = pytest.mark.test
@@ -201,8 +200,10 @@ def test_show_counts_what_was_copied_and_what_is_behind(old: Cluster, new: Clust
             assert 100 * 15 < lane.bytes < 100 * 60
             assert made.status().running
             engine.set_wanted(made.target, made.id, rate_limit=1)
-            time.sleep(HOLD_SECONDS)  # what is written later is written by a worker that has read of the limit
+            engine.pause(made.target, made.id)
+            made.await_(lambda status: status.lanes[0].state is LaneState.PAUSED)  # who obeys has read of the limit too
             produce(old, topic, numbered(60, first=100, timestamp=int(time.time() * 1000) - 60_000), batch=10)
+            engine.resume(made.target, made.id)
             status = made.await_(
                 lambda status: status.lanes[0].high_watermark == 160 and status.lanes[0].lag_seconds is not None
             )
