@@ -121,17 +121,17 @@ class DyingStore(RemoteFiles):
             raise Crash
         self.left -= 1
 
-    def _put(self, path: str, data: bytes, via: str, modified_ms: int | None) -> None:
+    def put(self, path: str, data: bytes, via: str = "", modified_ms: int | None = None) -> None:
         self._spend()
-        super()._put(path, data, via, modified_ms)
+        super().put(path, data, via, modified_ms)
 
-    def _copy(self, path: str, source: StoredFiles) -> None:
+    def copy(self, path: str, source: StoredFiles) -> None:
         self._spend()
-        super()._copy(path, source)
+        super().copy(path, source)
 
-    def _delete(self, path: str) -> None:
+    def delete(self, path: str) -> None:
         self._spend()
-        super()._delete(path)
+        super().delete(path)
 
 
 def test_a_crash_in_a_store_says_that_it_is_unfinished_and_is_gone_on_from(tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_what_moved_while_it_was_copied_to_a_store_is_refused(place: Path) -> No
 class LyingStore(RemoteFiles):
     """An object store that keeps other bytes of the last offsets than it was given."""
 
-    def _put(self, path: str, data: bytes, via: str, modified_ms: int | None) -> None:
-        super()._put(path, data[:-1] if path == "offsets/4" else data, via, modified_ms)
+    def put(self, path: str, data: bytes, via: str = "", modified_ms: int | None = None) -> None:
+        super().put(path, data[:-1] if path == "offsets/4" else data, via, modified_ms)
 
 
 def test_a_copy_that_the_storage_did_not_keep_is_no_result(place: Path) -> None:

@@ -149,8 +149,8 @@ class Lying(LocalFiles):
         super().__init__(str(place), str(place))
         self._is_it = (lambda one: one.endswith(f"/old/{path}")) if backup else (lambda one: one == path)
 
-    def _put(self, path: str, data: bytes, via: str, modified_ms: int | None) -> None:
-        super()._put(path, data[:-1] if self._is_it(path) else data, via, modified_ms)
+    def put(self, path: str, data: bytes, via: str = "", modified_ms: int | None = None) -> None:
+        super().put(path, data[:-1] if self._is_it(path) else data, via, modified_ms)
 
 
 def test_old_bytes_that_were_not_kept_stop_a_rewrite_before_it_begins(place: Path) -> None:
