@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,6 +60,24 @@ class CommandLine:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
 
+    def scrape(self) -> str:
+        """What ``link metrics`` serves of the target's links; it is ended as by Ctrl-C."""
+        command = self._command("link", "metrics", "--target", "new", "--port", "0")
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+            try:
+                assert process.stderr is not None
+                said = process.stderr.readline()
+                found = re.search(r"http://127\.0\.0\.1:\d+/metrics", said)
+                assert found is not None, said
+                with urllib.request.urlopen(found[0], timeout=PATIENCE_S) as answer:
+                    text: str = answer.read().decode()
+                process.send_signal(signal.SIGINT)
+                assert process.wait(PATIENCE_S) == 0
+            finally:
+                if process.poll() is None:
+                    process.kill()
+        return text
+
     @property
     def log(self) -> str:
         """What the run printed."""
@@ -74,6 +94,11 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster
     name = fresh("spark")
     first = create(old, name + "-a", 2)
     produce(old, first, numbered(50) + numbered(50, partition=1, timestamp=OLD_MS), batch=9)
+    reached = json.loads(cli("context", "test", "-o", "json").stdout)
+    assert {(one["context"], one["error"], one["brokers"] > 0) for one in reached} == {
+        ("old", "", True),
+        ("new", "", True),
+    }
     cli("link", "create", "--source", "old", "--target", "new", "--id", name, "--include", name + "-.*", "--execute")
     with link(old, new, "", id=name, create=False) as made:
         with cli.running(name, "--master", "local[2]") as process:
@@ -99,7 +124,9 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster
             made.await_rounds(second)
             assert newest_offset(new, second) == 20
             cli("link", "resume", name, "--target", "new")
-            made.await_position(second, 25)
+            cli("link", "wait", name, "--target", "new", "--caught-up", "--timeout", f"{PATIENCE_S:.0f}s")
+            assert made.lane(second).position == 25
+            assert re.search(rf'anabranch_lane_\w+\{{[^}}]*"{second}"', cli.scrape())
             pid = process.pid
         assert "stopped cleanly" in cli.log
         deadline = time.monotonic() + PATIENCE_S  # the JVM ends when it sees that nobody talks to it any more
