@@ -104,6 +104,7 @@ def test_a_broken_variant_is_found_out(variant: Variant, table: dict[Variant, Ta
         ("K1", "FENCED"),
         ("K2", "SUPERSEDED"),
         ("K1f", "mapped tenure"),
+        ("K1w", "id forgotten"),
         ("H8", "jump"),
         ("H9", "cut filed"),
         ("H10", "jump forgotten"),

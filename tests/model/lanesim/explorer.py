@@ -37,6 +37,7 @@ class Variant:
     """A protocol, the lane it is tried on, and the faults that strike besides those that always do.
 
     ``long``: the source has more records, so that a tenure may jump often.
+    ``forgets_ms``: producer ids are a coordinator's, which forgets them when it was not asked about them for so long.
     ``stuck``: what is on its way on a broken connection is seldom carried out soon.
     """
 
@@ -54,6 +55,8 @@ class Variant:
     transactions: bool = False
     compacts: bool = False
     lease_ms: int | None = None
+    expiration_ms: int = EXPIRATION_MS
+    forgets_ms: int | None = None
     stuck: bool = False
     long: bool = False
 
@@ -101,6 +104,8 @@ class Run:
         self.rng = rng = random.Random(zlib.crc32(variant.key.encode()) * 1_000_003 + seed)
         self.world: World = self._hole_world() if variant.holes else self._dense_world()
         self.world.lease_ms = variant.lease_ms
+        self.world.forgets_ms = variant.forgets_ms
+        self.world.partition.expiration_ms = variant.expiration_ms
         self.world.partition.lagging = rng.random() < 0.3
         self.mutation = variant.mutation()
         self.doubt = rng.choice((0.0, 0.0, 0.05, 0.2, 0.5))

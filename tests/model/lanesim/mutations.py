@@ -23,6 +23,7 @@ from anabranch.lanes import (
     ReadMarkers,
     TailBatch,
     Tenure,
+    age,
     release,
     takeover,
 )
@@ -93,6 +94,20 @@ class Wide(Mutation):
     """P1 left out: batches are sent behind others while the broker may not remember the producer id."""
 
     pipeline = AlwaysWide
+
+
+class _LongLived(Pipeline):
+    __slots__ = ()
+
+    def __init__(self, tenure: Tenure, **more: Any) -> None:
+        super().__init__(tenure, **more)
+        self._limit = age.limit_ms(tenure.expiration_ms, by_coordinator=False)
+
+
+class WritesForLong(Mutation):
+    """K12: A4 left out: under a coordinator's producer id is written for half the expiration."""
+
+    pipeline = _LongLived
 
 
 # --- identity lanes

@@ -16,7 +16,6 @@ from itertools import islice
 from typing import Any
 
 from anabranch.lanes import (
-    Allocated,
     AllocateProducerId,
     AppendClaim,
     AppendKills,
@@ -49,7 +48,7 @@ from anabranch.offsets.runs import Run
 
 from .mutations import Mutation
 from .partition import Violation
-from .world import EXPIRATION_MS, LANE, Connection, Generation, Request, World
+from .world import LANE, Connection, Generation, Request, World
 
 
 @dataclass(slots=True)
@@ -121,7 +120,7 @@ class Owner:
             mode=LaneMode.MAPPED if self.reason or not self.world.identity else LaneMode.IDENTITY,
             start=self.world.source_start,
             leader_epoch=self.connection.leader_epoch,
-            expiration_ms=self.mutation.expiration_ms or EXPIRATION_MS,
+            expiration_ms=self.mutation.expiration_ms or self.world.partition.expiration_ms,
             now_ms=self.world.partition.now_ms,
             filed=self.world.filed(),
             held=held,
@@ -194,12 +193,12 @@ class Owner:
             case ReadJumps():
                 return self.mutation.read_jumps(self)
             case AllocateProducerId():
-                world.next_producer_id += 1
-                return Allocated(world.next_producer_id)
+                return world.allocate()
             case Kills(kills):
                 for kill in kills:
                     world.seen["kill"] += 1
-                    self._post(Request(partial(partition.mark, kill.producer_id, self.mutation.kill_epoch(kill))))
+                    mark = partition.mark if world.forgets_ms is None else world.kill_by_coordinator
+                    self._post(Request(partial(mark, kill.producer_id, self.mutation.kill_epoch(kill))))
                 self.waiting, self.several = len(kills), True
                 return None
             case ReadMarkers(offsets):

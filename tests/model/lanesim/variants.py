@@ -31,6 +31,16 @@ DENSE = (
         may_stop=(Stop.POSITION_LOST,),
     ),
     Variant("K1h", "K1, hours pass, short leases", faults=("expire", "hours"), lease_ms=HOUR_MS // 2, stuck=True),
+    Variant(
+        "K1w",
+        "K1, a coordinator that forgets its ids",
+        faults=("expire", *["hours"] * 4),
+        expiration_ms=24 * 24 * HOUR_MS,
+        forgets_ms=5 * 24 * HOUR_MS,
+        stuck=True,
+        # A takeover may stand still for days here, and goes by the time of its beginning.
+        may_stop=(Stop.OWNER_FORGOTTEN,),
+    ),
     Variant("R", "K1, many leases: claim again", faults=(*LEASES, "truncate and back")),
     Variant("C", "identity becomes mapped as records turn old", identity=True, records=TURNING, faults=("expire",)),
     Variant(
@@ -192,6 +202,16 @@ DENSE_BROKEN = (
         faults=("expire", "expire", "hours", "hours"),
         lease_ms=HOUR_MS // 2,
         stuck=True,
+    ),
+    Variant(
+        "K12",
+        "K1w, claims of a coordinator's ids as old as any",
+        m.WritesForLong,
+        faults=("expire", *["hours"] * 4),
+        expiration_ms=24 * 24 * HOUR_MS,
+        forgets_ms=5 * 24 * HOUR_MS,
+        stuck=True,
+        may_stop=(Stop.OWNER_FORGOTTEN,),
     ),
     Variant("P1", "five in flight under a weak guard", m.Wide, faults=("expire",)),
     Variant("R1", "claims again blindly though others claimed", m.ReclaimsBlindly, faults=LEASES),

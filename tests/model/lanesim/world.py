@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch.lanes import Claim, ClaimKey, ClaimLog, Filed, KillKey
+from anabranch.lanes import Allocated, Claim, ClaimKey, ClaimLog, Filed, KillKey
+from anabranch.lanes.effects import FORGOTTEN
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import Run
 
@@ -59,6 +60,8 @@ class World:
         self.source_end = batches[-1][0] + batches[-1][1]
         self.partition = Partition(self.source_start, log_start, EXPIRATION_MS, NOW_MS, identity)
         self.lease_ms: int | None = None
+        self.forgets_ms: int | None = None
+        self.named: dict[int, int] = {}
         self.identity = identity
         self.sole = sole
         self.journal: dict[ClaimKey, tuple[int, Claim]] = {}
@@ -113,6 +116,24 @@ class World:
             else:
                 log.apply(offset, key, value)
         return log
+
+    # --- the coordinator
+    def allocate(self) -> Allocated:
+        """A producer id: a coordinator's, with the time at which it was last asked about it, where there is one."""
+        self.next_producer_id += 1
+        if self.forgets_ms is None:
+            return Allocated(self.next_producer_id)
+        self.named[self.next_producer_id] = self.partition.now_ms
+        return Allocated(self.next_producer_id, str(self.next_producer_id))
+
+    def kill_by_coordinator(self, producer_id: int, epoch: int) -> int:
+        """Have the coordinator fence an id, unless it has forgotten it: error code."""
+        assert self.forgets_ms is not None
+        if self.partition.now_ms - self.named[producer_id] > self.forgets_ms:
+            self.seen["id forgotten"] += 1
+            return FORGOTTEN
+        self.named[producer_id] = self.partition.now_ms
+        return self.partition.mark(producer_id, epoch)
 
     # --- the network
     def connect(self) -> Connection:
@@ -171,10 +192,11 @@ class World:
         self.partition.expire()
 
     def pass_hours(self, hours: int) -> None:
-        """Hours pass; connections may live, but no request stays on its way for more than 40."""
+        """Hours pass; connections may live, but no request stays on its way for more than 40, or for a day (A4)."""
+        longest = 40 if self.forgets_ms is None else 24
         now = self.partition.now_ms = self.partition.now_ms + hours * HOUR_MS
         for connection in self.connections:
-            if any(now - request.posted_ms > 40 * HOUR_MS for request in connection.requests):
+            if any(now - request.posted_ms > longest * HOUR_MS for request in connection.requests):
                 self.cut(connection, 0)
         self.sweep()
 
