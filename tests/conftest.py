@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.chance import ARE_NEW
+from tests.groups import group
 
 TIERS = ("unit", "test", "full")
 _LONGEST = (
@@ -30,8 +30,6 @@ _LONGEST = (
 
 _PURE = ("tests/model/", "tests/simulation/")
 """Where no other process can be the reason of a failure."""
-# That of the cluster, among a test's parameters.
-_VERSION = re.compile(r"\[(?:.*-)?(\d+\.\d+\.\d+(?:-simulated)?)[-\]]")
 _TIER = pytest.StashKey[str]()
 
 # How long an example takes is this machine's business, and no test's.
@@ -122,21 +120,14 @@ def pytest_collection_finish() -> None:
 # -- workers -------------------------------------------------------------------------------------------
 
 
-def _group(nodeid: str) -> str:
-    """What one worker runs in a row: the facts about one Kafka version, whose cluster they share, or a file."""
-    file, _, name = nodeid.partition("::")
-    version = _VERSION.search(name) if file.startswith("tests/contract/") else None
-    return f"contract-{version[1]}" if version else file
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Workers of ``-n`` get groups: see ``_group``.  With pytest 9.2 its marks for groups do nothing (xdist 3.8)."""
+    """Workers of ``-n`` get groups (``tests/groups.py``).  With pytest 9.2 marks for groups do nothing (xdist 3.8)."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Groups(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return _group(nodeid)
+            return group(nodeid)
 
     return Groups(config, log)
 

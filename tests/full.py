@@ -22,9 +22,17 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).parents[1]
 LEDGER = ROOT / "build" / "full.json"
 LIMIT_MINUTES = 30
+_WORLD = (
+    *("clocks", "counts", "judge", "lagging_brokers", "lost_topics", "memory", "passwords", "quotas", "silence"),
+    *("times", "world"),
+)
 CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "pure": ("tests/unit", "tests/model"),
-    "lives": ("tests/simulation",),
+    "lives": ("tests/simulation/test_lives.py",),
+    "long-lives": (
+        "tests/simulation/test_long_lives.py",  # which begins with what takes nearly as long as the chapter may
+        *(f"tests/simulation/test_{name}.py" for name in _WORLD),
+    ),
     "contract": ("tests/contract",),
     "clusters": ("tests/integration/kafka", "tests/integration/sandbox", "tests/integration/mm2", "tests/packaging"),
     "links": ("tests/integration/links",),

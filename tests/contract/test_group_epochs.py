@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import confluent_kafka
 import pytest
 from confluent_kafka.admin import NewTopic
+from tests.chance import seed
 from tests.contract.lab import PATIENCE_S, connect
 
 from anabranch.kafka.cluster import Cluster as Client
@@ -73,7 +74,7 @@ def test_a_consumer_reads_on_from_a_position_of_a_cluster_50_leader_epochs_ahead
 ) -> None:
     """The source's commit carries its epoch; none is written to the target, so that nothing there is fenced."""
     old, new = clusters
-    leaders, chance = Leaders(old), random.Random(7)
+    leaders, chance = Leaders(old), random.Random(seed(7))
 
     async def epochs() -> tuple[int, int]:
         async with connect(old) as source, connect(new) as target:

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.chance import seed
 from tests.integration.links.identity import assert_equal_offsets
 from tests.integration.links.topics import create, newest_offset, numbered, produce, transaction
 
@@ -48,7 +49,7 @@ class Moving:
         self._thread.start()
 
     def _move(self) -> None:
-        leaders, chance, ends = Leaders(self._cluster), random.Random(11), time.monotonic() + MOVING_S
+        leaders, chance, ends = Leaders(self._cluster), random.Random(seed(11)), time.monotonic() + MOVING_S
         while not self._over.wait(1.0) and (time.monotonic() < ends or self.moves <= MOVES):
             with contextlib.suppress(ClusterError):
                 self.moves += leaders.rotate([*TOPICS, *control_topics.ALL, COORDINATORS], chance)

@@ -13,6 +13,14 @@ TRANSACTIONS, LONG_S = 1_000_000, 115.0
 """As many as one partition gets in so many virtual seconds; some 15 minutes of this machine's time, and 3 GB."""
 
 
+@pytest.mark.timeout(3600)
+def test_a_million_transactions_hold() -> None:
+    """Each of one record, with kills, in one lane."""
+    came = simulate("transactions", seed(1), LONG_S)
+    assert not came.wrong, came.wrong[0]
+    assert came.records >= TRANSACTIONS, came.records
+
+
 @pytest.mark.parametrize("number", range(5))
 def test_a_month_in_which_little_happens_holds(number: int) -> None:
     """Claims of days, producer ids and transactional ids that brokers forget."""
@@ -20,11 +28,3 @@ def test_a_month_in_which_little_happens_holds(number: int) -> None:
     came = simulate("month", first + number)
     assert not came.wrong, f"plan month seed {first + number}: {came.wrong[0]}"
     assert came.records
-
-
-@pytest.mark.timeout(3600)
-def test_a_million_transactions_hold() -> None:
-    """Each of one record, with kills, in one lane."""
-    came = simulate("transactions", seed(1), LONG_S)
-    assert not came.wrong, came.wrong[0]
-    assert came.records >= TRANSACTIONS, came.records

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from tests.chance import seed
 
 from anabranch.testing.streamjobs.spec import Kind, Sink, Store
 from anabranch.testing.streamjobs.stage import SAME, stage
@@ -28,8 +29,9 @@ BEGUN = 5
 @pytest.fixture(scope="module")
 def first() -> Iterator[Trial]:
     """One stateful query, and the same with its servers alone changed."""
-    with stage(1) as made:
-        yield run_trials(made, CASES[:1], Cut.HELD, random.Random(1), batch=BEGUN, controls=True)[0]
+    drawn = seed(1)
+    with stage(drawn) as made:
+        yield run_trials(made, CASES[:1], Cut.HELD, random.Random(drawn), batch=BEGUN, controls=True)[0]
 
 
 def test_a_moved_query_with_windows_leaves_what_it_would_have_left_unmoved(first: Trial) -> None:
@@ -41,8 +43,9 @@ def test_a_moved_query_with_windows_leaves_what_it_would_have_left_unmoved(first
 @pytest.fixture(scope="module")
 def trials() -> Iterator[dict[Kind, Trial]]:
     """The queries as one process that is killed when those with a function for each batch have written batch 5."""
-    with stage(1) as made:
-        done = run_trials(made, CASES, Cut.HELD, random.Random(1), batch=BEGUN, controls=True)
+    drawn = seed(1)
+    with stage(drawn) as made:
+        done = run_trials(made, CASES, Cut.HELD, random.Random(drawn), batch=BEGUN, controls=True)
         yield {trial.case.kind: trial for trial in done}
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
+from tests.chance import seed
 from tests.integration.links.topics import delete_records, ends
 
 from anabranch.config.verifyspec import Reader
@@ -44,7 +45,7 @@ def dense(count: int) -> RunMap:
 
 def test_batches_are_matched_without_reading_records(spark: SparkSession, old: Cluster, new: Cluster) -> None:
     """Stored batches are equal after the same bytes went to both; planted faults are named all the same."""
-    chance = random.Random(7)
+    chance = random.Random(seed(7))
     topic, records = fresh("batches"), messages(70_000, chance)
     write(old, topic, records, **{"segment.bytes": 1 << 20})
     write(new, topic, records)
@@ -65,7 +66,7 @@ def test_a_drop_that_the_map_does_not_tell_displaces_what_follows(
     spark: SparkSession, old: Cluster, new: Cluster
 ) -> None:
     """One record is missing, all behind it are displaced by one, and nothing else is said."""
-    chance = random.Random(11)
+    chance = random.Random(seed(11))
     topic, count = fresh("untold"), 3000
     mirror = plant(messages(count, chance), [Fault.UNTOLD_DROP], chance, topic)
     write(old, topic, mirror.source)

@@ -1,0 +1,25 @@
+"""Which tests one worker of ``-n`` runs in a row: what shares a cluster or a session, and no more."""
+
+from __future__ import annotations
+
+import re
+
+# That of the cluster, among a test's parameters.
+_VERSION = re.compile(r"\[(?:.*-)?(\d+\.\d+\.\d+(?:-simulated)?)[-\]]")
+_PLAN = re.compile(r"\[([a-z-]+)\]$")
+_LIVES = "tests/simulation/test_lives.py"
+_LONG_LIVES = "tests/simulation/test_long_lives.py"
+
+
+def group(nodeid: str) -> str:
+    """The facts about one Kafka version, whose cluster they share; the lives of one plan; else a file.
+
+    Lives share nothing, and take minutes a plan.
+    """
+    file, _, name = nodeid.partition("::")
+    if file == _LIVES and (plan := _PLAN.search(name)):
+        return f"lives-{plan[1]}"
+    if file == _LONG_LIVES:
+        return f"{file}::{name.partition('[')[0]}"
+    version = _VERSION.search(name) if file.startswith("tests/contract/") else None
+    return f"contract-{version[1]}" if version else file
