@@ -396,6 +396,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "a process that was stopped files its old runs over its successor's",
     ),
     Mutant(
+        "cut-off-owner-reads-nothing",
+        "replicate/keeper.py",
+        "        others = others or not self._journal.claims.untouched_since(lane.key, known_to - 1, tenure.producer_id)\n",
+        "",
+        "who was cut off goes on from its own runs, and what its successor filed is lost with the target's records",
+    ),
+    Mutant(
         "position-of-the-fetch",
         "replicate/lane.py",
         "        return max(self.position, self.fetch_at) if self.phase is Phase.RUNNING and self.drained else self.position",

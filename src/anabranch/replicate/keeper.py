@@ -255,6 +255,7 @@ class Keeper:
 
     async def _take_over(self, lane: Lane) -> None:
         start, retry = await self._start_of(lane), self._retries[lane.key]
+        known_to = self._journal.claims.end
         others = await self._refresh_runs(lane, retry.untold or lane.is_untold)
         kept = await self._surviving(lane)
         target = await self._open(lane, start)
@@ -295,6 +296,8 @@ class Keeper:
         fixed = self._journal.claims.fixed(lane.key)
         if fixed is not None and fixed.pads:
             await headgap.cut(target, fixed.start)
+        # Who was cut off, or was stopped, learns by its own claim that another had the lane since.
+        others = others or not self._journal.claims.untouched_since(lane.key, known_to - 1, tenure.producer_id)
         if others:
             # They may have filed runs, and forgotten jumps behind them, until this takeover shut them out.
             await self._refresh_runs(lane, others)

@@ -13,6 +13,7 @@ from tests.unit.asking import append, on, records
 from anabranch.control import runs as run_codec
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.partitions import delete_records
 from anabranch.kafka.settling import until_led
 from anabranch.lanes.holes import Jump, Stretch
 from anabranch.model.clock import monotonic
@@ -93,13 +94,29 @@ class Lab:
         owner.begin(lane)
         await owner.until(lambda: lane.phase is Phase.RUNNING)
         await owner.end()
+        return await self.send(lane, *counts)
+
+    async def send(self, lane: Lane, *counts: int) -> int:
+        """Batches of so many records, from where a lane was taken over on; returns its producer id."""
         assert lane.tenure is not None and lane.connection is not None
-        sequence = 0
+        sequence = lane.tenure.position
         for count in counts:
             batch = encode(records(count), producer_id=lane.tenure.producer_id, producer_epoch=0, sequence=sequence)
             assert await append(lane.connection, TARGET, self.target.uuid, batch, 2 * self.number) == 0
             sequence += count
         return lane.tenure.producer_id
+
+    async def take(self, name: str) -> tuple[Lane, Owner]:
+        """A new process has taken the lane over, and goes on."""
+        lane, owner = self.lane(), await self.owner(name)
+        owner.begin(lane)
+        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        return lane, owner
+
+    async def delete_below(self, lane: Lane, offset: int) -> None:
+        """The lane's target log begins there from now on."""
+        assert lane.connection is not None
+        assert await delete_records(lane.connection, TARGET, 2 * self.number, offset) == 0
 
     async def forgotten(self, producer_id: int, sequence: int, source: int) -> None:
         """What an owner sent from a sequence on is told by its second jump, and what is before by runs alone."""

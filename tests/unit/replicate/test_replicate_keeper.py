@@ -150,6 +150,27 @@ def test_filed_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_anythin
     assert stage.play(scene) == ([Run(0, 0, 12)], {0: encode([Run(0, 0, 12)])})
 
 
+def test_who_was_cut_off_reads_what_its_successor_filed_before_it_goes_on(stage: Stage) -> None:
+    """It does not know yet that there was one, and the target deleted what that had filed: no header gives it back."""
+
+    async def scene(lab: Lab) -> list[Run]:
+        cut_off, earlier = await lab.take("run/earlier")
+        await lab.send(cut_off, 10)
+        cut_off.book.append(Run(0, 0, 10))
+        lane, later = await lab.take("run/later")  # its marker is at 10
+        await lab.send(lane, 10, 5)
+        await later.runs.file({(lane.assignment.lane, 0): (Run(0, 0, 10), Run(10, 11, 10))})
+        await lab.delete_below(lane, 21)
+        await later.end()
+        assert cut_off.pipeline is not None
+        cut_off.end_tenure(cut_off.pipeline, TenureEnded(cut_off.key, Ending.DISCONNECTED))
+        await earlier.until(lambda: cut_off.phase is Phase.RUNNING)
+        await earlier.end()
+        return list(cut_off.book.map)
+
+    assert stage.play(scene) == [Run(0, 0, 10), Run(10, 11, 15)]
+
+
 def test_filed_runs_that_the_target_s_log_contradicts_are_read_from_the_log_again(stage: Stage) -> None:
     """A stopped owner filed once more what it had sent before an election took that: its runs end within a batch."""
 
