@@ -396,6 +396,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "a process that was stopped files its old runs over its successor's",
     ),
     Mutant(
+        "late-runs-taken",
+        "replicate/runs.py",
+        "        if before is not None and run_codec.owned(value)[0] < run_codec.owned(before)[0]:",
+        "        if False:",
+        "a late request of an earlier owner hides what its successor filed",
+    ),
+    Mutant(
         "cut-off-owner-reads-nothing",
         "replicate/keeper.py",
         "        others = others or not self._journal.claims.untouched_since(lane.key, known_to - 1, tenure.producer_id)\n",

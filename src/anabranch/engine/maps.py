@@ -11,7 +11,8 @@ is read from the index and checked against the log just where the index may be w
     that lost its tenure files progress before the next owner files its runs.  And only if the lane was not
     claimed since: the next owner may have found the log shorter, and have copied something else there.
 (c) Segments of runs may be overwritten by an older version, when a request of a worker that was stopped is carried
-    out late; the owner notices and files them again, every ten seconds.  Inside one stored segment runs follow
+    out late: its owner epoch tells, and what was there before holds.  Where none tells (identity lanes, or compaction
+    was between) the owner notices and files them again, every ten seconds.  Inside one stored segment runs follow
     each other as they were copied, so what is missing lies between two segments, before the first, or behind the
     last, and takes up target offsets there: where the target offsets of neighbours continue each other nothing is
     missing, and elsewhere the headers of the log between them are looked at.  Records of the lane that are found
@@ -49,6 +50,7 @@ from anabranch.offsets.runs import RunMap
 from anabranch.replicate.control import Links, Progress, present
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.planner import UnknownLinkError
+from anabranch.replicate.runs import Segments
 
 _AT_ONCE = 32
 
@@ -193,16 +195,16 @@ async def read_maps(
 
 async def _segments(target: Cluster, lanes: Collection[LaneKey]) -> dict[LaneKey, dict[int, bytes]]:
     """The filed segments of some lanes as they are stored: what nobody asks for is not decoded."""
-    found: dict[LaneKey, dict[int, bytes]] = {lane: {} for lane in lanes}
+    found = {lane: Segments() for lane in lanes}
     for entry in await KeyedLog(target, control_topics.RUNS).read():
         lane, number = run_codec.parse_key(entry.key)
         if lane not in found:
             continue
         if entry.value is None:
-            found[lane].pop(number, None)
+            found[lane].discard(number)
         else:
-            found[lane][number] = entry.value
-    return found
+            found[lane].keep(number, entry.value)
+    return {lane: {number: segments.stored(number) for number in segments} for lane, segments in found.items()}
 
 
 async def _logs(

@@ -246,6 +246,7 @@ class Runs(Fold):
         self.segments: dict[LaneKey, Segments] = defaultdict(lambda: Segments(held))
         self._news: dict[LaneKey, dict[int, bytes]] = {}
         self._changed: set[LaneKey] = set()
+        self._epochs: dict[LaneKey, int] = {}
         self._keys: dict[bytes, LaneKey] = {}
 
     async def sync(self) -> None:
@@ -261,19 +262,22 @@ class Runs(Fold):
         else:
             number = int(digits)
         if entry.value is None:
-            self.segments[lane].pop(number, None)
+            self.segments[lane].discard(number)
         else:
             run_codec.check(entry.key, entry.value)
             self.segments[lane].keep(number, entry.value)
         if lane in self._news:
-            self._news[lane][number] = entry.value or b""
+            self._news[lane][number] = run_codec.owned(entry.value or b"")[1]
         else:
             self._changed.add(lane)
 
     def book(self, lane: LaneKey) -> RunBook:
         """The book of a lane as it is filed; what was read of it until now is no news.  Raises RunOrderError."""
-        book = RunBook.of_segments(self.segments.get(lane, {}))
+        segments = self.segments.get(lane, Segments())
+        book = RunBook.of_segments(segments)
         book.filed()
+        if segments.overwritten:
+            book.refile(min(segments.overwritten))  # compaction would leave what came late
         self._changed.discard(lane)
         self._news[lane] = {}
         return book
@@ -306,8 +310,9 @@ class Runs(Fold):
         def take(entry: Entry) -> None:
             if entry.key.startswith(prefix):
                 _, number = run_codec.parse_key(entry.key)
-                found.pop(number, None)
-                if entry.value is not None:
+                if entry.value is None:
+                    found.discard(number)
+                else:
                     run_codec.check(entry.key, entry.value)
                     found.keep(number, entry.value)
 
@@ -338,6 +343,15 @@ class Runs(Fold):
         if lane not in self._news:
             self._news[lane] = {number: self.segments[lane].stored(number) for number in self.segments[lane]}
 
+    def claimed(self, lane: LaneKey, claim_offset: int) -> None:
+        """The lane was taken over under a claim, and what others filed before is read: what this process files of it
+        from now on is later.
+
+        Claims that were made again begin at offset 0, and what was filed before that stays older.
+        """
+        read = self.segments[lane].epoch if lane in self.segments else 0
+        self._epochs[lane] = max(read, self._epochs.get(lane, 0), claim_offset) + 1
+
     def leave(self, lane: LaneKey) -> None:
         """A lane is copied here no more: its news are another worker's."""
         if self._news.pop(lane, None) is not None:
@@ -362,11 +376,15 @@ class Runs(Fold):
             [
                 (
                     run_codec.run_key(lane, number),
-                    (runs if isinstance(runs, bytes) else run_codec.encode(runs)) if runs else None,
+                    self._value(lane, runs) if runs else None,
                 )
                 for (lane, number), runs in segments.items()
             ],
         )
+
+    def _value(self, lane: LaneKey, runs: tuple[Run, ...] | bytes) -> bytes:
+        epoch = self._epochs.get(lane, 0)
+        return run_codec.of_owner(epoch, runs) if isinstance(runs, bytes) else run_codec.encode(runs, epoch)
 
     async def forget(self, link: str) -> None:
         """Forget a link's runs; raises ControlLostError."""

@@ -301,6 +301,8 @@ class Keeper:
         if others:
             # They may have filed runs, and forgotten jumps behind them, until this takeover shut them out.
             await self._refresh_runs(lane, others)
+        if tenure.mode is LaneMode.MAPPED:  # identity owners share a claim, and none of them is the later one
+            self._runs.claimed(lane.assignment.lane, tenure.claim_offset)
         await self._complete_runs(lane, tenure)
         lane.tally.add_found(lane.book.map)
         retry.untold, retry.book = False, None

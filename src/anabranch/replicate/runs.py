@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 
+from anabranch.control import runs as run_codec
 from anabranch.errors import AnabranchError
 from anabranch.offsets import codec
 from anabranch.offsets.runs import Run, RunMap
@@ -39,25 +40,29 @@ def in_order(segments: Mapping[int, tuple[Run, ...]]) -> list[Run]:
 class Segments(MutableMapping[int, tuple[Run, ...]]):
     """The stored segments of a lane, by their numbers, kept as bytes; of more than ``held`` the oldest are left out.
 
-    As runs they would take forty times as much memory.
+    As runs they would take forty times as much memory.  Of a segment's values, taken in the order of their topic, the
+    one of the latest owner is kept.
     """
 
-    __slots__ = ("_held", "_stored", "is_short")
+    __slots__ = ("_held", "_stored", "is_short", "overwritten")
 
     def __init__(self, held: int | None = None) -> None:
         self._stored: dict[int, bytes] = {}
         self._held = held
         self.is_short = False
         """Whether some were left out: after a cut it may be those that are the newest now."""
+        self.overwritten: frozenset[int] = frozenset()
+        """Segments of which the topic's last value is an earlier owner's: compaction would leave that one."""
 
     def __getitem__(self, number: int) -> tuple[Run, ...]:
-        return tuple(codec.decode(self._stored[number]))
+        return tuple(self.map(number))
 
     def __setitem__(self, number: int, runs: tuple[Run, ...]) -> None:
         self.keep(number, codec.encode(RunMap.of(runs)))
 
     def __delitem__(self, number: int) -> None:
         del self._stored[number]
+        self.overwritten -= {number}
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._stored)
@@ -65,23 +70,39 @@ class Segments(MutableMapping[int, tuple[Run, ...]]):
     def __len__(self) -> int:
         return len(self._stored)
 
+    def discard(self, number: int) -> None:
+        """A segment is forgotten, if it is there."""
+        if number in self._stored:
+            del self[number]
+
     def map(self, number: int) -> RunMap:
         """A segment as a map."""
-        return codec.decode(self._stored[number])
+        return codec.decode(run_codec.owned(self._stored[number])[1])
 
     def stored(self, number: int) -> bytes:
-        """A segment's bytes; none where it is not there."""
-        return self._stored.get(number, b"")
+        """A segment's runs as bytes; none where it is not there."""
+        return run_codec.owned(self._stored.get(number, b""))[1]
+
+    @property
+    def epoch(self) -> int:
+        """The latest owner epoch of all segments that are held."""
+        return max((run_codec.owned(value)[0] for value in self._stored.values()), default=0)
 
     def begins(self, number: int) -> tuple[int, int]:
         """The source and the target offset at which a segment begins."""
-        return codec.begins(self._stored[number])
+        return codec.begins(run_codec.owned(self._stored[number])[1])
 
-    def keep(self, number: int, stored: bytes) -> None:
-        """Take a segment's bytes, whose checksum is right."""
-        self._stored[number] = stored
+    def keep(self, number: int, value: bytes) -> None:
+        """Take a segment's value, whose checksum is right; one of an earlier owner than the one before it came late."""
+        before = self._stored.get(number)
+        if before is not None and run_codec.owned(value)[0] < run_codec.owned(before)[0]:
+            self.overwritten |= {number}
+            return
+        if number in self.overwritten:
+            self.overwritten -= {number}
+        self._stored[number] = value
         if self._held is not None and len(self._stored) > self._held:
-            del self._stored[min(self._stored)]
+            del self[min(self._stored)]
             self.is_short = True
 
 

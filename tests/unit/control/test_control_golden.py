@@ -138,6 +138,7 @@ CASES: list[Case] = [
     ),
     ("stop-v1", progress.stop_key("old-new"), progress.encode_stop(samples.STOP), progress.decode_stop, samples.STOP),
     ("runs-v1", runs.run_key(samples.LANE, 2), runs.encode(samples.RUNS), runs.decode, samples.RUNS),
+    ("runs-v2", runs.run_key(samples.LANE, 2), runs.encode(samples.RUNS, 4_321), runs.decode, samples.RUNS),
     (
         "assignment-v1",
         b"",
@@ -208,5 +209,5 @@ def test_each_golden_value_is_described() -> None:
         fields = json.loads((GOLDEN / f"{name}.value").read_bytes()).keys() - {"v"}
         assert fields and all(f"`{field}`" in SECTIONS[section] for field in fields)
     assert "[stored runs](runs.md)" in SECTIONS["Runs"]
-    names = {name for values in DESCRIBED.values() for name in values} | sentences.keys() | {"runs-v1"}
+    names = {name for values in DESCRIBED.values() for name in values} | sentences.keys() | {"runs-v1", "runs-v2"}
     assert names == {case[0] for case in CASES} - {"assignment-v1", "assignment-v2"}

@@ -156,7 +156,13 @@ def test_damaged_and_newer_runs_are_told_apart() -> None:
     with pytest.raises(MalformedRecordError, match=f"{samples.LANE}/7"):
         runs.decode(key, value[:-1] + b"\x00")
     with pytest.raises(NewerFormatError, match=f"{samples.LANE}/7"):
-        runs.decode(key, value[:1] + b"\x02" + value[2:])
+        runs.decode(key, value[:1] + b"\x03" + value[2:])
+    owned = runs.encode(samples.RUNS, 41)
+    assert runs.owned(owned) == (41, value) and runs.decode(key, owned) == samples.RUNS
+    with pytest.raises(MalformedRecordError, match=f"{samples.LANE}/7"):
+        runs.check(key, owned[:6])
+    with pytest.raises(NewerFormatError, match="version 3 is newer than 2"):
+        runs.check(key, owned[:10] + value[:1] + b"\x03" + value[2:])
     for bad in (b"7", str(samples.LANE).encode() + b"/x", b"lane/7"):
         with pytest.raises(MalformedRecordError):
             runs.parse_key(bad)

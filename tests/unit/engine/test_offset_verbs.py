@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from tests.unit.link_lab import BLANK, LINK, SOURCE_END, TARGET_END, TO_A, TO_B, A, B, Lab, lab
+from tests.unit.link_lab import BLANK, LINK, RUNS, SOURCE_END, TARGET_END, TO_A, TO_B, A, B, Lab, lab
 
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.verifyspec import VerifyOptions
@@ -105,6 +105,22 @@ def test_runs_past_the_end_of_the_log_are_in_doubt(both: Lab) -> None:
     assert [pin.source for pin in spec.pins] == [A]
     assert set(spec.doubts) == {str(B), str(BLANK)}
     assert "runs are filed up to target offset 105" in spec.doubts[str(B)]
+
+
+def test_runs_that_an_earlier_owner_filed_late_hide_none_of_its_successor_s(both: Lab) -> None:
+    """Its request was carried out after theirs: what they tell of is copied all the same."""
+    lane = both.lanes[0].lane
+
+    async def file(cluster: Cluster) -> None:
+        earlier, later = Runs(cluster), Runs(cluster)
+        earlier.claimed(lane, 5)
+        later.claimed(lane, 9)
+        await later.file({(lane, 0): RUNS})
+        await earlier.file({(lane, 0): RUNS[:1]})
+
+    answers = [ask(both, offset) for offset in range(SOURCE_END)]
+    both.on(both.target, file)
+    assert [ask(both, offset) for offset in range(SOURCE_END)] == answers
 
 
 def test_the_map_of_a_topic_that_was_made_again_is_in_doubt(both: Lab) -> None:

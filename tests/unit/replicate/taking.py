@@ -33,7 +33,7 @@ from anabranch.replicate.lane import Lane, Phase
 T = TypeVar("T")
 SOURCE, TARGET = "orders", "copied"
 PATIENCE_S = 20.0
-SCENES = 8
+SCENES = 12
 
 
 @dataclass(slots=True)

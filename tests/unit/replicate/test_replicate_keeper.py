@@ -24,6 +24,7 @@ from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets import codec
 from anabranch.offsets.runs import Run
 from anabranch.records.header import BatchHeader
 from anabranch.replicate import keeper as keeper_module
@@ -169,6 +170,44 @@ def test_who_was_cut_off_reads_what_its_successor_filed_before_it_goes_on(stage:
         return list(cut_off.book.map)
 
     assert stage.play(scene) == [Run(0, 0, 10), Run(10, 11, 15)]
+
+
+def test_a_late_request_of_an_earlier_owner_hides_no_runs_from_the_next(stage: Stage) -> None:
+    """It was cut off from the target with its runs under way, while its successor filed more and the target deleted
+    what those tell of: no header gives them back."""
+
+    async def scene(lab: Lab) -> tuple[list[Run], list[Run]]:
+        (lane, earlier), key = await lab.take("run/earlier"), lab.lane().assignment.lane
+        await lab.send(lane, 10)
+        lane, later = await lab.take("run/later")  # its marker is at 10
+        await lab.send(lane, 10, 5)
+        await later.runs.file({(key, 0): (Run(0, 0, 10), Run(10, 11, 10))})
+        await lab.delete_below(lane, 21)
+        await earlier.runs.file({(key, 0): (Run(0, 0, 10),)})
+        lane, last = await lab.take("run/last")
+        unfiled = lane.book.unfiled()
+        await asyncio.gather(*(owner.end() for owner in (earlier, later, last)))
+        return list(lane.book.map), list(codec.decode(dict(unfiled)[0]))
+
+    whole = [Run(0, 0, 10), Run(10, 11, 15)]
+    assert stage.play(scene) == (whole, whole)
+
+
+def test_a_late_request_of_an_earlier_owner_hides_no_jump_that_was_forgotten(stage: Stage) -> None:
+    """Its successor had filed the runs and forgotten the jump behind them: without those the lane would wait."""
+
+    async def scene(lab: Lab) -> list[Run]:
+        (lane, earlier), key = await lab.take("run/earlier"), lab.lane().assignment.lane
+        await lab.send(lane, 10)
+        lane, later = await lab.take("run/later")  # its marker is at 10
+        await lab.forgotten(await lab.send(lane, 10, 10), 20, 40)
+        await later.runs.file({(key, 0): (Run(0, 0, 10), Run(10, 11, 10), Run(40, 21, 10))})
+        await earlier.runs.file({(key, 0): (Run(0, 0, 10),)})
+        lane, last = await lab.take("run/last")
+        await asyncio.gather(*(owner.end() for owner in (earlier, later, last)))
+        return list(lane.book.map)
+
+    assert stage.play(scene) == [Run(0, 0, 10), Run(10, 11, 10), Run(40, 21, 10)]
 
 
 def test_filed_runs_that_the_target_s_log_contradicts_are_read_from_the_log_again(stage: Stage) -> None:

@@ -47,9 +47,9 @@ class Log:
         self.position = 0
         self.held: list[asyncio.Event] = []
 
-    def add(self, number: int, runs: tuple[Run, ...]) -> None:
+    def add(self, number: int, runs: tuple[Run, ...], epoch: int = 0) -> None:
         """Somebody files a segment of the lane."""
-        self.entries.append(Entry(len(self.entries), run_codec.run_key(KEY, number), run_codec.encode(runs)))
+        self.entries.append(Entry(len(self.entries), run_codec.run_key(KEY, number), run_codec.encode(runs, epoch)))
 
     async def fold(self, take: Callable[[Entry], None]) -> None:
         """Hand out what is there as of now, after waiting for as long as the test wants."""
@@ -116,6 +116,48 @@ def test_what_an_earlier_owner_overwrote_is_noticed_whoever_read_it() -> None:
     assert asyncio.run(play()) == [set(), set(), {str(KEY)}]
 
 
+def test_runs_of_an_earlier_owner_that_come_late_are_no_newer_ones() -> None:
+    """They are filed over once more, for compaction would leave them; what a later owner cut stays cut."""
+
+    async def play() -> None:
+        runs, log = made()
+        log.add(0, OLDER, epoch=3)
+        log.add(0, NEWER, epoch=7)
+        log.add(0, OLDER, epoch=3)
+        await runs.sync()
+        assert runs.segments[KEY] == {0: NEWER} and runs.segments[KEY].epoch == 7
+        book = runs.book(KEY)
+        assert list(book.map) == list(NEWER) and book.unfiled() == [(0, run_codec.encode(NEWER))]
+        log.add(0, OLDER, epoch=5)
+        log.add(0, NEWER, epoch=7)
+        await runs.sync()
+        assert runs.book(KEY).unfiled() == [], "the latest owner's are the last of the topic"
+        log.add(0, OLDER, epoch=8)
+        await runs.sync()
+        assert runs.segments[KEY] == {0: OLDER}, "an election took the newer ones"
+
+    asyncio.run(play())
+
+
+def test_who_takes_a_lane_over_files_as_a_later_owner_than_all_before() -> None:
+    """Also where the claims were made again, and begin at offset 0."""
+
+    async def play() -> list[int]:
+        runs, log = made()
+        found = []
+        for claim_offset in (0, 9, 9, 2):
+            runs.claimed(KEY, claim_offset)
+            log.entries.append(Entry(0, run_codec.run_key(KEY, 0), runs._value(KEY, OLDER)))
+            found.append(run_codec.owned(log.entries[-1].value or b"")[0])
+        other, _ = made()
+        other._log = cast(Any, log)
+        await other.sync()
+        other.claimed(KEY, 3)
+        return [*found, other._epochs[KEY]]
+
+    assert asyncio.run(play()) == [1, 10, 11, 12, 13]
+
+
 def test_who_waits_for_a_reading_that_began_later_reads_no_more() -> None:
     """Thousands of lanes may be taken over at once, and each asks what was filed of it."""
 
@@ -138,7 +180,7 @@ def test_who_waits_for_a_reading_that_began_later_reads_no_more() -> None:
 def test_a_book_that_cannot_be_made_leaves_its_news() -> None:
     """Whoever copies the lane one day has still to look at them."""
     runs, _ = made()
-    runs.segments[KEY] = {0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)}
+    runs.segments[KEY].update({0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)})
     runs._changed = {KEY}
     with pytest.raises(RunOrderError):
         runs.book(KEY)
