@@ -167,6 +167,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "the map of a topic that was deleted and made again is answered as exact",
     ),
     Mutant(
+        "maps-of-all-links-held",
+        "engine/maps.py",
+        "    if lanes:\n        await KeyedLog(target, control_topics.RUNS).fold(take)\n",
+        "    for entry in await KeyedLog(target, control_topics.RUNS).read():\n        take(entry)\n",
+        "the runs of every lane of a target are held in memory at once",
+    ),
+    Mutant(
         "map-past-the-log-trusted",
         "engine/mending.py",
         "            if piece.target_end > log.end:",

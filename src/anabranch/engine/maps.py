@@ -41,7 +41,7 @@ from anabranch.control import topics as control_topics
 from anabranch.engine.mending import PURPOSE, Mender, TargetLog
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.log import KeyedLog
+from anabranch.kafka.log import Entry, KeyedLog
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offsets
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import LinkSpec
@@ -146,7 +146,8 @@ async def read_maps(
 ) -> LinkMaps:
     """The maps of a link, or of some of its source partitions or topics, read from the target alone.
 
-    The target's principal needs READ on its topics.  Raises UnknownLinkError, ClusterError.
+    Of no partition nothing but the link is read.  The target's principal needs READ on its topics.  Raises
+    UnknownLinkError, ClusterError.
     """
     links, progress = Links(target), Progress(target)
     if await present(target, [control_topics.LINKS]):
@@ -155,6 +156,8 @@ async def read_maps(
     if record is None:
         raise UnknownLinkError(link_id, target.name)
     topics = {topic.source: topic.target for topic in links.topics_of(link_id)}
+    if partitions is not None and not partitions:
+        return LinkMaps(record.wanted.spec, topics, {})
     # Progress before runs: what it tells of has been filed by then.  Claims and the log after both: who has written
     # what is found is known.
     await progress.sync()
@@ -194,16 +197,21 @@ async def read_maps(
 
 
 async def _segments(target: Cluster, lanes: Collection[LaneKey]) -> dict[LaneKey, dict[int, bytes]]:
-    """The filed segments of some lanes as they are stored: what nobody asks for is not decoded."""
+    """The filed segments of some lanes as they are stored; those of others, which may be gigabytes, are not held."""
     found = {lane: Segments() for lane in lanes}
-    for entry in await KeyedLog(target, control_topics.RUNS).read():
+    prefixes = {str(lane).encode() for lane in lanes}
+
+    def take(entry: Entry) -> None:
+        if entry.key.rpartition(b"/")[0] not in prefixes:
+            return
         lane, number = run_codec.parse_key(entry.key)
-        if lane not in found:
-            continue
         if entry.value is None:
             found[lane].discard(number)
         else:
             found[lane].keep(number, entry.value)
+
+    if lanes:
+        await KeyedLog(target, control_topics.RUNS).fold(take)
     return {lane: {number: segments.stored(number) for number in segments} for lane, segments in found.items()}
 
 
