@@ -431,6 +431,27 @@ MUTANTS: tuple[Mutant, ...] = (
         "runs whose filing failed while many more were copied are held no longer, and never filed",
     ),
     Mutant(
+        "retired-above-the-source",
+        "replicate/retiring.py",
+        "source > starts.source or ",
+        "",
+        "runs of records that the source still has are forgotten once the target has deleted them",
+    ),
+    Mutant(
+        "retired-above-the-target",
+        "replicate/retiring.py",
+        " or target > starts.target:",
+        ":",
+        "runs of records that the target still has are forgotten once the source has deleted them",
+    ),
+    Mutant(
+        "cut-below-the-retired",
+        "replicate/keeper.py",
+        "            if book.last is None and book.first:\n                book = await self._below_retired(lane, tenure)\n",
+        "",
+        "a map that was cut below what was retired is forgotten before the log has told what it still has",
+    ),
+    Mutant(
         "older-runs-cut",
         "replicate/runs.py",
         "        if self.first and target_end <= self.map[0].target:",

@@ -174,6 +174,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "the runs of every lane of a target are held in memory at once",
     ),
     Mutant(
+        "retired-runs-are-holes",
+        "engine/mending.py",
+        "            if number != following and runs.target_end < log.start:",
+        "            if False:",
+        "records whose runs were retired are said to have had none",
+    ),
+    Mutant(
         "map-past-the-log-trusted",
         "engine/mending.py",
         "            if piece.target_end > log.end:",

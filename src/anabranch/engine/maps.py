@@ -18,6 +18,8 @@ is read from the index and checked against the log just where the index may be w
     missing, and elsewhere the headers of the log between them are looked at.  Records of the lane that are found
     are told by its claims and jumps, as the lane's next owner would, and complete the map.  Where that cannot be done,
     or runs contradict each other or the log, the lane is in doubt: asking for its map raises ``LaneInDoubtError``.
+    Where segments are missing and the target's log begins behind them they were retired, as the source has deleted
+    the same records (``replicate.retiring``): the map begins behind them, and older positions are ``Before`` it.
 (d) The map never ends past the high watermark of the target.  In an identity lane holes before a record are filled
     by empty transactions; the source's last hole is not, until a record follows: the source's end is then higher
     than the target's, and its position is the target's end.
@@ -25,7 +27,8 @@ is read from the index and checked against the log just where the index may be w
     a person has accepted as lost were passed without a copy: they are a hole.  So are a source offset before a gap
     that another writer left in the target, and that gap is foreign.
 
-A map begins at the lane's start, which its claims tell, and on the target at the log's end before its first claim.
+A map begins at the lane's start, which its claims tell, and on the target at the log's end before its first claim;
+where segments were retired it begins with the first run that is left.
 """
 
 from __future__ import annotations

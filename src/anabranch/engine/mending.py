@@ -15,6 +15,7 @@ from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.offsets import codec
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.replicate.rebuild import LaneLog, LogRange, headers, rebuild
+from anabranch.replicate.runs import is_full
 
 PURPOSE = "scan"
 NARROW = 64
@@ -67,16 +68,22 @@ class Mender:
         if fixed is not None and fixed.pads:
             floor = fixed.start  # what lies below is padding
         start = self._claims.start(key, claims[0].claim.start)
-        runs = RunMap(start, floor)
+        runs, following = RunMap(start, floor), 0
         for number in sorted(segments):
             piece = codec.decode(segments[number])
-            if piece and not runs and piece[0].source < start:
-                # What another tool had copied before: the lane began with that as its own (engine.adopting).
-                runs = RunMap(piece[0].source, piece[0].target)
             if piece.target_end > log.end:
                 raise TargetShorterError(piece.target_end, log.end)
-            if piece:
-                runs = (await self._across(lane, runs, piece[0].target, log)).extend(piece)
+            if not piece:
+                continue
+            if number != following and runs.target_end < log.start:
+                runs = await self._begun(lane, piece[0], log)
+            elif not runs and piece[0].source < start:
+                # What another tool had copied before: the lane began with that as its own (engine.adopting).
+                runs = RunMap(piece[0].source, piece[0].target)
+            else:
+                runs = await self._across(lane, runs, piece[0].target, log)
+            runs = runs.extend(piece)
+            following = number + 1 if is_full(piece) else -1
         runs = await self._across(lane, runs, min(lane.target_end, log.end), log)
         newest = claims[-1].claim
         same = newest.owner == lane.owner and newest.claimed_at_ms <= lane.updated_at_ms
@@ -84,8 +91,21 @@ class Mender:
             return runs
         return runs.advance(max(runs.source_end, lane.position), max(runs.target_end, lane.target_end))
 
-    async def _across(self, lane: LaneProgress, runs: RunMap, end: int, log: TargetLog) -> RunMap:
-        """The map with what the lane wrote between its end and a target offset, which is nothing most of the time."""
+    async def _begun(self, lane: LaneProgress, first: Run, log: TargetLog) -> RunMap:
+        """A map that begins behind missing segments, whose records the target has deleted: they were retired, or are
+        gone for the moment, and nothing tells of what lies below ``first`` but the log."""
+        near = max(0, first.source - max(0, first.target - log.start))
+        found = await self._across(lane, RunMap(0, log.start), first.target, log, near)
+        begin = found[0] if found else first
+        return RunMap(begin.source, begin.target).extend(found)
+
+    async def _across(
+        self, lane: LaneProgress, runs: RunMap, end: int, log: TargetLog, near: int | None = None
+    ) -> RunMap:
+        """The map with what the lane wrote between its end and a target offset, which is nothing most of the time.
+
+        ``near`` is a source offset close to that, None for the map's end.
+        """
         start = max(runs.target_end, log.start)
         if end <= start:
             return runs
@@ -93,7 +113,7 @@ class Mender:
         if end - start <= NARROW and not await self._holds(lane, log, start, end, ids):
             return runs
         within = LogRange(lane.target.topic, lane.target.partition, start, end)
-        for run in await self._written(lane, within, ids, runs.source_end):
+        for run in await self._written(lane, within, ids, runs.source_end if near is None else near):
             # A batch with holes inside is several runs, and a segment may end between two of them.
             first, last = max(run.target, start), min(run.target_end, end)
             if first < last:

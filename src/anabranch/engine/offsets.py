@@ -233,7 +233,7 @@ def _answer(maps: LinkMaps, partition: TopicPartition, offset: int, reverse: boo
         why = answer.reason.value if answer.reason is not None else ""
         return Answered(partition, offset, AnswerKind.EXACT, to, answer.offset, why)
     if isinstance(answer, Before):
-        why = f"the lane begins at {answer.start:,}"
+        why = f"the map begins at {answer.start:,}: older records were not copied, or are gone on both sides"
         return Answered(partition, offset, AnswerKind.BEFORE, to, why=why, above=Pair(answer.start, answer.translated))
     if isinstance(answer, After):
         why = f"all is accounted for up to {answer.end:,} only"

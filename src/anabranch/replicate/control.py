@@ -29,6 +29,7 @@ from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import MAX_OFFSET, Run
 from anabranch.replicate.fold import Fold
 from anabranch.replicate.heard import Heard
+from anabranch.replicate.retiring import Begins, Starts
 from anabranch.replicate.runs import HELD, OlderRunsError, RunBook, Segments
 from anabranch.replicate.storedlanes import StoredLanes
 
@@ -248,6 +249,7 @@ class Runs(Fold):
         self._changed: set[LaneKey] = set()
         self._epochs: dict[LaneKey, int] = {}
         self._keys: dict[bytes, LaneKey] = {}
+        self._begins: dict[LaneKey, Begins] = defaultdict(Begins)
 
     async def sync(self) -> None:
         """Read what changed; takeovers do so at any time, so ``news`` keeps it for whoever asks for it."""
@@ -263,9 +265,12 @@ class Runs(Fold):
             number = int(digits)
         if entry.value is None:
             self.segments[lane].discard(number)
+            self._begins[lane].drop(number)
         else:
             run_codec.check(entry.key, entry.value)
             self.segments[lane].keep(number, entry.value)
+            if number not in self.segments[lane].overwritten:  # what came late may begin elsewhere
+                self._begins[lane].keep(number, run_codec.owned(entry.value)[1])
         if lane in self._news:
             self._news[lane][number] = run_codec.owned(entry.value or b"")[1]
         else:
@@ -303,7 +308,8 @@ class Runs(Fold):
     async def book_below(self, lane: LaneKey, target_end: int) -> RunBook:
         """The book of what a lane filed below a target offset, read from the topic; what lies above is to be forgotten.
 
-        Raises ClusterError, RunOrderError.
+        Where all below was retired it is empty and goes on at the first number that is stored, so that nobody takes
+        what is filed from then on for the lane's whole map.  Raises ClusterError, RunOrderError.
         """
         found, prefix = Segments(), f"{lane}/".encode()
 
@@ -317,14 +323,14 @@ class Runs(Fold):
                     found.keep(number, entry.value)
 
         await KeyedLog(self._cluster, topics.RUNS).fold(take)
-        top = max(found, default=0)
+        top, lowest = max(found, default=0), min(found, default=0)
         for number in sorted(found, reverse=True):
             if found.begins(number)[1] < target_end:
                 break
             del found[number]
         for number in sorted(found)[:-HELD]:
             del found[number]
-        book = RunBook.of_segments(found)
+        book = RunBook.of_segments(found) if found else RunBook(first=lowest)
         book.cut(target_end)
         book.forget_above(top)
         return book
@@ -337,6 +343,14 @@ class Runs(Fold):
         except OlderRunsError:
             return await self.book_below(lane, target_end)
         return book
+
+    def retirable(self, lane: LaneKey, starts: Starts, book: RunBook) -> range:
+        """The numbers of a lane's stored segments that tell only of what both of its logs have deleted."""
+        return self._begins[lane].retirable(starts, book.first)
+
+    def retired(self, lane: LaneKey, until: int) -> None:
+        """A lane's segments below a number were filed as empty."""
+        self._begins[lane].retired(until)
 
     def keep_news(self, lane: LaneKey) -> None:
         """A lane whose book was kept is copied again: what is held of it is to be looked at."""

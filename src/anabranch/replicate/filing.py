@@ -6,6 +6,9 @@ wait for their turn: a share of them every ``STRIDE`` rounds, for few records to
 within ``SPACING``.  The lanes that stand still are filed in turn, too: at least one each time, for that an owner is
 heard of is what tells others that it lives.  What somebody else has overwritten is filed again.
 
+Segments that tell of nothing which either log still holds are filed as empty (:mod:`anabranch.replicate.retiring`),
+``MOST_RETIRED`` at a time.
+
 Whatever is filed is an index and a report, never the truth: that is the data on the target and the claims.
 """
 
@@ -45,6 +48,9 @@ STEP_LANES = 25
 """Lanes of which the reports are made before others may run; those of one lane and its runs are of one moment."""
 STRIDE = 2
 """Rounds between two times that something is filed of thousands of lanes: within ``PATIENCE_S`` of a handover."""
+
+MOST_RETIRED = 200
+"""Segments that are retired in one filing: what a week has left takes some hours and delays nothing."""
 
 
 class _Mark(NamedTuple):
@@ -112,9 +118,12 @@ class Filing:
                 if at < len(due):
                     reports.append(self.report(lane, at_ms))
                     known[lane] = lane.known_to()
+            retired = self._retire(due, segments)
             reports.sort(key=lambda one: one.lane)  # neighbours share the most bytes when they are compressed
             if segments:
                 await self._runs.file(segments)
+            for key, until in retired.items():
+                self._runs.retired(key, until)
             if reports:
                 await self._progress.file(reports)
             for lane, told in known.items():
@@ -127,6 +136,22 @@ class Filing:
             self._marks = {}
             if not isinstance(error, AnabranchError) or not passing(error):
                 raise
+
+    def _retire(
+        self, lanes: Sequence[Lane], segments: dict[tuple[LaneKey, int], tuple[Run, ...] | bytes]
+    ) -> dict[LaneKey, int]:
+        """Have segments filed as empty of which both logs have deleted all; returns up to where, by lane."""
+        retired: dict[LaneKey, int] = {}
+        left = MOST_RETIRED
+        for lane in lanes:
+            if left and (starts := lane.starts) is not None:
+                key = lane.assignment.lane
+                numbers = self._runs.retirable(key, starts, lane.book)[:left]
+                if numbers:
+                    segments |= {(key, number): () for number in numbers}
+                    retired[key] = numbers.stop
+                    left -= len(numbers)
+        return retired
 
     def _spacing(self) -> int:
         """After how many rounds changed offsets and counts are filed."""

@@ -21,7 +21,7 @@ from anabranch.kafka.headers import header_at
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.lanes.claims import ClaimState
-from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded, copied
 from anabranch.lanes.guard import barred
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tail import GRANT
@@ -40,7 +40,7 @@ from anabranch.replicate.gate import Gate
 from anabranch.replicate.histories import shut_out_histories
 from anabranch.replicate.journal import Journal, Jumps
 from anabranch.replicate.lane import Lane, Phase
-from anabranch.replicate.rebuild import LaneLog, LogRange, rebuild
+from anabranch.replicate.rebuild import LaneLog, LogRange, UntoldBatchError, rebuild
 from anabranch.replicate.runs import RunBook
 from anabranch.replicate.target import TargetPartition
 
@@ -479,7 +479,10 @@ class Keeper:
         """
         book = lane.book
         if book.map.target_end > tenure.tail_end:
-            book = lane.book = await self._runs.cut(lane.assignment.lane, book, tenure.tail_end)
+            book = await self._runs.cut(lane.assignment.lane, book, tenure.tail_end)
+            if book.last is None and book.first:
+                book = await self._below_retired(lane, tenure)
+            lane.book = book
             await self._runs.file({(lane.assignment.lane, number): runs for number, runs in book.unfiled()})
         last = book.last
         if tenure.mode is LaneMode.IDENTITY and last is None and not tenure.jumps:
@@ -506,6 +509,23 @@ class Keeper:
                 book.append(run)
         except RunOrderError:
             lane.book = await self._from_log(lane, tenure)
+
+    async def _below_retired(self, lane: Lane, tenure: Tenure) -> RunBook:
+        """The book where a target was truncated below all that is filed, since what lay there was retired.
+
+        What the log tells of it is filed together with the cut.  Raises LaneStopped where it does not tell all.
+        """
+        try:
+            return await self._from_log(lane, tenure)
+        except UntoldBatchError as error:
+            raise LaneStopped(
+                lane.key,
+                Stop.POSITION_LOST,
+                tenure.position,
+                detail=f"the target was truncated to {tenure.tail_end}, below what its offset map tells of since the "
+                f"records there were deleted on both sides: {error.message}",
+                fix=copied(lane.key),
+            ) from error
 
     async def _from_log(self, lane: Lane, tenure: Tenure) -> RunBook:
         """The book as the target's log alone tells it, where what is filed is not what lies there.

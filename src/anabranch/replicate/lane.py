@@ -32,6 +32,7 @@ from anabranch.offsets.runs import Run, RunMap
 from anabranch.records.header import BatchHeader
 from anabranch.records.sequence import advance
 from anabranch.replicate.epochs import UNKNOWN, EpochTrail
+from anabranch.replicate.retiring import Starts
 from anabranch.replicate.runs import RunBook
 from anabranch.replicate.target import TargetPartition
 
@@ -179,6 +180,7 @@ class Lane:
         self.since_jump = 0
         self.last_epoch = -1
         self.position = 0
+        self.target_start = -1  # the first offset of the target's log, as this tenure was told; -1: not yet
         self.target_end = 0
         self.oldest_waiting_ms: int | None = None
         self.ended: TenureEnded | None = None
@@ -202,7 +204,7 @@ class Lane:
         self.trail.cut(tenure.position)
         self.fetch_at = self.assignment.onward(tenure.position)
         self.last_epoch = self.trail.at(self.fetch_at)
-        self.target_end = tenure.target_end
+        self.target_start, self.target_end = -1, tenure.target_end
         self.acknowledged_epoch = tenure.leader_epoch  # the takeover has found it all in this epoch's log
         if self.book.last is not None and tenure.tail_end < tenure.target_end:
             self.gap = (tenure.tail_end, tenure.target_end)
@@ -408,6 +410,13 @@ class Lane:
         if self.phase is not Phase.RUNNING or self.acknowledged_epoch < 0:
             return self.target_epoch
         return self.target_end, self.acknowledged_epoch
+
+    @property
+    def starts(self) -> Starts | None:
+        """Where both logs begin; None unless both were told while this worker owns the lane."""
+        if self.phase is not Phase.RUNNING or self.target_start < 0:
+            return None
+        return Starts(self.source.log_start, self.target_start)
 
     # -- reports ---------------------------------------------------------------------------------------
 

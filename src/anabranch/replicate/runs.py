@@ -10,7 +10,7 @@ lanes' ages.  What lies below is in the control topic, and is read where a targe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sized
 
 from anabranch.control import runs as run_codec
 from anabranch.errors import AnabranchError
@@ -30,6 +30,11 @@ class OlderRunsError(AnabranchError):
     @property
     def message(self) -> str:
         return "older runs of the lane are needed than this worker holds"
+
+
+def is_full(runs: Sized) -> bool:
+    """Whether a segment holds as many runs as it may: none below a lane's last one has fewer."""
+    return len(runs) == SEGMENT_RUNS
 
 
 def in_order(segments: Mapping[int, tuple[Run, ...]]) -> list[Run]:
@@ -133,14 +138,14 @@ class RunBook:
     def of_segments(cls, segments: Mapping[int, tuple[Run, ...]]) -> RunBook:
         """The book that was filed as numbered segments; raises RunOrderError.
 
-        It begins behind the last segment that is missing or has too few runs: an older one was stored late, and the
-        numbers of those behind it stay what they are.
+        It begins behind the last segment that is missing or has too few runs: it was retired, or an older one was
+        stored late.  The numbers of those behind it stay what they are.
         """
         if not segments:
             return cls()
         maps = {number: _map(segments, number) for number in sorted(segments)}
         first = max(maps)
-        while first - 1 in maps and len(maps[first - 1]) == SEGMENT_RUNS:
+        while first - 1 in maps and is_full(maps[first - 1]):
             first -= 1
         if first > min(maps):
             RunMap.joined(list(maps.values()))  # they may contradict each other

@@ -288,6 +288,7 @@ class Sender:
         else:
             try:
                 one.lane.copied(runs, one.size)
+                one.lane.target_start = answer.log_start
             except RunOrderError as error:
                 one.lane.stop_at(Stop.DIVERGED, runs[0].source, error.message, error.hint)
 

@@ -112,9 +112,10 @@ def pin(
 ) -> Pin:
     """Pin a lane: from ``since`` (source and target offset up to which it was verified) to what the map accounts for.
 
-    What a log has lost at its start before now is not compared, on either side.
+    What a log has lost at its start before now is not compared, on either side; nor is what the map tells of no more.
     """
-    first, at = since if since is not None else (runs.source_start, runs.target_start)
+    first, at = since if since is not None else (0, 0)
+    first, at = max(first, runs.source_start), max(at, runs.target_start)
     if source_log.start > first:
         first = min(source_log.start, runs.source_end)
         position = to_target(runs, first)

@@ -44,7 +44,8 @@ TABLE = """\
 PARTITION  OFFSET  ANSWER  TO            OFFSET THERE  WHY
 orders-0      101  exact   old.orders-0             8
 orders-0      110  exact   old.orders-0            16  everything before was copied, and the record here was not yet
-orders-0       90  before  old.orders-0             -  the lane begins at 98; above: 98 is 7 there
+orders-0       90  before  old.orders-0             -  the map begins at 98: \
+older records were not copied, or are gone on both sides; above: 98 is 7 there
 orders-0      111  after   old.orders-0             -  all is accounted for up to 110 only; below: 110 is 16 there
 """
 

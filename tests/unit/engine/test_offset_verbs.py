@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from tests.unit.asking import append, records
 from tests.unit.link_lab import BLANK, LINK, RUNS, SOURCE_END, TARGET_END, TO_A, TO_B, A, B, Lab, lab
 
 from anabranch.config.maps_file import StoredMap
@@ -25,11 +26,13 @@ from anabranch.mirrormaker.store import OffsetSync
 from anabranch.mirrormaker.wire import Checkpoint, decode_checkpoint, encode_sync
 from anabranch.model.groups import Commit
 from anabranch.model.lane import LaneMode
-from anabranch.model.positions import Answered, AnswerKind
+from anabranch.model.positions import Answered, AnswerKind, Pair
 from anabranch.model.topics import TopicId
 from anabranch.offsets import codec
 from anabranch.offsets.align.gaps import Unclear, Why
 from anabranch.offsets.runs import Run, RunMap
+from anabranch.records.encode import encode
+from anabranch.records.sequence import sequence_of
 from anabranch.replicate.control import Links, Runs, write
 from anabranch.replicate.journal import Journal
 
@@ -121,6 +124,40 @@ def test_runs_that_an_earlier_owner_filed_late_hide_none_of_its_successor_s(both
     answers = [ask(both, offset) for offset in range(SOURCE_END)]
     both.on(both.target, file)
     assert [ask(both, offset) for offset in range(SOURCE_END)] == answers
+
+
+@pytest.mark.parametrize("late", [None, (Run(10, 0, 4),), (Run(10, 1, 8),)])
+def test_a_position_below_what_was_retired_is_older_than_the_map(both: Lab, late: tuple[Run, ...] | None) -> None:
+    """Also where an earlier owner has stored again, late, what was retired, in an older version or another one."""
+    lane = both.lanes[0].lane
+
+    async def file(cluster: Cluster) -> None:
+        await Runs(cluster).file({(lane, 0): late or (), (lane, 2): RUNS[1:]})
+
+    both.on(both.target, file)
+    both.there.served.do(lambda one: one.partition(TO_A.topic, 0).led.log.delete_before(10))
+    for offset in (10, 19, 24):
+        one = ask(both, offset)
+        assert (one.kind, one.above) == (AnswerKind.BEFORE, Pair(25, 10)) and "gone on both sides" in one.why
+    assert [ask(both, offset).answer for offset in (25, 29, SOURCE_END)] == [10, 14, TARGET_END]
+    (back,) = offsets.translate(both.target, LINK, [(TO_A, 9)], reverse=True).answers
+    assert back.kind is AnswerKind.BEFORE
+
+
+def test_of_segments_that_are_missing_the_log_tells_what_it_still_holds(both: Lab) -> None:
+    """An older owner's request may have forgotten them for the moment; nothing is told of what lies below the log."""
+    lane, far = both.lanes[0].lane, 3_000_000_000
+
+    async def file(cluster: Cluster) -> None:
+        await Runs(cluster).file({(lane, 0): (), (lane, 2): (Run(far + 15, 30, 5),)})
+        meta, part = await cluster.partition(TO_A.topic, 0)
+        batch = encode(records(20), producer_id=7_000, producer_epoch=0, sequence=sequence_of(far))
+        assert await append(await cluster.connection(part.leader), TO_A.topic, meta.id, batch) == 0
+
+    both.on(both.target, file)
+    both.there.served.do(lambda one: one.partition(TO_A.topic, 0).led.log.delete_before(20))
+    assert (ask(both, far + 4).kind, ask(both, far + 4).above) == (AnswerKind.BEFORE, Pair(far + 5, 20))
+    assert [ask(both, far + at).answer for at in (5, 14, 15, 19)] == [20, 29, 30, 34]
 
 
 def test_the_map_of_a_topic_that_was_made_again_is_in_doubt(both: Lab) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from positions_samples import TO_A, TO_B, A, B, group, route, world
 
 from anabranch.model.groups import Commit, GroupKind, GroupState, Member
 from anabranch.offsets.runs import Run, RunMap
+from anabranch.positions.answer import answer as answer_of
 from anabranch.positions.create import create
 from anabranch.positions.follow import Following, follow
 from anabranch.positions.mark import Verdict, mark
 from anabranch.positions.plan import Step, plan
-from anabranch.positions.refusals import Why
+from anabranch.positions.refusals import Refusal, Why
 from anabranch.positions.select import NoSuchGroupError, Selection
 from anabranch.positions.undo import UndoRecord, undo
 from anabranch.positions.world import Route, Untold
@@ -212,3 +214,19 @@ def test_groups_are_selected_by_whole_names_and_exclude_wins() -> None:
     assert Selection(("shop.*",), ("shop",)).names(known, "old") == ["shop-2"]
     with pytest.raises(NoSuchGroupError):
         Selection(("sho",)).names(known, "old")
+
+
+def test_an_answer_is_the_same_whether_the_map_s_oldest_runs_were_retired_or_not() -> None:
+    """They are retired only below both logs' starts, and positions there are answered by what the logs still have."""
+    whole = RunMap.of([Run(10, 0, 10), Run(25, 10, 5), Run(33, 15, 5), Run(45, 22, 8)])
+    left = RunMap.of(list(whole)[2:])
+    for source_start, target_start in product(range(33, 50, 4), range(15, 30, 3)):
+        for offset in range(60):
+            told = [
+                answer_of(Route(TO_A, runs, source_start, target_start, 30), Commit(offset), "old-new")
+                for runs in (whole, left)
+            ]
+            if isinstance(told[0], Refusal):
+                assert isinstance(told[1], Refusal) and told[0].why is told[1].why, (offset, source_start, told)
+            else:
+                assert told[0] == told[1], (offset, source_start, target_start, told)

@@ -9,15 +9,21 @@ from typing import Any, cast
 
 import pytest
 
+from anabranch.control import runs as run_codec
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Transport
+from anabranch.kafka.log import Entry
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets.runs import Run
-from anabranch.replicate.control import ControlLostError
+from anabranch.offsets import codec
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.replicate.control import ControlLostError, Runs
 from anabranch.replicate.filing import MANY, ROUNDS, SPACING, STRIDE, Filing
 from anabranch.replicate.gate import Gate
 from anabranch.replicate.lane import Lane, Phase
+from anabranch.replicate.runs import RunBook
 
 pytestmark = pytest.mark.unit
 
@@ -208,3 +214,45 @@ def test_bytes_behind_are_unknown_until_something_was_copied() -> None:
     assert filing.report(lane).lag_bytes is None
     lane.tally.records, lane.tally.bytes = 10, 1000
     assert filing.report(lane).lag_bytes == 300_000
+
+
+def test_what_both_logs_have_deleted_is_filed_as_empty_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of lanes that this worker owns, by what both leaders told; what was not acknowledged is filed again."""
+    monkeypatch.setattr("anabranch.replicate.filing.MOST_RETIRED", 4)
+    monkeypatch.setattr("anabranch.replicate.runs.SEGMENT_RUNS", 1)
+    filing, (lane, other), _ = made(2)
+    runs, key = Runs(Cluster(Transport("c", "User:ANONYMOUS"), [])), lane.assignment.lane
+    filed: list[tuple[LaneKey, int]] = []
+
+    async def file(segments: Mapping[tuple[LaneKey, int], tuple[Run, ...] | bytes]) -> None:
+        if stored_fails:
+            raise ControlLostError
+        assert not any(segments.values())
+        filed.extend(segments)
+
+    monkeypatch.setattr(runs, "file", file)
+    filing._runs = runs
+    for one in (lane, other):
+        one.book = RunBook([Run(20 * at, 10 * at, 5) for at in range(8, 12)], 8)
+        for number in range(12):
+            stored = codec.encode(RunMap.of([Run(20 * number, 10 * number, 5)]))
+            runs._take(Entry(number, run_codec.run_key(one.assignment.lane, number), stored))
+    for source, target, stored_fails, upto in (
+        (119, -1, False, 0),  # the target has told nothing yet
+        (119, 50, True, 0),
+        (119, 50, False, 4),
+        (119, 50, False, 5),
+        (119, 9000, False, 5),
+        (9000, 9000, False, 8),  # no more: the rest is held
+    ):
+        lane.source.log_start, lane.target_start = source, target
+        for _ in range(2 if stored_fails else 1):
+            asyncio.run(filing.file())
+        assert filed == [(key, number) for number in range(upto)], (source, target)
+    stored_fails, lane.phase = False, Phase.TAKING
+    runs._take(Entry(99, run_codec.run_key(key, 2), codec.encode(RunMap.of([Run(40, 20, 5)]))))
+    asyncio.run(filing.file())
+    assert len(filed) == 8, "who does not own the lane retires nothing"
+    lane.phase = Phase.RUNNING
+    asyncio.run(filing.file())
+    assert filed[8:] == [(key, number) for number in range(2, 6)], "an earlier owner had stored it again"

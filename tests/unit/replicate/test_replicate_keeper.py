@@ -15,7 +15,7 @@ from anabranch.control.runs import encode
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.lanes.claims import Claim, ClaimState
-from anabranch.lanes.endings import Ending, TenureEnded
+from anabranch.lanes.endings import Ending, LaneStopped, Stop, TenureEnded
 from anabranch.lanes.holes import Stretch
 from anabranch.lanes.pipeline import Pipeline
 from anabranch.lanes.tenure import Tenure
@@ -223,6 +223,50 @@ def test_filed_runs_that_the_target_s_log_contradicts_are_read_from_the_log_agai
         return list(lane.book.map), lane.book.unfiled(), lane.position
 
     assert stage.play(scene) == ([Run(0, 0, 20)], [(0, encode([Run(0, 0, 20)]))], 20)
+
+
+async def retired_below(lab: Lab) -> None:
+    """The lane's map is filed from target offset 25 on, under number 3: what lay below was retired."""
+    await Runs(lab.cluster).file({(lab.lane().assignment.lane, 3): encode([Run(40, 25, 9)])})
+
+
+def test_a_target_that_was_truncated_below_what_was_retired_is_told_by_its_log(stage: Stage) -> None:
+    """The numbers go on, so that nobody takes what is filed then for the whole map; it is filed before anything is
+    sent."""
+
+    async def scene(lab: Lab) -> tuple[list[Run], int, dict[int, bytes]]:
+        await lab.copied(10, 10)
+        await retired_below(lab)
+        lane, owner = lab.lane(), await lab.owner("run/next")
+        owner.begin(lane)
+        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        await owner.runs.sync()
+        await owner.end()
+        segments = owner.runs.segments[lane.assignment.lane]
+        return list(lane.book.map), lane.position, {number: segments.stored(number) for number in segments}
+
+    assert stage.play(scene) == ([Run(0, 0, 20)], 20, {3: encode([Run(0, 0, 20)])})
+
+
+def test_a_target_that_was_truncated_below_what_was_retired_stops_where_its_log_does_not_tell(stage: Stage) -> None:
+    """Its jumps are forgotten, and the runs were retired: a person accepts, and nothing is filed until then."""
+
+    async def scene(lab: Lab) -> tuple[LaneStopped | None, dict[int, bytes]]:
+        await lab.forgotten(await lab.copied(10, 10), 10, BEHIND.source)
+        await retired_below(lab)
+        lane, owner = lab.lane(), await lab.owner("run/next")
+        owner.begin(lane)
+        await owner.until(lambda: lane.phase is Phase.STOPPED)
+        await owner.runs.sync()
+        await owner.end()
+        segments = owner.runs.segments[lane.assignment.lane]
+        assert not lane.book.unfiled()
+        return lane.stopped, {number: segments.stored(number) for number in segments}
+
+    stopped, stored = stage.play(scene)
+    assert stopped is not None and stopped.reason is Stop.POSITION_LOST and stopped.offset == BEHIND.source + 10
+    assert "truncated to 20" in stopped.message and "link accept" in stopped.hint
+    assert stored == {3: encode([Run(40, 25, 9)])}
 
 
 def wanted() -> Lane:

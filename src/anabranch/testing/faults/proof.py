@@ -39,12 +39,13 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """What the control topics say of one lane, and what its target's headers say."""
+    """What the control topics say of one lane, from segment ``first`` on, and what its target's headers say."""
 
     runs: tuple[Run, ...]
     rebuilt: tuple[Run, ...]
     claims: int
     mode: str
+    first: int = 0
 
 
 def prove(
@@ -163,11 +164,12 @@ async def filed_of(context: ClusterContext, link: str) -> tuple[dict[tuple[str, 
             key = lane.lane
             ids = claims.producer_ids(str(key))
             within = await whole_log(cluster, lane.target.topic, lane.target.partition)
-            filed = in_order(runs.segments.get(key, {}))
+            segments: Mapping[int, tuple[Run, ...]] = runs.segments.get(key, {})
+            filed = in_order(segments)
             log = LaneLog(str(key), ids, jumps, RunMap.of(filed))
             again = await rebuild(cluster, within, log, claims.start(str(key), 0))
             found[(lane.source.topic, lane.source.partition)] = Filed(
-                joined(filed), joined(again), len(ids), lane.mode.value
+                joined(filed), joined(again), len(ids), lane.mode.value, min(segments, default=0)
             )
         return found, jumps.end
 

@@ -18,6 +18,7 @@ from anabranch.testing.simulation.world import World
 
 KEPT_BATCHES = 3
 """How many batches retention leaves: of a log without any it is not known where its lane is."""
+RETAINED = {TopicKind.PLAIN, TopicKind.TRANSACTIONAL}
 MOST_RUNS = 3
 LOOKS = 300
 """How often it is looked for a moment in which nothing is under way."""
@@ -229,7 +230,7 @@ class Faults:
         done = False
         positions = self.positions()
         for topic in self.topics:
-            if topic.kind is not TopicKind.PLAIN or topic.unclean:
+            if topic.kind not in RETAINED or topic.unclean:
                 continue
             for index in range(topic.partitions):
                 copied, filed = positions.get((topic.name, index), (0, 0))

@@ -45,6 +45,7 @@ from anabranch.replicate.control import Links, Progress, Runs, ensure_topics
 from anabranch.replicate.runs import in_order
 from anabranch.testing.faults.proof import Filed, Proof, filed_of, joined, weigh
 from anabranch.testing.faults.topics import SOURCE_SETTINGS, LoadTopic, TopicKind
+from anabranch.testing.logcompare import Entry
 from anabranch.testing.simulation.faults import Fault, Faults
 from anabranch.testing.simulation.load import Load, entries
 from anabranch.testing.simulation.run import Run
@@ -127,6 +128,7 @@ class Life:
         self._progress: dict[tuple[str, int], tuple[int, LaneState, str | None]] = {}
         self._target_ends: dict[tuple[str, int], int] = {}
         self._stopped: set[str] = set()
+        self._last_copied: dict[tuple[str, int], int] = {}
         self.source = self._cluster("source", "3.9.1" if seed % 3 == 0 else "4.3.1", SOURCE_SETTINGS)
         target = {
             "producer.id.expiration.ms": str(plan.expiration_ms),
@@ -145,7 +147,7 @@ class Life:
             self._start_run,
             lambda paused: self._operate(paused=paused),
             lambda names: self._operate(names=names),
-            lambda: {place: (told[0], self._target_ends[place]) for place, told in self._progress.items()},
+            self._filed_to,
             self.outcome.struck,
         )
 
@@ -304,7 +306,18 @@ class Life:
                     self._target_ends[place] = lane.target_end
                     if lane.state is LaneState.STOPPED:
                         self._stopped.add(f"a lane stopped: {lane.stop_reason}")
-                    self._hold(place, in_order(runs.segments.get(key, {})))
+                    filed = in_order(runs.segments.get(key, {}))
+                    self._last_copied[place] = filed[-1].source_end if filed else 0
+                    self._hold(place, filed)
+
+    def _filed_to(self) -> dict[tuple[str, int], tuple[int, int]]:
+        """How far the lanes have filed; of transactional logs to the last record: an owner begins again behind that."""
+        kinds = {topic.name: topic.kind for topic in self.plan.topics}
+        copied = {
+            place: self._last_copied[place] if kinds[place[0]] is TopicKind.TRANSACTIONAL else told[0]
+            for place, told in self._progress.items()
+        }
+        return {place: (offset, self._target_ends[place]) for place, offset in copied.items()}
 
     def _hold(self, place: tuple[str, int], runs: Sequence[MappedRun]) -> None:
         """L2: of what both logs hold now, the filed runs say exactly where it is."""
@@ -375,11 +388,25 @@ class Life:
                     proof.markers += sum(one.header.is_control for one in target.led.log.batches)
                 theirs = [] if target is None else gone["target"] + entries(target, committed=False)
                 lane = filed.get((topic.name, index))
+                if lane is not None and target is not None and lane.first:
+                    starts = self.source.partition(topic.name, index).led.log.start, target.led.log.start
+                    lane = self._with_retired(lane, ours, theirs, starts)
                 if lane is not None and target is not None and gone["target"]:
                     lane = _with_deleted(lane, target.led.log.start)
                 if ours or theirs:
                     weigh(proof, topic, index, ours, theirs, lane, self.load.ledger)
         self.outcome.wrong += proof.wrong
+
+    def _with_retired(
+        self, lane: Filed, ours: Sequence[Entry], theirs: Sequence[Entry], starts: tuple[int, int]
+    ) -> Filed:
+        """The lane as if the runs that were retired were filed still; they must be of what both logs have deleted."""
+        first = lane.runs[0]
+        if first.source > starts[0] or first.target > starts[1]:
+            self.outcome.wrong.append(f"runs below {first} were retired, and the logs begin at {starts}")
+        pairs = zip(ours, theirs, strict=False)
+        below = [MappedRun(here.offset, there.offset, 1) for here, there in pairs if there.offset < first.target]
+        return replace(lane, runs=joined((*below, *lane.runs)))
 
 
 def _filter(names: list[str]) -> PluginSpec:

@@ -1,0 +1,107 @@
+"""Runs are retired while both clusters delete: maps stay exact, and say of what is gone that it is.
+
+Segments of two runs, of which a worker holds one, are what thousands of runs are on a real link.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from tests.chance import seed
+
+from anabranch.engine.maps import LaneMap, LinkMaps, read_maps
+from anabranch.kafka.security import open_cluster
+from anabranch.model.link import ModePolicy
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.translate import Before, Exact, to_source, to_target
+from anabranch.testing.faults.topics import LoadTopic, TopicKind
+from anabranch.testing.simulation.faults import Fault
+from anabranch.testing.simulation.life import LINK, Life, Plan
+from anabranch.testing.simulation.load import entries
+
+PLAN = Plan(
+    "retired",
+    (LoadTopic("payments", 1, old=False, kind=TopicKind.TRANSACTIONAL),),
+    (
+        *(Fault.WORKER_KILL, Fault.WORKER_STOP, Fault.DRIVER_KILL, Fault.SECOND_RUN),
+        *(Fault.RESET, Fault.TARGET_CUT, *[Fault.RETENTION] * 6),
+    ),
+    mode=ModePolicy.MAPPED,
+    gap_s=0.3,
+    load_gap_s=0.03,
+)
+
+
+class Retiring(Life):
+    """A life at whose end every record's position is asked of the maps, as verbs do; ``retired`` counts records."""
+
+    retired = 0
+
+    def _judge(self) -> None:
+        super()._judge()
+        maps = self.world.ask(lambda: asyncio.run(self._maps()), 300.0)
+        for topic in self.plan.topics:
+            if (lane := maps.of_source(TopicPartition(topic.name, 0))) is not None:
+                self._ask(topic.name, lane)
+
+    async def _maps(self) -> LinkMaps:
+        async with open_cluster(self.context("target")) as target:
+            return await read_maps(target, LINK)
+
+    def _ask(self, name: str, lane: LaneMap) -> None:
+        source, target = self.source.partition(name, 0), self.target.partition(name, 0)
+        gone = {side: self.faults.gone.get((side, name, 0), []) for side in ("source", "target")}
+        ours = gone["source"] + entries(source, committed=True)
+        theirs = gone["target"] + entries(target, committed=False)
+        first = lane.runs[0]
+        for here, there in zip(ours, theirs, strict=True):
+            told, back = to_target(lane.runs, here.offset), to_source(lane.runs, there.offset)
+            if here.offset >= first.source:
+                right = told == Exact(there.offset) and back == Exact(here.offset)
+            else:
+                right = isinstance(told, Before) and isinstance(back, Before)
+                right &= here.offset < source.led.log.start and there.offset < target.led.log.start
+                self.retired += 1
+            if not right:
+                self.outcome.wrong.append(f"{name}: {here.offset} is at {there.offset}, and is told as {told}, {back}")
+                return
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments of two runs, of which one is held."""
+    monkeypatch.setattr("anabranch.replicate.runs.SEGMENT_RUNS", 2)
+    for name in ("runs", "control", "crew"):
+        monkeypatch.setattr(f"anabranch.replicate.{name}.HELD", 1)
+
+
+def hold(numbers: range, seconds: float) -> None:
+    """Every one of these lives holds, and in some of them runs are retired."""
+    retired = 0
+    for number in numbers:
+        life = Retiring(replace(PLAN, seconds=seconds, pace=1.0), number)
+        came = life.live()
+        assert not came.wrong, f"seed {number}: {came.wrong[0]}"
+        retired += life.retired
+    assert retired
+
+
+@pytest.mark.unit
+def test_maps_stay_exact_while_runs_are_retired() -> None:
+    """A short life; whatever either log still has is told, and the rest is older than the map."""
+    hold(range(106, 107), 3.0)
+
+
+@pytest.mark.test
+def test_maps_stay_exact_in_more_lives() -> None:
+    """The same seeds in every run of CI."""
+    hold(range(100, 110), 12.0)
+
+
+@pytest.mark.full
+def test_maps_stay_exact_in_new_lives() -> None:
+    """Other seeds each time."""
+    first = seed(1_000)
+    hold(range(first, first + 60), 12.0)
