@@ -2,7 +2,8 @@
 
 A worker that begins reads what 200 lanes have filed in a week with ten transactions a second each: 1.2 million
 segments, given to the reader as its control topic gives them.  Then it copies these lanes: each simulated second it
-appends ten runs to each, and files as a worker does; what it files is encoded and compressed, and goes nowhere.
+appends ten runs to each, and files as a worker does; what it files is encoded and compressed, and goes nowhere.  Both
+logs of each lane begin behind what was read of it, so that it is retired meanwhile.
 Prints the memory of this process at the largest and the longest time for which the event loop stood still (by CPU
 time, which other processes do not lengthen), and writes the section ``runs`` of ``build/bench.json``.  Needs no
 cluster, and takes some minutes.
@@ -57,6 +58,7 @@ class Cost:
     seconds: int
     file_pause_ms: float
     file_cpu_ms: float
+    retired: int
     largest_mb: float
 
 
@@ -66,6 +68,7 @@ class Topic:
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries = entries
         self.bytes = 0
+        self.forgotten = 0
         self.start = 0
 
     async def fold(self, take: Callable[[Entry], None]) -> None:
@@ -79,6 +82,7 @@ class Topic:
         """A batch as it would be sent."""
         records = [Record(at, now_ms, TimestampType.CREATE_TIME, *entry) for at, entry in enumerate(entries)]
         self.bytes += len(encode(records, codec=Codec.ZSTD))
+        self.forgotten += sum(value is None for _, value in entries)
         await asyncio.sleep(0)
         return 0
 
@@ -119,6 +123,7 @@ async def measure(lanes: int, filed_s: int, seconds: int) -> Cost:
     read_s, read_pause, read_mb = time.perf_counter() - began, pauses.longest, _memory()
     for lane in made:
         lane.book = runs.book(lane.assignment.lane)
+        lane.source.log_start = lane.target_start = 10**9 + 1
         await asyncio.sleep(0)
     taken_pause = pauses.longest
     gate = Gate(lambda: 0.0)
@@ -143,6 +148,7 @@ async def measure(lanes: int, filed_s: int, seconds: int) -> Cost:
         seconds,
         round(1000 * pauses.longest, 1),
         round(1000 * cpu / seconds, 1),
+        topic.forgotten,
         round(_memory()),
     )
 
@@ -202,7 +208,8 @@ def main(argv: list[str] | None = None) -> int:
     )
     print(
         f"{found.seconds} s of {A_SECOND} transactions a second in each: filing took {found.file_cpu_ms} ms of CPU a "
-        f"second, the event loop stood still for {found.file_pause_ms} ms at most, memory {found.largest_mb} MB"
+        f"second, the event loop stood still for {found.file_pause_ms} ms at most, memory {found.largest_mb} MB; "
+        f"{found.retired:,} segments were retired"
     )
     report.write("runs", asdict(found), options.output)
     kept = found.largest_mb < MEMORY_MB and max(found.read_pause_ms, found.file_pause_ms) < PAUSE_MS

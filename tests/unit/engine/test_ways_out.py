@@ -103,6 +103,20 @@ def test_a_lane_that_stopped_goes_on_as_was_accepted() -> None:
         assert links.show(both.target, LINK).wanted.revision > len(CAUSES) + len(SKIPPABLE)
 
 
+def test_a_lane_whose_target_was_cut_below_what_was_retired_goes_on_where_it_stands() -> None:
+    """What is filed lies above, so that the next generation keeps none of it."""
+    with lab() as both:
+        lane = both.lanes[0].lane
+
+        async def retire(cluster: Cluster) -> None:
+            await Runs(cluster).file({(lane, 0): (), (lane, 2): RUNS[1:]})
+
+        both.on(both.target, retire)
+        stop(both, Stop.POSITION_LOST, 20)
+        (choice,) = decisions.accept(both.source, both.target, LINK, "orders:0", execute=True).choices
+        assert (choice.decision.generation, choice.decision.start, choice.keeps) == (1, 20, None)
+
+
 def undo(both: Lab, place: LanePlace) -> None:
     """Forget what was decided, for the next reason."""
     key = codec.decision_key(LINK, place)

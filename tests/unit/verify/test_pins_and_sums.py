@@ -70,6 +70,14 @@ def test_what_a_log_has_lost_before_is_not_compared() -> None:
     assert late.empty
 
 
+def test_what_a_map_tells_of_no_more_is_not_compared() -> None:
+    """Its oldest runs were retired since the last comparison; a leader that lost less must not make records missing."""
+    runs = RunMap.of([Run(100, 50, 10)])
+    for starts in ((90, 40), (100, 50), (90, 50), (100, 40)):
+        found = pin("lane", WHERE, WHERE, runs, *(LogEnds(start, FAR) for start in starts), since=(10, 5))
+        assert (found.source_from, found.target_from) == (100, 50)
+
+
 def test_a_second_run_begins_where_the_first_ended() -> None:
     """A record in a hole right behind the first run's end is still looked at by the second."""
     runs = RunMap.of([Run(0, 0, 100), Run(120, 130, 50)])
