@@ -170,8 +170,8 @@ def _check_seam(bid: Bid, journal: Journal, mine: frozenset[int], last: TailBatc
     """Check that the lane's last batch follows the one before it, or begins at a start that was claimed.
 
     Within a producer id the sequences must follow each other; another one begins at the sequence of the position
-    that its owner read, which is where the batch before it ends.  A request that outlived its tenure and two
-    unclean elections may have been appended past a hole before it could be killed again.  Only what touches is
+    that its owner read, which is where the batch before it ends.  A request that reached a
+    leader which was lost by an unclean election and led again may have been appended past a hole.  Only what touches is
     compared: a target that compacts or retains may have dropped what was between.
     """
     below = last.base_offset

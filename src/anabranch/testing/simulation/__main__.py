@@ -32,13 +32,14 @@ def main() -> int:
     work = [(plan, seed) for seed in range(arguments.first, arguments.first + arguments.seeds) for plan in plans]
     struck: Counter[str] = Counter()
     modes: Counter[str] = Counter()
-    records = runs = 0
+    records = runs = raced = 0
     virtual = 0.0
     failed: list[Came] = []
     with ProcessPoolExecutor(arguments.jobs, max_tasks_per_child=200) as pool:
         for one in pool.map(partial(simulate, pace=arguments.pace), *zip(*work, strict=True), chunksize=4):
             struck.update(dict(one.struck))
             modes.update(dict(one.modes))
+            raced += one.raced
             records, virtual, runs = records + one.records, virtual + one.seconds, runs + one.runs
             if one.wrong:
                 failed.append(one)
@@ -46,7 +47,7 @@ def main() -> int:
     took = time.perf_counter() - began
     print(
         f"{len(work)} lives in {took:.1f} s ({len(work) / took * 60:.0f} a minute), {virtual:.0f} virtual seconds, "
-        f"{runs} runs, {records} records, {dict(modes)}, {len(failed)} wrong"
+        f"{runs} runs, {records} records, {dict(modes)}, {raced} raced, {len(failed)} wrong"
     )
     print("; ".join(f"{count} x {fault}" for fault, count in sorted(struck.items())))
     return 1 if failed else 0

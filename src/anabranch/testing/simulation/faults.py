@@ -70,6 +70,8 @@ class Faults:
     positions: Callable[[], Mapping[tuple[str, int], tuple[int, int]]]
     struck: dict[Fault, int] = field(default_factory=dict)
     gone: dict[tuple[str, str, int], list[Entry]] = field(default_factory=dict)
+    unclean: dict[tuple[str, int], list[float]] = field(default_factory=dict)
+    """When each partition of the target got a leader that lacked what was acknowledged, in virtual seconds."""
 
     def begin(self, faults: Sequence[Fault], gap_s: float, until: float) -> None:
         """Let one of these faults happen about every ``gap_s`` until then; all in virtual seconds."""
@@ -221,7 +223,10 @@ class Faults:
         replica = partition.replicas[node].log
         keep = replica.batches[-lost].header.base_offset if len(replica.batches) >= lost else replica.start
         replica.truncate(keep)
-        return self.target.move_leader(partition, node, unclean=True)
+        moved = self.target.move_leader(partition, node, unclean=True)
+        if moved:
+            self.unclean.setdefault((partition.topic, partition.index), []).append(self.world.scheduler.now)
+        return moved
 
     def _retain(self) -> bool:
         """Both clusters delete what is old: the source what was copied, the target all but a few batches of what was

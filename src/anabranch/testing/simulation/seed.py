@@ -11,7 +11,8 @@ from anabranch.testing.simulation.plans import EVERY
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """What came of one seed; ``steps`` is how many things happened, one after the other."""
+    """What came of one seed; ``steps`` is how many things happened, one after the other, ``raced`` how many lanes have
+    stopped by the one race that remains."""
 
     plan: str
     seed: int
@@ -22,6 +23,7 @@ class Came:
     runs: int
     steps: int
     modes: tuple[tuple[str, int], ...]
+    raced: int
 
 
 def simulate(plan: str, seed: int, seconds: float | None = None, pace: float | None = None) -> Came:
@@ -48,4 +50,5 @@ def came(outcome: Outcome) -> Came:
         outcome.runs,
         outcome.steps,
         tuple(sorted(outcome.proof.modes.items())),
+        len(outcome.raced),
     )
