@@ -377,8 +377,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "progress-before-runs",
         "replicate/filing.py",
-        "            if segments:\n                await self._runs.file(segments)\n            if reports:\n                await self._progress.file(reports)\n",
-        "            if reports:\n                await self._progress.file(reports)\n            if segments:\n                await self._runs.file(segments)\n",
+        "            if segments:\n                await self._runs.file(segments)\n",
+        "            if reports:\n                await self._progress.file(reports)\n                reports = []\n            if segments:\n                await self._runs.file(segments)\n",
         "a position is told whose runs are lost where the worker dies between the two",
     ),
     Mutant(
@@ -461,7 +461,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "book-not-cut",
         "replicate/keeper.py",
-        "            book = lane.book = await self._runs.cut(lane.assignment.lane, book, tenure.tail_end)\n",
+        "            book = await self._runs.cut(lane.assignment.lane, book, tenure.tail_end)\n",
         "            pass\n",
         "runs over what an election took from the target stand beside those of what lies there now",
     ),
