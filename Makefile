@@ -33,7 +33,7 @@ full: $(READY) ## everything, in chapters of half an hour; goes on where it was 
 	@$(BIN)/python -m tests.full $(CHAPTERS)
 
 simulate: $(READY) ## the real worker on simulated clusters under faults, SEEDS=100 of each plan from FIRST=1
-	@$(BIN)/python -m anabranch.testing.simulation --seeds $(SEEDS) --first $(FIRST)
+	@$(BIN)/python -m qa.simulation --seeds $(SEEDS) --first $(FIRST)
 
 mutants: $(READY) ## break the code in some hundreds of ways, one at a time, and see which breaks unit and simulation find
 	@$(BIN)/python -m tests.mutants $(MUTANTS)
@@ -41,7 +41,7 @@ mutants: $(READY) ## break the code in some hundreds of ways, one at a time, and
 lint: $(READY) ## style, types, import contracts, published schemas
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy -p anabranch -p examples.demo -p benchmarks
+	$(BIN)/mypy -p anabranch -p qa -p examples.demo -p benchmarks
 	$(BIN)/lint-imports --no-logo
 	@mkdir -p build/schemas
 	$(BIN)/python -m anabranch.config.schemas build/schemas
@@ -51,7 +51,7 @@ bench: $(READY) ## speed, latency, scale, translation, groups and comparing besi
 	@$(BIN)/python -m benchmarks.run; rows=$$?; $(BIN)/python -m benchmarks.latency && $(BIN)/python -m benchmarks.standstill --times 3 && $(BIN)/python -m benchmarks.scale && $(BIN)/python -m benchmarks.control && $(BIN)/python -m benchmarks.runs && $(BIN)/python -m benchmarks.translate && $(BIN)/python -m benchmarks.groups && $(BIN)/python -m benchmarks.checkpoints && $(BIN)/python -m benchmarks.takeover && $(BIN)/python -m benchmarks.verify && exit $$rows
 
 soak: $(READY) ## kills at random under load for MINUTES=10, and counts
-	@$(BIN)/python -m anabranch.testing.soak --minutes $(MINUTES)
+	@$(BIN)/python -m qa.soak --minutes $(MINUTES)
 
 jars: $(READY) ## bring the JVM parts by Maven, and archives of their classes, before something needs them
 	@$(BIN)/python .ci/jars.py

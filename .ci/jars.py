@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from anabranch.errors import AnabranchError
 from anabranch.sandbox import VERSIONS
 from anabranch.sandbox.jars import runtime_jars
-from anabranch.testing import shared_classes
-from anabranch.testing.mm2 import RUNTIME
+from qa import shared_classes
+from qa.mm2 import RUNTIME
 
 # The versions that restore checkpoints in the tests; the others only wrote fixtures.
 FLINK = ("flink-1.20.3", "flink-2.2.0")

@@ -21,14 +21,14 @@ from pathlib import Path
 
 from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.recognise import open_checkpoint
-from anabranch.engine.checkpoints.copying import to_place
-from anabranch.engine.checkpoints.naive import Log
-from anabranch.engine.checkpoints.planning import Drawn, drawn
-from anabranch.engine.checkpoints.rewriting import in_place
-from anabranch.engine.checkpoints.routes import MappedLane, MapRoute, Target
-from anabranch.engine.checkpoints.undoing import undo
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
+from anabranch.operations.checkpoints.copying import to_place
+from anabranch.operations.checkpoints.naive import Log
+from anabranch.operations.checkpoints.planning import Drawn, drawn
+from anabranch.operations.checkpoints.rewriting import in_place
+from anabranch.operations.checkpoints.routes import MappedLane, MapRoute, Target
+from anabranch.operations.checkpoints.undoing import undo
 from anabranch.storage.files import StoredFiles, open_files
 from benchmarks import report
 from benchmarks.run import OUTPUT

@@ -19,7 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from anabranch.control import progress as codec
+from anabranch.copier.lane import Lane, Phase
+from anabranch.copier.target.filing import Filing
+from anabranch.copier.target.gate import Gate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.security import open_cluster
@@ -31,11 +33,9 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
-from anabranch.replicate.control import Links, Progress, Runs, ensure_topics
-from anabranch.replicate.filing import Filing
-from anabranch.replicate.gate import Gate
-from anabranch.replicate.journal import Journal
-from anabranch.replicate.lane import Lane, Phase
+from anabranch.state.codecs import progress as codec
+from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
+from anabranch.state.topics.journal import Journal
 from benchmarks import report
 from benchmarks.clusters import KAFKA
 from benchmarks.run import OUTPUT

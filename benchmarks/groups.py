@@ -19,10 +19,8 @@ from pathlib import Path
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from anabranch.engine import groups as engine
-from anabranch.engine import links
-from anabranch.engine.launcher import start_link
-from anabranch.engine.submission import Submission
+from anabranch.groups.plan import Step
+from anabranch.groups.select import Selection
 from anabranch.kafka.groups import commit
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
@@ -30,8 +28,10 @@ from anabranch.model.groups import Commit
 from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
-from anabranch.positions.plan import Step
-from anabranch.positions.select import Selection
+from anabranch.operations.groups import groups as engine
+from anabranch.operations.jobs.launcher import start_link
+from anabranch.operations.jobs.submission import Submission
+from anabranch.operations.links import links
 from anabranch.sandbox import Cluster
 from benchmarks import report
 from benchmarks.clusters import clusters

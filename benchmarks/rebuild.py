@@ -18,14 +18,14 @@ from pathlib import Path
 from anabranch.config import maps_file
 from anabranch.config.rebuildspec import RebuildSpec
 from anabranch.config.verifyspec import Levels
-from anabranch.engine import rebuilding
+from anabranch.operations.offsets import rebuilding
 from anabranch.spark.verify.run import Comparison
-from anabranch.testing import killed_mirror
-from anabranch.testing.verify_lab import connector_settings, context_of, spark_session, spec_of
 from anabranch.verify.findings import Kind
 from anabranch.verify.pins import LogEnds, pin
 from benchmarks import report
 from benchmarks.clusters import KAFKA, clusters
+from qa import killed_mirror
+from qa.verify_lab import connector_settings, context_of, spark_session, spec_of
 
 TOPIC = "killed"
 MASTER = "local[2]"

@@ -22,7 +22,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from anabranch.control import runs as run_codec
+from anabranch.copier.lane import Lane
+from anabranch.copier.target.filing import Filing
+from anabranch.copier.target.gate import Gate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.log import STEP_ENTRIES, Entry
@@ -30,11 +32,9 @@ from anabranch.offsets.runs import Run
 from anabranch.records.encode import encode
 from anabranch.records.header import Codec
 from anabranch.records.record import Record, TimestampType
-from anabranch.replicate.control import Progress, Runs
-from anabranch.replicate.filing import Filing
-from anabranch.replicate.gate import Gate
-from anabranch.replicate.lane import Lane
-from anabranch.replicate.runs import HELD, SEGMENT_RUNS
+from anabranch.state.codecs import runs as run_codec
+from anabranch.state.segments.runs import HELD, SEGMENT_RUNS
+from anabranch.state.topics.control import Progress, Runs
 from benchmarks import report
 from benchmarks.clusters import KAFKA
 from benchmarks.control import Beside, lanes_of

@@ -22,6 +22,7 @@ from typing import Any
 import psutil
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from anabranch.copier.planning.planner import Planner
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.security import open_cluster
@@ -29,9 +30,8 @@ from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.records.header import Codec
-from anabranch.replicate.control import Links, ensure_topics
-from anabranch.replicate.planner import Planner
 from anabranch.sandbox import Cluster
+from anabranch.state.topics.control import Links, ensure_topics
 from benchmarks import report
 from benchmarks.clusters import KAFKA, clusters
 from benchmarks.meter import Figures, Meter

@@ -29,10 +29,6 @@ from confluent_kafka import Consumer, TopicPartition
 
 from anabranch.errors import AnabranchError
 from anabranch.sandbox import Cluster
-from anabranch.testing.faults.processes import LinkRun
-from anabranch.testing.faults.processes import send as signal_to
-from anabranch.testing.faults.standalone import StandaloneSpark
-from anabranch.testing.mm2 import MirrorMaker, MirrorSpec
 from benchmarks import report
 from benchmarks.clusters import KAFKA, clusters
 from benchmarks.latency import PARTITIONS, await_topic, send
@@ -40,6 +36,10 @@ from benchmarks.run import OUTPUT
 from benchmarks.sources import Loaded, create
 from benchmarks.systems import Stage
 from benchmarks.systems.link import prepare
+from qa.faults.processes import LinkRun
+from qa.faults.processes import send as signal_to
+from qa.faults.standalone import StandaloneSpark
+from qa.mm2 import MirrorMaker, MirrorSpec
 
 TOPIC = "standstill"
 RATE = 3_000

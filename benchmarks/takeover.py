@@ -16,6 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from anabranch.copier.lane import Lane, Phase
+from anabranch.copier.ownership.keeper import Keeper
+from anabranch.copier.target.gate import Gate
 from anabranch.kafka import produce
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -30,11 +33,8 @@ from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
-from anabranch.replicate.control import Progress, Runs, ensure_topics
-from anabranch.replicate.gate import Gate
-from anabranch.replicate.journal import Journal, Jumps
-from anabranch.replicate.keeper import Keeper
-from anabranch.replicate.lane import Lane, Phase
+from anabranch.state.topics.control import Progress, Runs, ensure_topics
+from anabranch.state.topics.journal import Journal, Jumps
 from benchmarks import report
 from benchmarks.clusters import clusters
 from benchmarks.run import OUTPUT

@@ -26,7 +26,7 @@ from anabranch.offsets import codec
 from anabranch.offsets.bulk import to_source_bulk, to_target_bulk
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.offsets.translate import Exact, to_target
-from anabranch.replicate.runs import SEGMENT_RUNS
+from anabranch.state.segments.runs import SEGMENT_RUNS
 from benchmarks import report
 from benchmarks.clusters import KAFKA
 from benchmarks.run import OUTPUT

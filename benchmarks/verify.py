@@ -35,12 +35,12 @@ from anabranch.offsets.runs import Run, RunMap
 from anabranch.sandbox import Cluster
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.spark.verify.run import Comparison
-from anabranch.testing.mm2 import RUNTIME
-from anabranch.testing.verify_lab import spark_session, spec_of
 from anabranch.verify.pins import LogEnds, Pin, pin
 from benchmarks import report
 from benchmarks.clusters import KAFKA, clusters
 from benchmarks.run import OUTPUT
+from qa.mm2 import RUNTIME
+from qa.verify_lab import spark_session, spec_of
 
 TOPIC = "compared"
 BEGIN_MS = 1_760_000_000_000

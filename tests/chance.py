@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import settings
 
-from anabranch.testing.inconclusive import InconclusiveError
+from qa.inconclusive import InconclusiveError
 
 ARE_NEW = os.environ.get("ANABRANCH_SEEDS") == "new"
 SHARE = 1 if ARE_NEW else 8

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
 from tests.chance import ARE_NEW
 from tests.groups import group
 
@@ -62,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """JVMs of Spark start by an archive of their classes, where ``make jars`` has made one, and compile little."""
     if config.getoption("--tier") == "unit" or config.getoption("--only-tier") == "unit":
         return
-    from anabranch.testing.shared_classes import spark_options
+    from qa.shared_classes import spark_options
 
     os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {spark_options()}")
 

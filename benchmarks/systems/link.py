@@ -14,11 +14,11 @@ import psutil
 import yaml
 
 from anabranch.config import contexts
-from anabranch.engine.launcher import JOB, job_spec
+from anabranch.operations.jobs.launcher import JOB, job_spec
 from anabranch.sandbox.process import LeashedProcess
-from anabranch.testing.faults.processes import DAEMON
 from benchmarks.logs import TopicLog
 from benchmarks.systems import Stage, delete_topic
+from qa.faults.processes import DAEMON
 
 NAME = "link"
 _STOP_SECONDS = 40.0

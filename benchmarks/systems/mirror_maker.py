@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from anabranch.testing.mm2 import MirrorMaker, MirrorSpec
 from benchmarks.logs import TopicLog
 from benchmarks.systems import Stage, delete_topics
+from qa.mm2 import MirrorMaker, MirrorSpec
 
 NAME = "mirrormaker2"
 EXACTLY_ONCE = "mirrormaker2-eos"

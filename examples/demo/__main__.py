@@ -8,10 +8,9 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
+from anabranch.errors import AnabranchError
 from examples.demo.screen import Screen
 from examples.demo.story import Story
-
-from anabranch.errors import AnabranchError
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-from examples.demo.proof import LaneProof
 
-from anabranch.engine import groups
+from anabranch.groups.plan import GroupPlan, Move
+from anabranch.groups.select import Selection
 from anabranch.mirrormaker import store as mm2_offsets
 from anabranch.model.cluster import ClusterContext
-from anabranch.positions.plan import GroupPlan, Move
-from anabranch.positions.select import Selection
-from anabranch.testing.brokers import patiently
-from anabranch.testing.logcompare import entry_of
+from anabranch.operations.groups import groups
+from examples.demo.proof import LaneProof
+from qa.brokers import patiently
+from qa.logcompare import entry_of
 
 _SECONDS = 180.0
 

@@ -9,10 +9,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from anabranch.engine.launcher import JOB, job_spec
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.model.reports import LinkStatus
+from anabranch.operations.jobs.launcher import JOB, job_spec
 from anabranch.sandbox.process import LeashedProcess
 
 # Two workers; in local mode a task may fail seven times before the query does.

@@ -13,10 +13,10 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.reports import LinkStatus
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.replicate.control import Runs
-from anabranch.replicate.runs import RunBook
-from anabranch.testing.brokers import log_ends
-from anabranch.testing.logcompare import Entry, compare, read_log
+from anabranch.state.segments.runs import RunBook
+from anabranch.state.topics.control import Runs
+from qa.brokers import log_ends
+from qa.logcompare import Entry, compare, read_log
 
 
 @dataclass(frozen=True, slots=True)

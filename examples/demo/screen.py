@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from examples.demo.job import owner_pid
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
@@ -18,6 +17,7 @@ from anabranch.cli import render
 from anabranch.cli.totals import totals
 from anabranch.cli.words import count, duration, size
 from anabranch.model.reports import LinkStatus
+from examples.demo.job import owner_pid
 
 _PIPE_WIDTH = 120
 # The first line and how much longer each next one waits: a slow machine must not fill a page with progress.

@@ -9,21 +9,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from examples.demo import group, job, load, proof
-from examples.demo.screen import Screen
-
 from anabranch.cli.totals import totals
 from anabranch.cli.words import count, size
-from anabranch.engine import links
 from anabranch.errors import AnabranchError, ClusterError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.reports import LinkStatus
+from anabranch.operations.links import links
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.sandbox.process import LeashedProcess
 from anabranch.sandbox.replay_process import ReplayProcess
-from anabranch.testing.brokers import patiently
+from examples.demo import group, job, load, proof
+from examples.demo.screen import Screen
+from qa.brokers import patiently
 
 LINK = "old-new"
 GROUP = "delay-report"

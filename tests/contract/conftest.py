@@ -9,11 +9,11 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanag
 from typing import cast
 
 import pytest
-from tests.contract.lab import EXPIRY_MS, Log
-from tests.simulated import Simulated
 
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import await_coordinators
+from qa.brokers import await_coordinators
+from tests.contract.lab import EXPIRY_MS, Log
+from tests.simulated import Simulated
 
 VERSIONS = ("3.9.1", "4.0.0", "4.3.1")
 SIMULATED = tuple(f"{version}-simulated" for version in VERSIONS)

@@ -32,7 +32,7 @@ from anabranch.records.header import BatchHeader
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
 from anabranch.sandbox import Cluster
-from anabranch.testing.patience import PATIENCE_S
+from qa.patience import PATIENCE_S
 
 EXPIRY_MS = 900_000
 OLD_MS = 3_600_000

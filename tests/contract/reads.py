@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import confluent_kafka
-from tests.contract.lab import PATIENCE_S, Log, a_producer
 
+from anabranch.copier.source.joining import read_joining
 from anabranch.kafka import fetch
 from anabranch.kafka.partitions import LATEST, list_offset
+from anabranch.protocol.reading import Reading, read
 from anabranch.records.decode import decode
 from anabranch.records.header import read_header
 from anabranch.records.patch import check_and_patch
-from anabranch.replicate.joining import read_joining
-from anabranch.replicate.reading import Reading, read
+from tests.contract.lab import PATIENCE_S, Log, a_producer
 
 LIMIT = 1 << 20
 Headers = tuple[tuple[str, bytes | None], ...]

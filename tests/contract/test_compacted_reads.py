@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
-from tests.contract.lab import PATIENCE_S, Log, a_producer, batch
-from tests.contract.reads import Copy, Seen, append, consumed, copy_of, until_stable, writer
 
 from anabranch.records.header import BatchHeader
 from anabranch.records.split import split
+from tests.contract.lab import PATIENCE_S, Log, a_producer, batch
+from tests.contract.reads import Copy, Seen, append, consumed, copy_of, until_stable, writer
 
 pytestmark = pytest.mark.test
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 from kafka.protocol.producer import EndTxnRequest
-from tests.contract.lab import FENCED, PATIENCE_S, Log, batch, old_ms
 
 from anabranch.kafka.partitions import empty_transaction, new_producer_id, transactional_producer_id
+from tests.contract.lab import FENCED, PATIENCE_S, Log, batch, old_ms
 
 pytestmark = pytest.mark.test
 

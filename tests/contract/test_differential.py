@@ -13,10 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.chance import is_full, seed
-from tests.contract.conftest import VERSIONS
-from tests.contract.lab import Log, batch, now_ms
-from tests.simulated import Simulated
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.groups import commit, committed, delete_group, delete_offsets, describe
@@ -33,6 +29,10 @@ from anabranch.model.topics import TopicPartition
 from anabranch.records.header import TRANSACTIONAL
 from anabranch.records.split import split
 from anabranch.sandbox import Cluster
+from tests.chance import is_full, seed
+from tests.contract.conftest import VERSIONS
+from tests.contract.lab import Log, batch, now_ms
+from tests.simulated import Simulated
 
 pytestmark = [
     pytest.mark.test,

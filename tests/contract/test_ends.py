@@ -4,10 +4,10 @@ import asyncio
 
 import confluent_kafka
 import pytest
-from tests.contract.lab import PATIENCE_S, Log, a_producer, batch
 
 from anabranch.kafka import fetch
 from anabranch.kafka.partitions import EARLIEST, LATEST, epoch_end, list_offset
+from tests.contract.lab import PATIENCE_S, Log, a_producer, batch
 
 pytestmark = pytest.mark.test
 

@@ -7,9 +7,9 @@ from itertools import combinations
 import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
-from tests.contract.lab import EXPIRY_MS, OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, now_ms, old_ms
 
 from anabranch.sandbox import Cluster
+from tests.contract.lab import EXPIRY_MS, OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, now_ms, old_ms
 
 pytestmark = pytest.mark.test
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.contract.lab import Log, a_producer, batch
 
 from anabranch.kafka import fetch
 from anabranch.kafka.session import Asked, FetchSession, Key
+from tests.contract.lab import Log, a_producer, batch
 
 pytestmark = pytest.mark.test
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka.admin import NewTopic
-from tests.contract.conftest import EVERY, running
-from tests.contract.lab import EXPIRY_MS, FENCED, OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, old_ms
 
 from anabranch.kafka import fetch, produce
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.partitions import LATEST, describe_producers, epoch_end, list_offset, write_marker
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import create_topics
+from qa.brokers import create_topics
+from tests.contract.conftest import EVERY, running
+from tests.contract.lab import EXPIRY_MS, FENCED, OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, old_ms
 
 pytestmark = pytest.mark.test
 

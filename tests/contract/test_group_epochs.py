@@ -9,16 +9,16 @@ from collections.abc import Iterator
 import confluent_kafka
 import pytest
 from confluent_kafka.admin import NewTopic
-from tests.chance import seed
-from tests.contract.lab import PATIENCE_S, connect
 
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.groups import commit, committed, describe, list_groups
 from anabranch.model.groups import Commit, GroupState
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import await_coordinators, create_topics, patiently
-from anabranch.testing.faults.leaders import Leaders
+from qa.brokers import await_coordinators, create_topics, patiently
+from qa.faults.leaders import Leaders
+from tests.chance import seed
+from tests.contract.lab import PATIENCE_S, connect
 
 pytestmark = pytest.mark.test
 

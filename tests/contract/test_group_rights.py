@@ -16,9 +16,6 @@ from confluent_kafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
-from tests.contract.conftest import running
-from tests.contract.lab import PATIENCE_S, connect
-from tests.integration.kafka.security import context_of
 
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.compact import uvarint
@@ -37,7 +34,10 @@ from anabranch.kafka.security import open_cluster
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import STEADY, await_coordinators, create_topics
+from qa.brokers import STEADY, await_coordinators, create_topics
+from tests.contract.conftest import running
+from tests.contract.lab import PATIENCE_S, connect
+from tests.integration.kafka.security import context_of
 
 pytestmark = pytest.mark.test
 

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import confluent_kafka
 import pytest
 from kafka.protocol.consumer import JoinGroupRequest, SyncGroupRequest
-from tests.contract.lab import PATIENCE_S, Log, a_producer, batch, until_known
 
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.groups import (
@@ -31,7 +30,8 @@ from anabranch.kafka.groups.coordinators import AGAIN
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster
-from anabranch.testing.brokers import patiently
+from qa.brokers import patiently
+from tests.contract.lab import PATIENCE_S, Log, a_producer, batch, until_known
 
 pytestmark = pytest.mark.test
 

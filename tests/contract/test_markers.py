@@ -1,6 +1,7 @@
 """An abort marker fences a producer id at once, costs one offset that nobody sees, and lasts."""
 
 import pytest
+
 from tests.contract.lab import FENCED, OUT_OF_ORDER, Log, a_producer, batch, old_ms
 
 pytestmark = pytest.mark.test

@@ -3,9 +3,9 @@
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
-from tests.contract.lab import OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, now_ms, old_ms
 
 from anabranch.kafka.partitions import EARLIEST, list_offset
+from tests.contract.lab import OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, now_ms, old_ms
 
 pytestmark = pytest.mark.test
 

@@ -3,10 +3,10 @@
 import asyncio
 
 import pytest
-from tests.contract.lab import Log, a_producer, batch, now_ms, old_ms
 
 from anabranch.records.encode import seal
 from anabranch.records.header import CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL, Codec
+from tests.contract.lab import Log, a_producer, batch, now_ms, old_ms
 
 pytestmark = pytest.mark.test
 

@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import dataclass
 
 import pytest
-from tests.contract.lab import FENCED, OUT_OF_ORDER, Log, a_producer, batch, old_ms
 
 from anabranch.kafka import fetch
 from anabranch.kafka.partitions import LATEST, epoch_end, list_offset
 from anabranch.sandbox import Cluster
+from tests.contract.lab import FENCED, OUT_OF_ORDER, Log, a_producer, batch, old_ms
 
 pytestmark = pytest.mark.test
 

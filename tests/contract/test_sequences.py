@@ -1,9 +1,9 @@
 """A sequence makes an append conditional: the broker takes the next batch of a producer and no other."""
 
 import pytest
-from tests.contract.lab import OUT_OF_ORDER, Log, a_producer, batch
 
 from anabranch.records.sequence import MODULUS
+from tests.contract.lab import OUT_OF_ORDER, Log, a_producer, batch
 
 pytestmark = pytest.mark.test
 

@@ -2,12 +2,12 @@
 
 import confluent_kafka
 import pytest
-from tests.contract.lab import PATIENCE_S, Log, a_producer, consume, old_ms
 
 from anabranch.records.header import HEADER_SIZE, BatchHeader, Codec
 from anabranch.records.patch import check_and_patch
 from anabranch.records.split import split
 from anabranch.sandbox import Cluster
+from tests.contract.lab import PATIENCE_S, Log, a_producer, consume, old_ms
 
 pytestmark = pytest.mark.test
 

@@ -4,6 +4,7 @@ Each test is one interleaving that a model of the protocol found; here a real br
 """
 
 import pytest
+
 from tests.contract.lab import FENCED, OUT_OF_ORDER, Log, a_producer, batch, old_ms
 
 pytestmark = pytest.mark.test

@@ -1,9 +1,9 @@
 """Names lie: a topic that was deleted and made again takes a producer of the old one, unless it is asked for by id."""
 
 import pytest
-from tests.contract.lab import Log, a_producer, batch
 
 from anabranch.kafka import fetch, produce
+from tests.contract.lab import Log, a_producer, batch
 
 pytestmark = pytest.mark.test
 

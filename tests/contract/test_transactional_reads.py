@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from tests.contract.lab import PATIENCE_S, Log, a_producer, batch
-from tests.contract.reads import Seen, append, consumed, copy_of, stable_end, until_stable, writer
 
 from anabranch.records.header import read_header
 from anabranch.records.join import join
+from tests.contract.lab import PATIENCE_S, Log, a_producer, batch
+from tests.contract.reads import Seen, append, consumed, copy_of, stable_end, until_stable, writer
 
 pytestmark = pytest.mark.test
 

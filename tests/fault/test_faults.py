@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.chance import conclusive, seed
 
-from anabranch.testing.faults import EpisodeSpec, FaultKind, run_episode
-from anabranch.testing.faults.episode import EVERY_KIND, LOSABLE, Verdict
-from anabranch.testing.faults.schedule import LOCAL_KINDS
-from anabranch.testing.faults.topics import LoadTopic, TopicKind
-from anabranch.testing.inconclusive import InconclusiveError
+from qa.faults import EpisodeSpec, FaultKind, run_episode
+from qa.faults.episode import EVERY_KIND, LOSABLE, Verdict
+from qa.faults.schedule import LOCAL_KINDS
+from qa.faults.topics import LoadTopic, TopicKind
+from qa.inconclusive import InconclusiveError
+from tests.chance import conclusive, seed
 
 pytestmark = [pytest.mark.test, pytest.mark.timeout(3600)]
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException
+
+from anabranch.model.lane import LaneMode
+from anabranch.operations.jobs import launcher
+from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from qa.brokers import STEADY, await_markers
+from qa.faults.stand import LINK, Stand
+from qa.inconclusive import InconclusiveError
+from qa.patience import LONG_S, PATIENCE_S
 from tests.chance import conclusive, seed
 from tests.integration.links.identity import assert_equal_offsets, begin_at, log_start
 from tests.integration.links.topics import create, fresh, newest_offset, numbered, produce, transaction
-
-from anabranch.engine import launcher
-from anabranch.model.lane import LaneMode
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY, await_markers
-from anabranch.testing.faults.stand import LINK, Stand
-from anabranch.testing.inconclusive import InconclusiveError
-from anabranch.testing.patience import LONG_S, PATIENCE_S
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 HEAD = 20_000_000

@@ -11,20 +11,21 @@ import time
 from pathlib import Path
 
 import pytest
+
+from anabranch.errors import ClusterError
+from anabranch.model.lane import LaneMode, LaneProgress
+from anabranch.operations.jobs import launcher
+from anabranch.operations.links import links
+from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.state.codecs import topics as control_topics
+from qa.brokers import STEADY, await_markers
+from qa.faults.leaders import Leaders
+from qa.faults.stand import LINK, Stand
+from qa.logcompare import Entry, compare, read_log
+from qa.patience import LONG_S
 from tests.chance import seed
 from tests.integration.links.identity import assert_equal_offsets
 from tests.integration.links.topics import create, newest_offset, numbered, produce, transaction
-
-from anabranch.control import topics as control_topics
-from anabranch.engine import launcher, links
-from anabranch.errors import ClusterError
-from anabranch.model.lane import LaneMode, LaneProgress
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY, await_markers
-from anabranch.testing.faults.leaders import Leaders
-from anabranch.testing.faults.stand import LINK, Stand
-from anabranch.testing.logcompare import Entry, compare, read_log
-from anabranch.testing.patience import LONG_S
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 TOPICS = ("paid", "sent", "returned")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.chance import seed
 
+from anabranch.groups import plan
+from anabranch.groups.refusals import Refusal
+from anabranch.groups.world import Route
 from anabranch.model.groups import Commit
-from anabranch.positions import plan
-from anabranch.positions.refusals import Refusal
-from anabranch.positions.world import Route
-from anabranch.testing.moves.trials import run_moves
+from qa.moves.trials import run_moves
+from tests.chance import seed
 
 pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.testing.faults.cleaned import compare_cleaned
-from anabranch.testing.faults.ledger import Ledger
-from anabranch.testing.faults.schedule import FaultKind, schedule
-from anabranch.testing.logcompare import DiskBatch, Entry, batches_differ, compare
+from qa.faults.cleaned import compare_cleaned
+from qa.faults.ledger import Ledger
+from qa.faults.schedule import FaultKind, schedule
+from qa.logcompare import DiskBatch, Entry, batches_differ, compare
 
 pytestmark = pytest.mark.unit
 KINDS = list(FaultKind)

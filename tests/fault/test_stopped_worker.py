@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.engine import launcher
+from anabranch.operations.jobs import launcher
 from anabranch.sandbox import ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY
-from anabranch.testing.faults.episode import watermarks
-from anabranch.testing.faults.load import Load
-from anabranch.testing.faults.proof import prove
-from anabranch.testing.faults.stand import LINK, Stand
-from anabranch.testing.faults.topics import LoadTopic, create_topics
-from anabranch.testing.patience import LONG_S
+from qa.brokers import STEADY
+from qa.faults.episode import watermarks
+from qa.faults.load import Load
+from qa.faults.proof import prove
+from qa.faults.stand import LINK, Stand
+from qa.faults.topics import LoadTopic, create_topics
+from qa.patience import LONG_S
 
 pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
 TOPICS = (LoadTopic("history", 2, old=True),)

@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 from anabranch.config.jobspec import LinkJob
+from anabranch.copier.planning.lease import Lease
+from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.copier.worker import Worker
 from anabranch.kafka.security import open_cluster
-from anabranch.replicate.lease import Lease
-from anabranch.replicate.planner import Plan, Planner
-from anabranch.replicate.worker import Worker
-from anabranch.testing.brokers import patiently
+from qa.brokers import patiently
 
 
 async def _plan(job: LinkJob) -> Plan:

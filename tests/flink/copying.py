@@ -24,8 +24,8 @@ from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.sandbox import Cluster
-from anabranch.testing import brokers
-from anabranch.testing.patience import PATIENCE_S
+from qa import brokers
+from qa.patience import PATIENCE_S
 
 BEGIN_MS = 1_700_000_000_000
 STEP_MS = 100

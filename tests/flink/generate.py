@@ -18,9 +18,9 @@ from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.flink.jobs import VERSIONS, Flink, Job, Version
 
 from anabranch.sandbox import Cluster, ClusterSpec
+from tests.flink.jobs import VERSIONS, Flink, Job, Version
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "flink"
 ROOT = Path("/srv/flink")

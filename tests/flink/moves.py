@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tests.flink.copying import Copies, Given
-from tests.flink.jobs import Flink, Job
-
 from anabranch.checkpoints.flink import open_checkpoint
 from anabranch.checkpoints.flink.metadata import Metadata, Subtask, read_metadata
 from anabranch.checkpoints.plan import Wish
@@ -18,6 +15,8 @@ from anabranch.checkpoints.route import Refusal
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster
 from anabranch.storage.files import open_files
+from tests.flink.copying import Copies, Given
+from tests.flink.jobs import Flink, Job
 
 METADATA = "_metadata"
 WINDOW_MS = 2000

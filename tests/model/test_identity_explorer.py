@@ -13,6 +13,7 @@ from lanesim.owner import Owner
 from lanesim.partition import Violation
 from lanesim.source import Source
 from lanesim.world import World
+
 from tests.chance import ARE_NEW
 
 pytestmark = pytest.mark.test

@@ -12,6 +12,7 @@ import pytest
 from lanesim.explorer import Run, Tally, Variant, explore
 from lanesim.partition import Violation
 from lanesim.variants import BROKEN, HARMLESS, OURS
+
 from tests.chance import ARE_NEW
 
 pytestmark = pytest.mark.test

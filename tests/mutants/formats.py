@@ -107,7 +107,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "ends-error-ignored",
-        "replicate/ends.py",
+        "kafka/log_ends.py",
         "            if first[key].code == 0 and last[key].code == 0:",
         "            if first[key].code == 0 or last[key].code == 0:",
         "groups are judged by the end -1 of a partition that could not be asked for",
@@ -171,14 +171,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "newer-version-accepted",
-        "control/fields.py",
+        "state/codecs/fields.py",
         "    if version > known:",
         "    if version > known + 1:",
         "a record of a newer version is read as if its fields meant the same",
     ),
     Mutant(
         "unknown-nested-field-accepted",
-        "control/fields.py",
+        "state/codecs/fields.py",
         '        inner = Fields(self.mapping(name), self._place, f"{self._path}{name}.")\n'
         "        yield inner\n        inner.done()",
         '        inner = Fields(self.mapping(name), self._place, f"{self._path}{name}.")\n        yield inner',
@@ -186,7 +186,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "unknown-field-of-a-row-accepted",
-        "control/fields.py",
+        "state/codecs/fields.py",
         '            inner = Fields(item, self._place, f"{self._path}{name}.{index}.")\n'
         "            yield inner\n            inner.done()",
         '            inner = Fields(item, self._place, f"{self._path}{name}.{index}.")\n            yield inner',
@@ -194,28 +194,28 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "undo-former-dropped",
-        "control/positions.py",
+        "state/codecs/positions.py",
         'former[at] = None if one.is_null("former") else _read_commit(one, "former")',
         'former[at] = None if one.is_null("former") else Commit(_read_commit(one, "former").offset)',
         "undoing a move loses what the application had noted with its commit",
     ),
     Mutant(
         "verified-ends-swapped",
-        "control/verified.py",
+        "state/codecs/verified.py",
         'source=(fields.integer("source_from"), fields.integer("source_to")),',
         'source=(fields.integer("source_to"), fields.integer("source_from")),',
         "the next comparison begins at an offset that was not compared",
     ),
     Mutant(
         "verified-key-of-a-lane",
-        "control/verified.py",
+        "state/codecs/verified.py",
         '    if text.count("/") == 1:',
         '    if text.count("/") >= 1 and not text.startswith("verify"):',
         "how far lanes were compared cannot be read",
     ),
     Mutant(
         "report-too-large-for-its-topic",
-        "control/verified.py",
+        "state/codecs/verified.py",
         "        if len(data) <= MOST_REPORT_BYTES or not kept",
         "        if len(data) >= MOST_REPORT_BYTES or not kept",
         "a large report cannot be stored, and a small one loses its samples",

@@ -83,7 +83,7 @@ def test_every_module_but_spark_and_test_helpers_imports_in_a_bare_install(bare:
     program = (
         "import importlib, pkgutil, anabranch\n"
         "for found in pkgutil.walk_packages(anabranch.__path__, 'anabranch.'):\n"
-        "    if not found.name.startswith(('anabranch.spark', 'anabranch.testing', 'anabranch.__main__')):\n"
+        "    if not found.name.startswith(('anabranch.spark', 'qa', 'anabranch.__main__')):\n"
         "        importlib.import_module(found.name)\n"
     )
     done = run(bare / "python", "-c", program, cwd=tmp_path)
@@ -97,8 +97,8 @@ def test_running_a_link_without_spark_names_the_extra_to_install(bare: Path, tmp
         "from pathlib import Path\n"
         "from anabranch.cli.main import report\n"
         "from anabranch.config import contexts\n"
-        "from anabranch.engine.launcher import run_link\n"
-        "from anabranch.engine.submission import Submission\n"
+        "from anabranch.operations.jobs.launcher import run_link\n"
+        "from anabranch.operations.jobs.submission import Submission\n"
         "from anabranch.errors import AnabranchError\n"
         "from rich.console import Console\n"
         "known = contexts.load(contexts.locate(Path('contexts.yaml'), {}, Path.cwd()))\n"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from tests.simulation.watched import Watched, watched
 
 from anabranch.kafka.log import ClockAheadError
 from anabranch.model.link import ModePolicy
-from anabranch.testing.faults.topics import LoadTopic
+from qa.faults.topics import LoadTopic
+from tests.simulation.watched import Watched, watched
 
 pytestmark = pytest.mark.test
 MINUTE_MS, DAY_MS = 60_000, 86_400_000

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.simulation.test_silence import following, settle
 
-from anabranch.testing.simulation.faults import Fault
+from qa.simulation.faults import Fault
+from tests.simulation.test_silence import following, settle
 
 pytestmark = pytest.mark.test
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from anabranch.records.control import Marker, marker_of
-from anabranch.testing.faults.topics import LoadTopic
-from anabranch.testing.simulation.life import Fault, Life
-from anabranch.testing.simulation.load import entries
-from anabranch.testing.simulation.plans import PLANS
+from qa.faults.topics import LoadTopic
+from qa.simulation.life import Fault, Life
+from qa.simulation.load import entries
+from qa.simulation.plans import PLANS
 
 pytestmark = pytest.mark.unit
 QUIET = replace(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from tests.simulation.watched import TOPIC, Watched, lanes, watched
 
-from anabranch.control import topics
 from anabranch.kafka.presence import GONE_S
-from anabranch.lanes.endings import Stop
 from anabranch.model.lane import LaneProgress, LaneState
+from anabranch.protocol.endings import Stop
+from anabranch.state.codecs import topics
+from tests.simulation.watched import TOPIC, Watched, lanes, watched
 
 pytestmark = pytest.mark.test
 

@@ -1,6 +1,6 @@
 """The real worker and the real planner of leases on simulated clusters, under faults: copies and maps are exact.
 
-A failure prints its plan and seed; ``python -m anabranch.testing.simulation --plan PLAN --seed SEED --trace`` shows
+A failure prints its plan and seed; ``python -m qa.simulation --plan PLAN --seed SEED --trace`` shows
 it again.
 """
 
@@ -11,10 +11,10 @@ import subprocess
 import sys
 
 import pytest
-from tests.chance import seed
 
-from anabranch.testing.simulation.plans import PLANS
-from anabranch.testing.simulation.seed import simulate
+from qa.simulation.plans import PLANS
+from qa.simulation.seed import simulate
+from tests.chance import seed
 
 MORE, MANY = 8, 150
 """Seeds of each plan in the tiers above ``unit``."""
@@ -58,7 +58,7 @@ def test_new_seeds_hold(plan: str) -> None:
 @pytest.mark.parametrize("plan", ["history", "leaders"])
 def test_a_seed_replays_itself(plan: str) -> None:
     """V3: in other processes, whose sets are ordered otherwise, the same happens in the same order."""
-    script = f"from anabranch.testing.simulation.seed import simulate; print(simulate({plan!r}, 7))"
+    script = f"from qa.simulation.seed import simulate; print(simulate({plan!r}, 7))"
     told = {
         subprocess.run(
             [sys.executable, "-c", script],

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.chance import seed
 
-from anabranch.testing.simulation.seed import simulate
+from qa.simulation.seed import simulate
+from tests.chance import seed
 
 pytestmark = pytest.mark.full
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.simulation.watched import TOPIC, lanes, watched
 
-from anabranch.control import topics
-from anabranch.engine.choices import HistoryLostError
+from anabranch.copier.target.gate import HOLD_SECONDS
 from anabranch.model.link import ModePolicy
-from anabranch.replicate.gate import HOLD_SECONDS
-from anabranch.testing.faults.topics import LoadTopic, TopicKind
+from anabranch.operations.links.choices import HistoryLostError
+from anabranch.state.codecs import topics
+from qa.faults.topics import LoadTopic, TopicKind
+from tests.simulation.watched import TOPIC, lanes, watched
 
 pytestmark = pytest.mark.test
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.simulation.watched import TOPIC, watched
 
+from anabranch.copier.source.fetcher import Fetcher
 from anabranch.records.encode import body_of, seal
 from anabranch.records.header import Codec, read_header
 from anabranch.records.record import Record, TimestampType
-from anabranch.replicate.fetcher import Fetcher
-from anabranch.testing.faults.topics import LoadTopic
+from qa.faults.topics import LoadTopic
+from tests.simulation.watched import TOPIC, watched
 
 pytestmark = pytest.mark.test
 LANES, MB = 70, 1 << 20

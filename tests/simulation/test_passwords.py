@@ -7,11 +7,11 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from tests.simulation.watched import watched
 
 from anabranch.model.cluster import ClusterContext, PasswordLogin
 from anabranch.model.secrets import SecretKind, SecretRef
-from anabranch.testing.simulation.life import MOVER, Life
+from qa.simulation.life import MOVER, Life
+from tests.simulation.watched import watched
 
 pytestmark = pytest.mark.test
 

@@ -9,17 +9,17 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from tests.chance import seed
 
-from anabranch.engine.maps import LaneMap, LinkMaps, read_maps
 from anabranch.kafka.security import open_cluster
 from anabranch.model.link import ModePolicy
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Before, Exact, to_source, to_target
-from anabranch.testing.faults.topics import LoadTopic, TopicKind
-from anabranch.testing.simulation.faults import Fault
-from anabranch.testing.simulation.life import LINK, Life, Plan
-from anabranch.testing.simulation.load import entries
+from anabranch.state.maps.reading import LaneMap, LinkMaps, read_maps
+from qa.faults.topics import LoadTopic, TopicKind
+from qa.simulation.faults import Fault
+from qa.simulation.life import LINK, Life, Plan
+from qa.simulation.load import entries
+from tests.chance import seed
 
 PLAN = Plan(
     "retired",
@@ -72,9 +72,9 @@ class Retiring(Life):
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments of two runs, of which one is held."""
-    monkeypatch.setattr("anabranch.replicate.runs.SEGMENT_RUNS", 2)
+    monkeypatch.setattr("anabranch.state.segments.runs.SEGMENT_RUNS", 2)
     for name in ("runs", "control", "crew"):
-        monkeypatch.setattr(f"anabranch.replicate.{name}.HELD", 1)
+        monkeypatch.setattr(f"anabranch.copier.{name}.HELD", 1)
 
 
 def hold(numbers: range, seconds: float) -> None:

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from anabranch.engine.standing import statuses
 from anabranch.kafka.security import open_cluster
 from anabranch.model.lane import KNOWN_S, LaneState
 from anabranch.model.reports import LinkStatus
-from anabranch.testing.faults.topics import LoadTopic
-from anabranch.testing.simulation.life import Life, Plan
-from anabranch.testing.simulation.run import Run, Slot
+from anabranch.operations.links.standing import statuses
+from qa.faults.topics import LoadTopic
+from qa.simulation.life import Life, Plan
+from qa.simulation.run import Run, Slot
 
 pytestmark = pytest.mark.test
 

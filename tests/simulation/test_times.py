@@ -6,14 +6,14 @@ from collections import defaultdict
 from itertools import pairwise
 
 import pytest
-from tests.simulation.watched import TOPIC, lanes, watched
 
-from anabranch.control import runs, topics
 from anabranch.model.lane import LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
-from anabranch.testing.faults.topics import LoadTopic
-from anabranch.testing.simulation.scheduler import WALL_MS
+from anabranch.state.codecs import runs, topics
+from qa.faults.topics import LoadTopic
+from qa.simulation.scheduler import WALL_MS
+from tests.simulation.watched import TOPIC, lanes, watched
 
 pytestmark = pytest.mark.test
 STEP_S = 0.1

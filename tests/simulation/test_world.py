@@ -9,9 +9,9 @@ import uuid
 
 import pytest
 
-from anabranch.testing.simulation.plans import PLANS
-from anabranch.testing.simulation.seed import simulate
-from anabranch.testing.simulation.world import World
+from qa.simulation.plans import PLANS
+from qa.simulation.seed import simulate
+from qa.simulation.world import World
 
 pytestmark = pytest.mark.unit
 

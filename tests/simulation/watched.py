@@ -12,23 +12,23 @@ from dataclasses import replace
 from typing import Any
 
 from anabranch.config.jobspec import LinkJob
-from anabranch.control import progress, topics
-from anabranch.engine import decisions
+from anabranch.copier.worker import Worker
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.simulated.partition import Partition
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ModePolicy
+from anabranch.operations.links import decisions
 from anabranch.records.decode import decode
 from anabranch.records.header import read_header
 from anabranch.records.record import Record
-from anabranch.replicate.control import Links
-from anabranch.replicate.worker import Worker
-from anabranch.spark.leases import LeasePlanner
-from anabranch.testing.faults.topics import LoadTopic
-from anabranch.testing.simulation.life import LINK, Life, Plan
-from anabranch.testing.simulation.run import Run
-from anabranch.testing.simulation.world import World
+from anabranch.spark.link.leases import LeasePlanner
+from anabranch.state.codecs import progress, topics
+from anabranch.state.topics.control import Links
+from qa.faults.topics import LoadTopic
+from qa.simulation.life import LINK, Life, Plan
+from qa.simulation.run import Run
+from qa.simulation.world import World
 
 TOPIC = "live"
 LIVE = LoadTopic(TOPIC, 1, old=False)

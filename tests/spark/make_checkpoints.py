@@ -23,7 +23,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from anabranch.sandbox import Cluster
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.sandbox.spec import ClusterSpec
-from anabranch.testing.verify_lab import CONNECTOR
+from qa.verify_lab import CONNECTOR
 
 ALWAYS = ("stateless", "windowed", "uncommitted", "twice")
 MORE = {

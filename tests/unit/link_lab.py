@@ -6,16 +6,11 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from tests.simulated import Simulated
-from tests.unit import asking
-from tests.unit.asking import T, on
-
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import until_led
 from anabranch.kafka.simulated import groups as simulated_groups
-from anabranch.lanes.claims import Claim, ClaimState
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit, Group
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
@@ -23,11 +18,15 @@ from anabranch.model.link import ClusterRef, GroupRules, LinkRecord, LinkSpec, M
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
+from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.records.encode import encode
-from anabranch.replicate.control import Links, Progress, Runs, ensure_topics
-from anabranch.replicate.journal import Journal
-from anabranch.replicate.positions import Positions
 from anabranch.sandbox import ClusterSpec
+from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
+from anabranch.state.topics.journal import Journal
+from anabranch.state.topics.positions import Positions
+from tests.simulated import Simulated
+from tests.unit import asking
+from tests.unit.asking import T, on
 
 LINK = "old-new"
 A, B, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("private", 0)

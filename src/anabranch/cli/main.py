@@ -10,7 +10,10 @@ import typer
 from rich.console import Console
 
 from anabranch import __version__
-from anabranch.cli import checkpoint, completing, context, groups, link, mirrormaker, offsets, sandbox, verify
+from anabranch.cli import checkpoints as checkpoint
+from anabranch.cli import completing, groups, mirrormaker, offsets, sandbox, verify
+from anabranch.cli import contexts as context
+from anabranch.cli import links as link
 from anabranch.cli.hints import typed_target
 from anabranch.cli.jobs import report
 from anabranch.errors import AnabranchError

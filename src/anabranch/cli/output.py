@@ -18,12 +18,12 @@ import typer
 import yaml
 from rich.console import Console, RenderableType
 
-from anabranch.control.specs import spec_fields
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import LinkSpec
 from anabranch.model.reports import LinkStatus
 from anabranch.model.secrets import SecretRef
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.state.codecs.specs import spec_fields
 
 _PIPE_WIDTH = 180
 

@@ -18,11 +18,13 @@ from anabranch.checkpoints.route import Refusal
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.rebuildspec import Part, RebuildSpec
 from anabranch.config.verifyspec import VerifyOptions, VerifySpec
-from anabranch.control.verified import VerifyStatus
-from anabranch.engine.checkpoints.asked import Asked, How
-from anabranch.engine.checkpoints.told import Told
-from anabranch.engine.jobprocess import StartedLink
-from anabranch.engine.submission import Submission
+from anabranch.groups.create import CreatePlan
+from anabranch.groups.freshness import SyncRound
+from anabranch.groups.mark import MarkReport
+from anabranch.groups.plan import GroupsPlan
+from anabranch.groups.report import GroupReport, GroupsReport
+from anabranch.groups.select import Selection
+from anabranch.groups.undo import UndoPlan
 from anabranch.model.caughtup import Goal
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import AcceptPlan
@@ -35,17 +37,15 @@ from anabranch.model.runevents import LogFormat
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.model.transactions import AbortPlan
-from anabranch.positions.create import CreatePlan
-from anabranch.positions.freshness import SyncRound
-from anabranch.positions.mark import MarkReport
-from anabranch.positions.plan import GroupsPlan
-from anabranch.positions.report import GroupReport, GroupsReport
-from anabranch.positions.select import Selection
-from anabranch.positions.undo import UndoPlan
+from anabranch.operations.checkpoints.asked import Asked, How
+from anabranch.operations.checkpoints.told import Told
+from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.submission import Submission
+from anabranch.state.codecs.verified import VerifyStatus
 
 
 class Links(Protocol):
-    """``anabranch.engine.links``; every function raises ``AnabranchError``."""
+    """``anabranch.operations.links.links``; every function raises ``AnabranchError``."""
 
     def create(
         self,
@@ -77,14 +77,14 @@ class Links(Protocol):
 
 
 class Reaching(Protocol):
-    """``anabranch.engine.reaching``."""
+    """``anabranch.operations.contexts.reaching``."""
 
     def reach(self, contexts: Sequence[ClusterContext]) -> Sequence[Reached]:
         """What each context's cluster tells; a failure is part of the answer."""
 
 
 class Naming(Protocol):
-    """``anabranch.engine.naming``: what a shell offers; every function may raise anything."""
+    """``anabranch.operations.contexts.naming``: what a shell offers; every function may raise anything."""
 
     def links(self, target: ClusterContext) -> Sequence[str]:
         """The ids of a target's links."""
@@ -103,14 +103,14 @@ class Naming(Protocol):
 
 
 class CaughtUp(Protocol):
-    """``anabranch.engine.caughtup``."""
+    """``anabranch.operations.links.caughtup``."""
 
     def goal(self, source: ClusterContext, target: ClusterContext, link_id: str) -> Goal:
         """The source's logs as they are now."""
 
 
 class Decisions(Protocol):
-    """``anabranch.engine.decisions``."""
+    """``anabranch.operations.links.decisions``."""
 
     def accept(
         self,
@@ -126,7 +126,7 @@ class Decisions(Protocol):
 
 
 class Transactions(Protocol):
-    """``anabranch.engine.transactions``."""
+    """``anabranch.operations.links.transactions``."""
 
     def abort_transaction(
         self,
@@ -141,7 +141,7 @@ class Transactions(Protocol):
 
 
 class Groups(Protocol):
-    """``anabranch.engine.groups``."""
+    """``anabranch.operations.groups.groups``."""
 
     def list_groups(self, source: ClusterContext, target: ClusterContext, link_id: str) -> GroupsReport:
         """Every group of the source, on both sides."""
@@ -173,7 +173,7 @@ class Groups(Protocol):
 
 
 class Subscriptions(Protocol):
-    """``anabranch.engine.subscriptions``."""
+    """``anabranch.operations.groups.subscriptions``."""
 
     def create(
         self, context: ClusterContext, group: str, topics: Sequence[str], start: StartPosition, execute: bool
@@ -182,7 +182,7 @@ class Subscriptions(Protocol):
 
 
 class Offsets(Protocol):
-    """``anabranch.engine.offsets``."""
+    """``anabranch.operations.offsets.offsets``."""
 
     def translate(
         self,
@@ -210,7 +210,7 @@ class Offsets(Protocol):
 
 
 class Launcher(Protocol):
-    """``anabranch.engine.launcher``."""
+    """``anabranch.operations.jobs.launcher``."""
 
     def job_spec(self, target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
         """The specification of the link's job."""
@@ -242,14 +242,14 @@ class Launcher(Protocol):
 
 
 class Stopping(Protocol):
-    """``anabranch.engine.stopping``."""
+    """``anabranch.operations.links.stopping``."""
 
     def stop(self, target: ClusterContext, link_id: str, wait_s: float) -> StopReport:
         """Ask the runs of a link to stop, and wait until they have ended."""
 
 
 class Verify(Protocol):
-    """``anabranch.engine.verify``."""
+    """``anabranch.operations.verify.comparing``."""
 
     def plan(
         self,
@@ -277,7 +277,7 @@ class Verify(Protocol):
 
 
 class Rebuilding(Protocol):
-    """``anabranch.engine.rebuilding``."""
+    """``anabranch.operations.offsets.rebuilding``."""
 
     def plan(
         self,
@@ -301,7 +301,7 @@ class Rebuilding(Protocol):
 
 
 class Checkpoints(Protocol):
-    """``anabranch.engine.checkpoints.workflow``; every function raises ``AnabranchError``."""
+    """``anabranch.operations.checkpoints.workflow``; every function raises ``AnabranchError``."""
 
     def inspect(self, place: str, cluster: ClusterContext | None = None) -> Inspection:
         """A checkpoint as it stands."""
@@ -320,7 +320,7 @@ class Checkpoints(Protocol):
 
 
 class Advising(Protocol):
-    """``anabranch.engine.checkpoints.advising``."""
+    """``anabranch.operations.checkpoints.advising``."""
 
     def advise(
         self, path: str, told: Told, wish: Wish, asked: Asked | None = None, source: ClusterContext | None = None
@@ -330,74 +330,74 @@ class Advising(Protocol):
 
 def checkpoints() -> Checkpoints:
     """The engine's checkpoints."""
-    return cast(Checkpoints, import_module("anabranch.engine.checkpoints.workflow"))
+    return cast(Checkpoints, import_module("anabranch.operations.checkpoints.workflow"))
 
 
 def advising() -> Advising:
     """The engine's advice."""
-    return cast(Advising, import_module("anabranch.engine.checkpoints.advising"))
+    return cast(Advising, import_module("anabranch.operations.checkpoints.advising"))
 
 
 def links() -> Links:
     """The engine's links."""
-    return cast(Links, import_module("anabranch.engine.links"))
+    return cast(Links, import_module("anabranch.operations.links.links"))
 
 
 def reaching() -> Reaching:
     """The engine's way to try contexts."""
-    return cast(Reaching, import_module("anabranch.engine.reaching"))
+    return cast(Reaching, import_module("anabranch.operations.contexts.reaching"))
 
 
 def naming() -> Naming:
     """The engine's way to name what a cluster has."""
-    return cast(Naming, import_module("anabranch.engine.naming"))
+    return cast(Naming, import_module("anabranch.operations.contexts.naming"))
 
 
 def caught_up() -> CaughtUp:
     """The engine's way to tell what a link has to copy."""
-    return cast(CaughtUp, import_module("anabranch.engine.caughtup"))
+    return cast(CaughtUp, import_module("anabranch.operations.links.caughtup"))
 
 
 def decisions() -> Decisions:
     """The engine's decisions."""
-    return cast(Decisions, import_module("anabranch.engine.decisions"))
+    return cast(Decisions, import_module("anabranch.operations.links.decisions"))
 
 
 def transactions() -> Transactions:
     """The engine's way to end transactions."""
-    return cast(Transactions, import_module("anabranch.engine.transactions"))
+    return cast(Transactions, import_module("anabranch.operations.links.transactions"))
 
 
 def groups() -> Groups:
     """The engine's consumer groups."""
-    return cast(Groups, import_module("anabranch.engine.groups"))
+    return cast(Groups, import_module("anabranch.operations.groups.groups"))
 
 
 def subscriptions() -> Subscriptions:
     """The engine's way to begin groups."""
-    return cast(Subscriptions, import_module("anabranch.engine.subscriptions"))
+    return cast(Subscriptions, import_module("anabranch.operations.groups.subscriptions"))
 
 
 def offsets() -> Offsets:
     """The engine's way to translate offsets."""
-    return cast(Offsets, import_module("anabranch.engine.offsets"))
+    return cast(Offsets, import_module("anabranch.operations.offsets.offsets"))
 
 
 def verify() -> Verify:
     """The engine's comparisons."""
-    return cast(Verify, import_module("anabranch.engine.verify"))
+    return cast(Verify, import_module("anabranch.operations.verify.comparing"))
 
 
 def rebuilding() -> Rebuilding:
     """The engine's way to align topics."""
-    return cast(Rebuilding, import_module("anabranch.engine.rebuilding"))
+    return cast(Rebuilding, import_module("anabranch.operations.offsets.rebuilding"))
 
 
 def launcher() -> Launcher:
     """The engine's launcher."""
-    return cast(Launcher, import_module("anabranch.engine.launcher"))
+    return cast(Launcher, import_module("anabranch.operations.jobs.launcher"))
 
 
 def stopping() -> Stopping:
     """The engine's way to stop runs."""
-    return cast(Stopping, import_module("anabranch.engine.stopping"))
+    return cast(Stopping, import_module("anabranch.operations.links.stopping"))

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from rich.text import Text
 
 from anabranch.cli.words import count
-from anabranch.lanes.endings import cause_and_detail
-from anabranch.lanes.ways import ways_out
 from anabranch.model.lane import LaneProgress, LaneState
+from anabranch.protocol.endings import cause_and_detail
+from anabranch.protocol.ways import ways_out
 
 MOST = 4
 """Names that are told one by one where more have something in common."""

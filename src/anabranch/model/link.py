@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from anabranch.errors import InvalidFieldError
+from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.model.configs import ConfigRules
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.start import StartPosition
@@ -147,3 +147,19 @@ class MirroredTopic:
     target: str
     target_id: TopicId
     configs: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(eq=False)
+class UnknownLinkError(RefusedError):
+    """No link of that id is stored on the target."""
+
+    link: str
+    target: str
+
+    @property
+    def message(self) -> str:
+        return f"cluster {self.target} knows no link {self.link!r}"
+
+    @property
+    def hint(self) -> str:
+        return "`anabranch link list` shows the links of the target"

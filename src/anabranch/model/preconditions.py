@@ -19,7 +19,7 @@ REPLICAS = "default.replication.factor"
 
 _DEFAULTS_MS = {PRODUCER_IDS: 86_400_000, TRANSACTIONAL_IDS: 604_800_000, IDLE: 600_000}
 SILENT_MS = 3 * 86_400_000
-"""After so long nobody writes under a producer id of a coordinator any more (A4 in ``lanes/age.py``)."""
+"""After so long nobody writes under a producer id of a coordinator any more (A4 in ``protocol/age.py``)."""
 _MANY = 3
 _MOST = 4
 

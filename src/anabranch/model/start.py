@@ -70,7 +70,7 @@ class StartPosition:
 
     With given offsets, a partition that has none begins at its earliest record.  ``group`` are the committed offsets
     of a group: they are looked up once, on the cluster where they are to mean something, and then are given
-    offsets (``anabranch.engine.start``); a partition without a commit begins at its earliest record, too.
+    offsets (``anabranch.kafka.start``); a partition without a commit begins at its earliest record, too.
     """
 
     kind: StartKind = StartKind.EARLIEST

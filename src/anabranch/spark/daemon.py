@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pyspark.daemon import manager
 
-import anabranch.spark.source  # noqa: F401  # what the forks need
+import anabranch.spark.link.source  # noqa: F401  # what the forks need
 
 if __name__ == "__main__":
     manager()

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
-from anabranch.engine.jobsettings import ALWAYS
+from anabranch.config.jobsettings import ALWAYS
 from anabranch.errors import ConfigError
 
 LOCAL = {

@@ -15,8 +15,8 @@ from typing import Any
 
 
 def _remembered() -> None:
-    from anabranch.lanes import mapped
-    from anabranch.lanes.tail import Tail
+    from anabranch.protocol import mapped
+    from anabranch.protocol.tail import Tail
 
     read_tail = mapped.read_tail
 
@@ -30,7 +30,7 @@ def _remembered() -> None:
 
 
 def _altered() -> None:
-    from anabranch.replicate import sender
+    from anabranch.copier.target import sender
 
     check_and_patch = sender.check_and_patch
     count = 0
@@ -50,7 +50,7 @@ def _altered() -> None:
 
 
 def _unwritten() -> None:
-    from anabranch.replicate.journal import Jumps
+    from anabranch.state.topics.journal import Jumps
 
     async def append(_jumps: Jumps, _new: Any) -> bool:
         return True
@@ -59,7 +59,7 @@ def _unwritten() -> None:
 
 
 def _undropped() -> None:
-    from anabranch.replicate import fetcher
+    from anabranch.copier.source import fetcher
 
     def overlooking(read: Any) -> Any:
         return lambda records, position, _aborted, **rest: read(records, position, (), **rest)

@@ -12,7 +12,7 @@ from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import LeashedProcess
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import open_files
-from anabranch.testing.patience import PATIENCE_S
+from qa.patience import PATIENCE_S
 
 RUNTIME = "hdfs-3.4.1"
 _MAIN = Path(__file__).parents[2] / "java" / "Hdfs.java"

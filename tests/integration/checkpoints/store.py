@@ -21,7 +21,7 @@ from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import LeashedProcess
 from anabranch.storage.errors import StorageError
 from anabranch.storage.remote import RemoteFiles
-from anabranch.testing.patience import PATIENCE_S
+from qa.patience import PATIENCE_S
 
 RUNTIME = "s3proxy-3.1.0"
 BUCKET = "checkpoints"

@@ -11,18 +11,18 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+
+from anabranch.checkpoints.flink.keyed import NO_CHANNELS
+from anabranch.checkpoints.plan import Transactions, Wish
+from anabranch.checkpoints.route import Why
+from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from qa.brokers import STEADY
 from tests.chance import is_full
 from tests.flink import copying, moves
 from tests.flink.copying import Copies
 from tests.flink.jobs import VERSIONS, Flink, Job
 from tests.flink.moves import ALL, Output
 from tests.integration.console import Run, console
-
-from anabranch.checkpoints.flink.keyed import NO_CHANNELS
-from anabranch.checkpoints.plan import Transactions, Wish
-from anabranch.checkpoints.route import Why
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY
 
 # kafka-python reads its message schemas so.
 pytestmark = [

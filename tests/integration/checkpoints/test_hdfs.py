@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.checkpoints.hdfs import running_hdfs
-from tests.integration.links.topics import fresh
 from tests.unit.engine.checkpoints.world import SPARK, TRANSLATE, draw, snapshot
-from tests.unit.storage import test_storage_files as suite
 
-from anabranch.engine.checkpoints.copying import to_place
-from anabranch.engine.checkpoints.manifest import manifests
-from anabranch.engine.checkpoints.rewriting import in_place
-from anabranch.engine.checkpoints.undoing import undo
+from anabranch.operations.checkpoints.copying import to_place
+from anabranch.operations.checkpoints.manifest import manifests
+from anabranch.operations.checkpoints.rewriting import in_place
+from anabranch.operations.checkpoints.undoing import undo
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles, open_files
 from anabranch.storage.remote import RemoteFiles
+from tests.integration.checkpoints.hdfs import running_hdfs
+from tests.integration.links.topics import fresh
+from tests.unit.storage import test_storage_files as suite
 
 pytestmark = pytest.mark.full
 

@@ -12,24 +12,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.engine.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, snapshot, starts
+
+from anabranch.checkpoints.flink.metadata import read_metadata
+from anabranch.operations.checkpoints.copying import to_place
+from anabranch.operations.checkpoints.errors import CheckpointMovedError, StillRunningError
+from anabranch.operations.checkpoints.manifest import manifests
+from anabranch.operations.checkpoints.rewriting import in_place
+from anabranch.operations.checkpoints.stillness import watch
+from anabranch.operations.checkpoints.undoing import undo
+from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.storage.errors import StorageError
+from anabranch.storage.files import StoredFiles, open_files
+from qa.brokers import STEADY
 from tests.integration.checkpoints import store as s3
 from tests.integration.checkpoints.store import BUCKET, SECRET, Failing, Store, running_store
 from tests.integration.console import Run, console
 from tests.integration.links.topics import create, fresh, numbered, produce
-from tests.unit.engine.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, snapshot, starts
 from tests.unit.storage import test_storage_files as suite
-
-from anabranch.checkpoints.flink.metadata import read_metadata
-from anabranch.engine.checkpoints.copying import to_place
-from anabranch.engine.checkpoints.errors import CheckpointMovedError, StillRunningError
-from anabranch.engine.checkpoints.manifest import manifests
-from anabranch.engine.checkpoints.rewriting import in_place
-from anabranch.engine.checkpoints.stillness import watch
-from anabranch.engine.checkpoints.undoing import undo
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.storage.errors import StorageError
-from anabranch.storage.files import StoredFiles, open_files
-from anabranch.testing.brokers import STEADY
 
 pytestmark = pytest.mark.test
 
@@ -216,7 +216,7 @@ KILLED = """
 import sys
 from tests.integration.checkpoints.store import Killed
 from tests.unit.engine.checkpoints.world import TRANSLATE, draw
-from anabranch.engine.checkpoints.rewriting import in_place
+from anabranch.operations.checkpoints.rewriting import in_place
 
 in_place(draw(Killed(sys.argv[1], int(sys.argv[2])), TRANSLATE))
 """

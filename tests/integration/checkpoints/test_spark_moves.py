@@ -6,11 +6,11 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from tests.chance import seed
 
-from anabranch.testing.streamjobs.spec import Kind, Sink, Store
-from anabranch.testing.streamjobs.stage import SAME, stage
-from anabranch.testing.streamjobs.trials import Case, Cut, Shape, Trial, Uncommitted, run_trials
+from qa.streamjobs.spec import Kind, Sink, Store
+from qa.streamjobs.stage import SAME, stage
+from qa.streamjobs.trials import Case, Cut, Shape, Trial, Uncommitted, run_trials
+from tests.chance import seed
 
 pytestmark = [pytest.mark.test, pytest.mark.timeout(2400)]
 

@@ -15,21 +15,21 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from tests.integration.console import Run, console
-from tests.integration.links.lab import Link, link
-from tests.integration.links.topics import create, fresh, numbered, produce
 from tests.unit.engine.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, settle, snapshot, starts
 
 from anabranch.checkpoints.recognise import open_checkpoint
-from anabranch.engine.checkpoints.manifest import manifests
-from anabranch.engine.checkpoints.rewriting import in_place
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.checkpoints.manifest import manifests
+from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.storage.files import open_files
-from anabranch.testing.brokers import STEADY
-from anabranch.testing.patience import PATIENCE_S
+from qa.brokers import STEADY
+from qa.patience import PATIENCE_S
+from tests.integration.console import Run, console
+from tests.integration.links.lab import Link, link
+from tests.integration.links.topics import create, fresh, numbered, produce
 
 pytestmark = pytest.mark.test
 
@@ -311,7 +311,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tests.unit.engine.checkpoints.world import TRANSLATE, Crashing, draw
-from anabranch.engine.checkpoints.rewriting import in_place
+from anabranch.operations.checkpoints.rewriting import in_place
 
 class Killed(Crashing):
     def die(self):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 from kafka.protocol.metadata import MetadataRequest
-from tests.integration.kafka.security import ask, context_of
 
 from anabranch.kafka import fetch, produce
 from anabranch.kafka.admin import create_topic
@@ -19,7 +18,8 @@ from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.patience import PATIENCE_S
+from qa.patience import PATIENCE_S
+from tests.integration.kafka.security import ask, context_of
 
 pytestmark = pytest.mark.test
 

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
-from tests.integration.kafka.security import ask, context_of, with_password
-from tests.integration.sandbox.clients import QUIET, create, numbered, produce, read
 
 from anabranch.kafka.admin import Operation, cluster_operations, create_topic, topic_configs
 from anabranch.kafka.cluster import Cluster as Client
@@ -19,8 +17,10 @@ from anabranch.kafka.errors import AuthenticationError, PermissionDeniedError, U
 from anabranch.kafka.partitions import write_marker
 from anabranch.model.cluster import PasswordLogin, SaslMechanism, Security, SecurityProtocol, Tls
 from anabranch.sandbox import Cluster, ClusterSpec, ListenerSecurity
-from anabranch.testing.brokers import STEADY
-from anabranch.testing.patience import PATIENCE_S
+from qa.brokers import STEADY
+from qa.patience import PATIENCE_S
+from tests.integration.kafka.security import ask, context_of, with_password
+from tests.integration.sandbox.clients import QUIET, create, numbered, produce, read
 
 pytestmark = pytest.mark.test
 

@@ -7,11 +7,11 @@ is the same on both, which the contract tests and the full tier show.
 from collections.abc import Iterator
 
 import pytest
-from tests.chance import is_full
-from tests.simulated import Simulated
 
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY
+from qa.brokers import STEADY
+from tests.chance import is_full
+from tests.simulated import Simulated
 
 QUICK = {
     "log.cleaner.backoff.ms": "200",

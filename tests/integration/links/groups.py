@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from confluent_kafka import Consumer, ConsumerGroupState, Message, TopicPartition
-from tests.integration.links.topics import admin
 
 from anabranch.sandbox import Cluster
-from anabranch.testing.brokers import patiently
-from anabranch.testing.patience import PATIENCE_S
+from qa.brokers import patiently
+from qa.patience import PATIENCE_S
+from tests.integration.links.topics import admin
 
 Place = tuple[str, int]
 Stand = tuple[int, str]

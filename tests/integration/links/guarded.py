@@ -14,10 +14,10 @@ from confluent_kafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
-from tests.integration.links.topics import admin
 
 from anabranch.sandbox import Cluster
-from anabranch.testing.patience import PATIENCE_S
+from qa.patience import PATIENCE_S
+from tests.integration.links.topics import admin
 
 Grant = tuple[ResourceType, str, AclOperation]
 CLUSTER = "kafka-cluster"

@@ -7,15 +7,15 @@ import time
 
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import OffsetSpec
-from tests.integration.kafka.security import context_of
-from tests.integration.links.topics import admin, delete_records
 
 from anabranch.kafka import produce
 from anabranch.kafka.security import open_cluster
 from anabranch.records.filler import filler_batch
 from anabranch.sandbox import Cluster
-from anabranch.testing.logcompare import read_log
-from anabranch.testing.patience import PATIENCE_S
+from qa.logcompare import read_log
+from qa.patience import PATIENCE_S
+from tests.integration.kafka.security import context_of
+from tests.integration.links.topics import admin, delete_records
 
 BATCH = 100_000
 

@@ -11,12 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.integration.kafka.security import context_of
-
 from anabranch.config.jobspec import LinkJob
-from anabranch.engine import decisions
-from anabranch.engine import links as engine
-from anabranch.engine.standing import Standing
+from anabranch.copier.planning.lease import Lease
+from anabranch.copier.worker import Worker
 from anabranch.errors import ClusterError
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.errors import passing
@@ -24,21 +21,22 @@ from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import AcceptPlan
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
-from anabranch.model.link import ClusterRef, LinkSpec
+from anabranch.model.link import ClusterRef, LinkSpec, UnknownLinkError
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkStatus, ProbeReport
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.replicate.control import Runs
-from anabranch.replicate.journal import Journal, Jumps
-from anabranch.replicate.lease import Lease
-from anabranch.replicate.planner import UnknownLinkError
-from anabranch.replicate.rebuild import LaneLog, rebuild, whole_log
-from anabranch.replicate.runs import RunBook, in_order
-from anabranch.replicate.worker import Worker
+from anabranch.operations.links import decisions
+from anabranch.operations.links import links as engine
+from anabranch.operations.links.standing import Standing
 from anabranch.sandbox import Cluster
-from anabranch.spark.leases import LeasePlanner
-from anabranch.testing.logcompare import batches_differ, compare, disk_batches, read_log
-from anabranch.testing.patience import PATIENCE_S
+from anabranch.spark.link.leases import LeasePlanner
+from anabranch.state.maps.rebuild import LaneLog, rebuild, whole_log
+from anabranch.state.segments.runs import RunBook, in_order
+from anabranch.state.topics.control import Runs
+from anabranch.state.topics.journal import Journal, Jumps
+from qa.logcompare import batches_differ, compare, disk_batches, read_log
+from qa.patience import PATIENCE_S
+from tests.integration.kafka.security import context_of
 
 _numbers = itertools.count(1)
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.console import Run, console
-from tests.integration.links.topics import create, fresh, numbered, produce
 
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import STEADY
+from qa.brokers import STEADY
+from tests.integration.console import Run, console
+from tests.integration.links.topics import create, fresh, numbered, produce
 
 pytestmark = pytest.mark.test
 

@@ -8,6 +8,12 @@ from contextlib import contextmanager
 
 import pytest
 from confluent_kafka import KafkaException
+
+from anabranch.model.configs import LONG_MAX
+from anabranch.model.lane import LaneState
+from anabranch.model.plugins import PluginSpec
+from anabranch.operations.links import links as engine
+from anabranch.sandbox import Cluster
 from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.topics import (
     OLD_MS,
@@ -21,12 +27,6 @@ from tests.integration.links.topics import (
     numbered,
     produce,
 )
-
-from anabranch.engine import links as engine
-from anabranch.model.configs import LONG_MAX
-from anabranch.model.lane import LaneState
-from anabranch.model.plugins import PluginSpec
-from anabranch.sandbox import Cluster
 
 pytestmark = pytest.mark.test
 

@@ -9,23 +9,23 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import TopicPartition as Place
-from tests.integration.links.groups import commit, reader, store
-from tests.integration.links.lab import PATIENCE_S, Link, link
-from tests.integration.links.topics import create, fresh, numbered, produce
 
 from anabranch.checkpoints.advice import Advice, Kind, Standing, Way
 from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.route import Refusal
-from anabranch.engine import subscriptions
-from anabranch.engine.checkpoints.advising import advise
-from anabranch.engine.checkpoints.asked import Asked, ByLinks, ByStart, LinkAt
-from anabranch.engine.checkpoints.told import Told
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.checkpoints.advising import advise
+from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByStart, LinkAt
+from anabranch.operations.checkpoints.told import Told
+from anabranch.operations.groups import subscriptions
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import STEADY
+from qa.brokers import STEADY
+from tests.integration.links.groups import commit, reader, store
+from tests.integration.links.lab import PATIENCE_S, Link, link
+from tests.integration.links.topics import create, fresh, numbered, produce
 
 pytestmark = pytest.mark.test
 

@@ -6,8 +6,6 @@ import time
 from contextlib import ExitStack
 
 import pytest
-from tests.integration.links.lab import link
-from tests.integration.links.topics import OLD_MS, create, delete_records, ends, fresh, numbered, produce
 
 from anabranch.model.lane import LaneMode, LaneState
 from anabranch.model.link import ModePolicy
@@ -15,7 +13,9 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster
-from anabranch.testing.logcompare import disk_batches
+from qa.logcompare import disk_batches
+from tests.integration.links.lab import link
+from tests.integration.links.topics import OLD_MS, create, delete_records, ends, fresh, numbered, produce
 
 pytestmark = pytest.mark.test
 

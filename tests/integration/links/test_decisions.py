@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from tests.integration.links.lab import Link, link
-from tests.integration.links.topics import create, delete_records, drop, fresh, numbered, produce
 
-from anabranch.engine import decisions
-from anabranch.engine import links as engine
-from anabranch.engine.decisions import DecisionMovedError, NothingToAcceptError
 from anabranch.errors import InvalidFieldError
 from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneMode, LaneState
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.offsets.translate import Exact, Reason, Unmapped, record_to_target, to_target
+from anabranch.operations.links import decisions
+from anabranch.operations.links import links as engine
+from anabranch.operations.links.decisions import DecisionMovedError, NothingToAcceptError
 from anabranch.sandbox import Cluster
-from anabranch.testing.logcompare import read_log
+from qa.logcompare import read_log
+from tests.integration.links.lab import Link, link
+from tests.integration.links.topics import create, delete_records, drop, fresh, numbered, produce
 
 pytestmark = pytest.mark.test
 

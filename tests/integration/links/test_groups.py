@@ -6,6 +6,20 @@ import itertools
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
+
+from anabranch.groups.mark import Verdict
+from anabranch.groups.plan import GroupsPlan, Step
+from anabranch.groups.refusals import Why
+from anabranch.kafka.groups import IllegalGroupNameError
+from anabranch.model.link import ModePolicy
+from anabranch.model.plugins import PluginSpec
+from anabranch.model.start import StartKind, StartPosition
+from anabranch.model.topics import TopicPartition as Place
+from anabranch.operations.groups import groups as engine
+from anabranch.operations.groups import subscriptions
+from anabranch.operations.groups.groups import GroupsMovedError, NoSuchGroupError, NoSuchUndoError, Selection
+from anabranch.sandbox import Cluster
+from qa.patience import PATIENCE_S
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import commit, committed, member, read_values, reader, store, value_of
 from tests.integration.links.lab import Link, link
@@ -19,20 +33,6 @@ from tests.integration.links.topics import (
     numbered,
     produce,
 )
-
-from anabranch.engine import groups as engine
-from anabranch.engine import subscriptions
-from anabranch.engine.groups import GroupsMovedError, NoSuchGroupError, NoSuchUndoError, Selection
-from anabranch.kafka.groups import IllegalGroupNameError
-from anabranch.model.link import ModePolicy
-from anabranch.model.plugins import PluginSpec
-from anabranch.model.start import StartKind, StartPosition
-from anabranch.model.topics import TopicPartition as Place
-from anabranch.positions.mark import Verdict
-from anabranch.positions.plan import GroupsPlan, Step
-from anabranch.positions.refusals import Why
-from anabranch.sandbox import Cluster
-from anabranch.testing.patience import PATIENCE_S
 
 pytestmark = pytest.mark.test
 

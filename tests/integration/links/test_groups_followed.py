@@ -9,20 +9,20 @@ from contextlib import contextmanager
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+
+from anabranch.config.jobspec import LinkJob
+from anabranch.groups.follow import Following
+from anabranch.groups.report import GroupRow
+from anabranch.kafka.cluster import Cluster as Client
+from anabranch.model.link import GroupRules
+from anabranch.operations.groups import groups as engine
+from anabranch.operations.links import links
+from anabranch.operations.mirrormaker.flow import read_flow
+from anabranch.sandbox import Cluster
+from anabranch.spark.link.following import FollowingThread
 from tests.integration.links.groups import commit, committed, member, store
 from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.topics import create, ends, fresh, numbered, produce
-
-from anabranch.config.jobspec import LinkJob
-from anabranch.engine import groups as engine
-from anabranch.engine import links
-from anabranch.engine.mirrormaker.flow import read_flow
-from anabranch.kafka.cluster import Cluster as Client
-from anabranch.model.link import GroupRules
-from anabranch.positions.follow import Following
-from anabranch.positions.report import GroupRow
-from anabranch.sandbox import Cluster
-from anabranch.spark.following import FollowingThread
 
 pytestmark = pytest.mark.test
 

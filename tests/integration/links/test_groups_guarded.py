@@ -7,21 +7,21 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AclOperation, ResourceType
+
+from anabranch.groups.plan import Step
+from anabranch.groups.refusals import Why
+from anabranch.groups.select import Selection
+from anabranch.model.start import StartPosition
+from anabranch.operations.groups import groups as engine
+from anabranch.operations.groups import subscriptions
+from anabranch.operations.groups.groups import GroupNotMadeError
+from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from qa.brokers import STEADY
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import asked, commit, committed, read_values, reader, store
 from tests.integration.links.guarded import grant
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce
-
-from anabranch.engine import groups as engine
-from anabranch.engine import subscriptions
-from anabranch.engine.groups import GroupNotMadeError
-from anabranch.model.start import StartPosition
-from anabranch.positions.plan import Step
-from anabranch.positions.refusals import Why
-from anabranch.positions.select import Selection
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY
 
 pytestmark = pytest.mark.test
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.integration.links.lab import link
-from tests.integration.links.topics import create, fresh, numbered, produce, transaction
-from tests.integration.links.writers import killed_in_a_transaction, write_without_a_coordinator
 
-from anabranch.engine import transactions
-from anabranch.engine.transactions import (
+from anabranch.model.lane import LaneState
+from anabranch.operations.links import transactions
+from anabranch.operations.links.transactions import (
     NoOpenTransactionError,
     TransactionNotHangingError,
     abort_transaction,
 )
-from anabranch.model.lane import LaneState
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import STEADY
-from anabranch.testing.patience import PATIENCE_S
+from qa.brokers import STEADY
+from qa.patience import PATIENCE_S
+from tests.integration.links.lab import link
+from tests.integration.links.topics import create, fresh, numbered, produce, transaction
+from tests.integration.links.writers import killed_in_a_transaction, write_without_a_coordinator
 
 pytestmark = pytest.mark.test
 

@@ -6,6 +6,11 @@ import time
 
 import pytest
 from confluent_kafka import Producer
+
+from anabranch.model.lane import LaneMode
+from anabranch.model.link import ModePolicy
+from anabranch.sandbox import Cluster
+from qa.logcompare import disk_batches
 from tests.integration.links.lab import PATIENCE_S, link
 from tests.integration.links.topics import (
     TRANSACTIONS,
@@ -18,11 +23,6 @@ from tests.integration.links.topics import (
     produce,
     transaction,
 )
-
-from anabranch.model.lane import LaneMode
-from anabranch.model.link import ModePolicy
-from anabranch.sandbox import Cluster
-from anabranch.testing.logcompare import disk_batches
 
 pytestmark = pytest.mark.test
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
+
+from anabranch.copier.target import headgap
+from anabranch.model.lane import LaneMode
+from anabranch.protocol import fill
+from anabranch.sandbox import Cluster
 from tests.integration.links.identity import assert_equal_offsets, begin_at, log_start
 from tests.integration.links.lab import link
 from tests.integration.links.topics import OLD_MS, create, fresh, newest_offset, numbered, produce, transaction
-
-from anabranch.lanes import fill
-from anabranch.model.lane import LaneMode
-from anabranch.replicate import headgap
-from anabranch.sandbox import Cluster
 
 pytestmark = pytest.mark.test
 FAR = 5_000_000

@@ -11,25 +11,25 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.integration.links.lab import PATIENCE_S, Link, link
-from tests.integration.links.test_spark import CommandLine
-from tests.integration.links.topics import create, fresh, newest_offset, numbered, produce
 
 from anabranch.config.jobspec import LinkJob
+from anabranch.copier import worker as worker_module
+from anabranch.copier.ownership import handover
+from anabranch.copier.planning.lease import Figures, Lease
+from anabranch.copier.worker import Worker
 from anabranch.kafka.cluster import Cluster as Client
-from anabranch.lanes.claims import Claim, ClaimState
 from anabranch.model.clock import now_ms
 from anabranch.model.link import ModePolicy
 from anabranch.model.reports import LinkPlan
-from anabranch.replicate import handover
-from anabranch.replicate import worker as worker_module
-from anabranch.replicate.control import Progress
-from anabranch.replicate.journal import Journal
-from anabranch.replicate.lease import Figures, Lease
-from anabranch.replicate.worker import Worker
+from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.sandbox import Cluster
-from anabranch.spark.leases import LeasePlanner
-from anabranch.testing.patience import LONG_S
+from anabranch.spark.link.leases import LeasePlanner
+from anabranch.state.topics.control import Progress
+from anabranch.state.topics.journal import Journal
+from qa.patience import LONG_S
+from tests.integration.links.lab import PATIENCE_S, Link, link
+from tests.integration.links.test_spark import CommandLine
+from tests.integration.links.topics import create, fresh, newest_offset, numbered, produce
 
 pytestmark = pytest.mark.test
 LEASE_S = 0.5

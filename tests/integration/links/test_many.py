@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.integration.links.lab import link
-from tests.integration.links.topics import OLD_MS, create, fresh, numbered, produce
 
 from anabranch.model.lane import LaneMode
 from anabranch.sandbox import Cluster
+from tests.integration.links.lab import link
+from tests.integration.links.topics import OLD_MS, create, fresh, numbered, produce
 
 pytestmark = pytest.mark.test
 

@@ -8,6 +8,19 @@ from bisect import bisect_left
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+
+from anabranch.kafka.log import KeyedLog
+from anabranch.model import topics as model
+from anabranch.model.lane import LaneMode
+from anabranch.model.link import ModePolicy, UnknownLinkError
+from anabranch.offsets.runs import Run
+from anabranch.offsets.translate import After, Before, Exact, to_source, to_target
+from anabranch.sandbox import Cluster
+from anabranch.state.codecs import runs as run_codec
+from anabranch.state.codecs.topics import RUNS
+from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps, read_maps
+from anabranch.state.segments.runs import SEGMENT_RUNS
+from qa.logcompare import Entry, read_log
 from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.test_holes import compacted_with_a_hole, interleave, keep_as_it_is
 from tests.integration.links.topics import (
@@ -22,20 +35,6 @@ from tests.integration.links.topics import (
     produce,
     transaction,
 )
-
-from anabranch.control import runs as run_codec
-from anabranch.control.topics import RUNS
-from anabranch.engine.maps import LaneInDoubtError, LaneMap, LinkMaps, read_maps
-from anabranch.kafka.log import KeyedLog
-from anabranch.model import topics as model
-from anabranch.model.lane import LaneMode
-from anabranch.model.link import ModePolicy
-from anabranch.offsets.runs import Run
-from anabranch.offsets.translate import After, Before, Exact, to_source, to_target
-from anabranch.replicate.planner import UnknownLinkError
-from anabranch.replicate.runs import SEGMENT_RUNS
-from anabranch.sandbox import Cluster
-from anabranch.testing.logcompare import Entry, read_log
 
 pytestmark = pytest.mark.test
 

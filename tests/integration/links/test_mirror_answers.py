@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.integration.links import groups
-from tests.integration.links.lab import Link, link
-from tests.integration.links.topics import create, fresh, transaction
-from tests.integration.mm2.java import answers
 
-from anabranch.engine.mirrormaker import beat, publish, publish_link, report
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.mirrormaker.report import Evidence
 from anabranch.mirrormaker.wire import Checkpoint
 from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.mirrormaker import beat, publish, publish_link, report
 from anabranch.sandbox import Cluster
+from tests.integration.links import groups
+from tests.integration.links.lab import Link, link
+from tests.integration.links.topics import create, fresh, transaction
+from tests.integration.mm2.java import answers
 
 pytestmark = pytest.mark.test
 

@@ -7,6 +7,15 @@ from dataclasses import replace
 
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
+
+from anabranch.kafka.errors import PermissionDeniedError
+from anabranch.model.lane import LaneMode
+from anabranch.model.link import ModePolicy
+from anabranch.model.plugins import PluginSpec
+from anabranch.model.reports import Finding, ProbeReport, Severity
+from anabranch.operations.links import links as engine
+from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from qa.brokers import STEADY
 from tests.integration.links.guarded import (
     TOPIC_OPERATIONS,
     grant,
@@ -20,15 +29,6 @@ from tests.integration.links.guarded import (
 from tests.integration.links.identity import assert_equal_offsets, begin_at
 from tests.integration.links.lab import link
 from tests.integration.links.topics import OLD_MS, create, fresh, grow, newest_offset, numbered, produce, transaction
-
-from anabranch.engine import links as engine
-from anabranch.kafka.errors import PermissionDeniedError
-from anabranch.model.lane import LaneMode
-from anabranch.model.link import ModePolicy
-from anabranch.model.plugins import PluginSpec
-from anabranch.model.reports import Finding, ProbeReport, Severity
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY
 
 pytestmark = pytest.mark.test
 

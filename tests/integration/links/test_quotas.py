@@ -8,17 +8,17 @@ from contextlib import contextmanager
 
 import pytest
 from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
-from tests.integration.kafka.security import ask, context_of
-from tests.integration.links.lab import Link, link
-from tests.integration.links.topics import await_heeded, create, fresh, produce
 
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.connection import CLIENT_ID, Connection
 from anabranch.model.lane import LaneState
 from anabranch.model.reports import LinkStatus
-from anabranch.replicate.journal import Journal
 from anabranch.sandbox import Cluster
-from anabranch.testing.patience import LONG_S
+from anabranch.state.topics.journal import Journal
+from qa.patience import LONG_S
+from tests.integration.kafka.security import ask, context_of
+from tests.integration.links.lab import Link, link
+from tests.integration.links.topics import await_heeded, create, fresh, produce
 
 pytestmark = pytest.mark.full
 RECORDS, VALUE_BYTES = 500, 1000

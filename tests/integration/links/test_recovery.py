@@ -7,17 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from tests.integration.links.lab import Link, Running, link
-from tests.integration.links.test_decisions import refuses, values, values_of
-from tests.integration.links.topics import configure, create, delete_records, drop, ends, fresh, numbered, produce
-from tests.simulated import Simulated
 
 from anabranch.config.maps_file import StoredMap
-from anabranch.control import topics as control
-from anabranch.engine import decisions
-from anabranch.engine import links as engine
-from anabranch.engine.choices import HistoryLostError
-from anabranch.engine.maps import read_maps
 from anabranch.errors import InvalidFieldError
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.log import LogChangedError
@@ -27,10 +18,19 @@ from anabranch.model.lane import LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.model.reports import Severity
 from anabranch.model.topics import TopicPartition
-from anabranch.replicate.control import Progress
-from anabranch.replicate.recreated import ControlTopicsRecreatedError
-from anabranch.replicate.upkeep import ControlTopicsError, look_after
+from anabranch.operations.links import decisions
+from anabranch.operations.links import links as engine
+from anabranch.operations.links.choices import HistoryLostError
 from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.state.codecs import topics as control
+from anabranch.state.maps.reading import read_maps
+from anabranch.state.topics.control import Progress
+from anabranch.state.topics.recreated import ControlTopicsRecreatedError
+from anabranch.state.topics.upkeep import ControlTopicsError, look_after
+from tests.integration.links.lab import Link, Running, link
+from tests.integration.links.test_decisions import refuses, values, values_of
+from tests.integration.links.topics import configure, create, delete_records, drop, ends, fresh, numbered, produce
+from tests.simulated import Simulated
 
 pytestmark = pytest.mark.test
 
@@ -111,7 +111,7 @@ def test_an_idle_lane_whose_records_are_deleted_goes_on_through_takeovers(
     old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All was filed as copied: another process finds the place, also behind the markers of takeovers."""
-    monkeypatch.setattr("anabranch.replicate.keeper.SILENCE_S", 0.2)
+    monkeypatch.setattr("anabranch.copier.ownership.keeper.SILENCE_S", 0.2)
     with copied(old, new) as (made, topic):
         for _ in range(2):
             delete_records(new, topic, ends(new, topic)[1])

@@ -17,13 +17,13 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
-from tests.integration.links.lab import link
-from tests.integration.links.topics import create, fresh, numbered, produce
 
 from anabranch.sandbox import Cluster
-from anabranch.testing.faults.processes import MARK, PACKAGE_ROOT, marked
-from anabranch.testing.faults.standalone import StandaloneSpark
-from anabranch.testing.patience import LONG_S
+from qa.faults.processes import MARK, PACKAGE_ROOT, marked
+from qa.faults.standalone import StandaloneSpark
+from qa.patience import LONG_S
+from tests.integration.links.lab import link
+from tests.integration.links.topics import create, fresh, numbered, produce
 
 pytestmark = pytest.mark.test
 

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from anabranch.model.lane import LaneState
+from anabranch.operations.jobs.launcher import job_spec
+from anabranch.sandbox import Cluster
+from qa.faults.processes import LinkRun
 from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.topics import OLD_MS, create, fresh, grow, newest_offset, numbered, produce
-
-from anabranch.engine.launcher import job_spec
-from anabranch.model.lane import LaneState
-from anabranch.sandbox import Cluster
-from anabranch.testing.faults.processes import LinkRun
 
 pytestmark = pytest.mark.test
 

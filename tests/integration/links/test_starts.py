@@ -7,25 +7,26 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.integration.kafka.security import context_of
-from tests.integration.links import groups
-from tests.integration.links.lab import PATIENCE_S, Link, link
-from tests.integration.links.test_holes import interleave
-from tests.integration.links.test_maps import first_from, map_of
-from tests.integration.links.topics import create, delete_records, end_transactions, ends, fresh, numbered, produce
 
 from anabranch.config import maps_file, offsets_file
-from anabranch.engine import links, offsets
-from anabranch.engine.offsets import GroupUnknownError, TopicNotInLinkError
-from anabranch.engine.start import NothingCommittedError, OutsideLogError, Resolved, look_up, resolve
 from anabranch.kafka.security import open_cluster
+from anabranch.kafka.start import NothingCommittedError, OutsideLogError, Resolved, look_up, resolve
 from anabranch.model import topics as model
 from anabranch.model.link import ModePolicy
 from anabranch.model.positions import AnswerKind
 from anabranch.model.reports import Severity
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.offsets.translate import Exact, to_target
+from anabranch.operations.links import links
+from anabranch.operations.offsets import offsets
+from anabranch.operations.offsets.offsets import GroupUnknownError, TopicNotInLinkError
 from anabranch.sandbox import Cluster
+from tests.integration.kafka.security import context_of
+from tests.integration.links import groups
+from tests.integration.links.lab import PATIENCE_S, Link, link
+from tests.integration.links.test_holes import interleave
+from tests.integration.links.test_maps import first_from, map_of
+from tests.integration.links.topics import create, delete_records, end_transactions, ends, fresh, numbered, produce
 
 pytestmark = pytest.mark.test
 

@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
+from anabranch.model.configs import DEFAULT_DENY, ConfigRules
+from anabranch.model.lane import LaneState
+from anabranch.model.plugins import PluginSpec
+from anabranch.operations.links import links as engine
+from anabranch.sandbox import Cluster
 from tests.integration.links.lab import link
 from tests.integration.links.topics import (
     configure,
@@ -18,12 +24,6 @@ from tests.integration.links.topics import (
     numbered,
     produce,
 )
-
-from anabranch.engine import links as engine
-from anabranch.model.configs import DEFAULT_DENY, ConfigRules
-from anabranch.model.lane import LaneState
-from anabranch.model.plugins import PluginSpec
-from anabranch.sandbox import Cluster
 
 pytestmark = pytest.mark.test
 

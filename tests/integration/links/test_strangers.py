@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.integration.links.lab import link
-from tests.integration.links.topics import create, fresh, numbered, produce, transaction
 
 from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.model.link import ModePolicy
 from anabranch.sandbox import Cluster
+from tests.integration.links.lab import link
+from tests.integration.links.topics import create, fresh, numbered, produce, transaction
 
 pytestmark = pytest.mark.test
 

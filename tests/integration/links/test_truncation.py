@@ -9,16 +9,16 @@ from contextlib import suppress
 import pytest
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import NewTopic
+
+from anabranch.model.decisions import Cause
+from anabranch.model.lane import LaneProgress, LaneState
+from anabranch.operations.links import links as engine
+from anabranch.sandbox import Cluster, ClusterSpec
+from qa.brokers import create_topics, patiently
+from qa.logcompare import read_log
 from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.test_decisions import values, values_of
 from tests.integration.links.topics import admin, fresh, newest_offset, numbered, produce
-
-from anabranch.engine import links as engine
-from anabranch.model.decisions import Cause
-from anabranch.model.lane import LaneProgress, LaneState
-from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import create_topics, patiently
-from anabranch.testing.logcompare import read_log
 
 pytestmark = pytest.mark.test
 

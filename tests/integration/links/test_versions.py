@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from tests.chance import is_full
-from tests.integration.links.conftest import QUICK
-from tests.integration.links.lab import Link, link
-from tests.integration.links.topics import OLD_MS, create, delete_records, fresh, newest_offset, numbered, produce
 
-from anabranch.engine import links as engine
 from anabranch.model.lane import LaneMode, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, WantedState
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.provenance import RingError
-from anabranch.replicate.control import Links
+from anabranch.operations.links import links as engine
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY
+from anabranch.state.topics.control import Links
+from qa.brokers import STEADY
+from tests.chance import is_full
+from tests.integration.links.conftest import QUICK
+from tests.integration.links.lab import Link, link
+from tests.integration.links.topics import OLD_MS, create, delete_records, fresh, newest_offset, numbered, produce
 
 pytestmark = [pytest.mark.test, pytest.mark.real]
 

@@ -21,8 +21,8 @@ from confluent_kafka.admin import (
 )
 
 from anabranch.sandbox import Cluster
-from anabranch.testing.brokers import await_markers, await_topics, create_topics, watermarks
-from anabranch.testing.patience import PATIENCE_S
+from qa.brokers import await_markers, await_topics, create_topics, watermarks
+from qa.patience import PATIENCE_S
 
 OLD_MS = 1_357_000_000_000  # 2013-01-01, as old as the records that history has
 # The client's own minute may pass on a machine that stands still.

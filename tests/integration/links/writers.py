@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kafka.protocol.producer import ProduceRequest
-from tests.integration.kafka.security import context_of
 
 from anabranch.kafka.partitions import new_producer_id
 from anabranch.kafka.security import open_cluster
@@ -18,6 +17,7 @@ from anabranch.records.encode import body_of, seal
 from anabranch.records.header import TRANSACTIONAL
 from anabranch.records.record import Record, TimestampType
 from anabranch.sandbox import Cluster
+from tests.integration.kafka.security import context_of
 
 _WRITER = """
 import sys, time

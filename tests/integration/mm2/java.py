@@ -8,7 +8,7 @@ from pathlib import Path
 
 from anabranch.sandbox import Cluster
 from anabranch.sandbox.jars import class_path, java_program
-from anabranch.testing.mm2 import RUNTIME
+from qa.mm2 import RUNTIME
 
 _MAIN = Path(__file__).parents[2] / "java" / "MirrorAnswers.java"
 

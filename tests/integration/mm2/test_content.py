@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
-from tests.contract.lab import connect
 
-from anabranch.engine.mirrormaker.content import find, sight
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.mirrormaker.content import find, sight
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import STEADY, create_topics
-from anabranch.testing.patience import PATIENCE_S
+from qa.brokers import STEADY, create_topics
+from qa.patience import PATIENCE_S
+from tests.contract.lab import connect
 
 pytestmark = pytest.mark.test
 

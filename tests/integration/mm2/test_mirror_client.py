@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka.admin import NewTopic
-from tests.contract.lab import connect
-from tests.integration.mm2.java import answers
 
-from anabranch.engine.mirrormaker import beat, publish
 from anabranch.mirrormaker.wire import Checkpoint
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.mirrormaker import beat, publish
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import STEADY, create_topics
+from qa.brokers import STEADY, create_topics
+from tests.contract.lab import connect
+from tests.integration.mm2.java import answers
 
 pytestmark = pytest.mark.test
 

@@ -10,11 +10,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
-from tests.contract.lab import connect
-from tests.integration.links import groups
-from tests.integration.mm2.java import answers
 
-from anabranch.engine.mirrormaker import judge, publish, read_flow
 from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
 from anabranch.mirrormaker.store import OffsetSync, OffsetSyncStore
 from anabranch.mirrormaker.wire import (
@@ -26,10 +22,14 @@ from anabranch.mirrormaker.wire import (
     encode_heartbeat,
     encode_sync,
 )
+from anabranch.operations.mirrormaker import judge, publish, read_flow
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY, create_topics, existing, log_ends
-from anabranch.testing.mm2 import MirrorMaker, MirrorSpec
-from anabranch.testing.patience import PATIENCE_S
+from qa.brokers import STEADY, create_topics, existing, log_ends
+from qa.mm2 import MirrorMaker, MirrorSpec
+from qa.patience import PATIENCE_S
+from tests.contract.lab import connect
+from tests.integration.links import groups
+from tests.integration.mm2.java import answers
 
 pytestmark = pytest.mark.test
 

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.integration.links.lab import link
-from tests.unit.offsets.alignlab import align
 
 from anabranch.config import maps_file
 from anabranch.config.maps_file import StoredMap
-from anabranch.engine import links
-from anabranch.engine.maps import LaneMap, read_maps
-from anabranch.engine.rebuilding import plan
 from anabranch.model.lane import LaneMode
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import ProbeReport, Severity
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Before, Exact, to_target
+from anabranch.operations.links import links
+from anabranch.operations.offsets.rebuilding import plan
 from anabranch.sandbox import Cluster
-from anabranch.testing.logcompare import read_log
-from anabranch.testing.verify_lab import Message, context_of, fresh, messages, write
+from anabranch.state.maps.reading import LaneMap, read_maps
+from qa.logcompare import read_log
+from qa.verify_lab import Message, context_of, fresh, messages, write
+from tests.integration.links.lab import link
+from tests.unit.offsets.alignlab import align
 
 pytestmark = pytest.mark.test
 

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.unit.offsets.alignlab import Mirror
 
-from anabranch.engine.rebuilding import plan
 from anabranch.offsets.align.lane import Bounds
+from anabranch.operations.offsets.rebuilding import plan
 from anabranch.sandbox import Cluster
-from anabranch.spark.rebuild.run import Rebuilding
+from anabranch.spark.align.run import Rebuilding
 from anabranch.spark.verify.run import Comparison
-from anabranch.testing import killed_mirror
-from anabranch.testing.verify_lab import context_of, spec_of
 from anabranch.verify.findings import Kind
 from anabranch.verify.pins import LogEnds, pin
+from qa import killed_mirror
+from qa.verify_lab import context_of, spec_of
+from tests.unit.offsets.alignlab import Mirror
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 

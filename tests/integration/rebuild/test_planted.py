@@ -6,16 +6,16 @@ import random
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.unit.offsets.alignlab import align
 
 from anabranch.config.rebuildspec import Part, RebuildSpec
-from anabranch.engine.rebuilding import plan
 from anabranch.offsets.align.gaps import Why
 from anabranch.offsets.align.lane import Bounds
 from anabranch.offsets.runs import Run
+from anabranch.operations.offsets.rebuilding import plan
 from anabranch.sandbox import Cluster
-from anabranch.spark.rebuild.run import Rebuilding
-from anabranch.testing.verify_lab import BEGIN_MS, Message, context_of, fresh, messages, write
+from anabranch.spark.align.run import Rebuilding
+from qa.verify_lab import BEGIN_MS, Message, context_of, fresh, messages, write
+from tests.unit.offsets.alignlab import align
 
 pytestmark = pytest.mark.test
 

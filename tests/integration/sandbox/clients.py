@@ -10,8 +10,8 @@ from typing import Any
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
-from anabranch.testing.brokers import make_topics, watermarks
-from anabranch.testing.patience import PATIENCE_S
+from qa.brokers import make_topics, watermarks
+from qa.patience import PATIENCE_S
 
 QUIET = logging.getLogger("tests.sandbox.clients")
 QUIET.addHandler(logging.NullHandler())

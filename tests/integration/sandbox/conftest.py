@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from anabranch.sandbox import Cluster, ClusterSpec
-from anabranch.testing.brokers import STEADY
+from qa.brokers import STEADY
 
 
 @pytest.fixture(scope="package")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY
+from qa.brokers import STEADY
 
 
 @pytest.fixture(scope="package")

@@ -14,7 +14,7 @@ import psutil
 from anabranch.sandbox.jars import java_program
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import LeashedProcess
-from anabranch.testing.patience import PATIENCE_S
+from qa.patience import PATIENCE_S
 
 SPARK_HOME = Path((find_spec("pyspark").submodule_search_locations or ["."])[0])  # type: ignore[union-attr]
 _NO_REST = "-Dspark.master.rest.enabled=false"  # else it takes a port that is the same on each machine

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.integration.spark.standalone import SPARK_HOME
 
 from anabranch.config.context_file import parse
 from anabranch.sandbox.jars import java_program
+from tests.integration.spark.standalone import SPARK_HOME
 
 pytestmark = pytest.mark.full
 ROOT = Path(__file__).parents[3]

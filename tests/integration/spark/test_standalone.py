@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+import anabranch
+from anabranch.operations.jobs.launcher import job_spec
+from anabranch.sandbox import Cluster
+from qa.faults.processes import PACKAGE_ROOT, LinkRun
+from qa.patience import LONG_S, PATIENCE_S
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce
 from tests.integration.spark.standalone import SPARK_HOME, kill_tree, standalone
-
-import anabranch
-from anabranch.engine.launcher import job_spec
-from anabranch.sandbox import Cluster
-from anabranch.testing.faults.processes import PACKAGE_ROOT, LinkRun
-from anabranch.testing.patience import LONG_S, PATIENCE_S
 
 pytestmark = pytest.mark.full
 LEASE_S = 300.0

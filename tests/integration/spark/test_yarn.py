@@ -18,16 +18,16 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
+
+import anabranch
+from anabranch.operations.jobs import environment
+from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from qa.brokers import STEADY
+from qa.patience import LONG_S, PATIENCE_S
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, fresh, numbered, produce
 from tests.integration.spark.standalone import SPARK_HOME
 from tests.integration.spark.yarn import Yarn, yarn
-
-import anabranch
-from anabranch.engine import environment
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY
-from anabranch.testing.patience import LONG_S, PATIENCE_S
 
 pytestmark = pytest.mark.full
 PASSWORD = "yarn-secret"

@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.integration.spark.standalone import kill_tree
-
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.process import LeashedProcess
-from anabranch.testing.patience import PATIENCE_S
+from qa.patience import PATIENCE_S
+from tests.integration.spark.standalone import kill_tree
 
 RUNTIME = "yarn-3.4.2"
 _MAIN = Path(__file__).parents[2] / "java" / "Yarn.java"

@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY
-from anabranch.testing.verify_lab import spark_session
+from qa.brokers import STEADY
+from qa.verify_lab import spark_session
 
 QUICK = {
     **STEADY,

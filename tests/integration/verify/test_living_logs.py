@@ -9,17 +9,17 @@ from collections import Counter
 import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
-from tests.chance import seed
-from tests.integration.links.topics import delete_records, ends
 
 from anabranch.config.verifyspec import Reader
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.sandbox import Cluster
 from anabranch.spark.verify.run import Comparison
-from anabranch.testing.brokers import await_markers
-from anabranch.testing.patience import PATIENCE_S
-from anabranch.testing.verify_lab import Fault, Message, fresh, messages, pin_of, plant, spec_of, write
 from anabranch.verify.findings import Finding, Kind
+from qa.brokers import await_markers
+from qa.patience import PATIENCE_S
+from qa.verify_lab import Fault, Message, fresh, messages, pin_of, plant, spec_of, write
+from tests.chance import seed
+from tests.integration.links.topics import delete_records, ends
 
 pytestmark = pytest.mark.full
 

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.sandbox import Cluster
 from anabranch.spark.verify.run import Comparison
-from anabranch.testing.verify_lab import Fault, Mirror, fresh, messages, pin_of, plant, spec_of, write
 from anabranch.verify.findings import Finding
+from qa.verify_lab import Fault, Mirror, fresh, messages, pin_of, plant, spec_of, write
 
 pytestmark = pytest.mark.test
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
+
+from anabranch.config.verifyspec import Reader, VerifyOptions
+from anabranch.operations.verify import comparing as engine
+from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from qa.brokers import STEADY
+from qa.verify_lab import connector_settings
 from tests.integration.kafka.security import context_of
 from tests.integration.links.guarded import Grant, grant
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce
-
-from anabranch.config.verifyspec import Reader, VerifyOptions
-from anabranch.engine import verify as engine
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.testing.brokers import STEADY
-from anabranch.testing.verify_lab import connector_settings
 
 pytestmark = pytest.mark.test
 

@@ -14,8 +14,8 @@ from anabranch.sandbox import Cluster
 from anabranch.spark.verify import folding, scan, summing
 from anabranch.spark.verify.options import options
 from anabranch.spark.verify.run import Comparison
-from anabranch.testing.verify_lab import Message, context_of, fresh, messages, pin_of, spec_of, write
 from anabranch.verify.sums import Sum
+from qa.verify_lab import Message, context_of, fresh, messages, pin_of, spec_of, write
 
 pytestmark = pytest.mark.test
 

@@ -13,12 +13,12 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from tests.integration.links.lab import link
-from tests.integration.links.topics import create, fresh, numbered, produce, transaction
 
 from anabranch.sandbox import Cluster
-from anabranch.testing.patience import LONG_S
-from anabranch.testing.verify_lab import connector_settings
+from qa.patience import LONG_S
+from qa.verify_lab import connector_settings
+from tests.integration.links.lab import link
+from tests.integration.links.topics import create, fresh, numbered, produce, transaction
 
 pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from time import perf_counter
 
-from anabranch.lanes import LaneStopped, Stop
+from anabranch.protocol import LaneStopped, Stop
 
 from .hole_mutations import HoleMutation
 from .hole_owner import HoleOwner

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from anabranch.lanes import (
+from anabranch.model.lane import LaneMode
+from anabranch.offsets.runs import RunMap
+from anabranch.protocol import (
     AppendClaim,
     Bid,
     Claim,
@@ -20,10 +22,8 @@ from anabranch.lanes import (
     Tenure,
     takeover,
 )
-from anabranch.lanes.mapped import to_held
-from anabranch.lanes.tail import Journal, read_tail
-from anabranch.model.lane import LaneMode
-from anabranch.offsets.runs import RunMap
+from anabranch.protocol.mapped import to_held
+from anabranch.protocol.tail import Journal, read_tail
 from anabranch.records.sequence import sequence_of
 
 from .mutations import Batch, Mutation, Steps

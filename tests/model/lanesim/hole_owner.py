@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch.lanes import Bid, Ending, Held, Jump, JumpLog, Pipeline, ReadRuns, Stretch, Tenure
-from anabranch.lanes.tail import tell
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run, RunMap
+from anabranch.protocol import Bid, Ending, Held, Jump, JumpLog, Pipeline, ReadRuns, Stretch, Tenure
+from anabranch.protocol.tail import tell
 from anabranch.records.sequence import advance
 
 from .hole_mutations import HoleMutation

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from anabranch.lanes import Filed, Jump, JumpKey, JumpLog, Stretch
-from anabranch.lanes.tail import tell
 from anabranch.offsets.runs import RunMap
+from anabranch.protocol import Filed, Jump, JumpKey, JumpLog, Stretch
+from anabranch.protocol.tail import tell
 
 from .partition import Stored, Violation
 from .source import Source

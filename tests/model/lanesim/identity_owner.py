@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.lanes import Ending, Pause, Pipeline, ReadJumps, ReadRuns, Tenure, TenureEnded
-from anabranch.lanes.effects import AppendJumps, EmptyTransaction, Filler, StartFiller
-from anabranch.lanes.fill import Hole, fill, jumps_over
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import RunMap
+from anabranch.protocol import Ending, Pause, Pipeline, ReadJumps, ReadRuns, Tenure, TenureEnded
+from anabranch.protocol.effects import AppendJumps, EmptyTransaction, Filler, StartFiller
+from anabranch.protocol.fill import Hole, fill, jumps_over
 
 from .identity_world import FILLER_ID, IdentityWorld
 from .mutations import Mutation, Unguarded

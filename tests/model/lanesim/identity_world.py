@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.lanes import Jump, JumpKey, JumpLog, Stretch
-from anabranch.lanes.effects import Filler
+from anabranch.protocol import Jump, JumpKey, JumpLog, Stretch
+from anabranch.protocol.effects import Filler
 
 from .partition import Partition, Stored
 from .source import Source

@@ -9,7 +9,8 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from anabranch.lanes import (
+from anabranch.model.lane import LaneMode
+from anabranch.protocol import (
     Bid,
     Claim,
     ClaimLog,
@@ -27,10 +28,9 @@ from anabranch.lanes import (
     release,
     takeover,
 )
-from anabranch.lanes.holes import JumpLog
-from anabranch.lanes.mapped import claim_lane
-from anabranch.lanes.tail import Journal, read_tail
-from anabranch.model.lane import LaneMode
+from anabranch.protocol.holes import JumpLog
+from anabranch.protocol.mapped import claim_lane
+from anabranch.protocol.tail import Journal, read_tail
 from anabranch.records.sequence import sequence_of
 
 from .partition import KILL_EPOCH

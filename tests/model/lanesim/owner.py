@@ -15,7 +15,9 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from anabranch.lanes import (
+from anabranch.model.lane import LaneMode
+from anabranch.offsets.runs import Run
+from anabranch.protocol import (
     AllocateProducerId,
     AppendClaim,
     AppendKills,
@@ -43,8 +45,6 @@ from anabranch.lanes import (
     TenureEnded,
     guard,
 )
-from anabranch.model.lane import LaneMode
-from anabranch.offsets.runs import Run
 
 from .mutations import Mutation
 from .partition import Violation

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from anabranch.lanes import Stretch, TailBatch
+from anabranch.protocol import Stretch, TailBatch
 from anabranch.records.sequence import MODULUS, advance
 
 KILL_EPOCH = 32767

@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from anabranch.lanes import Stretch
+from anabranch.protocol import Stretch
 
 from .partition import Violation
 

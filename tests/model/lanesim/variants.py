@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.lanes import Stop
+from anabranch.protocol import Stop
 
 from . import hole_mutations as h
 from . import mutations as m

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch.lanes import Allocated, Claim, ClaimKey, ClaimLog, Filed, KillKey
-from anabranch.lanes.effects import FORGOTTEN
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import Run
+from anabranch.protocol import Allocated, Claim, ClaimKey, ClaimLog, Filed, KillKey
+from anabranch.protocol.effects import FORGOTTEN
 
 from .partition import Partition, Violation
 

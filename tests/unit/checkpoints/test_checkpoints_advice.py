@@ -28,9 +28,9 @@ from anabranch.checkpoints.advice.ranking import rank
 from anabranch.checkpoints.job import Format, OperatorPage, SourcePage
 from anabranch.checkpoints.position import Marker, Position, Role
 from anabranch.checkpoints.route import Moved, Refusal, Why
-from anabranch.engine.checkpoints.advising import exact_positions
 from anabranch.model.lane import LaneMode
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.checkpoints.advising import exact_positions
 
 pytestmark = pytest.mark.unit
 

@@ -17,11 +17,11 @@ from anabranch.checkpoints.route import Refusal, Why
 from anabranch.cli import port
 from anabranch.cli.main import app
 from anabranch.config import offsets_file
-from anabranch.engine.checkpoints.asked import Asked
-from anabranch.engine.checkpoints.told import Told
 from anabranch.errors import AnabranchError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.checkpoints.asked import Asked
+from anabranch.operations.checkpoints.told import Told
 
 pytestmark = pytest.mark.unit
 

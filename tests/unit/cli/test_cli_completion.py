@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.unit.link_lab import LINK, A, Lab, lab
 
 from anabranch.model.groups import Commit
+from tests.unit.link_lab import LINK, A, Lab, lab
 
 pytestmark = [
     pytest.mark.test,

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.console import Run, console
-from tests.simulated import Simulated
-from tests.unit.asking import on
 
 from anabranch.kafka.admin import create_topic
 from anabranch.model.cluster import ClusterContext
 from anabranch.sandbox import ClusterSpec
+from tests.integration.console import Run, console
+from tests.simulated import Simulated
+from tests.unit.asking import on
 
 pytestmark = pytest.mark.test
 

@@ -15,8 +15,8 @@ import yaml
 from rich.console import Console
 
 from anabranch.cli import main as cli
-from anabranch.cli import port, render_decisions
-from anabranch.engine.decisions import NothingToAcceptError
+from anabranch.cli import port
+from anabranch.cli.links import render_decisions
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.decisions import AcceptPlan, Cause, Choice, skipping
 from anabranch.model.lane import LaneKey
@@ -24,6 +24,7 @@ from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.model.transactions import AbortPlan, CoordinatedTransaction, OpenTransaction, SourceTransaction
+from anabranch.operations.links.decisions import NothingToAcceptError
 
 pytestmark = pytest.mark.unit
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.log import KeyedLog
+from anabranch.state.codecs import topics
+from anabranch.state.topics.control import ensure_topics
 from tests.integration.console import Run, console
 from tests.unit.cli.test_cli_docs import VERBS
 from tests.unit.link_lab import LINK, A, Lab, lab
-
-from anabranch.control import topics
-from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.log import KeyedLog
-from anabranch.replicate.control import ensure_topics
 
 pytestmark = pytest.mark.test
 

@@ -12,23 +12,24 @@ import pytest
 import yaml
 
 from anabranch.cli import main as cli
-from anabranch.cli import port, render_groups
-from anabranch.engine.groups import GroupsMovedError
+from anabranch.cli import port
+from anabranch.cli.groups import render as render_groups
+from anabranch.groups.create import CreatePlan
+from anabranch.groups.follow import Following
+from anabranch.groups.freshness import FollowedSince, SyncRound
+from anabranch.groups.mark import Mark, MarkedPartition, MarkReport, Verdict
+from anabranch.groups.plan import GroupPlan, GroupsPlan, Move, Step
+from anabranch.groups.refusals import Refusal, Why
+from anabranch.groups.report import GroupReport, GroupRow, GroupsReport
+from anabranch.groups.select import NoSuchGroupError, Selection
+from anabranch.groups.undo import GroupUndo, UndoPlan, UndoRecord
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
 from anabranch.model.link import ClusterRef, GroupRules, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkStatus
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
-from anabranch.positions.create import CreatePlan
-from anabranch.positions.follow import Following
-from anabranch.positions.freshness import FollowedSince, SyncRound
-from anabranch.positions.mark import Mark, MarkedPartition, MarkReport, Verdict
-from anabranch.positions.plan import GroupPlan, GroupsPlan, Move, Step
-from anabranch.positions.refusals import Refusal, Why
-from anabranch.positions.report import GroupReport, GroupRow, GroupsReport
-from anabranch.positions.select import NoSuchGroupError, Selection
-from anabranch.positions.undo import GroupUndo, UndoPlan, UndoRecord
+from anabranch.operations.groups.groups import GroupsMovedError
 
 pytestmark = pytest.mark.unit
 

@@ -15,8 +15,6 @@ from typer.testing import CliRunner
 from anabranch.cli import port
 from anabranch.cli.main import app
 from anabranch.cli.mirrormaker import options, tables
-from anabranch.engine.maps import LinkMaps
-from anabranch.engine.mirrormaker import LeftOut, Published, checkpoints, publish_link
 from anabranch.errors import InvalidFieldError
 from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
 from anabranch.mirrormaker.wire import Checkpoint
@@ -24,6 +22,8 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.mirrormaker import LeftOut, Published, checkpoints, publish_link
+from anabranch.state.maps.reading import LinkMaps
 
 pytestmark = pytest.mark.unit
 

@@ -9,19 +9,20 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+
+from anabranch.cli.groups import render as render_groups
+from anabranch.cli.mirrormaker import tables
+from anabranch.cli.offsets import render as render_offsets
+from anabranch.cli.output import plain
+from anabranch.cli.verify import render as render_verify
+from anabranch.groups.plan import GroupsPlan
+from anabranch.model.groups import Commit
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.operations.offsets.offsets import lane_runs, translated
+from anabranch.state.maps.reading import LaneMap, LinkMaps
 from tests.unit.cli.test_cli_groups import MOVE, PLAN
 from tests.unit.cli.test_cli_mirrormaker import PUBLISHED, REPORT
 from tests.unit.cli.test_cli_offsets import LANE, MAPS, ORDERS
-
-from anabranch.cli import render_groups, render_offsets
-from anabranch.cli.mirrormaker import tables
-from anabranch.cli.output import plain
-from anabranch.cli.verify import render as render_verify
-from anabranch.engine.maps import LaneMap, LinkMaps
-from anabranch.engine.offsets import lane_runs, translated
-from anabranch.model.groups import Commit
-from anabranch.offsets.runs import Run, RunMap
-from anabranch.positions.plan import GroupsPlan
 
 pytestmark = pytest.mark.unit
 

@@ -14,8 +14,6 @@ import yaml
 from anabranch.cli import main as cli
 from anabranch.cli import port
 from anabranch.config import maps_file, offsets_file
-from anabranch.engine.maps import LaneMap, LinkMaps
-from anabranch.engine.offsets import TopicNotInLinkError, lane_runs, translated
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneMode, LaneState
 from anabranch.model.link import ClusterRef, LinkSpec
@@ -23,6 +21,8 @@ from anabranch.model.positions import LaneRuns, Translation
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets import codec
 from anabranch.offsets.runs import Run, RunMap
+from anabranch.operations.offsets.offsets import TopicNotInLinkError, lane_runs, translated
+from anabranch.state.maps.reading import LaneMap, LinkMaps
 
 pytestmark = pytest.mark.unit
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.unit.cli.test_cli_numbers import assert_set_apart
 from tests.unit.positions.positions_samples import TO_A, A, group, world
 
 from anabranch.checkpoints.position import Marker, offset_text
-from anabranch.engine.recovering import words
-from anabranch.engine.start import OutsideLogError
+from anabranch.copier.source.agreement import truncated
+from anabranch.groups.answer import answer
+from anabranch.groups.plan import plan
+from anabranch.groups.refusals import Refusal
+from anabranch.groups.world import Route
 from anabranch.kafka.log import LogShrunkError
-from anabranch.lanes.endings import LaneStopped, Stop, refusal
+from anabranch.kafka.start import OutsideLogError
 from anabranch.model.groups import Commit
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.positions.answer import answer
-from anabranch.positions.plan import plan
-from anabranch.positions.refusals import Refusal
-from anabranch.positions.world import Route
+from anabranch.operations.links.recovering import words
+from anabranch.protocol.endings import LaneStopped, Stop, refusal
 from anabranch.records.errors import CorruptBatchError, OldFormatError
-from anabranch.replicate.agreement import truncated
+from tests.unit.cli.test_cli_numbers import assert_set_apart
 
 pytestmark = pytest.mark.unit
 

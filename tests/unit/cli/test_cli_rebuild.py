@@ -20,13 +20,13 @@ from anabranch.cli.offsets.rebuild import _step
 from anabranch.config import maps_file, rebuild_part
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.rebuildspec import LaneLogs, Part, RebuildSpec
-from anabranch.engine import rebuilding
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.align.gaps import Unclear, Why
 from anabranch.offsets.align.lane import Bounds
 from anabranch.offsets.runs import Run, RunMap
+from anabranch.operations.offsets import rebuilding
 
 pytestmark = pytest.mark.unit
 

@@ -18,8 +18,6 @@ import yaml
 from anabranch import __version__
 from anabranch.cli import main as cli
 from anabranch.cli import port
-from anabranch.engine.jobprocess import StartedLink
-from anabranch.engine.submission import Submission
 from anabranch.errors import AnabranchError, ClusterError, ProtocolError, RefusedError
 from anabranch.kafka.errors import AuthenticationError, UnreachableError
 from anabranch.model.cluster import ClusterContext
@@ -36,9 +34,11 @@ from anabranch.model.reports import (
     StopReport,
 )
 from anabranch.model.runevents import LogFormat
+from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.submission import Submission
 
 pytestmark = pytest.mark.unit
-RUNNING = import_module("anabranch.cli.link.run")  # its package has the verb under that name
+RUNNING = import_module("anabranch.cli.links.run")  # its package has the verb under that name
 
 SPEC = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"), lease_seconds=45)
 STATUS = LinkStatus(LinkRecord(WantedState(SPEC), ("A",), 0), (), None, 0)

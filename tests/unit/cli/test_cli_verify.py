@@ -19,8 +19,8 @@ from anabranch.cli import main as cli
 from anabranch.cli import port
 from anabranch.cli.verify import render, watch
 from anabranch.cli.verify.watch import follow
-from anabranch.control.verified import NeverVerifiedError, RunState, VerifyRun, VerifyStatus
 from anabranch.errors import AnabranchError
+from anabranch.state.codecs.verified import NeverVerifiedError, RunState, VerifyRun, VerifyStatus
 from anabranch.verify.report import Circumstances, report
 
 pytestmark = pytest.mark.unit

@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 from rich.console import Console
-from tests.unit.link_lab import BLANK, LINK, SOURCE_END, A, B, Lab, lab
 
 from anabranch.cli import main as cli
 from anabranch.cli import port
-from anabranch.cli.link.wait import LanesStoppedError, NotCaughtUpError, until_within
-from anabranch.engine import caughtup, links
+from anabranch.cli.links.wait import LanesStoppedError, NotCaughtUpError, until_within
 from anabranch.kafka.errors import UnreachableError
 from anabranch.model.caughtup import Goal, SourceLog, left
 from anabranch.model.cluster import ClusterContext
@@ -25,6 +23,8 @@ from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkPlan, LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.operations.links import caughtup, links
+from tests.unit.link_lab import BLANK, LINK, SOURCE_END, A, B, Lab, lab
 
 pytestmark = pytest.mark.unit
 
@@ -163,7 +163,7 @@ def through(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     """Have the verb ask this engine, and not sleep."""
     monkeypatch.setattr(port, "links", lambda: engine)
     monkeypatch.setattr(port, "caught_up", lambda: engine)
-    monkeypatch.setattr(sys.modules["anabranch.cli.link.wait"], "INTERVAL_S", 0.0)
+    monkeypatch.setattr(sys.modules["anabranch.cli.links.wait"], "INTERVAL_S", 0.0)
 
 
 def test_its_exit_codes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,61 +9,61 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.cli.link.metrics import metrics
+from anabranch.cli.links.metrics import metrics
 from anabranch.cli.mirrormaker.report import report
-from anabranch.control import topics
 from anabranch.kafka.errors import UnsupportedApiError
 from anabranch.model.configs import DEFAULT_DENY, HELD_OPEN, TARGET_OWN
 from anabranch.model.filters import DEFAULT_EXCLUDE
+from anabranch.state.codecs import topics
 
 pytestmark = pytest.mark.unit
 
 DOCS = Path(__file__).parents[3] / "docs"
 NUMBERS = (
-    ("fine-print.md", "at most 50 million offsets a partition", "replicate.headgap.PAD_LIMIT", 50_000_000),
-    ("fine-print.md", "At most 2,000 offsets at once", "lanes.fill.FILL_BURST", 2_000),
-    ("fine-print.md", "and 20 a second for long", "lanes.fill.FILL_RATE", 20.0),
-    ("fine-print.md", "about 20 ms each", "lanes.fill.FILL_S", 0.02),
-    ("fine-print.md", "Where 32 or more batches", "replicate.joining.LEAST", 32),
-    ("fine-print.md", "of at most 32 records", "replicate.joining.FEW_RECORDS", 32),
-    ("fine-print.md", "(and 4 kB)", "replicate.joining.SMALL_BYTES", 4096),
-    ("fine-print.md", "copies on for at most ten seconds after its lease", "replicate.worker.GRACE_S", 10.0),
-    ("fine-print.md", "at most 40 MB of answers", "replicate.fetcher.BUDGET_BYTES", 40 << 20),
-    ("fine-print.md", "at most 8 MB from each", "replicate.fetcher.ANSWER_BYTES", 8 << 20),
-    ("fine-print.md", "(of 16 MB together", "replicate.fetcher.ANSWERS_BYTES", 16 << 20),
-    ("fine-print.md", "1 MB each at least", "replicate.fetcher.LANE_BYTES", 1 << 20),
-    ("what-if.md", "up to five times in a row", "spark.steady.TRIES", 1 + 5),
+    ("fine-print.md", "at most 50 million offsets a partition", "protocol.padding.PAD_LIMIT", 50_000_000),
+    ("fine-print.md", "At most 2,000 offsets at once", "protocol.fill.FILL_BURST", 2_000),
+    ("fine-print.md", "and 20 a second for long", "protocol.fill.FILL_RATE", 20.0),
+    ("fine-print.md", "about 20 ms each", "protocol.fill.FILL_S", 0.02),
+    ("fine-print.md", "Where 32 or more batches", "copier.source.joining.LEAST", 32),
+    ("fine-print.md", "of at most 32 records", "copier.source.joining.FEW_RECORDS", 32),
+    ("fine-print.md", "(and 4 kB)", "copier.source.joining.SMALL_BYTES", 4096),
+    ("fine-print.md", "copies on for at most ten seconds after its lease", "copier.worker.GRACE_S", 10.0),
+    ("fine-print.md", "at most 40 MB of answers", "copier.source.fetcher.BUDGET_BYTES", 40 << 20),
+    ("fine-print.md", "at most 8 MB from each", "copier.source.fetcher.ANSWER_BYTES", 8 << 20),
+    ("fine-print.md", "(of 16 MB together", "copier.source.fetcher.ANSWERS_BYTES", 16 << 20),
+    ("fine-print.md", "1 MB each at least", "copier.source.fetcher.LANE_BYTES", 1 << 20),
+    ("what-if.md", "up to five times in a row", "spark.link.steady.TRIES", 1 + 5),
     ("what-if.md", "five minutes at most", "spark.jobs.link.PATIENCE_S", 300.0),
-    ("adr/0008-copying-on-between-leases.md", "less than five seconds ago", "replicate.gate.HOLD_SECONDS", 5.0),
+    ("adr/0008-copying-on-between-leases.md", "less than five seconds ago", "copier.target.gate.HOLD_SECONDS", 5.0),
     (
         "adr/0008-copying-on-between-leases.md",
         "after three seconds without a sign",
-        "replicate.handover.PATIENCE_S",
+        "copier.ownership.handover.PATIENCE_S",
         3.0,
     ),
-    ("adr/0003-lane-protocol.md", "five otherwise", "lanes.pipeline.WINDOW", 5),
-    ("adr/0003-lane-protocol.md", "After a second with nothing in flight", "lanes.pipeline.IDLE_S", 1.0),
-    ("reference/control-topics.md", "A full segment holds 1000 runs", "replicate.runs.SEGMENT_RUNS", 1000),
-    ("reference/control-topics.md", "filed nothing for three minutes", "control.verified.SILENT_MS", 180_000),
-    ("reference/control-topics.md", "keep it below 800 kB", "control.verified.MOST_REPORT_BYTES", 800_000),
+    ("adr/0003-lane-protocol.md", "five otherwise", "protocol.pipeline.WINDOW", 5),
+    ("adr/0003-lane-protocol.md", "After a second with nothing in flight", "protocol.pipeline.IDLE_S", 1.0),
+    ("reference/control-topics.md", "A full segment holds 1000 runs", "state.segments.runs.SEGMENT_RUNS", 1000),
+    ("reference/control-topics.md", "filed nothing for three minutes", "state.codecs.verified.SILENT_MS", 180_000),
+    ("reference/control-topics.md", "keep it below 800 kB", "state.codecs.verified.MOST_REPORT_BYTES", 800_000),
     ("reference/control-topics.md", "chunk (65,536 source offsets each)", "verify.pins.CHUNK", 65_536),
     ("reference/verify.md", "cut in chunks of 65,536", "verify.pins.CHUNK", 65_536),
     ("reference/verify.md", "more than two million records", "spark.verify.naming.MOST_ROWS", 2_000_000),
     ("reference/verify.md", "(5,000 of each side and lane at most)", "spark.verify.naming.MOST_LOOKUPS", 5_000),
-    ("reference/offsets-rebuild.md", "at most a million of each", "spark.rebuild.run.MOST", 1_000_000),
+    ("reference/offsets-rebuild.md", "at most a million of each", "spark.align.run.MOST", 1_000_000),
     ("reference/offsets-rebuild.md", "more than 1,048,576 records", "offsets.align.gaps.LARGEST", 1_048_576),
-    ("reference/checkpoints.md", "younger than a minute", "engine.checkpoints.stillness.QUIET_MS", 60_000),
-    ("reference/checkpoints.md", "three times the usual distance", "engine.checkpoints.stillness._INTERVALS", 3),
-    ("reference/checkpoints.md", "Two looks two seconds apart", "engine.checkpoints.stillness._APART_S", 2.0),
-    ("reference/checkpoints.md", "(16 digits of a SHA-256)", "engine.checkpoints.planning._HASH", 16),
+    ("reference/checkpoints.md", "younger than a minute", "operations.checkpoints.stillness.QUIET_MS", 60_000),
+    ("reference/checkpoints.md", "three times the usual distance", "operations.checkpoints.stillness._INTERVALS", 3),
+    ("reference/checkpoints.md", "Two looks two seconds apart", "operations.checkpoints.stillness._APART_S", 2.0),
+    ("reference/checkpoints.md", "(16 digits of a SHA-256)", "operations.checkpoints.planning._HASH", 16),
     ("reference/cli.md", "more than 2.5 seconds once Python has started", "cli.completing.LONGEST_S", 2.5),
     ("reference/cli.md", "shows it every second", "cli.watch.INTERVAL_S", 1.0),
     ("reference/exit-codes.md", "is killed if that takes a minute", "spark.jobs.tied.END_S", 60.0),
-    ("how-to/watch-a-link.md", "of the ten newest runs of each link", "engine.runlogs.KEPT_LOGS", 10),
+    ("how-to/watch-a-link.md", "of the ten newest runs of each link", "operations.jobs.runlogs.KEPT_LOGS", 10),
     ("how-to/watch-a-link.md", "Of many lanes at one moment twenty are named", "model.runevents.MOST_LANES", 20),
     ("how-to/beside-mirrormaker.md", "at most 64 pairs of offsets", "mirrormaker.store.SLOTS", 64),
-    ("how-to/beside-mirrormaker.md", "(500 unless told", "engine.mirrormaker.judging.LOOKED_AT", 500),
-    ("how-to/move-consumer-groups.md", "(two reads, two seconds apart)", "replicate.grouplook.SETTLE_S", 2.0),
+    ("how-to/beside-mirrormaker.md", "(500 unless told", "operations.mirrormaker.judging.LOOKED_AT", 500),
+    ("how-to/move-consumer-groups.md", "(two reads, two seconds apart)", "kafka.groups.look.SETTLE_S", 2.0),
 )
 
 

@@ -7,8 +7,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
-from tests.simulated import Simulated
-from tests.unit.asking import on
 
 from anabranch.errors import ClusterError
 from anabranch.kafka import log as log_module
@@ -21,6 +19,8 @@ from anabranch.kafka.settling import until_led
 from anabranch.kafka.simulated import SimulatedCluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.sandbox import ClusterSpec
+from tests.simulated import Simulated
+from tests.unit.asking import on
 
 pytestmark = pytest.mark.unit
 

@@ -16,7 +16,7 @@ from anabranch.kafka.connection import Connection, Sasl
 from anabranch.kafka.errors import AuthenticationError, ConnectionLostError, LoginLostError, NoTokenError, passing
 from anabranch.kafka.security import addresses, transport_of
 from anabranch.kafka.simulated import ClusterPlan, SimulatedCluster
-from anabranch.testing.simulation.world import World
+from qa.simulation.world import World
 
 pytestmark = pytest.mark.unit
 

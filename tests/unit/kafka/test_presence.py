@@ -7,8 +7,6 @@ import uuid
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulated import Simulated
-from tests.unit.asking import on
 
 from anabranch.kafka.admin import create_topic, delete_topic
 from anabranch.kafka.cluster import Cluster, TopicMeta
@@ -17,6 +15,8 @@ from anabranch.kafka.settling import until_led
 from anabranch.kafka.simulated import SimulatedCluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.sandbox import ClusterSpec
+from tests.simulated import Simulated
+from tests.unit.asking import on
 
 pytestmark = pytest.mark.unit
 

@@ -9,11 +9,10 @@ from uuid import UUID
 
 import pytest
 from kafka.protocol.producer import AddPartitionsToTxnRequest, ProduceRequest
-from tests.simulated import Simulated
-from tests.unit.asking import append, on, records
 
 from anabranch.kafka import ends as kafka_ends
 from anabranch.kafka import log as kafka_log
+from anabranch.kafka import log_ends as replicate_ends
 from anabranch.kafka import produce
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -35,8 +34,9 @@ from anabranch.model.topics import TopicPartition
 from anabranch.records.control import Marker, marker_of
 from anabranch.records.encode import encode
 from anabranch.records.header import BatchHeader
-from anabranch.replicate import ends as replicate_ends
 from anabranch.sandbox import ClusterSpec
+from tests.simulated import Simulated
+from tests.unit.asking import append, on, records
 
 pytestmark = pytest.mark.unit
 

@@ -9,8 +9,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from tests.simulated import Simulated
-from tests.unit.asking import on
 
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -21,6 +19,8 @@ from anabranch.kafka.settling import until_led
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.sandbox import ClusterSpec
+from tests.simulated import Simulated
+from tests.unit.asking import on
 
 pytestmark = pytest.mark.unit
 

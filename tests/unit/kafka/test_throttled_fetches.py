@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
-from tests.simulated import Simulated
-from tests.unit.asking import append, on, records
 
-from anabranch.engine.mirrormaker import content
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.headers import header_at
@@ -17,12 +14,15 @@ from anabranch.kafka.settling import until_led
 from anabranch.kafka.simulated import SimulatedCluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.mirrormaker import content
 from anabranch.records.encode import encode
-from anabranch.replicate.rebuild import LogRange, headers
 from anabranch.sandbox import ClusterSpec
 from anabranch.spark.verify.batches import _stored
 from anabranch.spark.verify.samples import _record
+from anabranch.state.maps.rebuild import LogRange, headers
 from anabranch.verify.pace import Pace
+from tests.simulated import Simulated
+from tests.unit.asking import append, on, records
 
 pytestmark = pytest.mark.unit
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.simulated import Simulated
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka import connection as connection_module
@@ -21,6 +20,7 @@ from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClientCredentialsLogin, ClusterContext, Security, SecurityProtocol
 from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.sandbox import ClusterSpec
+from tests.simulated import Simulated
 
 pytestmark = pytest.mark.unit
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.chance import examples
 
 from anabranch.mirrormaker.store import (
     SLOTS,
@@ -18,6 +17,7 @@ from anabranch.mirrormaker.store import (
     offset_syncs,
     translate,
 )
+from tests.chance import examples
 
 pytestmark = pytest.mark.unit
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chance import examples
 
 from anabranch.offsets.align.gaps import Why
 from anabranch.offsets.align.islands import Chain, Island, chain
@@ -17,6 +16,7 @@ from anabranch.offsets.align.lane import Aligned, Bounds
 from anabranch.offsets.align.translate import to_source, to_target
 from anabranch.offsets.runs import Run
 from anabranch.offsets.translate import Exact
+from tests.chance import examples
 
 from .alignlab import Mirror, align
 

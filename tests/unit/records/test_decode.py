@@ -6,7 +6,6 @@ import pytest
 from google_crc32c import value as crc32c
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.chance import examples
 
 from anabranch.records.compression import compress
 from anabranch.records.decode import decode
@@ -15,6 +14,7 @@ from anabranch.records.errors import CorruptBatchError
 from anabranch.records.header import HEADER, HEADER_SIZE, Codec, read_header
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.varint import write
+from tests.chance import examples
 
 from .strategies import CODEC_GZIP, CODEC_NONE, oracle_build, record_lists
 

@@ -14,8 +14,8 @@ import anabranch
 from anabranch.config.jobspec import LinkJob
 from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol
 from anabranch.model.secrets import SecretKind, SecretRef
-from anabranch.spark import asking, ready
-from anabranch.spark.ready import ExecutorNotReadyError, check
+from anabranch.spark.link import asking, ready
+from anabranch.spark.link.ready import ExecutorNotReadyError, check
 
 pytestmark = pytest.mark.unit
 SPARK_SAYS = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.

@@ -11,7 +11,7 @@ from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import UnreachableError
 from anabranch.model.cluster import ClusterContext
-from anabranch.replicate.planner import UnknownLinkError
+from anabranch.model.link import UnknownLinkError
 from anabranch.spark.jobs import link
 from anabranch.spark.session import SparkNotStartedError
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.spark.rebuild.progress import tasks, told
+from anabranch.spark.align.progress import tasks, told
 
 pytestmark = pytest.mark.unit
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.spark.slots import AGAIN_S, SETTLE_S, Slots
+from anabranch.spark.link.slots import AGAIN_S, SETTLE_S, Slots
 
 pytestmark = pytest.mark.unit
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.spark.steady import LATE, TRIES, SteadyQuery
+from anabranch.spark.link.steady import LATE, TRIES, SteadyQuery
 
 pytestmark = pytest.mark.unit
 

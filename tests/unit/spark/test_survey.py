@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from tests.unit.link_lab import LINK, A, Lab, lab
 
 from anabranch.config.jobspec import LinkJob
+from anabranch.copier.planning.planner import Plan, Planner
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import ConnectionLostError
 from anabranch.kafka.settling import until_led
 from anabranch.model.reports import LinkPlan
-from anabranch.replicate.control import Progress
-from anabranch.replicate.planner import Plan, Planner
-from anabranch.spark import survey as surveys
-from anabranch.spark.leases import AGAIN_S, LeasePlanner
-from anabranch.spark.survey import Survey
+from anabranch.spark.link import survey as surveys
+from anabranch.spark.link.leases import AGAIN_S, LeasePlanner
+from anabranch.spark.link.survey import Survey
+from anabranch.state.topics.control import Progress
+from tests.unit.link_lab import LINK, A, Lab, lab
 
 pytestmark = pytest.mark.test
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from anabranch.engine import jobprocess
+from anabranch.operations.jobs import jobprocess
 from anabranch.spark.jobs import tied
 
 pytestmark = pytest.mark.unit

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.simulated import Simulated
 
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.security import open_cluster
@@ -26,6 +25,7 @@ from anabranch.spark.verify import batches, folding, naming
 from anabranch.verify.classify import Lane
 from anabranch.verify.findings import Kind
 from anabranch.verify.pins import CHUNK, LogEnds, pin
+from tests.simulated import Simulated
 
 pytestmark = pytest.mark.unit
 

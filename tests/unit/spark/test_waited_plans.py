@@ -7,10 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from tests.unit.link_lab import LINK, A, Lab, append, lab
 
 from anabranch.config.jobspec import LinkJob
-from anabranch.engine import caughtup, links
+from anabranch.copier.planning.planner import Plan, Planner
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import ConnectionLostError, PermissionDeniedError
@@ -22,10 +21,11 @@ from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, MirroredTopic
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkPlan
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.replicate.control import Links, ensure_topics
-from anabranch.replicate.planner import Plan, Planner
-from anabranch.spark.leases import LeasePlanner
-from anabranch.spark.survey import Survey
+from anabranch.operations.links import caughtup, links
+from anabranch.spark.link.leases import LeasePlanner
+from anabranch.spark.link.survey import Survey
+from anabranch.state.topics.control import Links, ensure_topics
+from tests.unit.link_lab import LINK, A, Lab, append, lab
 
 pytestmark = pytest.mark.test
 

@@ -8,12 +8,12 @@ import pytest
 from faulty import Logs, Record, altered, identity, kinds, mapped, shifted
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chance import examples
 
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.verify.classify import classify, longest_rise
 from anabranch.verify.findings import Field, Kind
 from anabranch.verify.rows import rows
+from tests.chance import examples
 
 pytestmark = pytest.mark.unit
 

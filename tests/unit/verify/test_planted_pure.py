@@ -10,8 +10,8 @@ from faulty import Logs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.testing.verify_lab import Fault, Message, messages, plant
 from anabranch.verify.findings import Finding
+from qa.verify_lab import Fault, Message, messages, plant
 
 pytestmark = pytest.mark.unit
 

@@ -11,13 +11,13 @@ import pytest
 
 from anabranch.config.jobspec import JobSpecError
 from anabranch.config.verifyspec import Levels, Reader, VerifySpec
-from anabranch.control import verified
-from anabranch.control.errors import MalformedRecordError
-from anabranch.control.verified import About, LaneVerified, RunState, VerifyRun, VerifyStatus
 from anabranch.errors import ProtocolError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
+from anabranch.state.codecs import verified
+from anabranch.state.codecs.errors import MalformedRecordError
+from anabranch.state.codecs.verified import About, LaneVerified, RunState, VerifyRun, VerifyStatus
 from anabranch.verify.findings import Counts, Field, Finding, Kind
 from anabranch.verify.page import page
 from anabranch.verify.pins import LogEnds, Pin, pin

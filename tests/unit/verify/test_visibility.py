@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chance import examples
 
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.bulk import to_source_bulk
@@ -17,6 +16,7 @@ from anabranch.verify.pace import Pace
 from anabranch.verify.pins import CHUNK, CHUNK_BITS, LogEnds, Pin, by_shift, chunks_pin, pieces, pin
 from anabranch.verify.sums import Sum, fold, hashed
 from anabranch.verify.visibility import split
+from tests.chance import examples
 
 pytestmark = pytest.mark.unit
 

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import port, render_groups
+from anabranch.cli import port
 from anabranch.cli.completing import target_topics
 from anabranch.cli.dryrun import ExecuteOption, applying, say_dry_run
+from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import ClusterOption, GroupsRefusedError
 from anabranch.cli.options import target
 from anabranch.cli.output import Format, FormatOption, emit

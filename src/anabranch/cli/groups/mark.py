@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from anabranch.cli import port, render_groups
+from anabranch.cli import port
+from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import (
     ExcludeOption,
     GroupsArgument,
@@ -15,7 +16,7 @@ from anabranch.cli.groups.options import (
 )
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
-from anabranch.positions.mark import Verdict
+from anabranch.groups.mark import Verdict
 
 
 def mark(

@@ -12,8 +12,8 @@ from anabranch.cli.completing import context_names, source_groups, source_topics
 from anabranch.cli.hints import quoted, repeated
 from anabranch.cli.options import contexts, target
 from anabranch.errors import RefusedError
+from anabranch.groups.select import Selection
 from anabranch.model.cluster import ClusterContext
-from anabranch.positions.select import Selection
 
 GroupsArgument = Annotated[
     list[str] | None,

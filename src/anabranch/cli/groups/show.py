@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import port, render_groups
+from anabranch.cli import port
 from anabranch.cli.completing import source_groups
+from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import clusters
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit

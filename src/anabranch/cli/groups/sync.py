@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import typer
 
-from anabranch.cli import port, render_groups
+from anabranch.cli import port
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, say_dry_run
+from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import (
     ExcludeOption,
     GroupsArgument,
@@ -20,7 +21,7 @@ from anabranch.cli.groups.options import (
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, console, emit
 from anabranch.errors import InvalidFieldError
-from anabranch.positions.plan import GroupsPlan, Step
+from anabranch.groups.plan import GroupsPlan, Step
 
 
 def plan(
@@ -77,7 +78,7 @@ def sync(
 
 def _carry_out(move: Callable[[], GroupsPlan], words: str) -> GroupsPlan:
     """Do it; where the plan is no longer that one, the next command is for the same groups."""
-    from anabranch.engine.groups import GroupsMovedError
+    from anabranch.operations.groups.groups import GroupsMovedError
 
     try:
         return move()

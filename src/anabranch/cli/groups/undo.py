@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import port, render_groups
+from anabranch.cli import port
 from anabranch.cli.dryrun import ExecuteOption, say_dry_run
+from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import ClusterOption, GroupsRefusedError
 from anabranch.cli.hints import repeated
 from anabranch.cli.options import target

@@ -11,7 +11,7 @@ from anabranch.mirrormaker.report import MirrorReport
 from anabranch.model.cluster import ClusterContext
 
 if TYPE_CHECKING:
-    from anabranch.engine.mirrormaker import Published
+    from anabranch.operations.mirrormaker import Published
 
 SourceAliasOption = Annotated[
     str | None,
@@ -21,7 +21,7 @@ SeparatorOption = Annotated[str, typer.Option("--separator", help="MirrorMaker's
 
 
 class Mirrors(Protocol):
-    """``anabranch.engine.mirrormaker``; every function raises ``AnabranchError``."""
+    """``anabranch.operations.mirrormaker``; every function raises ``AnabranchError``."""
 
     def report(
         self,
@@ -51,4 +51,4 @@ class Mirrors(Protocol):
 
 def mirrors() -> Mirrors:
     """The engine's side of MirrorMaker 2."""
-    return cast(Mirrors, import_module("anabranch.engine.mirrormaker"))
+    return cast(Mirrors, import_module("anabranch.operations.mirrormaker"))

@@ -13,7 +13,7 @@ from anabranch.mirrormaker.names import checkpoints_topic
 from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
 
 if TYPE_CHECKING:
-    from anabranch.engine.mirrormaker import Published
+    from anabranch.operations.mirrormaker import Published
 
 
 def report(found: MirrorReport) -> RenderableType:

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import port, render_offsets
+from anabranch.cli import port
 from anabranch.cli.completing import link_partitions
+from anabranch.cli.offsets import render as render_offsets
 from anabranch.cli.options import LinkArgument, TargetOption, target
 from anabranch.cli.output import Format, FormatOption, emit
 

@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from anabranch.cli import port, render_offsets
+from anabranch.cli import port
 from anabranch.cli.completing import link_partitions, source_groups
+from anabranch.cli.offsets import render as render_offsets
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.config import offsets_file

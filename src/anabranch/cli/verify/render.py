@@ -12,7 +12,7 @@ from rich.text import Text
 
 from anabranch.cli import words
 from anabranch.cli.render import grid
-from anabranch.control.verified import RunState, VerifyStatus
+from anabranch.state.codecs.verified import RunState, VerifyStatus
 from anabranch.verify.report import partitions
 
 _STYLES = {"equal": "green", "different": "bold red", "unknown": "yellow"}

@@ -21,7 +21,7 @@ from anabranch.cli.verify.watch import follow
 from anabranch.config.jobspec import write_spec
 from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, Reader, VerifyOptions
-from anabranch.control.verified import RunState, VerifyStatus
+from anabranch.state.codecs.verified import RunState, VerifyStatus
 from anabranch.verify.report import Verdict
 
 _Master = Annotated[str, typer.Option(help="Spark master.")]

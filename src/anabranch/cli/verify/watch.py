@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.live import Live
 
 from anabranch.cli.verify import render
-from anabranch.control.verified import NeverVerifiedError, RunState, VerifyStatus
+from anabranch.state.codecs.verified import NeverVerifiedError, RunState, VerifyStatus
 
 INTERVAL_S = 1.0
 _ENDINGS = {RunState.DONE, RunState.STOPPED, RunState.FAILED}

@@ -9,5 +9,5 @@
                order-preserving way is possible, else unclear                                    (gaps)
     map        runs, and the unclear stretches in which no position is given                     (lane)
 
-All functions are pure; ``anabranch.spark.rebuild`` feeds them from Spark, so that records never meet in one place.
+All functions are pure; ``anabranch.spark.align`` feeds them from Spark, so that records never meet in one place.
 """

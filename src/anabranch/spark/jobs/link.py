@@ -29,19 +29,19 @@ from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untype
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
+from anabranch.model.link import UnknownLinkError
 from anabranch.model.runevents import LogFormat, RunEvent, RunEventKind
-from anabranch.replicate.planner import UnknownLinkError
-from anabranch.spark import ready
-from anabranch.spark.following import FollowingThread
 from anabranch.spark.jobs.ending import JobFaultError, LinkDeletedError, QueryEndedError
 from anabranch.spark.jobs.events import EventLog, keep_apart
 from anabranch.spark.jobs.tied import end_with_command, terminate
 from anabranch.spark.jobs.watching import Watching
-from anabranch.spark.replicate import COPIED, start
+from anabranch.spark.link import ready
+from anabranch.spark.link.following import FollowingThread
+from anabranch.spark.link.query import COPIED, start
+from anabranch.spark.link.slots import Slots, cores
+from anabranch.spark.link.steady import SteadyQuery
+from anabranch.spark.link.survey import STOP_S, Survey
 from anabranch.spark.session import session
-from anabranch.spark.slots import Slots, cores
-from anabranch.spark.steady import SteadyQuery
-from anabranch.spark.survey import STOP_S, Survey
 
 SURVEY_S = 2.0
 TELL_S = 1.0

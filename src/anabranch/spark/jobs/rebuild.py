@@ -34,9 +34,9 @@ from anabranch.errors import AnabranchError
 from anabranch.jars.connector import with_connector
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey
+from anabranch.spark.align.progress import told
+from anabranch.spark.align.run import Figures, Rebuilding
 from anabranch.spark.jobs.tied import end_with_command, terminate
-from anabranch.spark.rebuild.progress import told
-from anabranch.spark.rebuild.run import Figures, Rebuilding
 from anabranch.spark.session import session
 from anabranch.spark.verify.session import SETTINGS, check_source
 

@@ -1,4 +1,4 @@
-"""A job's end of the tie to the command that started it (:mod:`anabranch.engine.jobprocess`)."""
+"""A job's end of the tie to the command that started it (:mod:`anabranch.operations.jobs.jobprocess`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from anabranch.engine.jobprocess import DETACH
+from anabranch.config.jobsettings import DETACH
 
 END_S = 60.0
 """How long a job may take to end cleanly once its command is gone."""

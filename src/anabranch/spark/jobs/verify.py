@@ -31,18 +31,18 @@ from pyspark.sql import SparkSession
 
 from anabranch import __version__
 from anabranch.config.verifyspec import VerifySpec
-from anabranch.control.verified import LaneVerified, RunState, VerifyRun
 from anabranch.errors import AnabranchError, ProtocolError
 from anabranch.jars.connector import with_connector
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
-from anabranch.replicate.verified import Verified
 from anabranch.spark.jobs.tied import end_with_command
 from anabranch.spark.session import session
 from anabranch.spark.verify.run import Comparison, Named
 from anabranch.spark.verify.samples import contents
 from anabranch.spark.verify.session import SETTINGS, check_source
+from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRun
+from anabranch.state.topics.verified import Verified
 from anabranch.verify.findings import Counts
 from anabranch.verify.page import page
 from anabranch.verify.report import Circumstances, LaneResult, Verdict, report

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.model.runevents import RunEvent, RunEventKind, SeenLanes, see
-from anabranch.spark.survey import Survey
+from anabranch.spark.link.survey import Survey
 
 WATCH_S = 1.0
 

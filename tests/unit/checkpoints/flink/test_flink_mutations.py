@@ -12,7 +12,6 @@ import pytest
 from flink_samples import FIXTURES, GOLDEN, PROPERTIES, Arithmetic, GoldenFiles, MemoryFiles, reopened
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from tests.chance import examples
 
 from anabranch.checkpoints.errors import DamagedCheckpointError, NoCheckpointError, UnknownVersionError
 from anabranch.checkpoints.flink import FlinkCheckpoint, open_checkpoint
@@ -22,6 +21,7 @@ from anabranch.checkpoints.flink.split import KafkaSplit
 from anabranch.checkpoints.plan import Transactions, Wish
 from anabranch.checkpoints.position import Marker, Position, Role
 from anabranch.model.topics import TopicPartition
+from tests.chance import examples
 
 pytestmark = pytest.mark.unit
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from spark_samples import FIXTURES, MemoryFiles, TestRoute, fixture, offsets, opened, reasons, tree
-from tests.chance import examples
 
 from anabranch.checkpoints.errors import (
     DamagedCheckpointError,
@@ -25,6 +24,7 @@ from anabranch.checkpoints.spark import DStreamsCheckpointError, PipelineFlowErr
 from anabranch.checkpoints.spark.contents import MAX_LOG_BYTES, initial_path
 from anabranch.checkpoints.spark.local_crc import crc_path
 from anabranch.model.topics import TopicPartition
+from tests.chance import examples
 
 pytestmark = pytest.mark.unit
 TREES = {name: fixture(name) for name in FIXTURES}

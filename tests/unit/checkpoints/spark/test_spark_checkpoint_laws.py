@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from spark_samples import CONF, MemoryFiles, TestRoute, identity, inverse, lines, offsets, opened, tree
-from tests.chance import examples
 
 from anabranch.checkpoints.plan import Split, Uncommitted, Wish
 from anabranch.checkpoints.position import Role
@@ -16,6 +15,7 @@ from anabranch.checkpoints.spark.kafka_offset import KafkaOffset, parse_kafka_of
 from anabranch.checkpoints.spark.local_crc import crc_of, crc_path, fits
 from anabranch.checkpoints.spark.offsets_log import parse_offsets
 from anabranch.model.topics import TopicPartition
+from tests.chance import examples
 
 pytestmark = pytest.mark.unit
 TRANSLATE = Wish(uncommitted=Uncommitted.TRANSLATE)

@@ -29,10 +29,10 @@ from anabranch.checkpoints.reports import (
 from anabranch.checkpoints.route import Moved, Refusal, Why
 from anabranch.cli import main as cli
 from anabranch.cli import port
-from anabranch.engine.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, ByStart, How
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, ByStart, How
 
 pytestmark = pytest.mark.unit
 

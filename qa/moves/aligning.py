@@ -1,0 +1,73 @@
+"""Moving one group as a person would with `anabranch groups`, and what MirrorMaker 2 would have answered instead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from anabranch.errors import AnabranchError
+from anabranch.groups.plan import Step
+from anabranch.groups.select import Selection
+from anabranch.kafka.security import open_cluster
+from anabranch.mirrormaker.store import CopiedRun, offset_syncs, translate
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.translate import Exact, to_target
+from anabranch.operations.groups import groups
+from anabranch.state.maps.reading import LinkMaps, read_maps
+from qa import brokers
+from qa.faults.ledger import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Aligner:
+    """The two clusters and the link that groups are moved along."""
+
+    source: ClusterContext
+    target: ClusterContext
+    link: str
+
+    def move(self, group: str) -> str:
+        """Plan, and carry out that very plan; empty, or why it was refused."""
+        try:
+            seen = groups.sync(self.source, self.target, self.link, Selection((group,)), execute=False)
+            told = "; ".join(f"{one.why}: {one.what}" for plan in seen.groups for one in plan.reasons)
+            if told:
+                return told
+            done = groups.sync(self.source, self.target, self.link, Selection((group,)), True, seen.fingerprint)
+        except AnabranchError as error:
+            return error.message
+        failures = [plan.failure or plan.step for plan in done.groups if plan.step not in (Step.MOVED, Step.IN_STEP)]
+        return "; ".join(failures) if done.groups else "no group was planned"
+
+    def again(self, commits: Mapping[Place, int]) -> dict[Place, int]:
+        """For each commit how many copied records MirrorMaker 2's answer would have a reader read again.
+
+        Its best answer: from all the offset syncs that it would have written for what is copied by now.  A partition
+        that it would write no checkpoint for is read from its start.
+        """
+        maps = brokers.patiently(lambda: asyncio.run(self._maps()))  # a broker may just have been killed
+        found = {}
+        for place, offset in commits.items():
+            try:
+                lane = maps.of_source(TopicPartition(*place))
+            except AnabranchError:
+                continue
+            exact = None if lane is None else to_target(lane.runs, offset)
+            if lane is None or not isinstance(exact, Exact):
+                continue
+            copied = [CopiedRun(run.source, run.target, run.length) for run in lane.runs]
+            answered = translate(offset_syncs(copied), offset)
+            start = lane.runs.target_start if answered is None else answered
+            found[place] = _records(copied, start, exact.offset)
+        return found
+
+    async def _maps(self) -> LinkMaps:
+        async with open_cluster(self.target) as target:
+            return await read_maps(target, self.link)
+
+
+def _records(runs: list[CopiedRun], start: int, end: int) -> int:
+    """How many copied records lie at target offsets from ``start`` to before ``end``."""
+    return sum(max(0, min(run.target + run.length, end) - max(run.target, start)) for run in runs)

@@ -1,0 +1,72 @@
+"""``anabranch checkpoint verify``: read a result as if it were another's, and prove where it starts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anabranch.checkpoints.plan import StopSavepoint, Transactions, Uncommitted
+from anabranch.cli import port
+from anabranch.cli.checkpoints import render as render_checkpoints
+from anabranch.cli.checkpoints.options import (
+    CheckpointRefusedError,
+    DropOption,
+    DynamicOption,
+    LinkOption,
+    MapsOption,
+    MergeOption,
+    OffsetsOption,
+    PathArgument,
+    RenameOption,
+    RouteFlags,
+    SourceOption,
+    SplitOption,
+    StartOption,
+    StayOption,
+    StopSavepointOption,
+    TargetOption,
+    TransactionsOption,
+    UncommittedOption,
+    WishFlags,
+    asked,
+    wish,
+)
+from anabranch.cli.output import Format, FormatOption, emit
+
+
+def verify(
+    ctx: typer.Context,
+    path: PathArgument,
+    link: LinkOption = None,
+    maps: MapsOption = None,
+    offsets: OffsetsOption = None,
+    start: StartOption = None,
+    target_name: TargetOption = None,
+    rename: RenameOption = None,
+    stay: StayOption = None,
+    source: SourceOption = None,
+    split: SplitOption = None,
+    merge: MergeOption = None,
+    drop: DropOption = None,
+    uncommitted: UncommittedOption = Uncommitted.REFUSE,
+    transactions: TransactionsOption = Transactions.REFUSE,
+    dynamic: DynamicOption = None,
+    stop_savepoint: StopSavepointOption = StopSavepoint.REFUSE,
+    was: Annotated[
+        str | None,
+        typer.Option(
+            "--was", metavar="PLACE", help="What it was made from; default is its own backup.", show_default=False
+        ),
+    ] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """State for each source that it starts where the map says, inside of the target's log, and nothing else differs."""
+    route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
+    flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
+    found = port.checkpoints().verify(path, wish(flags), asked(ctx, route), was)
+    emit(found, render_checkpoints.proof(found), output)
+    wrong = sum(bool(one.problem) for one in found.proofs) + len(found.problems)
+    if wrong:
+        hint = "do not start the job from it; `anabranch checkpoint undo` takes a rewrite in place back"
+        raise CheckpointRefusedError(f"{found.place} is not as it must be", wrong, "problem", hint)

@@ -1,0 +1,78 @@
+"""``anabranch link set``, ``pause``, ``resume``: change what a running link's workers obey, within two seconds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from anabranch.cli import port
+from anabranch.cli.completing import source_topics
+from anabranch.cli.hints import repeated
+from anabranch.cli.links.follow import SyncGroupsOption, SyncIntervalOption, changed
+from anabranch.cli.options import LinkArgument, TargetOption, target
+from anabranch.config.units import parse_rate
+from anabranch.errors import InvalidFieldError
+from anabranch.model import filters
+from anabranch.model.plugins import PluginSpec
+
+
+def set_(
+    ctx: typer.Context,
+    link: LinkArgument,
+    target_name: TargetOption = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(help="Topics to copy: regular expression, repeatable.", autocompletion=source_topics),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Topics to leave out; wins over --include.", autocompletion=source_topics)
+    ] = None,
+    rate_limit: Annotated[str | None, typer.Option(help="Bytes a second, such as 50MB/s, or none.")] = None,
+    sync_groups: SyncGroupsOption = None,
+    sync_interval: SyncIntervalOption = None,
+    checkpoints: Annotated[
+        bool | None, typer.Option("--checkpoints/--no-checkpoints", help="Publish as MirrorMaker 2 does, or no more.")
+    ] = None,
+) -> None:
+    """Change a link's filter, rate limit or followed groups; a list that is not given stays as it is."""
+    changes: dict[str, Any] = {}
+    if rate_limit is not None:
+        changes["rate_limit"] = None if rate_limit == "none" else parse_rate(rate_limit)
+    cluster = target(ctx, target_name)
+    refilters, follows = bool(include or exclude), bool(sync_groups or sync_interval) or checkpoints is not None
+    if refilters or follows:
+        before = port.links().show(cluster, link).spec
+        if refilters:
+            changes["filter"] = _filter(link, before.filter, include, exclude)
+        if follows:
+            changes["groups"] = changed(link, before.groups, sync_groups, sync_interval, checkpoints)
+    if not changes:
+        fix = f"anabranch link set {link} --rate-limit 50MB/s"
+        raise InvalidFieldError("link set", "flags", "nothing to change was given", fix)
+    port.links().set_wanted(cluster, link, **changes)
+    typer.echo(f"link {link}: {' and '.join(name.replace('_', ' ') for name in changes)} changed")
+
+
+def _filter(link: str, before: PluginSpec, include: list[str] | None, exclude: list[str] | None) -> PluginSpec:
+    """The filter after a change; raises ``InvalidFieldError``, also where another kind's choice would be widened."""
+    kept = before.options if before.kind == "regex" else {}
+    if before.kind != "regex" and not include:
+        problem = f"the link's filter is of kind {before.kind!r}: what it selects cannot be kept"
+        raise InvalidFieldError("link set", "--exclude", problem, f"anabranch link set {link} --include ...")
+    given = {"include": include, "exclude": exclude}
+    after = PluginSpec("regex", {**kept, **{name: list(value) for name, value in given.items() if value}})
+    filters.load(after)
+    return after
+
+
+def pause(ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None) -> None:
+    """Pause a link: its workers stop reading and keep their lanes."""
+    port.links().pause(target(ctx, target_name), link)
+    typer.echo(f"link {link} is paused; go on with: anabranch link resume {link}{repeated(target_name)}")
+
+
+def resume(ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None) -> None:
+    """Resume a paused link, and lanes of it that had stopped."""
+    port.links().resume(target(ctx, target_name), link)
+    typer.echo(f"link {link} is resumed")

@@ -1,0 +1,136 @@
+"""``anabranch link create``: probe both clusters, say what is missing, and with ``--execute`` store the link."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from anabranch.cli import port, render
+from anabranch.cli.completing import context_names, source_topics
+from anabranch.cli.dryrun import ExecuteOption, applying, say_dry_run
+from anabranch.cli.hints import typed_target
+from anabranch.cli.links.follow import SyncGroupsOption, SyncIntervalOption, followed
+from anabranch.cli.options import TargetOption, contexts
+from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.config import link_file, maps_file
+from anabranch.config.contexts import Contexts
+from anabranch.config.yaml_file import check
+from anabranch.errors import ConfigError, InvalidFieldError, RefusedError
+from anabranch.model.reports import ProbeReport, Severity
+
+
+@dataclass(eq=False)
+class LinkRefusedError(RefusedError):
+    """The probe found what forbids the link; its report says what."""
+
+    link: str
+    errors: int
+
+    @property
+    def message(self) -> str:
+        found = "1 error was found" if self.errors == 1 else f"{self.errors:,} errors were found"
+        return f"link {self.link!r} was not created: {found}"
+
+    @property
+    def hint(self) -> str:
+        return "mend what the report names, then run the same command again"
+
+
+def create(
+    ctx: typer.Context,
+    file: Annotated[Path | None, typer.Option("-f", "--file", help="Link file (YAML) instead of the flags.")] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Context of the source.", autocompletion=context_names, show_default=False)
+    ] = None,
+    target: TargetOption = None,
+    id_: Annotated[str | None, typer.Option("--id", help="Default: SOURCE-TARGET.", show_default=False)] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(help="Topics to copy: regular expression, repeatable.", autocompletion=source_topics),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Topics to leave out; wins over --include.", autocompletion=source_topics)
+    ] = None,
+    naming: Annotated[
+        str | None, typer.Option(help="identity, prefix, or a template such as '{source}-{topic}'.")
+    ] = None,
+    replication_factor: Annotated[int | None, typer.Option(help="Of target topics; default the brokers'.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="earliest, latest, a time, group:NAME, TOPIC-PARTITION:OFFSET[,...], or @FILE."),
+    ] = None,
+    mode: Annotated[str | None, typer.Option(help="auto or mapped.")] = None,
+    rate_limit: Annotated[str | None, typer.Option(help="Bytes a second over all lanes, such as 50MB/s.")] = None,
+    lease_seconds: Annotated[int | None, typer.Option(help="How long workers keep their lanes.")] = None,
+    sync_groups: SyncGroupsOption = None,
+    sync_interval: SyncIntervalOption = None,
+    checkpoints: Annotated[
+        bool, typer.Option("--checkpoints", help="Publish what is followed as MirrorMaker 2 does, too.")
+    ] = False,
+    shared_topics: Annotated[
+        bool, typer.Option("--shared-topics", help="Copy also into target topics that another link fills.")
+    ] = False,
+    adopt: Annotated[
+        Path | None,
+        typer.Option(help="Maps of `offsets rebuild`: go on where another tool's copies end.", show_default=False),
+    ] = None,
+    execute: ExecuteOption = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Probe both clusters for a link from a file or from flags; with --execute store it.  `link run` starts to copy."""
+    known = contexts(ctx)
+    flags = {
+        "source": source,
+        "id": id_,
+        "filter": {"include": include, "exclude": exclude} if include or exclude else None,
+        "naming": _naming(naming) if naming else None,
+        "replication_factor": replication_factor,
+        "start": start,
+        "mode": mode,
+        "rate_limit": rate_limit,
+        "lease_seconds": lease_seconds,
+        "groups": followed(sync_groups, sync_interval, checkpoints),
+        "shared_topics": shared_topics or None,
+    }
+    given: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
+    if file is not None:
+        if given or target is not None:
+            first = next(iter(given), "target")
+            raise InvalidFieldError("link create", f"--{first}", "a link file is given too", f"write {first} in {file}")
+        spec = link_file.load(file)
+        typed_target.set(_other_than_default(known, spec.target.context))
+    else:
+        if source is None:
+            raise InvalidFieldError("link create", "--source", "missing", "name a context, or a link file with -f")
+        typed_target.set(target)
+        given["target"] = known.target_context(target, os.environ).name
+        spec = link_file.spec_of(check(link_file.LinkShape, given, "link create"), "link create")
+    adopted = () if adopt is None else maps_file.load(adopt)
+    report = port.links().create(
+        known.get(spec.source.context), known.get(spec.target.context), spec, execute=execute, adopt=adopted
+    )
+    emit(report, render.probe(report), output)
+    if not report.ok:
+        raise LinkRefusedError(spec.id, _errors(report))
+    if not execute:
+        say_dry_run(applying())
+
+
+def _other_than_default(known: Contexts, name: str) -> str | None:
+    """A link file's target, where commands would not go there without naming it."""
+    try:
+        return None if known.target_context(None, os.environ).name == name else name
+    except ConfigError:
+        return name
+
+
+def _naming(text: str) -> dict[str, str]:
+    return {"kind": "template", "template": text} if "{" in text else {"kind": text}
+
+
+def _errors(report: ProbeReport) -> int:
+    return sum(finding.severity is Severity.ERROR for finding in report.findings)

@@ -1,0 +1,162 @@
+"""``anabranch link run``: start the link's Spark query here and stay with it, or detach from it."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import platformdirs
+import typer
+
+from anabranch.cli import port
+from anabranch.cli.hints import repeated
+from anabranch.cli.jobs import JobFailedError, exit_code, fail, last_error
+from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target
+from anabranch.config.jobspec import write_spec
+from anabranch.errors import AnabranchError
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.reports import LinkPlan, LinkStatus
+from anabranch.model.runevents import LogFormat
+from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.submission import Submission
+
+_LOOK_S = 0.5
+_PLAN_S = 300.0
+"""How long a driver in the cluster is waited for once it is submitted."""
+_NOT_FOUND_YET = (
+    "`link stop` finds a driver once `link show` names its plan; before that end it where it waits, on YARN by: "
+    "yarn application -kill ID"
+)
+_ENDED = (130, 143)
+
+
+class DeployMode(StrEnum):
+    """Where the driver runs."""
+
+    CLIENT = "client"
+    CLUSTER = "cluster"
+
+
+def run(
+    ctx: typer.Context,
+    link: LinkArgument,
+    target_name: TargetOption = None,
+    master: Annotated[str, typer.Option(help="Spark master.")] = "local[*,8]",
+    deploy_mode: Annotated[
+        DeployMode, typer.Option(help="Where the driver runs: here, or in the cluster (YARN, Kubernetes).")
+    ] = DeployMode.CLIENT,
+    conf: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; repeatable.", show_default=False)
+    ] = None,
+    archive: Annotated[
+        Path | None,
+        typer.Option(help="What `link package` wrote, for machines that have only Python.", show_default=False),
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A file that the contexts name, sent to driver and executors; repeatable.", show_default=False
+        ),
+    ] = None,
+    only_spec: Annotated[
+        Path | None,
+        typer.Option("--spec", help="Only write the job's specification there, for spark-submit.", show_default=False),
+    ] = None,
+    lease_seconds: Annotated[int | None, typer.Option(help="Instead of the link's own.", show_default=False)] = None,
+    log_format: Annotated[LogFormat, typer.Option(help="A line, or a JSON object, for each event.")] = LogFormat.TEXT,
+    detach: Annotated[bool, typer.Option("--detach", "-d", help="Return once it has begun; it runs on.")] = False,
+) -> None:
+    """Run a link until Ctrl-C or `link stop`, which end it cleanly; run it again to go on exactly where it stood."""
+    how = Submission(master, settings_of(conf), archive, tuple(file or ()), deploy_mode is DeployMode.CLUSTER)
+    cluster = target(ctx, target_name)
+    status = port.links().show(cluster, link)
+    source = contexts(ctx).get(status.spec.source.context)
+    seconds = lease_seconds or status.spec.lease_seconds
+    if only_spec is not None:
+        how.check()
+        how.check_named(source, cluster)
+        write_spec(only_spec, port.launcher().job_spec(how.sent(cluster), how.sent(source), link, seconds))
+        typer.echo(f"the link's job is described in {only_spec}", err=True)
+        return
+    directory = platformdirs.user_state_path("anabranch") / "link" / link
+    _warn_of_another(status, target_name, log_format)
+    if detach:
+        started = port.launcher().start_link(cluster, source, link, how, seconds, directory, log_format, detached=True)
+        _await_begin(started, how, status, cluster, target_name)
+        return
+    code = port.launcher().run_link(cluster, source, link, how, seconds, directory, log_format)
+    if how.in_cluster:
+        _left(link, code, repeated(target_name))
+    if code == 0 and log_format is LogFormat.TEXT:
+        typer.echo(f"go on with: anabranch link run {link}{repeated(target_name)}", err=True)
+    if code < 0:
+        fix = f"anabranch link run {link}{repeated(target_name)} goes on exactly where it stood"
+        fail(JobFailedError(f"link {link}", code, "", fix), exit_code(code))
+    raise typer.Exit(code)
+
+
+def _warn_of_another(status: LinkStatus, target_name: str | None, log_format: LogFormat) -> None:
+    """Two runs do no harm, and take lanes from each other."""
+    if status.runs and log_format is LogFormat.TEXT:
+        command = f"anabranch link stop {status.spec.id}{repeated(target_name)}"
+        typer.echo(f"{', '.join(status.runs)} was heard of within the last minute; to end it: {command}", err=True)
+
+
+def _await_begin(
+    started: StartedLink, how: Submission, before: LinkStatus, cluster: ClusterContext, target_name: str | None
+) -> None:
+    """Wait until the run has planned its lanes, so that `link stop` finds it; Ctrl-C leaves it alone.
+
+    A driver in the cluster draws the name of its run itself: it is any that had not planned before.
+    """
+    link, planned = before.spec.id, None if before.plan is None else before.plan.owner
+    name = "spark-submit" if how.in_cluster else started.run
+    typer.echo(f"{name} starts as process {started.process.pid}; its log is {started.log}", err=True)
+    submitted: float | None = None
+    while (code := started.process.poll()) is None or (how.in_cluster and code == 0):
+        plan = _plan(cluster, link)
+        if plan is not None and (plan.owner == started.run or (how.in_cluster and plan.owner != planned)):
+            typer.echo(f"it runs; end it with: anabranch link stop {link}{repeated(target_name)}", err=True)
+            return
+        if code == 0:
+            submitted = time.monotonic() if submitted is None else submitted
+            if time.monotonic() - submitted >= _PLAN_S:
+                _not_planned(link, repeated(target_name))
+                return
+        time.sleep(_LOOK_S)
+    if code != 0:  # else it was asked to stop before it began
+        why, fix = last_error(Path(started.log))
+        fail(JobFailedError(f"{name} did not begin", code, why, fix or f"read {started.log}"), exit_code(code))
+
+
+def _plan(cluster: ClusterContext, link: str) -> LinkPlan | None:
+    """What the link last planned; None also where the target does not answer now: the run goes on meanwhile."""
+    from anabranch.kafka.errors import passing  # loaded by now; verbs that reach no cluster do without
+
+    try:
+        return port.links().show(cluster, link).plan
+    except AnabranchError as error:
+        if not passing(error):
+            raise
+        return None
+
+
+def _not_planned(link: str, target: str) -> None:
+    """Leave a driver in the cluster that may wait for room there, or may have failed: nobody here can tell."""
+    typer.echo("submitted; it has not planned yet", err=True)
+    typer.echo(f"see it with: anabranch link show {link}{target}; on YARN: yarn application -list", err=True)
+    typer.echo(_NOT_FOUND_YET, err=True)
+
+
+def _left(link: str, code: int, target: str) -> NoReturn:
+    """End as ``spark-submit`` has: its end says nothing of a driver in the cluster that it did not wait for."""
+    if code in {0, *_ENDED}:
+        typer.echo("spark-submit has ended, the driver may run on", err=True)
+        typer.echo(f"see it with: anabranch link show {link}{target}", err=True)
+        typer.echo(f"end it with: anabranch link stop {link}{target}", err=True)
+        typer.echo(_NOT_FOUND_YET, err=True)
+        raise typer.Exit(code)
+    fix = "read what the driver said, on YARN by: yarn logs -applicationId ID -log_files stderr"
+    fail(JobFailedError(f"link {link}", code, "", fix), exit_code(None))

@@ -1,0 +1,25 @@
+"""What each Spark job is started with: its settings, and the words of the tie to the command that started it."""
+
+from __future__ import annotations
+
+TIED = "--tied"
+DETACH = b"detach\n"
+SAFE_PATH = "PYTHONSAFEPATH"
+"""Nothing is imported from the working directory: a user's ``json.py`` would be taken for Python's own."""
+
+ALWAYS = {
+    # A lease must be read by one task at a time; a speculative twin would only take its lanes away and wait.
+    "spark.speculation": "false",
+    # Leases run for weeks, on as many executors as there are: none is asked for because tasks wait, or given back.
+    "spark.dynamicAllocation.enabled": "false",
+    "spark.python.worker.reuse": "true",
+    # Else workers import from their working directory first: a user's json.py in place of Python's own.
+    f"spark.executorEnv.{SAFE_PATH}": "1",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.minBatchesToRetain": "2",
+    "spark.sql.streaming.numRecentProgressUpdates": "20",
+    "spark.sql.shuffle.partitions": "1",
+}

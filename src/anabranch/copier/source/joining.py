@@ -1,0 +1,109 @@
+"""Joining small batches where that pays.
+
+A batch costs the worker and both brokers about the same whatever it holds, so a log of small batches would be copied
+at the rate of batches and not of bytes.  Only many batches of few records in a row are joined: for others the work in
+each record outweighs what is saved on its batch.  Measured: 20 records a batch, LZ4, 0.9 of MirrorMaker 2's rate as
+they are and 1.6 of it joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from anabranch.protocol.holes import Stretch, merged
+from anabranch.protocol.reading import Copyable, Reading, read
+from anabranch.records.errors import CorruptBatchError
+from anabranch.records.header import HEADER_SIZE, LOG_OVERHEAD, read_header
+from anabranch.records.join import UnjoinableError, join
+from anabranch.records.row import Row, join_row
+
+FEW_RECORDS = 32
+SMALL_BYTES = 4 << 10
+LEAST = 32
+MOST_BYTES = 256 << 10
+
+
+def read_joining(
+    records: memoryview, position: int, aborted: Sequence[tuple[int, int]], *, across_holes: bool = True
+) -> Reading:
+    """Do what ``read`` does, with the rows of small plain batches that the answer begins with joined on the way.
+
+    What comes out of it goes through ``joined`` all the same: the rows are those that it would make, or nearly, in a
+    third of the time; whatever is no such row is for it to judge.
+    """
+    start, at, copied = position, 0, 0
+    rows: list[Copyable] = []
+    while _begins_small(records, at):
+        window = bytes(records[at : at + MOST_BYTES])
+        row = join_row(window, position, most_bytes=SMALL_BYTES, most_records=FEW_RECORDS, across_holes=across_holes)
+        if row is None or row.batches < LEAST:
+            break
+        one = _copyable(row)
+        rows.append(one)
+        copied += one.header.count
+        at += row.end
+        position = row.following
+    if not rows:
+        return read(records, position, aborted)
+    rest = read(records[at:], position, aborted, from_inside=False)
+    epoch = rows[-1].header.leader_epoch if rest.position == position else rest.epoch
+    compacted = rest.compacted + position - start - copied
+    return rest._replace(batches=(*rows, *rest.batches), compacted=compacted, epoch=epoch)
+
+
+def _begins_small(records: memoryview, at: int) -> bool:
+    """Whether it may pay to look closer: most logs are of larger batches, or of compressed ones."""
+    if len(records) < at + HEADER_SIZE:
+        return False
+    header = read_header(records, at)
+    return header.size <= SMALL_BYTES and header.attributes == 0
+
+
+def _copyable(row: Row) -> Copyable:
+    view = memoryview(row.joined)
+    stretches = tuple(Stretch(*one) for one in row.stretches)
+    header = read_header(view)._replace(base_offset=stretches[0].source, leader_epoch=row.leader_epoch)
+    return Copyable(view, 0, header, stretches, row.following, True)
+
+
+def joined(batches: Sequence[Copyable], *, across_holes: bool = True) -> Iterator[Copyable]:
+    """The same records in the same order, with neighbouring small batches as one.
+
+    Without ``across_holes`` only batches between which no source offset is missing become one: an identity lane fills
+    a hole before it sends what lies behind.
+    What cannot be joined, or proves to be corrupt, is passed on as it is: whoever sends it says what is wrong.
+    """
+    if len(batches) < LEAST:
+        yield from batches
+        return
+    group: list[Copyable] = []
+    size = 0
+    for batch in batches:
+        header = batch[2]
+        length = header[1] + LOG_OVERHEAD  # by place, as in ``split``: each batch of a log of small ones passes here
+        small = length <= SMALL_BYTES and header[12] <= FEW_RECORDS
+        parted = not across_holes and group and group[-1].stretches[-1].end != batch.stretches[0].source
+        if group and (not small or parted or size + length > MOST_BYTES):
+            yield from _as_one(group)
+            group, size = [], 0
+        if small:
+            group.append(batch)
+            size += length
+        else:
+            yield batch
+    yield from _as_one(group)
+
+
+def _as_one(group: list[Copyable]) -> Sequence[Copyable]:
+    if len(group) < LEAST:
+        return group
+    try:
+        view = memoryview(join([one[:3] for one in group]))
+    except (CorruptBatchError, UnjoinableError):
+        return group
+    last = group[-1]
+    start, end = group[0].stretches[0].source, last.stretches[-1].end
+    header = read_header(view)._replace(base_offset=start, leader_epoch=last.header.leader_epoch)
+    dense = header.count == end - start
+    stretches = (Stretch(start, header.count),) if dense else merged(part for one in group for part in one.stretches)
+    return (Copyable(view, 0, header, stretches, last.through, True),)

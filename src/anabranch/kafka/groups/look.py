@@ -1,0 +1,168 @@
+"""One look at a link's groups on both clusters, in the order that makes an exact answer possible.
+
+The source's commits are read before the maps, the maps before the ends of the logs: what a map tells is in the log,
+and a commit that lies behind a map's end has not been copied yet, as of that look.  Where the groups must be still,
+the source's commits are read once more, ``SETTLE_S`` after the first time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from anabranch.errors import AnabranchError
+from anabranch.groups.world import Commits, Route, Untold, World
+from anabranch.kafka import admin
+from anabranch.kafka import groups as kafka_groups
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.log_ends import log_ends
+from anabranch.model import filters
+from anabranch.model.groups import Group, GroupState
+from anabranch.model.link import LinkSpec
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.runs import RunMap
+
+SETTLE_S = 2.0
+_PENDING_S = 1.0
+_METADATA_LIMIT = "offset.metadata.max.bytes"
+
+
+class LaneMap(Protocol):
+    """An exact map of one lane."""
+
+    @property
+    def target(self) -> TopicPartition:
+        """The partition that the lane fills."""
+
+    @property
+    def runs(self) -> RunMap:
+        """The map."""
+
+
+class Maps(Protocol):
+    """The exact maps of a link's lanes (``anabranch.state.maps.reading.LinkMaps``)."""
+
+    @property
+    def spec(self) -> LinkSpec:
+        """What the link is to do."""
+
+    @property
+    def maps(self) -> Mapping[TopicPartition, LaneMap]:
+        """The lanes that have begun, by source partition."""
+
+    @property
+    def doubts(self) -> Mapping[TopicPartition, AnabranchError]:
+        """The lanes of which no exact map can be told now, and why."""
+
+
+#: ``anabranch.state.maps.reading.read_maps``: the maps of a link's lanes that copy these source partitions.
+ReadMaps = Callable[[Cluster, str, Collection[TopicPartition]], Awaitable[Maps]]
+
+
+async def list_kinds(cluster: Cluster) -> dict[str, Group]:
+    """Every group that we may see with its kind and its state, without members and commits."""
+    return {one.name: Group(one.name, one.kind, one.state) for one in await kafka_groups.list_groups(cluster)}
+
+
+async def read_commits(
+    cluster: Cluster, names: Iterable[str], patience: float = _PENDING_S
+) -> tuple[dict[str, Commits], dict[str, tuple[TopicPartition, ...]]]:
+    """(commits by group, partitions with commits in open transactions by group); those groups have no commits here."""
+    try:
+        return dict(await kafka_groups.committed(cluster, names, patience=patience)), {}
+    except kafka_groups.UnstableCommitsError as error:
+        return {name: dict(commits) for name, commits in error.read.items()}, dict(error.pending)
+
+
+async def look(
+    source: Cluster,
+    target: Cluster,
+    link: str,
+    names: Iterable[str],
+    kinds: Mapping[str, Group],
+    read_maps: ReadMaps,
+    *,
+    still: bool,
+    metadata_limit: int | None,
+) -> World:
+    """What is so now of the named groups; ``kinds`` are the source's as listed.  Raises ClusterError."""
+    wanted = sorted(set(names))
+    begun = time.monotonic()
+    first, pending = await read_commits(source, wanted, _PENDING_S if still else 0.0)
+    at = {one for commits in first.values() for one in commits}
+    maps, there = await asyncio.gather(read_maps(target, link, at), _there(target, wanted))
+    routes = await routes_of(maps, source, target, at)
+    later: dict[str, Commits] | None = None
+    states: Mapping[str, Group] = kinds
+    if still:
+        await asyncio.sleep(max(0.0, begun + SETTLE_S - time.monotonic()))
+        (later, more), states = await asyncio.gather(
+            read_commits(source, wanted), kafka_groups.describe(source, wanted)
+        )
+        pending |= more
+    here = {
+        name: replace(kinds[name], state=states[name].state, members=states[name].members, commits=first.get(name, {}))
+        for name in wanted
+    }
+    return World(link, routes, here, there, later, pending, metadata_limit)
+
+
+async def routes_of(
+    maps: Maps, source: Cluster, target: Cluster, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, Route | Untold]:
+    """Where some source partitions went; those that are not in the link are absent."""
+    link = maps.spec.id
+    chosen = filters.load(maps.spec.filter)
+    routes: dict[TopicPartition, Route | Untold] = {}
+    lanes: dict[TopicPartition, LaneMap] = {}
+    for at in partitions:
+        if at in maps.doubts:
+            routes[at] = Untold(maps.doubts[at].message, maps.doubts[at].hint)
+        elif at in maps.maps:
+            lanes[at] = maps.maps[at]
+        elif filters.select(chosen, [at.topic]):
+            routes[at] = Untold("the link has not begun to copy it", f"anabranch link show {link}")
+    here, there = await asyncio.gather(
+        log_ends(source, list(lanes)), log_ends(target, [lane.target for lane in lanes.values()])
+    )
+    for at, lane in lanes.items():
+        missing = "source" if at not in here else "target" if lane.target not in there else ""
+        if missing:
+            where = at if missing == "source" else lane.target
+            routes[at] = Untold(f"{where} cannot be read on the {missing} now", f"anabranch link show {link}")
+        else:
+            ends = there[lane.target]
+            routes[at] = Route(lane.target, lane.runs, here[at].start, ends.start, ends.end)
+    return routes
+
+
+async def _there(target: Cluster, names: list[str]) -> dict[str, Group]:
+    """The groups as they stand on the target; those that are not there are absent.
+
+    States are read before commits: a group that was empty then and has moved since was moved by someone else, and the
+    broker itself refuses a commit to one that has members by then.
+    """
+    described = await kafka_groups.describe(target, names)
+    known = [name for name in names if described[name].state is not GroupState.DEAD]
+    commits, pending = await read_commits(target, known)
+    found = {}
+    for name in known:
+        group = described[name]
+        # A transaction that will commit for the group is someone who reads in it.
+        state = GroupState.UNKNOWN if name in pending else group.state
+        found[name] = replace(group, state=state, commits=commits.get(name, {}))
+    return found
+
+
+async def metadata_limit(cluster: Cluster) -> int | None:
+    """How many characters of metadata the brokers take with a commit; None where they do not tell us."""
+    nodes = list((await cluster.metadata([])).brokers)
+    try:
+        found = [(await admin.broker_configs(cluster, node)).get(_METADATA_LIMIT) for node in nodes]
+    except AnabranchError:
+        return None  # without DESCRIBE_CONFIGS; the brokers then say so when something is committed
+    values = [int(one.value) for one in found if one is not None and one.value is not None]
+    return min(values, default=None)

@@ -1,0 +1,93 @@
+"""Have a batch that has begun end where it began: the operator's own command runs the query on the old cluster.
+
+The command is split as a shell would split it and started without one: nothing of what we know is put into it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+from anabranch.checkpoints.recognise import open_checkpoint
+from anabranch.errors import AnabranchError, InvalidFieldError
+from anabranch.model.clock import now_ms
+from anabranch.operations.checkpoints.errors import MayRunError, NotFinishedError, UnfinishedRewriteError
+from anabranch.operations.checkpoints.manifest import unfinished
+from anabranch.operations.checkpoints.planning import opened
+from anabranch.operations.checkpoints.stillness import running
+from anabranch.storage.files import StoredFiles
+
+_LOOK_EVERY_S = 1.0
+_GRACE_S = 10.0
+
+
+def words(command: str) -> list[str]:
+    """The command's words; raises InvalidFieldError."""
+    try:
+        found = shlex.split(command)
+    except ValueError as error:
+        raise InvalidFieldError("rewrite", "--finish-command", str(error), "close the quotation") from None
+    if not found:
+        raise InvalidFieldError("rewrite", "--finish-command", "it is empty", "give the command that runs the query")
+    return found
+
+
+def finish(files: StoredFiles, command: str, timeout_s: float, stopped: bool) -> int | None:
+    """Run it where a batch is not committed, until commits equal offsets; returns that batch, None where none was.
+
+    Its output goes to standard error. Ends when the command has ended; raises NotFinishedError where the batch is then
+    not committed, or not within the time, in which case what the command has started is stopped. A rewrite that broke
+    off has left positions of both clusters: raises UnfinishedRewriteError, and nothing is run. Nor is it where the
+    query may still run, unless it is said to be ``stopped``: raises MayRunError.
+    """
+    checkpoint = opened(files)
+    batch = checkpoint.uncommitted
+    begun = unfinished(files)
+    if begun is not None:
+        raise UnfinishedRewriteError(files.root, begun.id)
+    if batch is None:
+        return None
+    argv = words(command)
+    quiet = None if stopped else running(checkpoint, now_ms())
+    if quiet is not None:
+        raise MayRunError(files.root, quiet.what, quiet.fix)
+    try:
+        process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), stderr=None, start_new_session=True
+        )
+    except OSError as error:
+        raise NotFinishedError(files.root, batch, f"{argv[0]} cannot be run: {error.strerror}") from error
+    deadline = time.monotonic() + timeout_s
+    try:
+        while process.poll() is None:
+            if time.monotonic() >= deadline:
+                raise NotFinishedError(files.root, batch, f"the command has not ended within {timeout_s:.0f} s")
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(min(_LOOK_EVERY_S, max(0.01, deadline - time.monotonic())))
+    finally:
+        _stop(process)
+    try:
+        left = open_checkpoint(files).uncommitted
+    except AnabranchError as error:
+        raise NotFinishedError(files.root, batch, error.message) from error
+    if left is not None:
+        why = f"the command ended with code {process.returncode}"
+        raise NotFinishedError(files.root, left, why)
+    return batch
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End what was started and still runs, its children too: they are a session of their own."""
+    if process.poll() is not None:
+        return
+    for how, patience in ((signal.SIGTERM, _GRACE_S), (signal.SIGKILL, _GRACE_S)):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, how)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(patience)
+            return

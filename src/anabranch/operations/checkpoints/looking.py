@@ -1,0 +1,63 @@
+"""A checkpoint as it stands, beside the cluster that its job reads."""
+
+from __future__ import annotations
+
+import asyncio
+
+from anabranch.checkpoints.position import Position, Role
+from anabranch.checkpoints.reports import Inspection, Lag
+from anabranch.checkpoints.route import Refusal
+from anabranch.kafka.security import open_cluster
+from anabranch.model.clock import now_ms
+from anabranch.model.cluster import ClusterContext
+from anabranch.operations.checkpoints.live import look_at
+from anabranch.operations.checkpoints.manifest import State, manifests
+from anabranch.operations.checkpoints.planning import opened
+from anabranch.operations.checkpoints.routes import Target
+from anabranch.storage.files import StoredFiles
+
+#: Positions from which a restart reads on.
+_READS = frozenset({Role.NEXT, Role.BATCH_END, Role.ASSIGNED, Role.UNASSIGNED})
+
+
+def inspect(files: StoredFiles, cluster: ClusterContext | None) -> Inspection:
+    """The page, and the lag against a cluster where one is named; raises what opening raises, and ClusterError."""
+    checkpoint = opened(files)
+    positions = [one for one in checkpoint.positions() if one.role in _READS]
+    lags: tuple[Lag, ...] = ()
+    if cluster is not None:
+        seen = asyncio.run(_look(cluster, {one.partition.topic for one in positions}))
+        lags = tuple(_lag(one, seen) for one in positions)
+    backups = manifests(files)
+    return Inspection(
+        files.root,
+        checkpoint.page(),
+        checkpoint.newest_write_ms(),
+        now_ms(),
+        None if cluster is None else cluster.name,
+        lags,
+        next((one.id for one in backups if one.state is State.BEGUN), None),
+        tuple(one.id for one in backups if one.state is State.DONE),
+        tuple(f"{one.id}: {one.route}, from {one.of}" for one in backups if one.state is State.COPIED),
+    )
+
+
+async def _look(context: ClusterContext, topics: set[str]) -> Target:
+    async with open_cluster(context) as cluster:
+        return await look_at(cluster, topics)
+
+
+def _lag(position: Position, seen: Target) -> Lag:
+    log = seen.log(position.partition)
+    if isinstance(log, Refusal):
+        return Lag(position.source, position.partition, None, None, None, log.what)
+    if not isinstance(position.offset, int):
+        return Lag(position.source, position.partition, log.start, log.high, None, "it has no offset yet")
+    why = ""
+    if position.offset < log.start:
+        why = f"{log.start - position.offset:,} of them have expired"
+    elif position.offset > log.high:
+        return Lag(
+            position.source, position.partition, log.start, log.high, None, "it lies past the log: another cluster's?"
+        )
+    return Lag(position.source, position.partition, log.start, log.high, log.high - position.offset, why)

@@ -1,0 +1,178 @@
+"""Plan a rewrite: read the checkpoint, look at the clusters, and name every change and every reason against it.
+
+Nothing is written. The hash is of what the plan rests on and of what it would write; the ends of the target's logs,
+which rise all the time, are not in it: they are looked at again when it is carried out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from anabranch.checkpoints.job import Checkpoint
+from anabranch.checkpoints.plan import Rewrite, Wish
+from anabranch.checkpoints.recognise import open_checkpoint
+from anabranch.checkpoints.reports import Effect, FileChange, Planned
+from anabranch.checkpoints.route import Refusal, Why
+from anabranch.errors import ProtocolError
+from anabranch.model.clock import now_ms
+from anabranch.operations.checkpoints.asked import Asked
+from anabranch.operations.checkpoints.errors import UnfinishedCopyError, UnfinishedRewriteError
+from anabranch.operations.checkpoints.live import look
+from anabranch.operations.checkpoints.manifest import COPYING, State, manifests, unfinished, written_since
+from anabranch.operations.checkpoints.routes import Looked, MapRoute
+from anabranch.storage.files import StoredFiles
+
+_HASH = 16
+"""Hexadecimal digits of a plan's hash that people are shown and give back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A plan with what it was made from."""
+
+    files: StoredFiles
+    checkpoint: Checkpoint
+    route: Looked
+    rewrite: Rewrite
+    planned: Planned
+
+    def allow(self) -> None:
+        """Raise ValueError for a plan with refusals, which nobody may carry out."""
+        if self.planned.refusals or self.rewrite.refusals:
+            raise ValueError("a plan with refusals is never carried out")
+
+
+def draw(files: StoredFiles, wish: Wish, asked: Asked) -> Drawn:
+    """Plan anew; raises what opening the checkpoint raises, UnknownLinkError, ClusterError, ConfigError."""
+    checkpoint = opened(files)
+    route, notes = asyncio.run(look(asked, checkpoint.positions()))
+    return drawn(files, checkpoint, wish, str(asked), route, notes)
+
+
+def opened(files: StoredFiles) -> Checkpoint:
+    """The checkpoint; raises UnfinishedCopyError, UnfinishedRewriteError, and what opening one raises."""
+    if files.stat(COPYING) is not None:
+        raise UnfinishedCopyError(files.root)
+    try:
+        return open_checkpoint(files)
+    except ProtocolError as error:
+        begun = unfinished(files)
+        if begun is None:
+            raise
+        raise UnfinishedRewriteError(files.root, begun.id) from error
+
+
+def drawn(
+    files: StoredFiles, checkpoint: Checkpoint, wish: Wish, by: str, route: Looked, notes: tuple[str, ...] = ()
+) -> Drawn:
+    """The plan by a route that was looked at."""
+    rewrite = checkpoint.rewrite(wish, route)
+    refusals = rewrite.refusals
+    begun = unfinished(files)
+    if begun is not None:
+        what = f"rewrite {begun.id} has begun here and did not end: some files are old, some new"
+        fix = f"take it back: anabranch checkpoint undo {files.root} --execute"
+        refusals = (Refusal(Why.UNFINISHED, what, fix), *refusals)
+    elif isinstance(route, MapRoute):  # given positions are the same, however often they are given
+        refusals = (*refusals, *_moved_already(files, rewrite, by))
+    moved = [one.moved for one in rewrite.changes if one.moved is not None]
+    planned = Planned(
+        files.root,
+        checkpoint.format,
+        checkpoint.number,
+        by,
+        fingerprint(rewrite, refusals, wish),
+        rewrite.changes,
+        refusals,
+        (*notes, *(() if refusals else rewrite.notes)),  # how to start is no matter of what is refused
+        () if refusals else tuple(_files(files, rewrite.writes)),
+        rewrite.untouched,
+        sum(one.repeated or 0 for one in moved),
+        sum(one.skipped or 0 for one in moved),
+        sum(one.repeated is None for one in moved),
+        checkpoint.newest_write_ms(),
+        now_ms(),
+        checkpoint.names(),
+    )
+    return Drawn(files, checkpoint, route, rewrite, planned)
+
+
+def _moved_already(files: StoredFiles, rewrite: Rewrite, by: str) -> Iterator[Refusal]:
+    """Sources that this route has moved: their offsets are the target's, and would be taken for the source's again.
+
+    Nothing in the bytes tells them apart where topics keep their names. Files that were brought back by hand are old.
+    """
+    wanted = {
+        (one.old.source, one.old.partition.topic)
+        for one in rewrite.changes
+        if one.moved is not None and isinstance(one.old.offset, int) and one.moved.offset != one.old.offset
+    }
+    for done in reversed([one for one in manifests(files) if one.state in (State.DONE, State.COPIED)]):
+        again = wanted & done.moved
+        wanted -= again
+        if not again or done.route != by or any(one.old == files.digest(one.path) for one in done.files):
+            continue
+        names = ", ".join(f"{topic} of source {source}" for source, topic in sorted(again))
+        if done.of:
+            fix = f"start the job from it; to make it anew rewrite {done.of}"
+        elif written_since(files, done):
+            fix = "nothing is left to be done: the job has gone on from there since"
+        else:
+            fix = f"start the job; or take that rewrite back first: anabranch checkpoint undo {files.root} --execute"
+        yield Refusal(
+            Why.MOVED,
+            f"rewrite {done.id} has moved {names} by {by} already: its offsets are those of the target",
+            fix,
+        )
+
+
+def fingerprint(rewrite: Rewrite, refusals: tuple[Refusal, ...], wish: Wish) -> str:
+    """The hash of all that a plan rests on and would do."""
+    value = {
+        "reads": dict(rewrite.reads),
+        "writes": {path: _digest(data) for path, data in rewrite.writes.items()},
+        "changes": [
+            [
+                one.old.source,
+                str(one.old.partition),
+                one.old.role,
+                one.old.offset,
+                None if one.moved is None else [str(one.moved.partition), one.moved.offset, one.moved.cluster],
+            ]
+            for one in rewrite.changes
+        ],
+        "refusals": sorted({(one.why.value, one.place) for one in refusals}),
+        "wish": _plain(wish),
+    }
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:_HASH]
+
+
+def _files(files: StoredFiles, writes: Mapping[str, bytes | None]) -> list[FileChange]:
+    found = []
+    for path, data in writes.items():
+        old = files.stat(path)
+        effect = Effect.REMOVE if data is None else Effect.ADD if old is None else Effect.CHANGE
+        found.append(FileChange(path, effect, None if old is None else old.size, None if data is None else len(data)))
+    return found
+
+
+def _digest(data: bytes | None) -> str | None:
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def _plain(wish: Wish) -> dict[str, object]:
+    return {
+        "sources": None if wish.sources is None else sorted(wish.sources),
+        "split": [[one.source, [sorted(part) for part in one.parts], list(one.names)] for one in wish.split],
+        "merge": [list(one) for one in wish.merge],
+        "drop": sorted(wish.drop),
+        "uncommitted": wish.uncommitted.value,
+        "transactions": wish.transactions.value,
+        "stop_savepoint": wish.stop_savepoint.value,
+        "clusters": {old: list(new) for old, new in wish.renamed_clusters.items()},
+    }

@@ -1,0 +1,123 @@
+"""Carry a plan out in place: the backup first, then each file by one rename or PUT, then a look at what was written.
+
+    old bytes saved -> manifest begun -> reads digested again -> files replaced in the plan's order -> read back -> done
+
+A crash before ``begun`` has changed nothing. After it the checkpoint is refused until ``undo`` has given every old byte
+back, whatever was written by then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+
+from anabranch.checkpoints.recognise import open_checkpoint
+from anabranch.errors import AnabranchError
+from anabranch.model.clock import now_ms
+from anabranch.operations.checkpoints.errors import CheckpointMovedError, WrittenOtherwiseError
+from anabranch.operations.checkpoints.manifest import Manifest, Saved, State, fresh_id, listing, litter
+from anabranch.operations.checkpoints.planning import Drawn
+from anabranch.operations.checkpoints.stillness import altered
+from anabranch.operations.checkpoints.undoing import restore
+from anabranch.storage.errors import StorageError
+from anabranch.storage.files import StoredFiles
+from anabranch.storage.overlay import Overlay
+
+_LARGEST = 1 << 30
+
+
+def in_place(drawn: Drawn) -> str:
+    """Do it; returns the backup's id.
+
+    Raises InUseError and CheckpointMovedError, before anything changed, and StorageError.
+    """
+    drawn.allow()
+    with drawn.files.alone():
+        return _write(drawn)
+
+
+def _write(drawn: Drawn) -> str:
+    files, writes = drawn.files, drawn.rewrite.writes
+    for directory in litter(files):
+        files.delete_tree(directory)
+    at = now_ms()
+    saved = []
+    id_ = fresh_id(files, at)
+    for path, data in writes.items():
+        entry = files.stat(path)
+        old = None if entry is None else files.read(path, _LARGEST)
+        if old is not None:
+            files.put(f".anabranch/{id_}/old/{path}", old)
+        saved.append(Saved(path, sha256(old), sha256(data), None if entry is None else entry.modified_ms))
+    seen = listing(files, [*drawn.rewrite.reads, *writes])
+    manifest = Manifest(
+        id_,
+        State.BEGUN,
+        drawn.planned.hash,
+        drawn.planned.route,
+        at,
+        tuple(saved),
+        {path: what for path, what in seen.items() if path not in writes},
+        tuple(_missing_directories(files, writes)),
+        moved_sources(drawn),
+        {path: digest for path, digest in drawn.rewrite.reads.items() if path in seen and path not in writes},
+    )
+    _refuse_moved(drawn, manifest)
+    manifest.store(files)
+    try:
+        for number, (path, data) in enumerate(writes.items()):
+            if data is None:
+                files.delete(path)
+            else:
+                files.put(path, data, via=f"{manifest.directory}/new/{number}")
+    except StorageError:  # a full disk, a directory that is not ours: what was written so far is taken back
+        with suppress(AnabranchError):
+            restore(files, manifest)
+        raise
+    for one in saved:
+        if files.digest(one.path) != one.new:
+            raise WrittenOtherwiseError(files.root, one.path)
+    replace(manifest, state=State.DONE).store(files)
+    return id_
+
+
+def _refuse_moved(drawn: Drawn, manifest: Manifest) -> None:
+    """The last look before the first write: all that the plan read, and all that was saved, is as it was."""
+    files = drawn.files
+    moved = altered(files, drawn.rewrite.reads)
+    moved += [one.path for one in manifest.files if files.digest(one.path) != one.old]
+    moved += [
+        one.path for one in manifest.files if one.old is not None and files.digest(manifest.old(one.path)) != one.old
+    ]
+    if moved:
+        files.delete_tree(manifest.directory)
+        raise CheckpointMovedError(files.root, drawn.planned.hash, "", f"{moved[0]} is not as it was")
+
+
+def moved_sources(drawn: Drawn) -> frozenset[tuple[str, str]]:
+    """The sources as the result numbers them, each with the topics that it reads on the target."""
+    changes = (one.moved for one in drawn.rewrite.changes if one.moved is not None)
+    there = {(one.partition, one.offset) for one in changes if one.offset is not None}
+    result = open_checkpoint(Overlay(drawn.files, drawn.rewrite.writes))
+    return frozenset(
+        (one.source, one.partition.topic) for one in result.positions() if (one.partition, one.offset) in there
+    )
+
+
+def _missing_directories(files: StoredFiles, paths: Iterable[str]) -> list[str]:
+    """The directories that writing these files makes, the outermost first."""
+    found: dict[str, None] = {}
+    for path in paths:
+        parts = path.split("/")[:-1]
+        for depth in range(1, len(parts) + 1):
+            directory = "/".join(parts[:depth])
+            if files.is_local and files.stat(directory) is None:
+                found[directory] = None
+    return list(found)
+
+
+def sha256(data: bytes | None) -> str | None:
+    """A digest in hex, None of no file."""
+    return None if data is None else hashlib.sha256(data).hexdigest()

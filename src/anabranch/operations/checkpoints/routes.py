@@ -1,0 +1,352 @@
+"""Where positions lead, from what was looked at: pure, so that a plan can be made again from the same look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from anabranch.checkpoints.position import Marker, Position, Role
+from anabranch.checkpoints.route import Moved, Refusal, Why
+from anabranch.groups import refusals as groups
+from anabranch.groups.answer import answer
+from anabranch.groups.world import Route as LaneRoute
+from anabranch.model.groups import Commit
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.align.gaps import Unclear
+from anabranch.offsets.runs import MAX_OFFSET, RunMap
+from anabranch.offsets.translate import After, Before, Exact, to_target
+from anabranch.operations.checkpoints.naive import Log, naive
+
+Range = tuple[TopicPartition, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MappedLane:
+    """One lane with its map; ``source_start`` is 0 where nobody could tell where the source's log begins now.
+
+    ``name`` says whose map it is, ``wait`` what to do until it reaches further.
+    """
+
+    name: str
+    source: TopicPartition
+    target: TopicPartition
+    runs: RunMap
+    unclear: tuple[Unclear, ...] = ()
+    source_start: int = 0
+    wait: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The clusters that positions lead to, as they were looked at.
+
+    ``logs`` are the ends by partition, ``topics`` the partitions of each topic or why they cannot be told, ``on`` the
+    cluster that each topic is on, where they are on several.
+    """
+
+    logs: Mapping[TopicPartition, Log] = field(default_factory=dict)
+    topics: Mapping[str, frozenset[int] | Refusal] = field(default_factory=dict)
+    ids: Mapping[str, UUID] = field(default_factory=dict)
+    on: Mapping[str, str] = field(default_factory=dict)
+
+    def partitions(self, topic: str) -> frozenset[int] | Refusal:
+        """Every partition that a topic has now."""
+        return self.topics.get(topic, Refusal(Why.UNKNOWN, f"topic {topic} was not looked at"))
+
+    def log(self, partition: TopicPartition) -> Log | Refusal:
+        """A partition's ends."""
+        found = self.logs.get(partition)
+        if found is not None:
+            return found
+        topic = self.topics.get(partition.topic)
+        if isinstance(topic, Refusal):
+            return topic
+        return Refusal(
+            Why.OUTSIDE_LOG, f"the target has no partition {partition} that can be read now", "look at its leader"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MapRoute:
+    """By maps.  ``topics`` are the target names of all topics that the maps are of, a refusal where several say so.
+
+    ``proofs`` are the ranges whose logs were looked at, because their maps alone do not prove them equal.
+    """
+
+    what: str
+    topics: Mapping[str, str | Refusal]
+    lanes: Mapping[TopicPartition, MappedLane | Refusal]
+    target: Target
+    stay: frozenset[str] = frozenset()
+    proofs: Mapping[Range, Refusal | None] = field(default_factory=dict)
+
+    def move(self, position: Position) -> Moved | Refusal | None:
+        """See ``route.Route``."""
+        at = position.partition
+        if at.topic in self.stay:
+            return None
+        lane = self._lane(at)
+        if isinstance(lane, Refusal):
+            return lane
+        log = self.target.log(lane.target)
+        if isinstance(log, Refusal):
+            return log
+        if position.offset is None:
+            return Moved(lane.target, None, cluster=self._on(lane))
+        if position.offset is Marker.EARLIEST:
+            return self._first(lane, log)
+        if isinstance(position.offset, Marker):
+            return Refusal(
+                Why.MARKER,
+                f"{at} is stored as {position.offset.value}: it was not looked up yet, so that nothing was read",
+                "let the job read it once on the old cluster; or give a start position: --start",
+            )
+        found = where(lane, position.offset, log)
+        if isinstance(found, Refusal):
+            return found
+        told = naive(position.offset, found, log, lane.runs)
+        return Moved(
+            lane.target,
+            found,
+            told.repeated,
+            told.skipped,
+            told.text,
+            _note(lane, position.offset, found),
+            self._on(lane),
+        )
+
+    def _first(self, lane: MappedLane, log: Log) -> Moved | Refusal:
+        """Where a partition of which nothing was read begins: a job that stays would read the source's log whole.
+
+        A naive move begins at the target's first record, whoever wrote it.
+        """
+        found = where(lane, lane.source_start, log)
+        if isinstance(found, Refusal):
+            return found
+        told = naive(log.start, found, log, lane.runs)
+        note = f"nothing was read of {lane.source}: the first record that the source has is meant"
+        return Moved(lane.target, found, told.repeated, told.skipped, told.text, note, self._on(lane))
+
+    def equal(self, partition: TopicPartition, start: int, end: int) -> Refusal | None:
+        """See ``route.Route``; proven by the map alone, or by a look into both logs where it has holes there."""
+        if start == end:
+            return None
+        lane = self._lane(partition)
+        if isinstance(lane, Refusal):
+            return lane
+        log = self.target.log(lane.target)
+        if isinstance(log, Refusal):
+            return log
+        if (partition, start, end) in self.proofs:
+            return self.proofs[(partition, start, end)]
+        return unequal(lane, start, end, log)
+
+    def partitions(self, topic: str) -> frozenset[int] | Refusal:
+        """See ``route.Route``."""
+        return self.target.partitions(topic)
+
+    def _on(self, lane: MappedLane) -> str:
+        return self.target.on.get(lane.target.topic, "")
+
+    def _lane(self, at: TopicPartition) -> MappedLane | Refusal:
+        lane = self.lanes.get(at)
+        if lane is not None:
+            return lane
+        topic = self.topics.get(at.topic)
+        if isinstance(topic, Refusal):
+            return topic
+        if topic is None:
+            return Refusal(
+                Why.NOT_IN_LINK,
+                f"topic {at.topic} is not among those of {self.what}",
+                f"copy it too; or --stay {at.topic}, if the job goes on reading it from the old cluster",
+            )
+        return Refusal(Why.NOT_COPIED, f"nothing of {at} was copied yet by {self.what}", "wait until its lane begins")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRoute:
+    """By offsets of the target: those of a file, or a start position's.  What was read before has no say in it."""
+
+    what: str
+    offsets: Mapping[TopicPartition, int]
+    rename: Mapping[str, str]
+    target: Target
+    stay: frozenset[str] = frozenset()
+
+    def move(self, position: Position) -> Moved | Refusal | None:
+        """See ``route.Route``."""
+        at = position.partition
+        if at.topic in self.stay:
+            return None
+        to = TopicPartition(self.rename.get(at.topic, at.topic), at.partition)
+        log = self.target.log(to)
+        if isinstance(log, Refusal):
+            return log
+        if position.offset is None and (position.role is not Role.UNASSIGNED or to not in self.offsets):
+            return Moved(to, None)
+        if position.role in (Role.STOP, Role.BATCH_START, Role.BATCH_END):
+            return Refusal(
+                Why.UNSUPPORTED,
+                f"the {position.role.value} of {at} is an offset of the old cluster, and {self.what} has none for it",
+                "only a map translates it: --link or --maps",
+            )
+        found = self.offsets.get(to)
+        if found is None:
+            return Refusal(
+                Why.NOT_IN_LINK,
+                f"{self.what}: no offset is given for {to}",
+                f"give one; or --stay {at.topic}, if the job goes on reading it from the old cluster",
+            )
+        if not log.start <= found <= log.end:
+            return Refusal(
+                Why.OUTSIDE_LOG,
+                f"{self.what}: offset {found:,} of {to} is outside of the target's log, {log.start:,} to {log.end:,}",
+                "give an offset inside of it",
+            )
+        if position.offset is None:
+            return Moved(to, found, None, None, "the program would choose where it begins")
+        if not isinstance(position.offset, int):
+            return Moved(to, found, None, None, f"{position.offset.value} would be looked up on the target")
+        told = naive(position.offset, found, log)
+        return Moved(to, found, told.repeated, told.skipped, told.text)
+
+    def equal(self, partition: TopicPartition, start: int, end: int) -> Refusal | None:
+        """See ``route.Route``: given offsets prove nothing."""
+        if start == end:
+            return None
+        what = f"{self.what} cannot tell whether {partition} holds the same records there as {start:,} to {end:,} here"
+        return Refusal(Why.NOT_EQUAL, what, "let the batch finish on the old cluster: --finish-command; or use --link")
+
+    def partitions(self, topic: str) -> frozenset[int] | Refusal:
+        """See ``route.Route``."""
+        return self.target.partitions(topic)
+
+
+Looked = MapRoute | GivenRoute
+
+
+def where(lane: MappedLane, offset: int, log: Log) -> int | Refusal:
+    """The target offset from which a reader sees exactly what it has not read, or why that cannot be said."""
+    doubt = _unclear(lane, offset)
+    if doubt is not None:
+        return doubt
+    if lane.runs.target_end > log.high:
+        return Refusal(
+            Why.IN_DOUBT,
+            f"{lane.name}: the map of {lane.source} goes up to {lane.runs.target_end:,} of {lane.target}, whose log "
+            f"ends at {log.high:,}: it was cut, or made again",
+            "make the map anew: `anabranch offsets export`, or `offsets rebuild`",
+        )
+    route = LaneRoute(lane.target, lane.runs, lane.source_start, log.start, log.end)
+    found = answer(route, Commit(offset), lane.name)
+    if isinstance(found, int):
+        return found
+    return _reason(lane, offset, log, found)
+
+
+def _reason(lane: MappedLane, offset: int, log: Log, told: groups.Refusal) -> Refusal:
+    """The same reason, in words about a checkpoint."""
+    position = to_target(lane.runs, offset)
+    at = lane.source
+    if told.why is groups.Why.BEFORE_START:
+        assert isinstance(position, Before)
+        unread = position.start - max(offset, lane.source_start)
+        return Refusal(
+            Why.BEFORE_START,
+            f"{at} is at {offset:,}, and {lane.name} has copied from {position.start:,} on: the old cluster may still "
+            f"have up to {unread:,} records that were not read",
+            f"let the job read {at} up to {position.start:,} on the old cluster; or make a link that starts earlier",
+        )
+    if told.why is groups.Why.EXPIRED:
+        return Refusal(
+            Why.EXPIRED,
+            f"{at} is at {offset:,}; the records that follow were copied to {lane.target}, whose log begins at "
+            f"{log.start:,} by now: it lost some that were not read",
+            "copy the topic anew with a longer retention, or read up to there on the old cluster first",
+        )
+    if isinstance(position, After):
+        what = (
+            f"{at} is at {offset:,}, and {lane.name} has copied up to {position.end:,}: {offset - position.end:,} to go"
+        )
+        return Refusal(Why.NOT_COPIED, what, lane.wait)
+    what = f"{at} is at {offset:,}, which lies past {log.end:,}, up to where {lane.target} can be read now"
+    return Refusal(Why.NOT_COPIED, what, lane.wait)
+
+
+def unequal(lane: MappedLane, start: int, end: int, log: Log) -> Refusal | None:
+    """Why a map alone does not prove a source range equal to its translation; None where it does.
+
+    It does where every offset of the range has its copy, and every offset of the translation is one.
+    """
+    ends = [where(lane, offset, log) for offset in (start, end)]
+    for one in ends:
+        if isinstance(one, Refusal):
+            return one
+    first, last = (one for one in ends if isinstance(one, int))
+    here = records_of(lane.runs, start, end)
+    if here == end - start == last - first:
+        return None
+    holes, strangers = end - start - here, last - first - here
+    return Refusal(
+        Why.NOT_EQUAL,
+        f"{lane.source} {start:,} to {end:,} is {lane.target} {first:,} to {last:,}: {holes:,} offsets have no copy, "
+        f"and {strangers:,} there are no copies, so that the map alone does not prove that both hold the same records",
+        "let the batch finish on the old cluster: --finish-command",
+    )
+
+
+def records_of(runs: RunMap, start: int, end: int) -> int:
+    """How many records a map has in source offsets ``[start, end)``."""
+    found = 0
+    for at in range(max(0, runs.find_source(start)), len(runs)):
+        run = runs[at]
+        if run.source >= end:
+            break
+        found += max(0, min(run.source_end, end) - max(run.source, start))
+    return found
+
+
+def same_place(lane: MappedLane, one: int, other: int) -> bool:
+    """Whether readers at two target offsets see the same copied records from there on."""
+    first, last = min(one, other), max(one, other)
+    return first == last or (last <= lane.runs.target_end and not _copies(lane.runs, first, last))
+
+
+def _copies(runs: RunMap, start: int, end: int) -> bool:
+    """Whether a map has a record in target offsets ``[start, end)``."""
+    at = runs.find_target(end - 1)
+    return at >= 0 and runs[at].target_end > start
+
+
+def _unclear(lane: MappedLane, offset: int) -> Refusal | None:
+    """A stretch that nobody could align and that lies between a reader at ``offset`` and what it would go on with."""
+    if not lane.unclear:
+        return None
+    index = lane.runs.find_source(offset)
+    if index >= 0 and offset < lane.runs[index].source_end:
+        return None
+    following = lane.runs[index + 1].source if index + 1 < len(lane.runs) else MAX_OFFSET
+    for stretch in lane.unclear:
+        if stretch.source_to > offset and stretch.source_from < following:
+            return Refusal(
+                Why.IN_DOUBT,
+                f"{lane.source} is at {offset:,}, and {lane.name} does not know which of {stretch.source_from:,} to "
+                f"{stretch.source_to:,} were copied to {stretch.target_from:,} to {stretch.target_to:,} "
+                f"({stretch.why.value})",
+                f"let the job read {lane.source} up to {stretch.source_to:,} on the old cluster first",
+            )
+    return None
+
+
+def _note(lane: MappedLane, offset: int, found: int) -> str:
+    """What is worth knowing of an exact answer."""
+    position = to_target(lane.runs, offset)
+    if isinstance(position, Before):
+        return f"{offset:,} expired on both clusters: the target's first record is taken"
+    if isinstance(position, Exact) and position.offset != found:
+        return f"what followed {offset:,} expired on both clusters: the target's first record is taken"
+    if isinstance(position, Exact) and position.reason is not None:
+        return position.reason.value
+    return ""

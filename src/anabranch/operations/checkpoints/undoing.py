@@ -1,0 +1,97 @@
+"""Take a rewrite in place back, byte for byte: a finished one, and one that broke off at any moment.
+
+Every file must hold its old bytes or its new ones, or be missing, and nothing beside them may be newer than the
+rewrite: what an engine has written since rests on the new positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+
+from anabranch.checkpoints.reports import Effect, FileChange, Undone
+from anabranch.checkpoints.route import Refusal, Why
+from anabranch.operations.checkpoints.errors import DamagedBackupError, NothingToUndoError, WrittenOtherwiseError
+from anabranch.operations.checkpoints.manifest import HIDDEN, Manifest, Saved, State, manifests, some, written_since
+from anabranch.storage.files import StoredFiles
+
+_LARGEST = 1 << 30
+
+
+def undo(files: StoredFiles, execute: bool) -> Undone:
+    """Plan to undo the newest rewrite; do it with ``execute`` where nothing forbids it.
+
+    Raises NothingToUndoError, DamagedBackupError, InUseError, StorageError.
+    """
+    with files.alone() if execute else nullcontext():
+        return _undo(files, execute)
+
+
+def _undo(files: StoredFiles, execute: bool) -> Undone:
+    found = [one for one in manifests(files) if one.state is not State.COPIED]
+    if not found:
+        raise NothingToUndoError(files.root)
+    newest = found[-1]
+    changes = tuple(_changes(files, newest))
+    refusals = () if newest.state is State.UNDONE else tuple(_refusals(files, newest))
+    report = Undone(
+        files.root, newest.id, newest.at_ms, newest.state is State.DONE, changes, refusals, execute and not refusals
+    )
+    if report.executed:
+        restore(files, newest)
+    return report
+
+
+def restore(files: StoredFiles, manifest: Manifest) -> None:
+    """Give every old byte back, and take the backup away; raises WrittenOtherwiseError, StorageError."""
+    if manifest.state is not State.UNDONE:
+        for number, one in reversed(list(enumerate(manifest.files))):
+            if one.old is None:
+                files.delete(one.path)
+            elif files.digest(one.path) != one.old:
+                old = files.read(manifest.old(one.path), _LARGEST)
+                files.put(one.path, old, f"{manifest.directory}/new/{number}", one.modified_ms)
+        for one in manifest.files:
+            if files.digest(one.path) != one.old:
+                raise WrittenOtherwiseError(files.root, one.path)
+        for directory in reversed(manifest.made):
+            if not files.list(directory):
+                files.delete_tree(directory)
+        replace(manifest, state=State.UNDONE).store(files)
+    for inner in ("old", "new"):  # the manifest last: until then this is known to be a backup that was used
+        files.delete_tree(f"{manifest.directory}/{inner}")
+    files.delete_tree(manifest.directory)
+    if not files.list(HIDDEN):
+        files.delete_tree(HIDDEN)
+
+
+def _changes(files: StoredFiles, manifest: Manifest) -> Iterator[FileChange]:
+    for one in manifest.files:
+        now, old = files.stat(one.path), files.stat(manifest.old(one.path))
+        effect = Effect.REMOVE if one.old is None else Effect.ADD if now is None else Effect.CHANGE
+        if one.old is None and now is None:
+            continue
+        yield FileChange(one.path, effect, None if now is None else now.size, None if old is None else old.size)
+
+
+def _refusals(files: StoredFiles, manifest: Manifest) -> Iterator[Refusal]:
+    for one in manifest.files:
+        if one.old is not None and files.digest(manifest.old(one.path)) != one.old:
+            raise DamagedBackupError(files.root, manifest.old(one.path), "it is not what was saved")
+        yield from _altered(files, one)
+    newer = written_since(files, manifest)
+    if newer:
+        names = some(newer)
+        yield Refusal(
+            Why.RUNNING,
+            f"the engine has written since the rewrite: {names}",
+            "the job goes on from the new positions; to move it back, rewrite it the other way round",
+        )
+
+
+def _altered(files: StoredFiles, one: Saved) -> Iterator[Refusal]:
+    now = files.digest(one.path)
+    if now is not None and now not in (one.old, one.new):
+        what = f"{one.path} holds neither its old bytes nor those of the rewrite: somebody else wrote it"
+        yield Refusal(Why.UNKNOWN, what, "see who did; the old bytes stay in the backup", one.path)

@@ -1,0 +1,1 @@
+"""Contexts tried, and the names that a shell completes."""

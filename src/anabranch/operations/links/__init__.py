@@ -1,0 +1,1 @@
+"""Links: created, shown, changed, stopped, deleted; decisions; transactions that hang."""

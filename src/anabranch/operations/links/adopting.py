@@ -1,0 +1,177 @@
+"""Links that take over from another tool: lanes that go on where its copy ends, with its history as theirs.
+
+A lane is adopted before it ever began, by what its first owner finds: filed runs, which are the other tool's, and a
+released claim, which says where the lane starts in the source and below which target offset it never wrote.  The claim
+has a producer id of its own that no record has, so nothing of the other tool is taken for the lane's.
+
+History begins behind the last unclear stretch of a map: what lies before it is told as older than the lane.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from anabranch.config.maps_file import StoredMap
+from anabranch.kafka import partitions
+from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.ends import ends
+from anabranch.model.clock import now_ms
+from anabranch.model.lane import LaneKey, LaneMode
+from anabranch.model.reports import Finding, Severity, TopicPlan
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.runs import Run
+from anabranch.protocol.claims import Claim, ClaimState
+from anabranch.state.segments.runs import SEGMENT_RUNS
+from anabranch.state.topics.control import ControlLostError, Runs
+from anabranch.state.topics.journal import Journal
+
+_REBUILD = "make the maps again: anabranch offsets rebuild"
+
+
+async def check(
+    target: Cluster, here: Metadata, there: Metadata, topics: Sequence[TopicPlan], maps: Sequence[StoredMap]
+) -> list[Finding]:
+    """What forbids to adopt these maps, and what is adopted; raises ClusterError."""
+    by_topic: dict[str, dict[int, StoredMap]] = defaultdict(dict)
+    for one in maps:
+        by_topic[one.source.topic][one.source.partition] = one
+    planned = {topic.source: topic for topic in topics}
+    findings = [
+        _error(f"topic {name} has a map, but the link does not copy it", "widen --include, or rebuild without it")
+        for name in sorted(by_topic.keys() - planned.keys())
+    ]
+    existing = [topic for topic in topics if topic.exists]
+    logs = await ends(
+        target,
+        [
+            TopicPartition(topic.target, number)
+            for topic in existing
+            for number in there.topics[topic.target].partitions
+        ],
+    )
+    for topic in topics:
+        mine = by_topic.get(topic.source, {})
+        if mine and not topic.exists:
+            findings.append(_error(f"topic {topic.target}, the copy of {topic.source}, is not there", _NAMING))
+        elif topic.exists:
+            findings += _topic(topic, mine, here, there, logs)
+    return findings
+
+
+_NAMING = "give the naming that the other tool used, such as --naming '{source}.{topic}' or --naming prefix"
+
+
+def _topic(
+    topic: TopicPlan,
+    maps: Mapping[int, StoredMap],
+    here: Metadata,
+    there: Metadata,
+    logs: Mapping[TopicPartition, tuple[int, int]],
+) -> Iterator[Finding]:
+    records = repeats = 0
+    for number in sorted(here.topics[topic.source].partitions):
+        where = TopicPartition(topic.target, number)
+        start, end = logs.get(where, (0, 0))
+        one = maps.get(number)
+        if one is None:
+            if end > start:
+                yield _error(
+                    f"partition {where} holds {end - start:,} records that no map tells of",
+                    "add the topic to the maps, or exclude it: the link would copy all of it behind them",
+                )
+            continue
+        if one.target != where:
+            yield _error(f"{one.source} was mapped to {one.target}; the link would copy it to {where}", _NAMING)
+            continue
+        if one.lane.topic_id.uuid != here.topics[topic.source].id:
+            yield _error(f"topic {topic.source} was made again since its map was", _REBUILD)
+            return
+        if one.target_id is not None and one.target_id.uuid != there.topics[topic.target].id:
+            yield _error(f"topic {topic.target} was made again since its map was", _REBUILD)
+            return
+        yield from _lane(one, end)
+        records += one.runs.records
+        repeats += one.runs.target_end - one.runs.target_start - one.runs.records
+    if maps:
+        yield Finding(
+            Severity.INFO,
+            f"topic {topic.target} is adopted with {records:,} records; "
+            f"{repeats:,} offsets in it are not copies to keep",
+        )
+
+
+def _lane(one: StoredMap, end: int) -> Iterator[Finding]:
+    if end != one.runs.target_end:
+        yield _error(
+            f"partition {one.target} ends at {end:,}, its map at {one.runs.target_end:,}: somebody still writes there",
+            f"stop the other tool for good, then {_REBUILD}",
+        )
+    last = one.runs.last
+    if one.unclear and (last is None or one.unclear[-1].source_to > last.source_end):
+        tail = one.unclear[-1]
+        yield _error(
+            f"the map of {one.source} is unclear at its end: nobody knows which of the source offsets "
+            f"{tail.source_from:,} to {tail.source_to:,} were copied to {tail.target_from:,} to {tail.target_to:,}",
+            "exclude the topic, or copy it again into a new one",
+        )
+    elif last is None and one.runs.target_end > one.runs.target_start:
+        yield _error(
+            f"no record of {one.target} comes from {one.source}",
+            "exclude the topic; if the other tool changes records, see `offsets rebuild --ignore`",
+        )
+    elif one.unclear:
+        yield Finding(
+            Severity.WARNING,
+            f"{one.source} is unclear up to offset {one.unclear[-1].source_to:,}: older positions are not taken over",
+        )
+
+
+async def carry_out(target: Cluster, link: str, maps: Sequence[StoredMap]) -> None:
+    """File the histories and the claims of a link that is not stored yet; raises ClusterError.
+
+    What an attempt that broke off has left is forgotten first: starts and floors are minima over all claims.
+    """
+    runs, journal = Runs(target), Journal(target)
+    await runs.sync()
+    claims = await journal.read()
+    await runs.forget(link)
+    keys = {LaneKey(link, one.lane.topic_id, one.source.partition): one for one in maps}
+    await journal.forget({str(key): ids for key in keys if (ids := claims.producer_ids(str(key)))})
+    begun = {key: one for key, one in keys.items() if one.runs.last is not None}
+    await runs.file(
+        {
+            (key, at // SEGMENT_RUNS): tuple(history[at : at + SEGMENT_RUNS])
+            for key, one in begun.items()
+            for history in [_history(one)]
+            for at in range(0, len(history), SEGMENT_RUNS)
+        }
+    )
+    owner = f"adopted-{uuid.uuid4().hex[:12]}"
+    for key, one in begun.items():
+        claim = Claim(
+            lane=str(key),
+            producer_id=await partitions.new_producer_id(target),
+            mode=LaneMode.MAPPED,
+            owner=owner,
+            transactional_id=None,
+            claimed_at_ms=now_ms(),
+            state=ClaimState.RELEASED,
+            start=one.runs.source_end,
+            floor=one.runs.target_end,
+        )
+        if await journal.append(claim) is None:
+            raise ControlLostError
+
+
+def _history(one: StoredMap) -> list[Run]:
+    """The runs behind the last unclear stretch."""
+    if not one.unclear:
+        return list(one.runs)
+    start = one.unclear[-1].source_to
+    return [run for run in one.runs if run.source >= start]
+
+
+def _error(what: str, fix: str) -> Finding:
+    return Finding(Severity.ERROR, what, fix)

@@ -1,0 +1,186 @@
+"""What a link would do with its lanes and its target topics, told before it is created.
+
+The mode of each lane is chosen by the rules that its first owner goes by, on what both clusters say now.  What shows
+itself only while a lane copies is not foreseen: offset gaps that cannot be filled, or a foreign writer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from anabranch.errors import AnabranchError, ProtocolError, RefusedError
+from anabranch.kafka import admin
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
+from anabranch.kafka.headers import header_at
+from anabranch.kafka.partitions import LATEST
+from anabranch.kafka.start import ask_offsets, look_up
+from anabranch.model import configs as rules
+from anabranch.model.clock import now_ms
+from anabranch.model.lane import LaneMode
+from anabranch.model.link import LinkSpec, ModePolicy
+from anabranch.model.reports import ClusterFacts, Finding, LaneForecast, Severity, TopicPlan
+from anabranch.model.topics import TopicPartition
+from anabranch.protocol import padding
+from anabranch.protocol.guard import DEFAULT_EXPIRATION_MS, barred
+
+POLICY = "cleanup.policy"
+_AT_ONCE = 32
+Configs = Mapping[str, Mapping[str, admin.Config]]
+
+
+async def forecast(
+    source: Cluster, target: Cluster, spec: LinkSpec, topics: Sequence[TopicPlan], facts: ClusterFacts
+) -> tuple[tuple[TopicPlan, ...], list[Finding]]:
+    """The topics with the mode of each lane, and what changes on target topics that exist.
+
+    Where that cannot be found out, a finding says why, and the topics are as they were.
+    """
+    if not topics:
+        return tuple(topics), []
+    try:
+        here = await admin.topic_configs(source, [topic.source for topic in topics])
+        there = await admin.topic_configs(target, [topic.target for topic in topics if topic.exists])
+        look = await _Look.take(source, target, spec, topics, facts, here, there)
+        lanes = await asyncio.gather(*(look.lanes(topic) for topic in topics))
+    except AnabranchError as error:
+        what = f"which lanes would keep offsets could not be found out: {error.message}"
+        return tuple(topics), [Finding(Severity.WARNING, what, error.hint)]
+    changes = [
+        finding
+        for topic in topics
+        if topic.exists
+        for finding in _changed(spec, topic, _own(here, topic.source), there)
+    ]
+    return tuple(replace(topic, lanes=one) for topic, one in zip(topics, lanes, strict=True)), changes
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What was asked of both clusters once for all lanes."""
+
+    source: Cluster
+    spec: LinkSpec
+    by_coordinator: bool
+    expiration_ms: int | None
+    starts: Mapping[TopicPartition, int]
+    ends: Mapping[TopicPartition, int]
+    undeletable: frozenset[str]
+    here: Configs
+    there: Configs
+    at_once: asyncio.Semaphore
+
+    @classmethod
+    async def take(
+        cls,
+        source: Cluster,
+        target: Cluster,
+        spec: LinkSpec,
+        topics: Sequence[TopicPlan],
+        facts: ClusterFacts,
+        here: Configs,
+        there: Configs,
+    ) -> _Look:
+        denied = {one.operation for one in facts.permissions if one.resource == "cluster" and one.granted is False}
+        partitions = [TopicPartition(topic.source, index) for topic in topics for index in range(topic.partitions)]
+        existing = [TopicPartition(t.target, index) for t in topics if t.exists for index in range(t.partitions)]
+        return cls(
+            source,
+            spec,
+            bool(denied & {"ALTER", "DESCRIBE"}),
+            await _expiration(target),
+            (await look_up(source, spec.start, partitions)).offsets,
+            await ask_offsets(target, dict.fromkeys(existing, LATEST), isolation=0),
+            frozenset(
+                one.resource.removeprefix("topic ")
+                for one in facts.permissions
+                if one.operation == "DELETE" and one.granted is False
+            ),
+            here,
+            there,
+            asyncio.Semaphore(_AT_ONCE),
+        )
+
+    async def lanes(self, topic: TopicPlan) -> tuple[LaneForecast, ...]:
+        found = await asyncio.gather(*(self._mapped_because(topic, index) for index in range(topic.partitions)))
+        return tuple(
+            LaneForecast(index, LaneMode.MAPPED if why else LaneMode.IDENTITY, why) for index, why in enumerate(found)
+        )
+
+    async def _mapped_because(self, topic: TopicPlan, index: int) -> str:
+        """Why a lane would be mapped; empty where it would keep offsets."""
+        if self.spec.mode is ModePolicy.MAPPED:
+            return "the link asks for mapped lanes"
+        policy = _own(self.here, topic.source).get(POLICY, "")
+        if "compact" in policy:
+            return "the source topic is compacted: under identity its first hole would shift the log"
+        if why := barred(self.by_coordinator, self.expiration_ms, now_ms(), None):
+            return why
+        place = TopicPartition(topic.source, index)
+        start, end = self.starts[place], self.ends.get(TopicPartition(topic.target, index), 0)
+        if why := barred(self.by_coordinator, self.expiration_ms, now_ms(), await self._first_timestamp(place, start)):
+            return why
+        if end > start:
+            return f"the target log holds records already: it ends at {end:,}, past the lane's start {start:,}"
+        if not start:
+            return ""
+        configured = self.there.get(topic.target, {}).get(POLICY)
+        changed = rules.wanted_configs(_own(self.here, topic.source), self.spec.configs).get(POLICY)
+        kept = configured.value if configured is not None and configured.value else "delete"
+        return padding.barred(topic.target, start, end, topic.target not in self.undeletable, changed or kept)
+
+    async def _first_timestamp(self, place: TopicPartition, start: int) -> int | None:
+        """The maximum timestamp of the first batch to copy; None where there is none yet, or it cannot be read."""
+        async with self.at_once:
+            meta, part = await self.source.partition(place.topic, place.partition)
+            connection = await self.source.connection(part.leader)
+            try:
+                _, header = await header_at(
+                    connection, place.topic, meta.id, place.partition, start, epoch=part.leader_epoch
+                )
+            except (ProtocolError, RefusedError):
+                return None
+        return None if header is None else header.max_timestamp
+
+
+async def _expiration(target: Cluster) -> int | None:
+    """``producer.id.expiration.ms`` of a broker; None where we may not read it."""
+    metadata = await target.metadata([])
+    try:
+        entry = (await admin.broker_configs(target, min(metadata.brokers))).get("producer.id.expiration.ms")
+    except (PermissionDeniedError, BrokerRefusedError):
+        return None
+    return int(entry.value) if entry is not None and entry.value else DEFAULT_EXPIRATION_MS
+
+
+def _own(configs: Configs, topic: str) -> dict[str, str]:
+    """What is set on a topic itself."""
+    return {name: one.value for name, one in configs.get(topic, {}).items() if one.own and one.value is not None}
+
+
+def _changed(spec: LinkSpec, topic: TopicPlan, source: Mapping[str, str], there: Configs) -> list[Finding]:
+    """What the link sets on a target topic that exists, its cleanup policy first of all."""
+    if topic.target not in there:
+        return []  # the permission that is missing is a finding of its own
+    wanted = rules.held_configs(rules.wanted_configs(source, spec.configs))
+    drift = rules.drift(_own(there, topic.target), wanted, spec.configs)
+    changes = {name: to for name, to in drift.items() if to != _value(there[topic.target].get(name))}
+    if not changes:
+        return []
+    is_policy = POLICY in changes
+    text = ", ".join(
+        f"{name} {_value(there[topic.target].get(name))} -> {to or 'default'}" for name, to in changes.items()
+    )
+    fix = (
+        f"keep it as it is: configs: {{deny: ['{POLICY.replace('.', chr(92) + '.')}']}} in a link file"
+        if is_policy
+        else ""
+    )
+    severity = Severity.WARNING if is_policy else Severity.INFO
+    return [Finding(severity, f"topic {topic.target} exists on the target and is changed: {text}", fix)]
+
+
+def _value(config: admin.Config | None) -> str:
+    return "default" if config is None or config.value is None else config.value

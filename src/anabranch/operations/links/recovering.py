@@ -1,0 +1,167 @@
+"""Lanes whose copy is there, while how far it goes or who wrote it is in doubt: they go on in a new generation.
+
+Nothing is lost by that: the new generation begins at the end of what surely is on the target.  What may lie behind it
+there is bounded and named: those records may be on the target twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from anabranch.errors import AnabranchError, InvalidFieldError
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.offset_at import offset_at
+from anabranch.kafka.partitions import EARLIEST, LATEST
+from anabranch.model.decisions import Cause, Choice, beginning
+from anabranch.model.lane import LaneKey, LaneProgress, LaneState
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.protocol.endings import Stop
+from anabranch.state.segments.runs import SEGMENT_RUNS, in_order
+from anabranch.state.topics.control import Runs
+
+CAUSES = {
+    Stop.POSITION_LOST: Cause.POSITION_LOST,
+    Stop.CLAIMS_LOST: Cause.CLAIMS_LOST,
+    Stop.DIVERGED: Cause.DIVERGED,
+}
+SKIPPABLE = (
+    Stop.TOO_LARGE,
+    Stop.INVALID_RECORD,
+    Stop.INVALID_TIMESTAMP,
+    Stop.REFUSED,
+    Stop.OLD_FORMAT,
+    Stop.CORRUPT,
+)
+"""Stops at records that may be given up: some cannot be mended at all."""
+
+
+def cause_of(lane: LaneProgress, has_claims: bool, begun_at: int) -> Cause | None:
+    """Why it is in doubt how far a lane was copied; None where it is not.
+
+    ``begun_at`` is where a person had the lane's generation begin, -1 for the first one.
+    """
+    if lane.state is LaneState.STOPPED and lane.stop_reason is not None:
+        for stop, cause in CAUSES.items():
+            if stop.value in lane.stop_reason:
+                return cause
+    if not has_claims and lane.position > max(0, begun_at):
+        return Cause.CLAIMS_LOST
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A lane in doubt: where the copy surely ends on both sides, and where both logs do."""
+
+    lane: LaneProgress
+    cause: Cause
+    safe: int
+    first: int
+    last: int
+    runs: tuple[Run, ...]
+    target_start: int
+    target_end: int
+
+    @classmethod
+    async def look(cls, source: Cluster, target: Cluster, lane: LaneProgress, cause: Cause) -> Doubt:
+        """What is known of a lane; raises ClusterError."""
+        runs = tuple(await filed(target, lane.lane))
+        reached = runs[-1].source_end if runs else lane.position
+        safe = reached if cause is Cause.JUMPS_LOST or lane.stop_offset is None else min(reached, lane.stop_offset)
+        if not runs and lane.stop_offset is not None:
+            safe = lane.stop_offset
+        return cls(
+            lane,
+            cause,
+            safe,
+            await offset_at(source, lane.source, EARLIEST),
+            await offset_at(source, lane.source, LATEST),
+            runs,
+            await offset_at(target, lane.target, EARLIEST),
+            await offset_at(target, lane.target, LATEST),
+        )
+
+    def choice(self, at: int | None, now_ms: int) -> Choice:
+        """What going on means; ``at`` is where a person wants it, None for the surely copied end.
+
+        Raises InvalidFieldError for an offset that the source does not have.
+        """
+        lane = self.lane
+        start = max(self.safe, self.first) if at is None else at
+        if not self.first <= start <= max(self.last, self.safe):
+            raise InvalidFieldError("link accept", "--at", f"the source has offsets {self.first:,} to {self.last:,}")
+        again = replace(lane.lane, generation=lane.lane.generation + 1)
+        kept = below(self.runs, start)
+        told = kept[-1].target_end if kept else self.target_start
+        unknown = max(0, self.target_end - max(told, self.target_start))
+        lost = (self.safe, start) if start > self.safe else None
+        twice = (start, max(start, min(self.last, start + unknown)))
+        means = (
+            f"the lane goes on at source offset {start:,}, as generation {again.generation}, with its map up to there"
+        )
+        if lost is not None:
+            means += f"; offsets {words(lost)} are not copied from the source any more"
+        if twice[0] < twice[1]:
+            means += (
+                f"; the target holds up to {unknown:,} records behind its offset {told:,} that no map tells of: "
+                f"source offsets {words(twice)} may be there twice then"
+            )
+        else:
+            means += "; the target holds nothing behind that, so nothing is copied twice"
+        if self.cause is Cause.CLAIMS_LOST:
+            means += "; earlier owners cannot be shut out, since their producer ids are forgotten: end every run first"
+        return Choice(
+            self.cause,
+            lane.source,
+            lane.target,
+            again,
+            lane.position,
+            lost,
+            twice if twice[0] < twice[1] else None,
+            beginning(again, start, now_ms, self.cause.value),
+            means,
+            keeps=lane.lane if kept else None,
+        )
+
+
+async def filed(target: Cluster, lane: LaneKey) -> list[Run]:
+    """The filed runs of a lane; none where they contradict each other."""
+    runs = Runs(target)
+    try:
+        await runs.sync()
+        return list(RunMap.of(in_order(runs.segments.get(lane, {}))))
+    except AnabranchError:
+        return []
+
+
+async def keep(target: Cluster, choices: Iterable[Choice]) -> None:
+    """File the maps that new generations go on with; what an attempt before has filed is replaced.
+
+    Raises ClusterError.
+    """
+    wanted = [choice for choice in choices if choice.keeps is not None]
+    if not wanted:
+        return
+    stored = Runs(target)
+    await stored.sync()
+    segments: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
+    for choice in wanted:
+        assert choice.keeps is not None
+        runs = below(await filed(target, choice.keeps), choice.decision.start or 0)
+        segments |= {(choice.lane, number): () for number in stored.segments.get(choice.lane, {})}
+        segments |= {
+            (choice.lane, at // SEGMENT_RUNS): tuple(runs[at : at + SEGMENT_RUNS])
+            for at in range(0, len(runs), SEGMENT_RUNS)
+        }
+    await stored.file(segments)
+
+
+def below(runs: Iterable[Run], end: int) -> list[Run]:
+    """Runs up to a source offset, the last one cut there."""
+    return [replace(run, length=min(run.length, end - run.source)) for run in runs if run.source < end]
+
+
+def words(offsets: tuple[int, int]) -> str:
+    """A range of offsets as people write it."""
+    return f"{offsets[0]:,}" if offsets[1] - offsets[0] == 1 else f"{offsets[0]:,} to {offsets[1] - 1:,}"

@@ -1,0 +1,1 @@
+"""Comparisons: started, shown, stopped, resumed."""

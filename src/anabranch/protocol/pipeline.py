@@ -1,0 +1,307 @@
+"""A tenure's window of batches in flight: in order, each sent once, each answer checked.
+
+Invariants
+    I3  within a tenure batches are appended in order or not at all.
+    P1  a batch is sent behind another only while the broker surely remembers the producer id.  It does not
+        before the tenure's first acknowledgement, nor where the guard is weak: there the broker may refuse one
+        batch (too large, too few replicas) and take the next at any sequence, which leaves a hole that no later
+        owner can see.  So the window is one batch then, and five otherwise.
+    P2  an acknowledged batch of a sole writer or an identity lane lies exactly where it was expected.
+    P3  after the first doubt nothing is sent any more: the first error is raised again and again.
+    P4  a batch that does not plainly follow the one before it is sent only after a jump that tells its source
+        offsets was acknowledged (H1); one that begins where a jump does begins it.
+    P5  nothing is sent under a claim that has grown too old (A1, A4).
+
+Hot path: called once per batch; integers and a deque, no allocation but two tuples and one Run.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from anabranch.model.clock import monotonic, now_ms
+from anabranch.model.lane import LaneMode
+from anabranch.offsets.runs import Run
+from anabranch.protocol import age
+from anabranch.protocol.endings import Ending, LaneMisuseError, LaneStopped, TenureEnded, refusal
+from anabranch.protocol.guard import MARGIN_MS
+from anabranch.protocol.holes import Jump, Stretch, breaks
+from anabranch.protocol.tenure import Tenure
+from anabranch.records.sequence import advance
+
+WINDOW = 5
+IDLE_S = 1.0
+SURELY_REFUSED = frozenset({10, 18, 29, 32, 87})
+"""Answers of a leader that looked at the batch and did not append it."""
+
+
+class Pipeline:
+    """The batches of one tenure between their send and their acknowledgement.
+
+    ``sole_writer`` says that nobody else writes to the target partition.  ``clock`` is monotonic, in seconds;
+    ``wall_ms`` the wall clock, in milliseconds.
+    """
+
+    __slots__ = (
+        "_appended",
+        "_began",
+        "_claimed_at",
+        "_clock",
+        "_error",
+        "_exact",
+        "_expiration",
+        "_flight",
+        "_intended",
+        "_jumps",
+        "_lane",
+        "_limit",
+        "_next",
+        "_quiet_since",
+        "_renew",
+        "_sequence",
+        "_target_end",
+        "_timestamp",
+        "_wall_ms",
+        "_warm",
+    )
+
+    def __init__(
+        self,
+        tenure: Tenure,
+        *,
+        sole_writer: bool,
+        clock: Callable[[], float] = monotonic,
+        wall_ms: Callable[[], int] = now_ms,
+    ) -> None:
+        self._lane = tenure.lane
+        self._expiration = tenure.expiration_ms
+        self._exact = sole_writer or tenure.mode is LaneMode.IDENTITY
+        self._next = tenure.position
+        self._sequence = tenure.sequence
+        self._appended = tenure.position
+        self._target_end = tenure.target_end
+        self._timestamp = tenure.last_timestamp
+        self._flight: deque[tuple[int, int, int, Sequence[Stretch] | None]] = deque()
+        self._jumps: deque[tuple[int, int]] = deque()
+        self._intended = 0
+        self._warm = False
+        self._error: TenureEnded | LaneStopped | None = None
+        self._clock = clock
+        self._wall_ms = wall_ms
+        self._quiet_since = self._began = clock()
+        # An identity claim is never renewed: its producer id is shared for ever.
+        self._claimed_at = tenure.claim.claimed_at_ms if tenure.mode is LaneMode.MAPPED else None
+        by_coordinator = tenure.claim.transactional_id is not None
+        self._renew = age.renew_ms(tenure.expiration_ms, by_coordinator=by_coordinator)
+        self._limit = age.limit_ms(tenure.expiration_ms, by_coordinator=by_coordinator)
+
+    @property
+    def next_offset(self) -> int:
+        """The source offset after the last record sent: where the next batch begins unless a jump leads past it."""
+        return self._next
+
+    @property
+    def next_sequence(self) -> int:
+        """The base sequence of the next batch."""
+        return self._sequence
+
+    @property
+    def acknowledged_sequence(self) -> int:
+        """The sequence after the last acknowledged record."""
+        return advance(self._sequence, -sum(batch[1] for batch in self._flight))
+
+    @property
+    def position(self) -> int:
+        """The source offset after the last acknowledged record."""
+        return self._appended
+
+    @property
+    def target_end(self) -> int:
+        """The target offset below which all lies that was acknowledged."""
+        return self._target_end
+
+    @property
+    def in_flight(self) -> int:
+        """How many batches wait for their answer."""
+        return len(self._flight)
+
+    @property
+    def clean(self) -> bool:
+        """Whether no request of this tenure can still be appended: the condition for releasing the producer id.
+
+        Either every batch was acknowledged, or the only one in flight was refused for what it is, so that it is
+        neither in the log nor on its way there.
+        """
+        if self._error is None:
+            return not self._flight
+        return isinstance(self._error, LaneStopped) and self._error.code in SURELY_REFUSED and len(self._flight) == 1
+
+    @property
+    def jumps_ahead(self) -> bool:
+        """Whether a jump is being written or was permitted whose records were not all sent.
+
+        The producer id is used up then: its sequences behind the jump have a meaning already (H3).
+        """
+        return self._intended > 0 or bool(self._jumps)
+
+    def timestamps(self) -> list[int]:
+        """The maximum timestamps of the last appended batch and of those in flight, for the guard."""
+        known = [] if self._timestamp is None else [self._timestamp]
+        known.extend(batch[2] for batch in self._flight)
+        return known
+
+    def room(self) -> int:
+        """How many batches may be sent now without waiting for an answer (P1)."""
+        flying = len(self._flight)
+        if self._error is not None:
+            return 0
+        if not flying:
+            strong = self._warm and self._is_strong()
+            return WINDOW if strong else 1
+        if flying >= WINDOW or not self._warm or not self._is_strong():
+            return 0
+        return WINDOW - flying
+
+    def _is_strong(self) -> bool:
+        limit = self._wall_ms() - self._expiration + MARGIN_MS
+        if self._timestamp is None or self._timestamp <= limit:
+            return False
+        return all(batch[2] > limit for batch in self._flight)
+
+    def needs_epoch_check(self) -> bool:
+        """Whether nothing was in flight for more than a second and the leader epoch was not confirmed since.
+
+        Produce carries no leader epoch, and a partition led by A, then B, then A again leaves an idle connection
+        to A whole: ListOffsets with the tenure's epoch must be answered 0 before the next batch.
+        """
+        return not self._flight and self._clock() - self._quiet_since > IDLE_S
+
+    def is_aging(self) -> bool:
+        """Whether the claim is old enough to be renewed."""
+        return self._claimed_at is not None and self._age_ms(self._claimed_at) >= self._renew
+
+    def _age_ms(self, claimed_at: int) -> float:
+        """How old the claim is: a clock that was set back makes it no younger than the tenure."""
+        return max(self._wall_ms() - claimed_at, (self._clock() - self._began) * 1000)
+
+    def epoch_confirmed(self) -> None:
+        """The leader has just answered ListOffsets with the tenure's epoch."""
+        self._quiet_since = self._clock()
+
+    def reconnected(self) -> None:
+        """The tenure goes on over another connection, whose leader has just confirmed the tenure's epoch.
+
+        Only where nothing was in flight on the one before: then nothing of the tenure is in doubt, and what the leader
+        has in its log is what was acknowledged.  Whether it still remembers the producer id is asked for again by a
+        first batch alone (P1).  Raises LaneMisuseError while a batch is in flight.
+        """
+        if self._flight:
+            raise LaneMisuseError(self._lane, "the connection was changed with batches in flight")
+        self._warm = False
+        self._quiet_since = self._clock()
+
+    def filled(self, end: int) -> None:
+        """An identity lane's target log was filled up to ``end``, where the next record belongs.
+
+        Raises LaneMisuseError while a batch is in flight.
+        """
+        if self._flight:
+            raise LaneMisuseError(self._lane, "a hole was filled with batches in flight")
+        self._next = self._appended = self._target_end = end
+        self._quiet_since = self._clock()
+
+    def intend(self) -> None:
+        """A jump is being written to the journal; ``permit`` follows, or the tenure ends."""
+        self._intended += 1
+
+    def permit(self, jump: Jump) -> None:
+        """The journal has acknowledged a jump: its records may be sent."""
+        self._intended -= 1
+        self._jumps.extend(breaks(jump.sequence, jump.stretches))
+
+    def send(
+        self, first_offset: int, count: int, max_timestamp: int, stretches: Sequence[Stretch] | None = None
+    ) -> int:
+        """Enter a batch into the window and return its base sequence; the caller sends it at once, and once.
+
+        ``stretches`` say which source offsets its records have, where they are not ``count`` from ``first_offset``
+        on.  Raises LaneMisuseError where no jump leads to them or the window has no room, and the tenure's own
+        error after it ended.
+        """
+        if self._error is None and self._claimed_at is not None and self._age_ms(self._claimed_at) >= self._limit:
+            self._error = TenureEnded(self._lane, Ending.CLAIM_OLD)
+        if self._error is not None:
+            raise self._error
+        if not self.room():
+            raise LaneMisuseError(self._lane, "no room for another batch in flight")
+        sequence = self._sequence
+        following = self._next
+        if stretches is None and first_offset == following and not self._jumps:
+            following += count
+        else:
+            following = self._follow(stretches or (Stretch(first_offset, count),))
+        self._flight.append((first_offset, count, max_timestamp, stretches))
+        self._next = following
+        self._sequence = advance(sequence, count)
+        return sequence
+
+    def _follow(self, stretches: Sequence[Stretch]) -> int:
+        """Check each step from the last record sent to the next against what was jumped for (P4)."""
+        sequence, following, jumps = self._sequence, self._next, self._jumps
+        for source, length in stretches:
+            jumped = bool(jumps) and jumps[0] == (sequence, source)
+            if not jumped and (source != following or (jumps and jumps[0][0] == sequence)):
+                raise LaneMisuseError(self._lane, f"no jump leads from offset {following:,} to {source:,}")
+            if jumped:
+                jumps.popleft()
+            sequence, following = advance(sequence, length), source + length
+        return following
+
+    def acknowledge(self, error_code: int, base_offset: int) -> tuple[Run, ...]:
+        """Take the answer to the oldest batch in flight; return the runs it appended.
+
+        Raises TenureEnded or LaneStopped, after which the tenure is over (P3).
+        """
+        if self._error is not None:
+            raise self._error
+        first, count, timestamp, stretches = self._flight.popleft()
+        if error_code:
+            self._flight.appendleft((first, count, timestamp, stretches))
+            self._error = refusal(self._lane, error_code, first)
+            raise self._error
+        expected = self._target_end
+        if base_offset < expected or (self._exact and base_offset != expected):
+            self._error = TenureEnded(
+                self._lane,
+                Ending.BASE_OFFSET,
+                detail=f"source offset {first:,} lies at {base_offset:,}, expected {expected:,}",
+            )
+            raise self._error
+        self._target_end = base_offset + count
+        runs: tuple[Run, ...]
+        if stretches is None:
+            self._appended = first + count
+            runs = (Run(first, base_offset, count),)
+        else:
+            self._appended = stretches[-1].end
+            runs = _runs(stretches, base_offset)
+        self._timestamp = timestamp
+        self._warm = True
+        if not self._flight:
+            self._quiet_since = self._clock()
+        return runs
+
+    def fail(self, reason: Ending, detail: str = "") -> TenureEnded | LaneStopped:
+        """End the tenure for a reason outside the answers (timeout, broken connection, lease); return the error."""
+        if self._error is None:
+            self._error = TenureEnded(self._lane, reason, detail=detail)
+        return self._error
+
+
+def _runs(stretches: Sequence[Stretch], target: int) -> tuple[Run, ...]:
+    found = []
+    for source, length in stretches:
+        found.append(Run(source, target, length))
+        target += length
+    return tuple(found)

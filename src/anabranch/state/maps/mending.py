@@ -1,0 +1,147 @@
+"""One lane's map from its filed segments, completed from the target's log where those may have lost something."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from anabranch.errors import ProtocolError
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.headers import header_at
+from anabranch.model.lane import LaneMode, LaneProgress
+from anabranch.offsets import codec
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.protocol.claims import ClaimLog
+from anabranch.protocol.holes import JumpLog
+from anabranch.state.maps.rebuild import LaneLog, LogRange, headers, rebuild
+from anabranch.state.segments.runs import is_full
+
+PURPOSE = "scan"
+NARROW = 64
+"""Target offsets that are looked at header by header; in a wider stretch whole batches are read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLog:
+    """A lane's target partition as it is now: who leads it, where it begins, and its high watermark."""
+
+    topic_id: UUID
+    leader: int
+    epoch: int
+    start: int
+    end: int
+
+
+@dataclass(eq=False)
+class TargetShorterError(ProtocolError):
+    """The target's log ends before what was filed of it."""
+
+    filed: int
+    end: int
+
+    @property
+    def message(self) -> str:
+        return f"runs are filed up to target offset {self.filed:,}, and the log ends at {self.end:,}"
+
+
+class Mender:
+    """Builds the map of one lane after another; ``jumps`` were read after the segments that it is given."""
+
+    def __init__(self, target: Cluster, claims: ClaimLog, jumps: JumpLog) -> None:
+        self._target = target
+        self._claims = claims
+        self._jumps = jumps
+
+    async def build(self, lane: LaneProgress, segments: Mapping[int, bytes], log: TargetLog) -> RunMap | None:
+        """The map of a lane, None for one that was never claimed.
+
+        Raises RunOrderError, CorruptRunsError, UnknownRunsVersionError, UntoldBatchError, TargetShorterError where
+        what is filed contradicts itself or the log, and ClusterError.
+        """
+        key = str(lane.lane)
+        claims = self._claims.claims(key)
+        if not claims:
+            return None
+        fixed = self._claims.fixed(key)
+        floor = self._claims.floor(key, log.end)
+        if fixed is not None and fixed.pads:
+            floor = fixed.start  # what lies below is padding
+        start = self._claims.start(key, claims[0].claim.start)
+        runs, following = RunMap(start, floor), 0
+        for number in sorted(segments):
+            piece = codec.decode(segments[number])
+            if piece.target_end > log.end:
+                raise TargetShorterError(piece.target_end, log.end)
+            if not piece:
+                continue
+            if number != following and runs.target_end < log.start:
+                runs = await self._begun(lane, piece[0], log)
+            elif not runs and piece[0].source < start:
+                # What another tool had copied before: the lane began with that as its own (engine.adopting).
+                runs = RunMap(piece[0].source, piece[0].target)
+            else:
+                runs = await self._across(lane, runs, piece[0].target, log)
+            runs = runs.extend(piece)
+            following = number + 1 if is_full(piece) else -1
+        runs = await self._across(lane, runs, min(lane.target_end, log.end), log)
+        newest = claims[-1].claim
+        same = newest.owner == lane.owner and newest.claimed_at_ms <= lane.updated_at_ms
+        if lane.target_end > log.end or not (same or lane.mode is LaneMode.IDENTITY):
+            return runs
+        return runs.advance(max(runs.source_end, lane.position), max(runs.target_end, lane.target_end))
+
+    async def _begun(self, lane: LaneProgress, first: Run, log: TargetLog) -> RunMap:
+        """A map that begins behind missing segments, whose records the target has deleted: they were retired, or are
+        gone for the moment, and nothing tells of what lies below ``first`` but the log."""
+        near = max(0, first.source - max(0, first.target - log.start))
+        found = await self._across(lane, RunMap(0, log.start), first.target, log, near)
+        begin = found[0] if found else first
+        return RunMap(begin.source, begin.target).extend(found)
+
+    async def _across(
+        self, lane: LaneProgress, runs: RunMap, end: int, log: TargetLog, near: int | None = None
+    ) -> RunMap:
+        """The map with what the lane wrote between its end and a target offset, which is nothing most of the time.
+
+        ``near`` is a source offset close to that, None for the map's end.
+        """
+        start = max(runs.target_end, log.start)
+        if end <= start:
+            return runs
+        ids = self._claims.producer_ids(str(lane.lane))
+        if end - start <= NARROW and not await self._holds(lane, log, start, end, ids):
+            return runs
+        within = LogRange(lane.target.topic, lane.target.partition, start, end)
+        for run in await self._written(lane, within, ids, runs.source_end if near is None else near):
+            # A batch with holes inside is several runs, and a segment may end between two of them.
+            first, last = max(run.target, start), min(run.target_end, end)
+            if first < last:
+                runs = runs.append(Run(run.source + first - run.target, first, last - first))
+        return runs
+
+    async def _written(self, lane: LaneProgress, within: LogRange, ids: frozenset[int], near: int) -> list[Run]:
+        """The runs of the lane's batches in a range of the log; raises UntoldBatchError where jumps were forgotten."""
+        key = str(lane.lane)
+        if self._claims.mode(key) is LaneMode.MAPPED:
+            return await rebuild(self._target, within, LaneLog(key, ids, self._jumps), near)
+        # Under identity each offset tells itself: whoever finds another one there makes the lane mapped.
+        return [
+            Run(header.base_offset, header.base_offset, header.last_offset + 1 - header.base_offset)
+            async for header in headers(self._target, within)
+            if header.producer_id in ids and not header.is_control
+        ]
+
+    async def _holds(self, lane: LaneProgress, log: TargetLog, at: int, end: int, ids: frozenset[int]) -> bool:
+        """Whether a batch of the lane lies in a range of the log; markers and batches of others do not count."""
+        connection = await self._target.connection(log.leader, PURPOSE)
+        topic, partition = lane.target.topic, lane.target.partition
+        while at < end:
+            code, header = await header_at(connection, topic, log.topic_id, partition, at, epoch=log.epoch)
+            self._target.check(code, "Read", f"partition {lane.target}")
+            if header is None or header.base_offset >= end:
+                return False
+            if header.producer_id in ids and not header.is_control:
+                return True
+            at = header.last_offset + 1
+        return False

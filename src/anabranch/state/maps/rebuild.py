@@ -1,0 +1,145 @@
+"""Runs from the target's log alone: each batch that a lane wrote still holds its producer id and sequence.
+
+A tenure's sequences begin at its position and count records, and jumps say what lies past holes, so a header tells
+which source offsets lie at which target offsets (LANE protocol, I5).  Only headers are looked at.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Collection, Iterable
+from dataclasses import dataclass
+
+from anabranch.errors import RefusedError
+from anabranch.kafka import fetch
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.fetch_one import fetched
+from anabranch.kafka.offset_at import offset_at
+from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.protocol.effects import TailBatch
+from anabranch.protocol.holes import JumpLog
+from anabranch.protocol.tail import tell
+from anabranch.records.header import BatchHeader
+from anabranch.records.split import split
+
+_CHUNK = 8 << 20
+_OFFSET_NOT_AVAILABLE = 78
+PURPOSE = "scan"
+
+
+@dataclass(frozen=True, slots=True)
+class LogRange:
+    """Target offsets ``[start, end)`` of one partition."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+
+async def whole_log(cluster: Cluster, topic: str, partition: int) -> LogRange:
+    """From the first offset to the high watermark of now."""
+    where = TopicPartition(topic, partition)
+    start = await offset_at(cluster, where, EARLIEST)
+    return LogRange(topic, partition, start, await offset_at(cluster, where, LATEST))
+
+
+async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHeader]:
+    """The batch headers of a range, in order; raises ClusterError."""
+    meta, part = await cluster.partition(within.topic, within.partition)
+    connection = await cluster.connection(part.leader, PURPOSE)
+    topic_id: uuid.UUID = meta.id
+    first = await list_offset(connection, within.topic, within.partition, EARLIEST, epoch=part.leader_epoch)
+    cluster.check(first.code, "Describe", f"partition {within.topic}-{within.partition}")
+    at = max(within.start, first.offset)  # what retention deleted can be told no more
+    while at < within.end:
+        wanted = fetch.Wanted(within.topic, topic_id, within.partition, part.leader_epoch, at, -1, _CHUNK)
+        async with fetched(connection, wanted, max_wait_ms=100, max_bytes=_CHUNK) as answer:
+            cluster.check(answer.code, "Read", f"partition {within.topic}-{within.partition}")
+            found = [header for _, header in split(answer.records) if header.last_offset >= at]
+        if not found:
+            if answer.high_watermark < within.end:
+                # A new leader that has not caught up, or a truncation: half of the runs would leave a gap for good.
+                cluster.check(_OFFSET_NOT_AVAILABLE, "Read", f"partition {within.topic}-{within.partition}")
+            continue
+        for header in found:
+            if header.base_offset >= within.end:
+                return
+            yield header
+            at = header.last_offset + 1
+
+
+@dataclass(frozen=True, slots=True)
+class LaneLog:
+    """What tells a lane's batches: its producer ids, its jumps, and the filed runs where jumps are forgotten."""
+
+    lane: str
+    producer_ids: Collection[int]
+    jumps: JumpLog
+    filed: RunMap | None = None
+
+
+@dataclass(eq=False)
+class UntoldBatchError(RefusedError):
+    """A batch of a lane whose source offsets neither a jump nor a filed run tells any more."""
+
+    lane: str
+    offset: int
+
+    @property
+    def message(self) -> str:
+        return f"lane {self.lane}: the source offsets of its batch at target offset {self.offset:,} are no longer known"
+
+    @property
+    def hint(self) -> str:
+        return "compare both sides with `anabranch verify`, then copy into a new target topic"
+
+
+def runs_of(batches: Iterable[BatchHeader], log: LaneLog, near: int) -> list[Run]:
+    """The runs that a lane's batches make; ``near`` is a source offset close to the first.
+
+    Raises UntoldBatchError.
+    """
+    runs = []
+    for header in batches:
+        if header.is_control or header.producer_id not in log.producer_ids:
+            continue
+        stretches = tell(log.lane, log.jumps, log.filed, tail_batch(header), near)
+        if stretches is None:
+            raise UntoldBatchError(log.lane, header.base_offset)
+        target = header.base_offset
+        for source, length in stretches:
+            runs.append(Run(source, target, length))
+            target += length
+        near = stretches[-1].end
+    return runs
+
+
+async def rebuild(cluster: Cluster, within: LogRange, log: LaneLog, near: int) -> list[Run]:
+    """The runs of a lane within a range of its target's log, joined only by whoever appends them to a book.
+
+    Raises ClusterError, UntoldBatchError.
+    """
+    runs: list[Run] = []
+    async for header in headers(cluster, within):
+        for run in runs_of([header], log, near):
+            near = run.source_end
+            if runs and run.continues(runs[-1]):
+                runs[-1] = Run(runs[-1].source, runs[-1].target, runs[-1].length + run.length)
+            else:
+                runs.append(run)
+    return runs
+
+
+def tail_batch(header: BatchHeader) -> TailBatch:
+    """A header as the lane protocol looks at it."""
+    return TailBatch(
+        header.base_offset,
+        header.last_offset,
+        header.producer_id,
+        header.base_sequence,
+        header.is_control,
+        header.max_timestamp,
+    )

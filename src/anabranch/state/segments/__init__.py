@@ -1,0 +1,1 @@
+"""Mapped ranges as the segments in which they are persisted."""

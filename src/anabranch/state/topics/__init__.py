@@ -1,0 +1,1 @@
+"""The control topics on the target, read and written."""

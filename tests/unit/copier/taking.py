@@ -1,0 +1,151 @@
+"""Lanes on a simulated cluster that is source and target: owners take them over, and find what others left."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from anabranch.copier.lane import Lane, Phase
+from anabranch.copier.ownership.keeper import Keeper
+from anabranch.copier.target.gate import Gate
+from anabranch.kafka.admin import create_topic
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.partitions import delete_records
+from anabranch.kafka.settling import until_led
+from anabranch.model.clock import monotonic
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneAssignment, LaneKey
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.runs import Run
+from anabranch.protocol.holes import Jump, Stretch
+from anabranch.records.encode import encode
+from anabranch.state.codecs import runs as run_codec
+from anabranch.state.topics.control import Progress, Runs, ensure_topics
+from anabranch.state.topics.journal import Journal, Jumps
+from tests.simulated import Simulated
+from tests.unit.asking import append, on, records
+
+T = TypeVar("T")
+SOURCE, TARGET = "orders", "copied"
+PATIENCE_S = 20.0
+SCENES = 12
+
+
+@dataclass(slots=True)
+class Owner:
+    """A process that takes lanes over, with what it has read of the control topics."""
+
+    keeper: Keeper
+    journal: Journal
+    runs: Runs
+    task: asyncio.Task[None] | None = None
+
+    def begin(self, *lanes: Lane) -> None:
+        """Take these over."""
+        self.task = asyncio.create_task(self.keeper.run(list(lanes), lambda: True))
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Go on until it is so."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not condition():
+                assert self.task is not None and not self.task.done()
+                await asyncio.sleep(0.001)
+
+    async def end(self) -> None:
+        """No more."""
+        if self.task is not None:
+            self.task.cancel()
+            await asyncio.gather(self.task, return_exceptions=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """The cluster, and two lanes of a link of its own."""
+
+    cluster: Cluster
+    number: int
+    source: TopicId
+    target: TopicId
+
+    def lane(self, partition: int = 0) -> Lane:
+        """A lane that is to be taken over."""
+        key = LaneKey(f"link-{self.number}", self.source, partition)
+        partition += 2 * self.number
+        here, there = TopicPartition(SOURCE, partition), TopicPartition(TARGET, partition)
+        return Lane(LaneAssignment(key, here, there, self.target, LaneStart(), ModePolicy.MAPPED))
+
+    async def owner(self, name: str) -> Owner:
+        """A new process; of one run where the names are the same up to a slash."""
+        journal, jumps, progress, runs = (of(self.cluster) for of in (Journal, Jumps, Progress, Runs))
+        await asyncio.gather(journal.read(), jumps.read(), progress.sync(), runs.sync())
+        gate = Gate()
+        gate.renew(monotonic())
+        keeper = Keeper(name, self.cluster, self.cluster, journal, jumps, progress, runs, lambda _: None, gate)
+        return Owner(keeper, journal, runs)
+
+    async def copied(self, *counts: int) -> int:
+        """An owner takes the lane over, sends batches of so many records, and is killed; returns its producer id."""
+        lane, owner = self.lane(), await self.owner("run/killed")
+        owner.begin(lane)
+        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        await owner.end()
+        return await self.send(lane, *counts)
+
+    async def send(self, lane: Lane, *counts: int) -> int:
+        """Batches of so many records, from where a lane was taken over on; returns its producer id."""
+        assert lane.tenure is not None and lane.connection is not None
+        sequence = lane.tenure.position
+        for count in counts:
+            batch = encode(records(count), producer_id=lane.tenure.producer_id, producer_epoch=0, sequence=sequence)
+            assert await append(lane.connection, TARGET, self.target.uuid, batch, 2 * self.number) == 0
+            sequence += count
+        return lane.tenure.producer_id
+
+    async def take(self, name: str) -> tuple[Lane, Owner]:
+        """A new process has taken the lane over, and goes on."""
+        lane, owner = self.lane(), await self.owner(name)
+        owner.begin(lane)
+        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        return lane, owner
+
+    async def delete_below(self, lane: Lane, offset: int) -> None:
+        """The lane's target log begins there from now on."""
+        assert lane.connection is not None
+        assert await delete_records(lane.connection, TARGET, 2 * self.number, offset) == 0
+
+    async def forgotten(self, producer_id: int, sequence: int, source: int) -> None:
+        """What an owner sent from a sequence on is told by its second jump, and what is before by runs alone."""
+        stretches = (Stretch(source, 10),)
+        assert await Jumps(self.cluster).append([Jump(self.lane().key, producer_id, sequence, 1, stretches)])
+
+    async def filed(self, *segments: tuple[Run, ...]) -> None:
+        """Segments of runs, as an owner files them."""
+        key = self.lane().assignment.lane
+        await Runs(self.cluster).file({(key, number): run_codec.encode(runs) for number, runs in enumerate(segments)})
+
+
+class Stage:
+    """A simulated cluster with topics for some scenes, one after the other."""
+
+    def __init__(self, simulated: Simulated) -> None:
+        self._context = ClusterContext("one", tuple(simulated.bootstrap.split(",")))
+        self._played = 0
+
+    def play(self, scene: Callable[[Lab], Awaitable[T]]) -> T:
+        """What comes of a scene on partitions that nobody has written to."""
+
+        async def made(cluster: Cluster) -> T:
+            number, self._played = self._played, self._played + 1
+            if not number:
+                await ensure_topics(cluster)
+                for topic in (SOURCE, TARGET):
+                    await create_topic(cluster, topic, 2 * SCENES, 1, {"retention.ms": "-1"})
+                await until_led(cluster, [SOURCE, TARGET])
+            topics = (await cluster.metadata([SOURCE, TARGET])).topics
+            return await scene(Lab(cluster, number, TopicId(topics[SOURCE].id), TopicId(topics[TARGET].id)))
+
+        return on(self._context, made)

@@ -1,0 +1,255 @@
+"""What is read of filed runs while many read them: nothing older for newer, and no news lost."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import tracemalloc
+import uuid
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from anabranch.copier.lane import Lane, Phase
+from anabranch.copier.target.filing import Filing
+from anabranch.copier.target.gate import Gate
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Transport
+from anabranch.kafka.log import Entry
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneAssignment, LaneKey
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.errors import RunOrderError
+from anabranch.offsets.runs import Run
+from anabranch.sandbox import ClusterSpec
+from anabranch.state.codecs import runs as run_codec
+from anabranch.state.codecs.topics import RUNS
+from anabranch.state.segments.runs import HELD, SEGMENT_RUNS, OlderRunsError, RunBook, Segments
+from anabranch.state.topics.control import Runs, ensure_topics
+from tests.simulated import Simulated
+from tests.unit.asking import on
+
+pytestmark = pytest.mark.unit
+
+TOPIC = TopicId(uuid.UUID(int=9))
+KEY = LaneKey("l", TOPIC, 0)
+OLDER, NEWER = (Run(0, 0, 3),), (Run(0, 0, 3), Run(5, 3, 4))
+
+
+class Log:
+    """A control topic that looks for its end at once and answers when it may."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.position = 0
+        self.held: list[asyncio.Event] = []
+
+    def add(self, number: int, runs: tuple[Run, ...], epoch: int = 0) -> None:
+        """Somebody files a segment of the lane."""
+        self.entries.append(Entry(len(self.entries), run_codec.run_key(KEY, number), run_codec.encode(runs, epoch)))
+
+    async def fold(self, take: Callable[[Entry], None]) -> None:
+        """Hand out what is there as of now, after waiting for as long as the test wants."""
+        at, end = self.position, len(self.entries)
+        if self.held:
+            await self.held.pop(0).wait()
+        for entry in self.entries[at:end]:
+            take(entry)
+        self.position = end
+
+
+def made() -> tuple[Runs, Log]:
+    """Runs over such a topic."""
+    runs, log = Runs(Cluster(Transport("c", "User:ANONYMOUS"), [])), Log()
+    runs._log = cast(Any, log)
+    return runs, log
+
+
+def test_a_reading_that_ends_late_puts_nothing_older_over_what_is_newer() -> None:
+    """Takeovers of many lanes read at once, each whenever it comes to it."""
+
+    async def play() -> dict[int, tuple[Run, ...]]:
+        runs, log = made()
+        slow = asyncio.Event()
+        log.held.append(slow)
+        log.add(0, OLDER)
+        first = asyncio.create_task(runs.sync())
+        await asyncio.sleep(0)
+        log.add(0, NEWER)
+        second = asyncio.create_task(runs.sync())
+        await asyncio.sleep(0.01)
+        slow.set()
+        await asyncio.gather(first, second)
+        return runs.segments[KEY]
+
+    assert asyncio.run(play()) == {0: NEWER}
+
+
+def test_what_an_earlier_owner_overwrote_is_noticed_whoever_read_it() -> None:
+    """The takeover of another lane may read it, or it may come while this lane is just taken over anew: jumps are
+    forgotten only behind runs that are there."""
+
+    async def play() -> list[set[str]]:
+        runs, log = made()
+        log.add(0, NEWER)
+        await runs.sync()
+        lane = Lane(
+            LaneAssignment(KEY, TopicPartition("t", 0), TopicPartition("t", 0), TOPIC, LaneStart(), ModePolicy.AUTO)
+        )
+        lane.book = runs.book(KEY)
+        lane.phase = Phase.RUNNING
+        none = cast(Any, None)
+        filing = Filing("me", [lane], runs, none, none, none, Gate())
+        found = [await filing._check_filed()]
+        log.add(0, OLDER)
+        await runs.sync()  # a colleague, for a lane of its own
+        lane.phase = Phase.TAKING
+        found.append(await filing._check_filed())
+        lane.phase = Phase.RUNNING
+        found.append(await filing._check_filed())
+        assert lane.book.unfiled() == [(0, run_codec.encode(NEWER))]
+        return found
+
+    assert asyncio.run(play()) == [set(), set(), {str(KEY)}]
+
+
+def test_runs_of_an_earlier_owner_that_come_late_are_no_newer_ones() -> None:
+    """They are filed over once more, for compaction would leave them; what a later owner cut stays cut."""
+
+    async def play() -> None:
+        runs, log = made()
+        log.add(0, OLDER, epoch=3)
+        log.add(0, NEWER, epoch=7)
+        log.add(0, OLDER, epoch=3)
+        await runs.sync()
+        assert runs.segments[KEY] == {0: NEWER} and runs.segments[KEY].epoch == 7
+        book = runs.book(KEY)
+        assert list(book.map) == list(NEWER) and book.unfiled() == [(0, run_codec.encode(NEWER))]
+        log.add(0, OLDER, epoch=5)
+        log.add(0, NEWER, epoch=7)
+        await runs.sync()
+        assert runs.book(KEY).unfiled() == [], "the latest owner's are the last of the topic"
+        log.add(0, OLDER, epoch=8)
+        await runs.sync()
+        assert runs.segments[KEY] == {0: OLDER}, "an election took the newer ones"
+
+    asyncio.run(play())
+
+
+def test_who_takes_a_lane_over_files_as_a_later_owner_than_all_before() -> None:
+    """Also where the claims were made again, and begin at offset 0."""
+
+    async def play() -> list[int]:
+        runs, log = made()
+        found = []
+        for claim_offset in (0, 9, 9, 2):
+            runs.claimed(KEY, claim_offset)
+            log.entries.append(Entry(0, run_codec.run_key(KEY, 0), runs._value(KEY, OLDER)))
+            found.append(run_codec.owned(log.entries[-1].value or b"")[0])
+        other, _ = made()
+        other._log = cast(Any, log)
+        await other.sync()
+        other.claimed(KEY, 3)
+        return [*found, other._epochs[KEY]]
+
+    assert asyncio.run(play()) == [1, 10, 11, 12, 13]
+
+
+def test_who_waits_for_a_reading_that_began_later_reads_no_more() -> None:
+    """Thousands of lanes may be taken over at once, and each asks what was filed of it."""
+
+    async def play() -> int:
+        runs, log = made()
+        log.held += [asyncio.Event() for _ in range(16)]
+        held = list(log.held)
+        asking = [asyncio.create_task(runs.sync()) for _ in range(16)]
+        await asyncio.sleep(0)
+        log.add(0, NEWER)  # behind the end that the first of them has seen
+        for one in held:
+            one.set()
+        await asyncio.gather(*asking)
+        assert runs.segments[KEY] == {0: NEWER}
+        return len(held) - len(log.held)
+
+    assert asyncio.run(play()) == 2
+
+
+def test_a_book_that_cannot_be_made_leaves_its_news() -> None:
+    """Whoever copies the lane one day has still to look at them."""
+    runs, _ = made()
+    runs.segments[KEY].update({0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)})
+    runs._changed = {KEY}
+    with pytest.raises(RunOrderError):
+        runs.book(KEY)
+    assert runs.has_news(KEY)
+    runs.segments[KEY].pop(1)
+    assert runs.book(KEY).last == Run(0, 0, 50)
+    assert not runs.has_news(KEY) and runs.news(KEY) == {}
+
+
+def test_a_lane_of_any_age_takes_as_much_memory_as_one_of_some_thousand_runs() -> None:
+    """Each worker reads the filed runs of all lanes; it keeps the ends, and of its own lanes as runs."""
+    runs, log = made()
+    runs.segments[KEY] = Segments(HELD)
+    for number in range(10):
+        first = 10**12 + 10_000 * number
+        log.add(number, tuple(Run(at, at, 8) for at in range(first, first + 10_000, 10)))
+    log.add(10, (Run(2 * 10**12, 2 * 10**12, 1),))
+    tracemalloc.start()
+    try:
+        asyncio.run(runs.sync())
+        log.entries.clear()
+        gc.collect()
+        every = tracemalloc.get_traced_memory()[0]
+        book = runs.book(KEY)
+        gc.collect()
+        owner = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert len(book.map) == (HELD - 1) * SEGMENT_RUNS + 1 and book.first == 11 - HELD
+    assert every < 20_000 and owner < 120_000, (every, owner)
+
+
+def test_runs_below_those_that_are_held_are_read_where_a_target_lost_that_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lay above is to be forgotten, whether it is held or not."""
+    monkeypatch.setattr("anabranch.state.segments.runs.SEGMENT_RUNS", 10)
+    filed = {
+        number: tuple(Run(7 * at, 5 * at, 5) for at in range(10 * number, 10 * number + 10)) for number in range(12)
+    }
+
+    async def ask(cluster: Cluster) -> tuple[Runs, RunBook, RunBook]:
+        await ensure_topics(cluster, [RUNS])
+        await Runs(cluster).file({(KEY, number): runs for number, runs in filed.items()})
+        runs = Runs(cluster, HELD)
+        await runs.sync()
+        return runs, runs.book(KEY), await runs.book_below(KEY, 5 * 35 + 2)
+
+    with Simulated(ClusterSpec(name="one")) as simulated:
+        runs, held, below = on(ClusterContext("one", (simulated.bootstrap,)), ask)
+    assert sorted(runs.segments[KEY]) == [8, 9, 10, 11] and held.first == 8
+    with pytest.raises(OlderRunsError):
+        held.cut(5 * 35 + 2)
+    assert below.last == Run(7 * 35, 5 * 35, 2) and below.map.target_end == 5 * 35 + 2
+    assert below.first == 0 and [number for number, stored in below.unfiled() if not stored] == list(range(4, 12))
+    assert below.unfiled()[0][0] == 3
+
+
+def test_a_lane_that_is_copied_elsewhere_leaves_no_news_behind() -> None:
+    """They would be kept for as long as its new worker copies; when it comes back it is looked at again."""
+
+    async def play() -> None:
+        runs, log = made()
+        log.add(0, OLDER)
+        await runs.sync()
+        runs.book(KEY)
+        runs.leave(KEY)
+        log.add(0, NEWER)
+        await runs.sync()
+        assert runs.news(KEY) == {} and runs.has_news(KEY)
+        runs.keep_news(KEY)
+        assert runs.news(KEY) == {0: run_codec.encode(NEWER)}
+
+    asyncio.run(play())

@@ -1,0 +1,107 @@
+"""Which topics a plan copies, and under which names."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+import pytest
+
+from anabranch.copier.planning.planner import Planner
+from anabranch.kafka.cluster import Metadata, PartitionMeta, TopicMeta
+from anabranch.kafka.security import open_cluster
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.link import ClusterRef, LinkSpec
+from anabranch.model.plugins import PluginSpec
+from anabranch.model.reports import Finding, Severity
+from anabranch.model.topics import TopicId
+from anabranch.operations.links.creating import _topics
+
+pytestmark = pytest.mark.unit
+
+
+def pairs(
+    topics: dict[str, int], looping: tuple[str, ...] = (), **spec: PluginSpec
+) -> tuple[dict[str, str], list[Finding]]:
+    """(source name -> target name, findings) of topics given with their error codes."""
+    part = PartitionMeta(1, 0, (1,), (1,), 0)
+    found = {
+        name: TopicMeta(name, uuid.uuid5(uuid.NAMESPACE_DNS, name), False, code, {0: part}, None)
+        for name, code in topics.items()
+    }
+    source, target = (open_cluster(ClusterContext(name, ("127.0.0.1:1",))) for name in ("old", "new"))
+    planner = Planner("link", source, target)
+    wanted = LinkSpec("link", ClusterRef("old", "a"), ClusterRef("new", "b"), **spec)
+    findings: list[Finding] = []
+    left_out = frozenset(TopicId(found[name].id) for name in looping)
+    made = planner._pairs(wanted, Metadata("a", 1, {}, found), left_out, findings)
+    return {pair.source.name: pair.target for pair in made}, findings
+
+
+def test_internal_topics_and_those_of_the_opposite_link_are_left_out() -> None:
+    """What would loop is said for the record."""
+    made, findings = pairs({"orders": 0, "theirs": 0, "__consumer_offsets": 0, "__anabranch_links": 0}, ("theirs",))
+    assert made == {"orders": "orders"}
+    assert [finding.severity for finding in findings] == [Severity.INFO]
+    assert "theirs is left out" in findings[0].what
+
+
+def test_a_topic_that_the_source_cannot_tell_of_is_a_finding_and_the_others_are_copied() -> None:
+    """An error code of one topic is no reason to copy none."""
+    made, findings = pairs({"good": 0, "bad": 5})
+    assert made == {"good": "good"}
+    assert (findings[0].severity, "topic bad" in findings[0].what) == (Severity.ERROR, True)
+
+
+def test_names_that_no_broker_accepts_are_findings_with_a_way_out() -> None:
+    """A template can make a name too long."""
+    template = PluginSpec("template", {"template": "x" * 245 + "{topic}"})
+    made, findings = pairs({"abcd": 0, "abcde": 0}, naming=template)
+    assert list(made) == ["abcd"]
+    assert "abcde" in findings[0].what
+    assert findings[0].fix
+
+
+def test_a_filter_that_matches_nothing_is_a_warning_with_the_next_command() -> None:
+    """Whoever may see few topics is told who that is."""
+    made, findings = pairs({"orders": 0}, filter=PluginSpec("regex", {"include": ["order"]}))
+    assert made == {}
+    assert "none of the source's 1 topics that User:ANONYMOUS may see" in findings[0].what
+    assert findings[0].fix == "anabranch link set link --include REGEX"
+
+
+def test_what_another_tool_copies_the_other_way_is_not_copied_home() -> None:
+    """Known by the target's name as its prefix and by the original there; what is filled already is only told."""
+    part = PartitionMeta(1, 0, (1,), (1,), 0)
+
+    def metadata(*names: str) -> Metadata:
+        topics = {name: TopicMeta(name, uuid.uuid4(), False, 0, {0: part}, None) for name in names}
+        return Metadata("a", 1, {}, topics)
+
+    here = metadata("orders", "new.ringy", "new.named.so", "renew.ringy")
+    source, target = (open_cluster(ClusterContext(name, ("127.0.0.1:1",))) for name in ("old", "new"))
+    planner, there = Planner("link", source, target), metadata("ringy", "other")
+    spec = LinkSpec("link", ClusterRef("old", "a"), ClusterRef("new", "b"), naming=PluginSpec("prefix", {}))
+
+    def planned(wanted: LinkSpec, **known: object) -> tuple[set[str], list[Finding]]:
+        findings: list[Finding] = []
+        made = planner._pairs(wanted, here, frozenset(), findings)
+        made = planner._not_home(wanted, made, known, there, findings)  # type: ignore[arg-type]
+        return {pair.source.name for pair in made}, findings
+
+    made, findings = planned(spec)
+    assert made == {"orders", "new.named.so", "renew.ringy"}
+    assert [(one.severity, "left out" in one.what, "--naming" in one.fix) for one in findings] == [
+        (Severity.WARNING, True, True)
+    ]
+    made, findings = planned(spec, **{"old.new.ringy": object()})
+    assert "new.ringy" in made and "copied home" in findings[0].what and "--exclude" in findings[0].fix
+    assert planned(replace(spec, naming=PluginSpec("prefix", {"separator": "-"})))[1] == []
+    assert planned(replace(spec, naming=PluginSpec("identity")))[1] == []
+    findings = []
+    assert [one.source for one in _topics(spec, here, there, "me", findings)] == [
+        "new.named.so",
+        "orders",
+        "renew.ringy",
+    ]
+    assert "new.ringy" in findings[0].what

@@ -1,0 +1,68 @@
+"""When a lane is so far behind that the source may drop tombstones before it comes to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from anabranch.copier.source.tombstones import outlived
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+
+pytestmark = pytest.mark.unit
+
+HOUR_MS = 3_600_000
+NOW = 1_760_000_000_000
+SOURCE_END = 32
+A = TopicPartition("orders", 0)
+LANE = LaneProgress(
+    lane=LaneKey("link", TopicId(UUID(int=7)), 0),
+    source=A,
+    target=A,
+    state=LaneState.FOLLOWING,
+    mode=LaneMode.MAPPED,
+    mode_reason="",
+    position=SOURCE_END,
+    log_start=0,
+    stable=SOURCE_END,
+    high_watermark=SOURCE_END,
+    target_end=SOURCE_END,
+    records=SOURCE_END,
+    bytes=1,
+    records_per_s=0.0,
+    bytes_per_s=0.0,
+    lag_bytes=0,
+    lag_seconds=0.0,
+    owner="run-1",
+    updated_at_ms=NOW,
+    source_seen_ms=NOW - 1_000,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "late"),
+    [
+        ({}, False),
+        ({"source_seen_ms": NOW - 25 * HOUR_MS}, True),
+        ({"source_seen_ms": None}, False),
+        ({"position": SOURCE_END - 1, "lag_seconds": 23 * 3600.0}, False),
+        ({"position": SOURCE_END - 1, "lag_seconds": 25 * 3600.0}, True),
+        ({"position": SOURCE_END - 1, "lag_seconds": None}, False),
+        ({"position": 0, "lag_seconds": 25 * 3600.0}, False),
+    ],
+)
+def test_a_lane_is_late_where_it_is_behind_for_longer_than_tombstones_stay(
+    changes: dict[str, object], late: bool
+) -> None:
+    """By the age of what it copies next, or since its source was last asked; not before it has copied anything."""
+    filed = replace(LANE, **changes)  # type: ignore[arg-type]
+    lane = LaneAssignment(filed.lane, A, filed.target, filed.lane.topic_id, LaneStart(), ModePolicy.AUTO)
+    found = outlived("link", [lane], {filed.lane: filed}, {A.topic: 24 * HOUR_MS}, NOW)
+    assert bool(found) == late
+    assert outlived("link", [lane], {filed.lane: filed}, {}, NOW) == []
+    if late:
+        assert f"{A} behind by more than delete.retention.ms of the source (24.0 h)" in found[0].what

@@ -1,0 +1,36 @@
+"""Small worlds that tests of plans begin with."""
+
+from __future__ import annotations
+
+from anabranch.groups.world import Route, World
+from anabranch.model.groups import Commit, Group, GroupKind, GroupState
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.runs import Run, RunMap
+
+A = TopicPartition("orders", 0)
+B = TopicPartition("orders", 1)
+TO_A = TopicPartition("old.orders", 0)
+TO_B = TopicPartition("old.orders", 1)
+MAP = RunMap.of([Run(10, 0, 10), Run(25, 10, 5)], 10, 0).advance(32, 15)
+
+
+def route(target: TopicPartition = TO_A, *, source_start: int = 0, target_start: int = 0, end: int = 15) -> Route:
+    """The map above: source 10 to 19 and 25 to 29 are target 0 to 14; 30 and 31 are holes."""
+    return Route(target, MAP, source_start, target_start, end)
+
+
+def group(
+    commits: dict[TopicPartition, Commit],
+    name: str = "g",
+    state: GroupState = GroupState.EMPTY,
+    kind: GroupKind = GroupKind.CLASSIC,
+) -> Group:
+    """A group that nobody reads in."""
+    return Group(name, kind, state, (), commits)
+
+
+def world(source: Group, target: Group | None = None, **fields: object) -> World:
+    """One group at both ends of a link with one lane."""
+    there = {} if target is None else {target.name: target}
+    given = {"routes": {A: route()}, "later": {source.name: source.commits}, **fields}
+    return World("old-new", given.pop("routes"), {source.name: source}, there, **given)  # type: ignore[arg-type]

@@ -1,0 +1,232 @@
+"""What a plan says of one group: the exact answer, or every reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from positions_samples import TO_A, TO_B, A, B, group, route, world
+
+from anabranch.groups.answer import answer as answer_of
+from anabranch.groups.create import create
+from anabranch.groups.follow import Following, follow
+from anabranch.groups.mark import Verdict, mark
+from anabranch.groups.plan import Step, plan
+from anabranch.groups.refusals import Refusal, Why
+from anabranch.groups.select import NoSuchGroupError, Selection
+from anabranch.groups.undo import UndoRecord, undo
+from anabranch.groups.world import Route, Untold
+from anabranch.model.groups import Commit, GroupKind, GroupState, Member
+from anabranch.offsets.runs import Run, RunMap
+
+pytestmark = pytest.mark.unit
+
+
+def whys(found: object) -> list[Why]:
+    """The kinds of reasons of the only group."""
+    return [refusal.why for refusal in found.groups[0].reasons]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("committed", "answer"), [(10, 0), (19, 9), (20, 10), (24, 10), (25, 10), (29, 14), (30, 15), (32, 15)]
+)
+def test_an_answer_shows_exactly_what_was_not_read(committed: int, answer: int) -> None:
+    """In a run, in a hole, and at the map's end; no lag is negative; metadata is kept, the leader epoch is not."""
+    found = plan(world(group({A: Commit(committed, "noted", 50)})), ["g"])
+    (move,) = found.groups[0].moves
+    assert found.groups[0].step is Step.MOVE
+    assert found.groups[0].writes == {TO_A: Commit(answer, "noted", -1)}
+    assert move.lag == 15 - answer
+    assert found.groups[0].former == {TO_A: None}
+
+
+def test_positions_outside_of_the_map_are_refused() -> None:
+    """Not copied yet, before the link's start, and expired on the target alone; and each has a next step."""
+    for committed, fields, why in (
+        (33, {}, Why.NOT_COPIED),
+        (9, {}, Why.BEFORE_START),
+        (12, {"target_start": 5}, Why.EXPIRED),
+        (29, {"end": 13}, Why.NOT_COPIED),
+    ):
+        found = plan(world(group({A: Commit(committed)}), routes={A: route(**fields)}), ["g"])
+        assert whys(found) == [why]
+        assert found.groups[0].step is Step.REFUSED
+        assert found.groups[0].reasons[0].fix
+        assert not found.groups[0].writes
+
+
+def test_what_both_logs_have_lost_is_no_reason() -> None:
+    """A reader then goes on at the first record that is left, and not at a position that no log has."""
+    found = plan(world(group({A: Commit(4)}), routes={A: route(source_start=10)}), ["g"])
+    assert found.groups[0].writes == {TO_A: Commit(0)}
+    found = plan(world(group({A: Commit(12)}), routes={A: route(source_start=16, target_start=6)}), ["g"])
+    assert found.groups[0].writes == {TO_A: Commit(6)}
+
+
+def test_every_reason_is_named_at_once() -> None:
+    """A group that is read in on both sides, moves, would go backwards, and has partitions elsewhere."""
+    here = group({A: Commit(12, "x" * 9), B: Commit(1)}, state=GroupState.STABLE)
+    there = group({TO_A: Commit(9)}, state=GroupState.STABLE)
+    later = {"g": {A: Commit(13, "x" * 9), B: Commit(1)}}
+    found = plan(world(here, there, later=later, pending={"g": (B,)}, metadata_limit=8), ["g"])
+    assert set(whys(found)) == {Why.ACTIVE, Why.MOVING, Why.BACKWARDS, Why.METADATA, Why.NOT_IN_LINK}
+    assert whys(found).count(Why.MOVING) == 3
+
+
+def test_metadata_is_measured_as_brokers_do() -> None:
+    """In UTF-16 units: two for a letter outside of the basic plane."""
+    assert whys(plan(world(group({A: Commit(12, "é" * 8)}), metadata_limit=8), ["g"])) == []
+    assert whys(plan(world(group({A: Commit(12, "𝄞" * 5)}), metadata_limit=8), ["g"])) == [Why.METADATA]
+
+
+@pytest.mark.parametrize("kind", [GroupKind.SHARE, GroupKind.STREAMS, GroupKind.CONNECT, GroupKind.SCHEMAS])
+def test_kinds_whose_position_is_more_than_commits_get_advice(kind: GroupKind) -> None:
+    """They are never moved, though their commits could be translated."""
+    found = plan(world(group({A: Commit(12)}, kind=kind)), ["g"])
+    assert whys(found) == [Why.KIND]
+    assert found.groups[0].reasons[0].fix
+
+
+def test_members_make_a_group_active_whatever_its_state() -> None:
+    """A group whose members are known is read in, even where its state is told as empty."""
+    here = group({A: Commit(12)})
+    there = group({})
+    there = type(there)(there.name, there.kind, there.state, (Member("m", "c", "h"),), {})
+    assert whys(plan(world(here, there), ["g"])) == [Why.ACTIVE]
+
+
+def test_a_doubtful_map_and_an_empty_group_are_refused() -> None:
+    """The reason of the map is handed on; a group without commits is for groups create."""
+    doubt = Untold("runs contradict the log", "ask again")
+    found = plan(world(group({A: Commit(12)}), routes={A: doubt}), ["g"])
+    assert whys(found) == [Why.UNTOLD]
+    assert "runs contradict the log" in found.groups[0].reasons[0].what
+    assert whys(plan(world(group({})), ["g"])) == [Why.NO_COMMITS]
+
+
+def test_a_plans_hash_is_of_what_it_rests_on() -> None:
+    """Commits, states and answers change it; the end of the target's log, which moves under producers, does not.
+
+    Of a refused group it only counts that it is refused: one that is read in does not hold up the others.
+    """
+    here = group({A: Commit(12)})
+    first = plan(world(here), ["g"]).fingerprint
+    assert plan(world(here, routes={A: route(end=99)}), ["g"]).fingerprint == first
+    others = [
+        world(group({A: Commit(13)})),
+        world(group({A: Commit(12, "noted")})),
+        world(here, group({TO_A: Commit(1)})),
+        world(here, group({}, state=GroupState.STABLE)),
+    ]
+    assert len({first, *(plan(other, ["g"]).fingerprint for other in others)}) == 5
+    moving = [world(group({A: Commit(at)}), later={"g": {A: Commit(at + 1)}}) for at in (12, 13)]
+    assert len({first, *(plan(one, ["g"]).fingerprint for one in moving)}) == 2
+
+
+def test_topics_that_do_not_count_are_left_out_and_counted() -> None:
+    """A group of which only a part is moved says so."""
+    found = plan(world(group({A: Commit(12), B: Commit(3)})), ["g"], frozenset({"none"}))
+    assert found.left_out == {"g": 2}
+    assert whys(found) == [Why.NO_COMMITS]
+
+
+def test_marks_tell_what_would_be_lost() -> None:
+    """Before the lane's begin, in it, gone on both sides, and where no lane has begun."""
+    for committed, source_start, verdict in ((4, 0, Verdict.BEFORE), (12, 0, Verdict.COVERED), (4, 10, Verdict.GONE)):
+        made = mark("old-new", group({A: Commit(committed)}), {A: route(source_start=source_start)}, 7)
+        assert made.verdict is verdict
+    made = mark("old-new", group({A: Commit(4), B: Commit(1)}), {A: Untold("", "")}, 7)
+    assert [one.verdict for one in made.partitions] == [Verdict.UNKNOWN, Verdict.NOT_IN_LINK]
+
+
+def test_a_position_at_the_link_begin_is_covered() -> None:
+    """The next record to read is the first that was copied; a group is as badly off as its worst partition."""
+    routes = {A: route(), B: route(TO_B)}
+    assert mark("old-new", group({A: Commit(10)}), routes, 7).verdict is Verdict.COVERED
+    made = mark("old-new", group({A: Commit(12), B: Commit(9)}), routes, 7)
+    assert [one.verdict for one in made.partitions] == [Verdict.COVERED, Verdict.BEFORE]
+    assert made.verdict is Verdict.BEFORE
+
+
+def test_a_first_commit_in_between_is_a_move_too() -> None:
+    """A partition that had no commit at the first look has one at the second: somebody reads."""
+    found = plan(world(group({A: Commit(12)}), later={"g": {A: Commit(12), B: Commit(1)}}), ["g"])
+    assert whys(found) == [Why.MOVING]
+
+
+def test_a_note_alone_is_worth_a_move() -> None:
+    """The offset is there already, what the application noted with it is not."""
+    found = plan(world(group({A: Commit(12, "noted")}), group({TO_A: Commit(2)})), ["g"])
+    assert (found.groups[0].step, found.groups[0].writes) == (Step.MOVE, {TO_A: Commit(2, "noted")})
+
+
+def test_one_refused_partition_refuses_the_group() -> None:
+    """Nothing is written of the partitions that could be moved."""
+    found = plan(world(group({A: Commit(12), B: Commit(1)})), ["g"])
+    assert (whys(found), found.groups[0].step) == ([Why.NOT_IN_LINK], Step.REFUSED)
+    assert found.groups[0].writes == {}
+
+
+def test_another_answer_is_another_plan() -> None:
+    """The same commits in a lane that was begun anew are other offsets on the target."""
+    here = group({A: Commit(12)})
+    other = Route(TO_A, RunMap.of([Run(10, 3, 10)], 10, 0), 0, 0, 15)
+    plans = [plan(world(here, routes={A: one}), ["g"]) for one in (route(), other)]
+    assert [one.groups[0].moves[0].answer for one in plans] == [2, 5]
+    assert plans[0].fingerprint != plans[1].fingerprint
+
+
+def test_a_group_that_a_move_made_stays_where_it_has_committed_more() -> None:
+    """Undoing takes away what was written and not the group; what was undone once is not undone again."""
+    record = UndoRecord("u", "g", False, {TO_A: None}, {TO_A: Commit(2)}, 1, "groups sync old-new")
+    found = undo(record, group({TO_A: Commit(2), TO_B: Commit(7)}))
+    assert (found.delete, found.delete_group, found.refusals) == ((TO_A,), False, ())
+    assert undo(record, group({TO_A: Commit(2)})).delete_group
+    again = undo(replace(record, undone_at_ms=9), group({TO_A: Commit(2)}))
+    assert ([one.why for one in again.refusals], again.empty) == ([Why.UNDONE], True)
+
+
+def test_groups_that_sync_by_hand_refuses_are_not_followed() -> None:
+    """A Streams application, an open transaction, too much metadata: held or waiting, and nothing is written."""
+    there = group({TO_A: Commit(1)})
+    held = follow(world(group({A: Commit(12)}, kind=GroupKind.STREAMS), there), ["g"], {})
+    assert (held.groups[0].state, held.groups[0].writes) == (Following.HELD, {})
+    opened = follow(world(group({A: Commit(12)}), there, pending={"g": (A,)}), ["g"], {})
+    assert (opened.groups[0].state, opened.groups[0].writes) == (Following.WAITING, {})
+    large = follow(world(group({A: Commit(12, "x" * 9)}), there, metadata_limit=8), ["g"], {})
+    assert (large.groups[0].state, large.groups[0].writes) == (Following.HELD, {})
+
+
+def test_a_subscription_is_refused_where_something_is_committed_or_read() -> None:
+    """Whatever the offset; and where nothing is left to begin at."""
+    found = create("new", "g", "earliest", {A: 4, B: 5}, group({B: Commit(9)}, state=GroupState.STABLE))
+    assert [one.why for one in found.refusals] == [Why.ACTIVE, Why.EXISTS]
+    assert create("new", "g", "earliest", {A: 4}, None).begins == {A: Commit(4)}
+    assert [one.why for one in create("new", "g", "earliest", {}, None).refusals] == [Why.NO_COMMITS]
+
+
+def test_groups_are_selected_by_whole_names_and_exclude_wins() -> None:
+    """With and without patterns; a pattern that matches none is an error."""
+    known = ["shop", "shop-2", "till"]
+    assert Selection(("sh.p",)).names(known, "old") == ["shop"]
+    assert Selection(exclude=("shop.*",)).names(known, "old") == ["till"]
+    assert Selection(("shop.*",), ("shop",)).names(known, "old") == ["shop-2"]
+    with pytest.raises(NoSuchGroupError):
+        Selection(("sho",)).names(known, "old")
+
+
+def test_an_answer_is_the_same_whether_the_map_s_oldest_runs_were_retired_or_not() -> None:
+    """They are retired only below both logs' starts, and positions there are answered by what the logs still have."""
+    whole = RunMap.of([Run(10, 0, 10), Run(25, 10, 5), Run(33, 15, 5), Run(45, 22, 8)])
+    left = RunMap.of(list(whole)[2:])
+    for source_start, target_start in product(range(33, 50, 4), range(15, 30, 3)):
+        for offset in range(60):
+            told = [
+                answer_of(Route(TO_A, runs, source_start, target_start, 30), Commit(offset), "old-new")
+                for runs in (whole, left)
+            ]
+            if isinstance(told[0], Refusal):
+                assert isinstance(told[1], Refusal) and told[0].why is told[1].why, (offset, source_start, told)
+            else:
+                assert told[0] == told[1], (offset, source_start, target_start, told)

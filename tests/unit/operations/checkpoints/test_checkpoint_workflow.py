@@ -1,0 +1,213 @@
+"""The verbs on a query's checkpoint and a link between simulated clusters: planned, carried out, proved, undone."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.unit.engine.checkpoints.world import WISH, settle, snapshot
+
+from anabranch.checkpoints.reports import Lag
+from anabranch.checkpoints.route import Refusal, Why
+from anabranch.config.maps_file import StoredMap
+from anabranch.kafka.admin import create_topic
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.security import open_cluster
+from anabranch.kafka.settling import until_led
+from anabranch.kafka.simulated.cluster import SimulatedCluster
+from anabranch.model.lane import LaneKey
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.runs import RunMap
+from anabranch.operations.checkpoints import stillness, workflow
+from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, How, LinkAt
+from anabranch.operations.checkpoints.errors import CheckpointMovedError, StillRunningError, UnfinishedRewriteError
+from anabranch.operations.checkpoints.live import look_at
+from anabranch.operations.checkpoints.naive import Log
+from anabranch.operations.checkpoints.proving import prove
+from anabranch.operations.checkpoints.routes import MappedLane
+from anabranch.records.encode import encode
+from anabranch.records.header import read_header
+from anabranch.records.record import Record, TimestampType
+from tests.unit.link_lab import LINK, RUNS, SOURCE_END, TARGET_END, TO_A, A, B, Lab, append, lab
+
+pytestmark = pytest.mark.unit
+
+CONF = '{"batchWatermarkMs":0,"batchTimestampMs":1700000000000,"conf":{}}'
+OLD = {"orders-0": 20, "orders-1": 27}
+NEW = {"old.orders-0": 10, "old.orders-1": 12}
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[Lab]:
+    """The clusters, which no test here changes but by topics of its own."""
+    with lab() as made:
+        yield made
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A query of both partitions that was stopped long ago."""
+    root = tmp_path / "cp"
+    for path, text in (
+        ("metadata", '{"id":"9c622e09-a5ca-440c-aa7c-9397f25e9a38"}'),
+        ("offsets/0", f'v1\n{CONF}\n{{"orders":{{"0":12,"1":14}}}}'),
+        ("offsets/1", f'v1\n{CONF}\n{{"orders":{{"0":20,"1":27}}}}'),
+        ("commits/0", 'v1\n{"nextBatchWatermarkMs":0}'),
+        ("commits/1", 'v1\n{"nextBatchWatermarkMs":0}'),
+    ):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    settle(root)
+    return root
+
+
+def reads_on(place: Path) -> dict[str, object]:
+    """Where the query reads on."""
+    found = workflow.inspect(str(place)).page.sources[0].positions
+    return {str(one.partition): one.offset for one in found if one.role == "next"}
+
+
+def by_link(both: Lab, times: int = 1) -> Asked:
+    """By the link's live maps."""
+    return Asked(ByLinks((LinkAt(LINK, both.target),) * times, lambda _: both.source))
+
+
+def test_a_rewrite_by_a_link_is_what_was_planned_and_is_proved_and_undone(both: Lab, place: Path) -> None:
+    """In a hole as in a run the position is that of the first copy that was not read."""
+    asked, before = by_link(both), snapshot(place, hidden=True)
+    planned = workflow.plan(str(place), WISH, asked)
+    assert (planned.refusals, reads_on(place)) == ((), OLD)
+    done = workflow.rewrite(str(place), WISH, asked, How(fingerprint=planned.hash))
+    assert (done.executed, done.plan.hash, reads_on(place)) == (True, planned.hash, NEW)
+    found = workflow.verify(str(place), WISH, asked)
+    assert found.sound and found.was == f"backup {done.undo}"
+    assert workflow.undo(str(place), execute=True).executed
+    assert snapshot(place, hidden=True) == before
+
+
+def test_another_plan_than_the_one_that_was_shown_is_not_carried_out(both: Lab, place: Path) -> None:
+    """The hash is compared before anything is written."""
+    before = snapshot(place, hidden=True)
+    with pytest.raises(CheckpointMovedError):
+        workflow.rewrite(str(place), WISH, by_link(both), How(fingerprint="0123456789abcdef"))
+    assert snapshot(place, hidden=True) == before
+
+
+def test_a_job_that_has_just_written_is_not_rewritten(both: Lab, place: Path) -> None:
+    """The answer says so, and nothing is written."""
+    settle(place, at_s=4_000_000_000)
+    before = snapshot(place, hidden=True)
+    told = workflow.rewrite(str(place), WISH, by_link(both), How())
+    assert (told.executed, [one.why for one in told.plan.refusals]) == (False, [Why.RUNNING])
+    assert snapshot(place, hidden=True) == before
+
+
+def test_a_job_that_is_only_said_to_be_stopped_is_watched(
+    both: Lab, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it writes between the two looks is found, and nothing of ours is written."""
+
+    def batch(_: float) -> None:
+        (place / "offsets" / "2").write_bytes((place / "offsets" / "1").read_bytes())
+
+    monkeypatch.setattr(workflow, "watch", partial(stillness.watch, sleep=batch))
+    with pytest.raises(StillRunningError, match="offsets/2"):
+        workflow.rewrite(str(place), WISH, by_link(both), How(stopped=True))
+    (place / "offsets" / "2").unlink()
+    assert reads_on(place) == OLD
+
+
+def test_a_rewrite_that_broke_off_is_not_verified(both: Lab, place: Path) -> None:
+    """However right its positions look: some files may be old."""
+    done = workflow.rewrite(str(place), WISH, by_link(both), How())
+    manifest = place / ".anabranch" / str(done.undo) / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"state": "done"', '"state": "begun"'))
+    with pytest.raises(UnfinishedRewriteError):
+        workflow.verify(str(place), WISH, by_link(both))
+
+
+def test_of_two_rewrites_the_newest_is_proved(both: Lab, place: Path) -> None:
+    """Against what it was made from, not against what the first was made from."""
+    workflow.rewrite(str(place), WISH, by_link(both), How())
+    settle(place)
+    given = {TO_A: 3, TopicPartition(TO_A.topic, 1): 4}
+    asked = Asked(ByOffsets("positions.json", given, both.target))
+    assert workflow.rewrite(str(place), WISH, asked, How()).executed
+    assert reads_on(place) == {"old.orders-0": 3, "old.orders-1": 4}
+    found = workflow.verify(str(place), WISH, asked)
+    assert found.sound, found.problems
+    assert workflow.undo(str(place), execute=True).executed
+    assert reads_on(place) == NEW
+
+
+def test_a_map_of_a_topic_that_was_made_again_leads_nowhere(both: Lab, place: Path) -> None:
+    """Only the id tells: name, partitions and offsets may all fit."""
+
+    async def target_id(cluster: Cluster) -> TopicId:
+        return TopicId((await cluster.metadata([TO_A.topic])).topics[TO_A.topic].id)
+
+    def asked(id_: TopicId) -> Asked:
+        runs = RunMap.of(RUNS).advance(SOURCE_END, TARGET_END)
+        maps = tuple(
+            StoredMap(
+                LaneKey(LINK, TopicId.ZERO, at.partition), at, TopicPartition(TO_A.topic, at.partition), runs, id_
+            )
+            for at in (A, B)
+        )
+        return Asked(ByMaps("maps.json", maps, both.target))
+
+    assert not workflow.plan(str(place), WISH, asked(both.on(both.target, target_id))).refusals
+    told = workflow.plan(str(place), WISH, asked(TopicId(uuid.uuid4())))
+    assert {one.why for one in told.refusals} == {Why.IN_DOUBT}
+
+
+def test_a_topic_of_two_links_is_moved_by_neither(both: Lab, place: Path) -> None:
+    """Which of two copies is meant cannot be told."""
+    told = workflow.plan(str(place), WISH, by_link(both, times=2))
+    assert {one.why for one in told.refusals} == {Why.AMBIGUOUS}
+
+
+def test_a_lag_is_what_is_left_to_read(both: Lab, place: Path) -> None:
+    """Against the old cluster, partition by partition."""
+    lags = workflow.inspect(str(place), both.source).lags
+    assert lags == (Lag("0", A, 0, 32, 12), Lag("0", B, 0, 32, 5))
+
+
+def test_a_range_is_equal_where_both_logs_hold_as_many_records_as_the_map(both: Lab) -> None:
+    """Batches that reach over its ends count in part; records that were not copied are not passed over."""
+    runs = RunMap.of(RUNS).advance(SOURCE_END, TARGET_END)
+    lane = MappedLane("link", A, TO_A, runs)
+
+    async def ask(start: int, end: int) -> Refusal | None:
+        async with open_cluster(both.source) as here, open_cluster(both.target) as there:
+            return await prove(here, there, lane, start, end, Log(0, TARGET_END, TARGET_END))
+
+    assert asyncio.run(ask(12, 18)) is None
+    told = asyncio.run(ask(15, 27))
+    assert told is not None and told.why is Why.NOT_EQUAL
+    assert "holds 12 records, of which 7 are in the map" in told.what
+
+
+def test_the_end_of_a_log_is_before_an_open_transaction(both: Lab) -> None:
+    """A reader that sees committed records only gets no further, whatever lies behind."""
+    at = TopicPartition("transacted", 0)
+    records = [Record(0, 1_000, TimestampType.CREATE_TIME, b"k", b"v")]
+    batch = encode(records, producer_id=9_001, producer_epoch=0, sequence=0, transactional=True)
+
+    async def make(cluster: Cluster) -> None:
+        await create_topic(cluster, at.topic, 1, 1, {})
+        await until_led(cluster, [at.topic])
+        await append(cluster, at, 4)
+
+    def begin(cluster: SimulatedCluster) -> None:
+        partition = cluster.topics[at.topic].partitions[0]
+        partition.led.log.append(batch, read_header(batch), partition.leader_epoch, 1_000)
+        cluster.appended(partition)
+
+    both.on(both.target, make)
+    both.there.served.do(begin)
+    assert both.on(both.target, lambda cluster: look_at(cluster, {at.topic})).log(at) == Log(0, 4, 5)

@@ -1,0 +1,118 @@
+"""A query's checkpoint as Spark wrote it, on a tree of a test's own, and a route for all of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from anabranch.checkpoints.plan import Uncommitted, Wish
+from anabranch.checkpoints.recognise import open_checkpoint
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.runs import Run, RunMap
+from anabranch.operations.checkpoints.asked import Asked, ByLinks
+from anabranch.operations.checkpoints.naive import Log
+from anabranch.operations.checkpoints.planning import Drawn, drawn
+from anabranch.operations.checkpoints.routes import Looked, MappedLane, MapRoute, Target
+from anabranch.storage.files import StoredFiles, open_files
+from anabranch.storage.local import LocalFiles
+
+GOLDEN = Path(__file__).parents[3] / "golden"
+SPARK = GOLDEN / "spark" / "4.1.3"
+SHIFT = 7
+WISH = Wish()
+TRANSLATE = Wish(uncommitted=Uncommitted.TRANSLATE)
+
+
+def no_context(name: str) -> ClusterContext:
+    """No cluster is asked in these tests."""
+    raise AssertionError(name)
+
+
+ASKED = Asked(ByLinks((), no_context))
+
+
+class Crash(BaseException):
+    """The machine went away."""
+
+
+class Crashing(LocalFiles):
+    """Dies before the step of this number; a step is anything that changes the disk.  ``steps`` counts them."""
+
+    def __init__(self, path: Path, at: int | None = None) -> None:
+        super().__init__(str(path), str(path))
+        self.at = at
+        self.steps = 0
+
+    def die(self) -> None:
+        """What dying is."""
+        raise Crash
+
+    def _step(self) -> None:
+        if self.steps == self.at:
+            self.die()
+        self.steps += 1
+
+    def _stage(self, path: str, via: str) -> Path:
+        self._step()
+        return super()._stage(path, via)
+
+    def _commit(self, temporary: Path, target: Path) -> None:
+        self._step()
+        super()._commit(temporary, target)
+        self._step()
+
+    def _unlink(self, target: Path) -> None:
+        self._step()
+        super()._unlink(target)
+
+    def _prune(self, path: str) -> None:
+        self._step()
+        super()._prune(path)
+
+
+def copy(name: str, to: Path, state: bool = False) -> Path:
+    """A golden checkpoint at a place as if stopped long ago; without its state unless that is wanted."""
+    shutil.copytree(SPARK / name, to, ignore=None if state else shutil.ignore_patterns("state"))
+    settle(to)
+    return to
+
+
+def settle(root: Path, at_s: int = 1_700_000_000) -> None:
+    """Have every file be old."""
+    for path in root.rglob("*"):
+        os.utime(path, (at_s, at_s))
+
+
+def snapshot(files: StoredFiles | Path, hidden: bool = False) -> Mapping[str, bytes]:
+    """Every file's bytes by path; backups only if they are wanted."""
+    tree = open_files(str(files)) if isinstance(files, Path) else files
+    return {path: tree.read(path, 1 << 20) for path, _ in tree.walk() if hidden or not path.startswith(".anabranch/")}
+
+
+def route_for(files: StoredFiles, shift: int = SHIFT, prefix: str = "new.") -> MapRoute:
+    """All topics of a checkpoint go to others, where offsets are higher."""
+    at = {one.partition for one in open_checkpoint(files).positions()}
+    to = {one: TopicPartition(prefix + one.topic, one.partition) for one in at}
+    lanes = {
+        one: MappedLane("link eu", one, target, RunMap.of([Run(0, shift, 500)], 0, shift)) for one, target in to.items()
+    }
+    log = Log(0, 500 + shift, 500 + shift)
+    topics = {one.topic: target.topic for one, target in to.items()}
+    numbers = {
+        target.topic: frozenset(one.partition for one in at if prefix + one.topic == target.topic)
+        for target in to.values()
+    }
+    return MapRoute("link eu", topics, lanes, Target(dict.fromkeys(to.values(), log), numbers))
+
+
+def draw(files: StoredFiles, wish: Wish = WISH, route: Looked | None = None, by: str = "link eu") -> Drawn:
+    """A plan by that route."""
+    return drawn(files, open_checkpoint(files), wish, by, route or route_for(files))
+
+
+def starts(place: str | Path) -> dict[str, object]:
+    """Where a checkpoint goes on."""
+    return {str(one.partition): one.offset for one in open_checkpoint(open_files(str(place))).positions()}

@@ -1,0 +1,179 @@
+"""Links as Prometheus metrics: what a scrape answers, and what dashboard and alerts ask for."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+from typer.testing import CliRunner
+
+from anabranch.cli import main as cli
+from anabranch.cli import port
+from anabranch.errors import ClusterError
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
+from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.reports import LinkStatus
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.operations.links.metrics import LinkCollector, PortTakenError, Read, metrics, served
+
+pytestmark = pytest.mark.unit
+
+DEPLOY = Path(__file__).parents[3] / "deploy"
+LANE = LaneProgress(
+    lane=LaneKey("old-new", TopicId.parse("AAAAAAAAAAAAAAAAAAAAAQ"), 3),
+    source=TopicPartition("orders", 3),
+    target=TopicPartition("eu.orders", 3),
+    state=LaneState.COPYING,
+    mode=LaneMode.MAPPED,
+    mode_reason="asked for",
+    position=70,
+    log_start=0,
+    stable=100,
+    high_watermark=100,
+    target_end=71,
+    records=70,
+    bytes=7000,
+    records_per_s=10.0,
+    bytes_per_s=1000.0,
+    lag_bytes=3000,
+    lag_seconds=None,
+    owner="run/host-1-aaaaaaaa",
+    updated_at_ms=1_700_000_000_000,
+    source_seen_ms=1_699_999_999_500,
+)
+SPEC = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"), rate_limit=5000)
+STATUS = LinkStatus(LinkRecord(WantedState(SPEC, paused=True), ("A",), 0), (LANE,), None, LANE.updated_at_ms)
+LABELS = {"link": "old-new", "source": "old", "target": "new", "topic": "orders", "partition": "3"}
+
+
+def scrape(read: Read) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Every sample by name and labels, as a Prometheus server would parse it."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(LinkCollector(read))
+    return parse(generate_latest(registry).decode())
+
+
+def parse(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Samples of a scrape's text."""
+    families = text_string_to_metric_families(text)
+    return {(one.name, frozenset(one.labels.items())): one.value for family in families for one in family.samples}
+
+
+def test_a_lane_tells_its_position_lag_and_what_it_copied() -> None:
+    """Each figure that `link show` has is one sample with the lane's labels."""
+    found = scrape(lambda: [STATUS])
+    labels = frozenset(LABELS.items())
+    expected = {
+        "anabranch_lane_position": 70,
+        "anabranch_lane_target_end": 71,
+        "anabranch_lane_lag_records": 30,
+        "anabranch_lane_lag_bytes": 3000,
+        "anabranch_lane_copied_records_total": 70,
+        "anabranch_lane_copied_bytes_total": 7000,
+        "anabranch_lane_lag_known": 1,
+        "anabranch_lane_source_seen_timestamp_seconds": 1_699_999_999.5,
+        "anabranch_lane_identity": 0,
+        "anabranch_lane_stopped": 0,
+        "anabranch_lane_updated_timestamp_seconds": 1_700_000_000,
+    }
+    assert {name: found[name, labels] for name in expected} == expected
+
+
+def test_a_lag_that_is_not_known_is_left_out() -> None:
+    """A source or a worker that is silent has no lag of 0, and one sample to raise an alert by."""
+    silent = replace(LANE, source_seen_ms=LANE.updated_at_ms - 11_000, lag_bytes=None)
+    found = scrape(lambda: [replace(STATUS, lanes=(silent,))])
+    labels = frozenset(LABELS.items())
+    assert found["anabranch_lane_lag_known", labels] == 0
+    assert not {("anabranch_lane_lag_records", labels), ("anabranch_lane_lag_bytes", labels)} & found.keys()
+
+
+def test_a_link_tells_whether_it_runs_is_paused_and_how_many_lanes_are_in_each_state() -> None:
+    """States without a lane are there as 0, so that a graph has no gaps."""
+    found = scrape(lambda: [STATUS])
+    labels = frozenset({name: LABELS[name] for name in ("link", "source", "target")}.items())
+    assert found["anabranch_up", frozenset()] == 1
+    assert found["anabranch_link_running", labels] == 1
+    assert found["anabranch_link_paused", labels] == 1
+    assert found["anabranch_link_rate_limit_bytes", labels] == 5000
+    lanes = {state: found["anabranch_link_lanes", labels | {("state", state.value)}] for state in LaneState}
+    assert lanes == dict.fromkeys(LaneState, 0) | {LaneState.COPYING: 1}
+
+
+def test_an_unknown_lag_in_seconds_is_left_out_and_a_known_one_is_told() -> None:
+    """Never guess: no sample is better than a 0 that is not true."""
+    known = replace(STATUS, lanes=(replace(LANE, lag_seconds=2.5),))
+    key = ("anabranch_lane_lag_seconds", frozenset(LABELS.items()))
+    assert key not in scrape(lambda: [STATUS])
+    assert scrape(lambda: [known])[key] == 2.5
+
+
+def test_a_target_that_cannot_be_read_is_down_and_tells_nothing_about_lanes() -> None:
+    """A cluster that is away must not look like lanes that stand still."""
+
+    def fails() -> list[LinkStatus]:
+        raise ClusterError
+
+    assert scrape(fails) == {("anabranch_up", frozenset()): 0}
+
+
+def test_metrics_are_served_on_loopback_and_a_taken_port_is_refused_by_name() -> None:
+    """The server answers while the block runs; a second one on its port says what to do."""
+    with served(lambda: [STATUS], 0) as chosen:
+        with urllib.request.urlopen(f"http://127.0.0.1:{chosen}/metrics", timeout=120) as answer:
+            found = parse(answer.read().decode())
+        with pytest.raises(PortTakenError) as refused, served(list, chosen):
+            pass
+    assert found["anabranch_lane_lag_records", frozenset(LABELS.items())] == 30
+    assert str(chosen) in refused.value.message
+    assert "--port" in refused.value.hint
+
+
+def test_the_verb_asks_the_target_before_it_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target that cannot be read is an error of the verb, not a silent 0 in the first scrape."""
+
+    def fails(_target: ClusterContext) -> list[LinkStatus]:
+        raise ClusterError
+
+    contexts = tmp_path / "contexts.yaml"
+    contexts.write_text("version: 1\ncontexts:\n  new: {bootstrap: [127.0.0.1:1]}\n")
+    monkeypatch.setattr(port, "links", lambda: SimpleNamespace(list_links=fails))
+    arguments = ["--contexts", str(contexts), "link", "metrics", "--target", "new", "--port", "0"]
+    assert isinstance(CliRunner().invoke(cli.app, arguments).exception, ClusterError)
+
+
+def offered() -> set[str]:
+    """The sample names of a full scrape."""
+    status = replace(STATUS, lanes=(replace(LANE, lag_seconds=1.0),))
+    return {sample.name for family in metrics([status]) for sample in family.samples} | {"anabranch_up"}
+
+
+def test_dashboard_and_alerts_ask_only_for_metrics_that_exist() -> None:
+    """No panel stays empty and no alert stays silent because of a name."""
+    dashboard = json.loads((DEPLOY / "grafana" / "anabranch.json").read_text())
+    alerts = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text())
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
+    rules = [rule for group in alerts["groups"] for rule in group["rules"]]
+    asked += [rule["expr"] for rule in rules]
+    names = {name for text in asked for name in re.findall(r"anabranch_[a-z_]+", text)}
+    assert names
+    assert names <= offered()
+    assert all({"summary", "description"} <= rule["annotations"].keys() for rule in rules)
+
+
+def test_the_page_names_every_metric() -> None:
+    """In full, or by its end where several begin alike."""
+    text = (DEPLOY.parent / "docs" / "how-to" / "watch-a-link.md").read_text(encoding="utf-8")
+    ends = re.findall(r"`(_[a-z_]+)`", text)
+    for name in offered():
+        assert f"`{name}`" in text or any(name.endswith(end) for end in ends), name
+    assert set(re.findall(r"`(anabranch_[a-z_]+)`", text)) <= offered()

@@ -1,0 +1,142 @@
+"""Ending a link's process, whenever the command that started it is ended."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from anabranch.model.cluster import ClusterContext
+from anabranch.operations.jobs import jobprocess, launcher, runlogs
+from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.submission import Submission
+
+pytestmark = pytest.mark.unit
+
+
+class Process:
+    """A process in whose start the command is told to end."""
+
+    code: int | None = None
+
+    def __init__(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def poll(self) -> int | None:
+        """Its exit code once it was told to end."""
+        return self.code
+
+    def terminate(self) -> None:
+        """It ends cleanly."""
+        self.code = 0
+
+    def wait(self, _timeout: float | None = None) -> int:
+        """What it has ended with; 1 where it would run on."""
+        return 1 if self.code is None else self.code
+
+
+class Starting(Process):
+    """One that has no handler yet: the signal kills it."""
+
+    def terminate(self) -> None:
+        self.code = -signal.SIGTERM
+
+
+def started(process: Process) -> StartedLink:
+    """A run of that process."""
+    return StartedLink("run-1", cast(Any, process), Path("log"))
+
+
+def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither "stopped cleanly" nor a fault: it had not begun."""
+    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: started(Starting()))
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        nobody = cast(Any, None)
+        assert launcher.run_link(nobody, nobody, "l", Submission("local[1]"), 60, Path()) == 143
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_a_link_whose_command_is_ended_as_it_starts_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal may come before the process can be told: it would copy on with nobody there to end it."""
+    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: started(Process()))
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        nobody = cast(Any, None)
+        assert launcher.run_link(nobody, nobody, "l", Submission("local[1]"), 60, Path()) == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_each_signal_that_ends_a_command_ends_its_link(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal that is closed, too; the job is in a session of its own and hears of nothing by itself."""
+
+    class Running(Process):
+        def __init__(self) -> None:
+            pass
+
+        def wait(self, _timeout: float | None = None) -> int:
+            os.kill(os.getpid(), number)
+            return 1 if self.code is None else self.code
+
+    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: started(Running()))
+    before = signal.signal(number, lambda *_: None)
+    try:
+        nobody = cast(Any, None)
+        assert launcher.run_link(nobody, nobody, "l", Submission("local[1]"), 60, Path()) == 0
+    finally:
+        signal.signal(number, before)
+
+
+def test_the_newest_logs_of_earlier_runs_are_kept(tmp_path: Path) -> None:
+    """With their specifications; what is not a run's stays."""
+    for number in range(15):
+        for suffix in ("log", "json"):
+            file = tmp_path / f"run-{number}.{suffix}"
+            file.touch()
+            os.utime(file, (number, number))
+    (tmp_path / "notes.log").touch()
+    runlogs.make_room(tmp_path)
+    left = {file.name for file in tmp_path.iterdir()}
+    assert left == {"notes.log"} | {f"run-{n}.{suffix}" for n in range(6, 15) for suffix in ("log", "json")}
+
+
+def test_what_a_run_uses_that_lives_is_kept(tmp_path: Path) -> None:
+    """However many runs are newer: it holds its log, and its driver is in its directory."""
+    for number in range(15):
+        (tmp_path / f"run-{number}").mkdir()
+        for suffix in ("log", "json"):
+            file = tmp_path / f"run-{number}.{suffix}"
+            file.touch()
+            os.utime(file, (number, number))
+    with runlogs.open_log(tmp_path / "run-1.log"):
+        runlogs.make_room(tmp_path)
+        assert {file.name for file in tmp_path.glob("run-1.*")} == {"run-1.log", "run-1.json"}
+        assert (tmp_path / "run-1").is_dir() and not (tmp_path / "run-0").exists()
+    runlogs.make_room(tmp_path)
+    assert not list(tmp_path.glob("run-1.*")) and not (tmp_path / "run-1").exists()
+
+
+def test_a_job_inherits_what_holds_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock is the job's as soon as it is there, and not that of the command which started it."""
+    inherited: list[tuple[int, ...]] = []
+
+    def popen(*_: object, pass_fds: tuple[int, ...], **__: object) -> None:
+        inherited.append(pass_fds)
+
+    monkeypatch.setattr(jobprocess.subprocess, "Popen", popen)
+    with runlogs.open_log(tmp_path / "run-1.log") as log:
+        jobprocess.spawn(["x"], {}, None, out=None, err=None, tied=True, held=log)
+        assert inherited == [(log.fileno(),)]
+
+
+def test_a_directory_that_cannot_be_written_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its name; no traceback."""
+    monkeypatch.setattr(launcher, "check", lambda _: None)
+    (tmp_path / "file").touch()
+    nodes = ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",))
+    with pytest.raises(launcher.NoLogDirectoryError, match="Spark's log has no place"):
+        launcher.start_link(*nodes, "l", Submission("local[1]"), 60, tmp_path / "file" / "l")

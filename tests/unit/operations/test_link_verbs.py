@@ -1,0 +1,243 @@
+"""Verbs about a link on simulated clusters: deleting, pausing, creating, and planning a comparison of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from anabranch.config.verifyspec import VerifyOptions, VerifySpec
+from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.groups.mark import Mark, MarkedPartition, Verdict
+from anabranch.kafka.admin import delete_topic, grow_topic
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.security import open_cluster
+from anabranch.kafka.settling import until_led
+from anabranch.model.clock import now_ms
+from anabranch.model.groups import Commit, GroupKind
+from anabranch.model.link import ClusterRef, LinkSpec, UnknownLinkError
+from anabranch.model.plugins import PluginSpec
+from anabranch.model.reports import ProbeReport
+from anabranch.operations.links import creating, links
+from anabranch.operations.links.creating import LinkExistsError
+from anabranch.operations.links.deleting import WorldMovedError
+from anabranch.operations.verify import comparing as verify
+from anabranch.operations.verify.comparing import NothingToResumeError, VerifyRunningError
+from anabranch.state.codecs import topics as control_topics
+from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRun
+from anabranch.state.topics.control import Links, Progress, Runs, present
+from anabranch.state.topics.journal import Journal
+from anabranch.state.topics.positions import Positions
+from anabranch.state.topics.verified import Verified
+from tests.unit.link_lab import BLANK, LINK, OTHER, SOURCE_END, TARGET_END, TO_A, A, B, Lab, lab
+
+pytestmark = pytest.mark.unit
+
+OPTIONS = {"reader": "records", "levels": "both", "rate_limit": None, "samples": 20, "values": False}
+
+
+@pytest.fixture
+def both() -> Iterator[Lab]:
+    """The clusters, for one test."""
+    with lab() as made:
+        yield made
+
+
+def test_a_deletion_is_carried_out_as_it_was_shown_and_forgets_everything(both: Lab) -> None:
+    """Shown, nothing is done; where the link changed since, nothing either; done, no control topic tells of it."""
+    made = Mark(LINK, "shop", GroupKind.CLASSIC, (MarkedPartition(A, Commit(12), 10, Verdict.COVERED),), 1)
+
+    async def mark(cluster: Cluster) -> None:
+        await Positions(cluster).put_marks([made, replace(made, link="other")])
+
+    both.on(both.target, mark)
+    shown = links.delete(both.target, LINK, execute=False)
+    assert links.show(both.target, LINK).lanes
+    links.pause(both.target, LINK)
+    with pytest.raises(WorldMovedError):
+        links.delete(both.target, LINK, execute=True, fingerprint=shown.fingerprint)
+    assert links.show(both.target, LINK).wanted.paused
+    again = links.delete(both.target, LINK, execute=False)
+    assert links.delete(both.target, LINK, execute=True, fingerprint=again.fingerprint).executed
+    with pytest.raises(UnknownLinkError):
+        links.show(both.target, LINK)
+
+    async def left(cluster: Cluster) -> list[object]:
+        stored, runs, progress, positions = Links(cluster), Runs(cluster), Progress(cluster), Positions(cluster)
+        for part in (stored, runs, progress, positions):
+            await part.sync()
+        claims = await Journal(cluster).read()
+        assert set(positions.marks["other"]) == {"shop"}
+        lanes = [str(lane.lane) for lane in both.lanes]
+        segments = [one for one in runs.segments.values() if one]
+        marks = list(positions.marks.get(LINK, {}))
+        return [*stored.links, *stored.mirrored, *segments, *progress.lanes, *marks, *map(claims.claims, lanes)]
+
+    assert [one for one in both.on(both.target, left) if one] == []
+
+
+def test_workers_read_of_each_change_by_its_revision(both: Lab) -> None:
+    """Pausing, going on and another rate limit each raise it, and keep what they do not change."""
+    before = links.show(both.target, LINK).wanted
+    links.pause(both.target, LINK)
+    paused = links.show(both.target, LINK).wanted
+    assert (paused.paused, paused.revision, paused.spec) == (True, before.revision + 1, before.spec)
+    links.set_wanted(both.target, LINK, rate_limit=1000)
+    links.resume(both.target, LINK)
+    after = links.show(both.target, LINK).wanted
+    assert (after.paused, after.revision) == (False, before.revision + 3)
+    assert after.spec == replace(before.spec, rate_limit=1000)
+
+
+def test_a_link_is_stored_once_and_only_when_it_is_wanted(both: Lab) -> None:
+    """Planned, it is not there; created, another one of its name is refused and changes nothing."""
+    spec = LinkSpec(
+        "second", ClusterRef("old", ""), ClusterRef("new", ""), PluginSpec("regex", {"include": [OTHER.topic]})
+    )
+
+    def create(wanted: LinkSpec, *, execute: bool) -> object:
+        return asyncio.run(creating.create(both.source, both.target, wanted, execute, ()))
+
+    planned = create(spec, execute=False)
+    assert (planned.ok, planned.created) == (True, False)  # type: ignore[attr-defined]
+    with pytest.raises(UnknownLinkError):
+        links.show(both.target, "second")
+    assert create(spec, execute=True).created  # type: ignore[attr-defined]
+    stored = links.show(both.target, "second").spec
+    with pytest.raises(LinkExistsError):
+        create(replace(spec, rate_limit=5), execute=True)
+    assert links.show(both.target, "second").spec == stored
+    assert stored.source.cluster_id != stored.target.cluster_id
+
+
+@pytest.mark.test
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_second_link_into_the_same_topic_is_refused_unless_it_is_meant(both: Lab, begun: bool) -> None:
+    """It would copy all again, and both would be complete; also where the first has not made its topic yet."""
+    spec = LinkSpec(
+        "second",
+        ClusterRef("old", ""),
+        ClusterRef("new", ""),
+        PluginSpec("regex", {"include": [A.topic]}),
+        PluginSpec("template", {"template": "{source}.{topic}"}),
+    )
+    both.on(both.target, lambda cluster: grow_topic(cluster, TO_A.topic, 3))
+    if not begun:
+        spec = replace(spec, filter=PluginSpec("regex", {"include": [OTHER.topic]}))
+        links.set_wanted(both.target, LINK, filter=PluginSpec("regex", {"include": [A.topic, OTHER.topic]}))
+
+    def create(wanted: LinkSpec) -> ProbeReport:
+        return asyncio.run(creating.create(both.source, both.target, wanted, True, ()))
+
+    refused = create(spec)
+    topic = A.topic if begun else OTHER.topic
+    assert (refused.ok, refused.created) == (False, False)
+    assert f"topic {topic}: link {LINK} fills old.{topic} too" in "; ".join(one.what for one in refused.findings)
+    assert create(replace(spec, naming=PluginSpec("prefix", {"separator": "-"}), id="third")).created
+    meant = create(replace(spec, shared_topics=True))
+    assert meant.created
+    assert links.show(both.target, "second").spec.shared_topics
+
+
+@pytest.mark.test
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_topic_that_another_link_fills_is_planned_only_where_that_is_meant(both: Lab, shared: bool) -> None:
+    """It may turn up after the link was created; the link's other topics go on."""
+
+    async def put(cluster: Cluster) -> None:
+        await grow_topic(cluster, TO_A.topic, 3)
+        await until_led(cluster, [TO_A.topic])
+        stored = Links(cluster)
+        await stored.sync()
+        record = stored.links[LINK]
+        include = PluginSpec("regex", {"include": [A.topic, OTHER.topic]})
+        spec = replace(record.wanted.spec, id="second", filter=include, shared_topics=shared)
+        await stored.put(replace(record, wanted=replace(record.wanted, spec=spec)))
+
+    both.on(both.target, put)
+
+    async def plan_it() -> Plan:
+        async with open_cluster(both.source) as here, open_cluster(both.target) as there:
+            return await Planner("second", here, there).plan()
+
+    made = asyncio.run(plan_it())
+    assert {lane.source.topic for lane in made.lanes} == ({A.topic, OTHER.topic} if shared else {OTHER.topic})
+    assert [f"link {LINK} fills old.{A.topic} too" in one.what for one in made.findings] == ([] if shared else [True])
+
+
+def plan(both: Lab, *, resume: bool = False) -> VerifySpec:
+    """Plan a comparison."""
+    return verify.plan(both.source, both.target, LINK, VerifyOptions(), resume)
+
+
+def file(both: Lab, run: VerifyRun, *lanes: LaneVerified) -> None:
+    """File a comparison as its job does."""
+
+    async def ask(cluster: Cluster) -> None:
+        verified = Verified(cluster)
+        await verified.ensure()
+        await verified.file(run, lanes)
+
+    both.on(both.target, ask)
+
+
+def test_a_comparison_tells_of_all_that_the_link_copies(both: Lab) -> None:
+    """Lanes are pinned at the ends of both logs; what was not copied at all is a doubt, and never equal."""
+    spec = plan(both)
+    assert [(one.source, one.source_to, one.target_to) for one in spec.pins] == [
+        (A, SOURCE_END, TARGET_END),
+        (B, SOURCE_END, TARGET_END),
+    ]
+    assert list(spec.doubts) == [str(BLANK)]
+    assert (spec.since, spec.again) == ({}, {})
+
+
+def test_a_comparison_goes_on_where_the_last_one_ended(both: Lab) -> None:
+    """At that offset and no other, and what differed is looked at again; resumed, it keeps its pins."""
+    lane = str(both.lanes[0].lane)
+    done = VerifyRun(LINK, "verify-1", RunState.STOPPED, 1, 2, 10, 10, 20, 200, 1, OPTIONS, {lane: (28, 13)})
+    file(both, done, LaneVerified(lane, "verify-1", (10, 20), (0, 10), ((0, 0),), 2))
+    spec = plan(both)
+    assert (spec.since, spec.again) == ({lane: (20, 10)}, {lane: ((0, 0),)})
+    assert [(one.source_to, one.target_to) for one in spec.pins] == [(SOURCE_END, TARGET_END)] * 2
+    resumed = plan(both, resume=True)
+    assert [(one.lane, one.source_to, one.target_to) for one in resumed.pins] == [(lane, 28, 13)]
+    assert resumed.since == {lane: (20, 10)}
+    file(both, replace(done, state=RunState.DONE))
+    with pytest.raises(NothingToResumeError):
+        plan(both, resume=True)
+
+
+def test_one_comparison_of_a_link_runs_at_a_time(both: Lab) -> None:
+    """A second one is refused while the first is heard of, and stopping is asked of that very run."""
+    running = VerifyRun(LINK, "verify-1", RunState.RUNNING, 1, now_ms(), 10, 1, 20, 200, 0, OPTIONS, {})
+    file(both, running)
+    for resume in (False, True):
+        with pytest.raises(VerifyRunningError):
+            plan(both, resume=resume)
+    assert verify.stop(both.target, LINK).running
+
+    async def stops(cluster: Cluster) -> dict[str, str]:
+        verified = Verified(cluster)
+        await verified.sync()
+        return verified.stops
+
+    assert both.on(both.target, stops) == {LINK: "verify-1"}
+    file(both, replace(running, updated_at_ms=1))
+    assert not verify.show(both.target, LINK).running
+    assert plan(both).pins
+
+
+def test_a_link_is_shown_and_deleted_where_control_topics_were_deleted(both: Lab) -> None:
+    """It is there as long as the topic that names it; nothing is made again by looking."""
+    for name in (control_topics.JUMPS, control_topics.CLAIMS, control_topics.PROGRESS):
+        both.on(both.target, lambda cluster, name=name: delete_topic(cluster, name))
+        assert links.show(both.target, LINK).spec.id == LINK
+    plan = links.delete(both.target, LINK, execute=False)
+    assert plan.forget[control_topics.CLAIMS] == 0 and plan.forget[control_topics.RUNS] == 2
+    assert both.on(both.target, present) == [control_topics.LINKS, control_topics.RUNS]
+    assert links.delete(both.target, LINK, execute=True, fingerprint=plan.fingerprint).executed
+    with pytest.raises(UnknownLinkError):
+        links.show(both.target, LINK)

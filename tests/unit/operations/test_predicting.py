@@ -1,0 +1,56 @@
+"""What `link create` foretells of lanes and of target topics that exist."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from anabranch.kafka.admin import create_topic
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.settling import until_led
+from anabranch.model.lane import LaneMode
+from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
+from anabranch.model.plugins import PluginSpec
+from anabranch.model.reports import ProbeReport, Severity
+from anabranch.operations.links import creating
+from tests.unit.link_lab import OTHER, A, lab
+
+pytestmark = pytest.mark.test
+
+SPEC = LinkSpec("second", ClusterRef("old", ""), ClusterRef("new", ""), PluginSpec("regex", {"include": [".*"]}))
+
+
+async def make(cluster: Cluster, topics: dict[str, dict[str, str]]) -> None:
+    """Topics of one partition with these configs."""
+    for name, configs in topics.items():
+        await create_topic(cluster, name, 1, 1, configs)
+    await until_led(cluster, list(topics))
+
+
+def test_the_mode_of_each_lane_and_changes_of_target_topics_are_foretold() -> None:
+    """By age, compaction and what the target holds; a policy that changes is a warning, other settings are not."""
+    with lab() as both:
+        both.on(both.source, lambda cluster: make(cluster, {"empty": {}, "state": {"cleanup.policy": "compact"}}))
+        both.on(both.target, lambda cluster: make(cluster, {"empty": {}, "state": {}}))
+
+        def plan(spec: LinkSpec) -> ProbeReport:
+            return asyncio.run(creating.create(both.source, both.target, spec, False, ()))
+
+        report = plan(SPEC)
+        why = {topic.source: [lane.why for lane in topic.lanes] for topic in report.topics}
+        assert why["empty"] == [""]
+        assert "compacted" in why["state"][0]
+        assert len(why[A.topic]) == 3
+        assert all("d old" in one for one in (*why[A.topic], *why[OTHER.topic]))
+        modes = {lane.mode for topic in report.topics for lane in topic.lanes if not lane.why}
+        assert modes == {LaneMode.IDENTITY}
+        told = {one.severity: one.what for one in report.findings if "is changed" in one.what}
+        assert (
+            "topic state exists on the target and is changed: cleanup.policy delete -> compact"
+            in told[Severity.WARNING]
+        )
+        assert "topic empty exists" in told[Severity.INFO]
+        asked = plan(replace(SPEC, mode=ModePolicy.MAPPED))
+        assert {lane.why for topic in asked.topics for lane in topic.lanes} == {"the link asks for mapped lanes"}

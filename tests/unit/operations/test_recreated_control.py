@@ -1,0 +1,134 @@
+"""Control topics that were deleted and made again while no run of the link lived: noticed, told, and accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from anabranch.config.maps_file import StoredMap
+from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.kafka.admin import delete_topic
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.security import open_cluster
+from anabranch.model.decisions import Cause
+from anabranch.model.link import ClusterRef, LinkSpec
+from anabranch.model.plugins import PluginSpec
+from anabranch.model.topics import TopicId
+from anabranch.offsets.runs import RunMap
+from anabranch.operations.links import decisions, links
+from anabranch.operations.links.choices import HistoryLostError
+from anabranch.operations.links.decisions import NothingToAcceptError
+from anabranch.state.codecs import topics
+from anabranch.state.topics.control import ensure_topics
+from anabranch.state.topics.recreated import ControlTopicsRecreatedError, topic_ids
+from tests.unit.asking import on
+from tests.unit.link_lab import LINK, RUNS, TO_A, TO_B, A, B, Lab, lab
+
+pytestmark = pytest.mark.test
+
+
+@pytest.fixture
+def both() -> Iterator[Lab]:
+    """The clusters, for one test."""
+    with lab() as made:
+        yield made
+
+
+def plan(made: Lab) -> Plan:
+    """What a run that begins plans first."""
+
+    async def ask(target: Cluster) -> Plan:
+        async with open_cluster(made.source) as source:
+            return await Planner(LINK, source, target).plan()
+
+    return on(made.target, ask)
+
+
+def recreate(made: Lab, *names: str) -> None:
+    """Somebody deletes control topics, and makes them again."""
+
+    async def ask(target: Cluster) -> None:
+        for name in names:
+            await delete_topic(target, name)
+        await ensure_topics(target)
+
+    on(made.target, ask)
+
+
+def ids(made: Lab) -> dict[str, TopicId]:
+    """The control topics of now."""
+    return on(made.target, topic_ids)
+
+
+def told(made: Lab) -> str:
+    """What ``link show`` finds."""
+    return " | ".join(f"{one.what}: {one.fix}" for one in links.show(made.target, LINK).findings)
+
+
+def test_a_run_refuses_claims_that_are_not_the_links_until_that_is_accepted(both: Lab) -> None:
+    """An old record is given the ids by its first plan; then another id is an error that names the way out."""
+    assert links.show(both.target, LINK).record.control_topics == {}
+    assert plan(both).lanes
+    begun = links.show(both.target, LINK).record.control_topics
+    assert (begun, set(begun)) == (ids(both), set(topics.ALL))
+    assert plan(both).lanes and told(both) == ""
+    recreate(both, topics.CLAIMS)
+    with pytest.raises(ControlTopicsRecreatedError) as refused:
+        plan(both)
+    assert (refused.value.link, refused.value.topics) == (LINK, (topics.CLAIMS,))
+    assert topics.CLAIMS in told(both) and f"anabranch link accept {LINK}" in told(both)
+    assert links.show(both.target, LINK).record.control_topics == begun, "a refused plan stores nothing"
+    shown = decisions.accept(both.source, both.target, LINK, None, execute=False)
+    assert (shown.recreated, {one.cause for one in shown.choices}) == ((topics.CLAIMS,), {Cause.CLAIMS_LOST})
+    decisions.accept(both.source, both.target, LINK, None, execute=True, fingerprint=shown.fingerprint)
+    assert links.show(both.target, LINK).record.control_topics == ids(both) != begun
+    assert plan(both).lanes and told(both) == ""
+
+
+def test_where_only_the_records_know_a_link_is_made_again_behind_its_copy(both: Lab) -> None:
+    """Of claims, runs and progress nothing is left: never a start; the link that adopts the copy goes on."""
+    plan(both)
+    recreate(both, topics.CLAIMS, topics.RUNS, topics.PROGRESS)
+    with pytest.raises(ControlTopicsRecreatedError) as refused:
+        plan(both)
+    assert refused.value.topics == (topics.CLAIMS, topics.PROGRESS, topics.RUNS)
+    with pytest.raises(HistoryLostError) as lost:
+        decisions.accept(both.source, both.target, LINK, None, execute=True)
+    assert "link delete" in lost.value.hint and "link create --adopt" in lost.value.hint
+    links.delete(both.target, LINK, execute=True)
+    maps = []
+    for one, here, there in zip(both.lanes, (A, B), (TO_A, TO_B), strict=True):
+        runs = RunMap(10, 0)
+        for run in RUNS:
+            runs = runs.append(run)
+        maps.append(StoredMap(one.lane, here, there, runs))
+    spec = LinkSpec(
+        LINK,
+        ClusterRef("old", ""),
+        ClusterRef("new", ""),
+        filter=PluginSpec("regex", {"include": [A.topic]}),
+        naming=PluginSpec("prefix"),
+    )
+    report = links.create(both.source, both.target, spec, True, maps)
+    assert report.created, report.findings
+    assert links.show(both.target, LINK).record.control_topics == ids(both)
+    assert plan(both).lanes and told(both) == ""
+    with pytest.raises(NothingToAcceptError):
+        decisions.accept(both.source, both.target, LINK, None, execute=False)
+
+
+def test_what_accepting_makes_again_is_the_links_own(both: Lab) -> None:
+    """Also where the broker that is asked does not know the new topic yet: the id of the old one is not kept."""
+    plan(both)
+    on(both.target, lambda cluster: delete_topic(cluster, topics.JUMPS))
+
+    async def late(cluster: Cluster) -> dict[str, TopicId]:
+        return {name: one for name, one in (await topic_ids(cluster)).items() if name != topics.JUMPS}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decisions, "topic_ids", late)
+        done = decisions.accept(both.source, both.target, LINK, None, execute=True)
+    assert (done.remake, done.recreated) == ((topics.JUMPS,), ())
+    assert plan(both).lanes
+    assert links.show(both.target, LINK).record.control_topics == ids(both)

@@ -1,0 +1,270 @@
+"""The window of batches in flight, and the guard it stands on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.model.lane import LaneMode
+from anabranch.offsets.runs import Run
+from anabranch.protocol import (
+    WINDOW,
+    Claim,
+    ClaimState,
+    Ending,
+    Jump,
+    LaneStopped,
+    Pipeline,
+    Stop,
+    Stretch,
+    Strong,
+    Tenure,
+    TenureEnded,
+    Weak,
+    guard,
+)
+from anabranch.protocol.endings import LaneMisuseError
+from anabranch.protocol.guard import MARGIN_MS
+from anabranch.protocol.pipeline import IDLE_S
+
+pytestmark = pytest.mark.unit
+
+NOW = 1_700_000_000_000
+E = 86_400_000
+TENURE = Tenure(
+    lane="t-0",
+    mode=LaneMode.MAPPED,
+    claim=Claim("t-0", 9, LaneMode.MAPPED, "me", None, NOW, ClaimState.CLAIMED, 0, 0),
+    claim_offset=3,
+    leader_epoch=1,
+    expiration_ms=E,
+    position=100,
+    sequence=100,
+    tail_end=7,
+    target_end=8,
+    last_timestamp=None,
+    settled=frozenset(),
+    why="asked for",
+)
+
+
+class Clock:
+    """A monotonic clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def pipeline(tenure: Tenure = TENURE, *, sole: bool = True, clock: Clock | None = None) -> Pipeline:
+    """A fresh pipeline at NOW."""
+    return Pipeline(tenure, sole_writer=sole, clock=clock or Clock(), wall_ms=lambda: NOW)
+
+
+def test_the_first_batch_goes_alone_and_then_five_may_fly() -> None:
+    """Before the first acknowledgement the broker does not know the producer id."""
+    p = pipeline()
+    assert p.room() == 1
+    assert p.send(100, 10, NOW) == 100
+    assert p.room() == 0
+    assert p.acknowledge(0, 8) == (Run(100, 8, 10),)
+    assert p.room() == 5
+    for i in range(5):
+        p.send(110 + i, 1, NOW)
+    assert p.room() == 0
+    assert [p.acknowledge(0, 18 + i) for i in range(5)] == [(Run(110 + i, 18 + i, 1),) for i in range(5)]
+    assert p.clean and p.position == 115
+
+
+def test_under_a_weak_guard_one_batch_flies_at_a_time() -> None:
+    """A refused batch must not be overtaken by the next one of a forgotten producer id."""
+    p = pipeline()
+    p.send(100, 1, NOW - E)
+    p.acknowledge(0, 8)
+    assert p.room() == 1
+    p.send(101, 1, NOW)
+    assert p.room() == 0
+    p.acknowledge(0, 9)
+    p.send(102, 1, NOW - E)
+    assert p.room() == 0
+
+
+def test_sequences_wrap() -> None:
+    """2^31 - 1 is followed by 0."""
+    p = pipeline(replace(TENURE, position=(1 << 31) - 2, sequence=(1 << 31) - 2))
+    p.send((1 << 31) - 2, 3, NOW)
+    assert p.next_sequence == 1 and p.next_offset == (1 << 31) + 1
+
+
+@pytest.mark.parametrize(("sole", "base"), [(True, 7), (True, 9), (False, 7)])
+def test_an_unexpected_base_offset_ends_the_tenure(sole: bool, base: int) -> None:
+    """Where others write too, only going back is unexpected."""
+    p = pipeline(sole=sole)
+    p.send(100, 1, NOW)
+    with pytest.raises(TenureEnded) as ended:
+        p.acknowledge(0, base)
+    assert ended.value.reason is Ending.BASE_OFFSET and str(base) in str(ended.value)
+
+
+def test_beside_other_writers_a_later_base_offset_is_the_run() -> None:
+    """The acknowledgement says where the run lies."""
+    p = pipeline(sole=False)
+    p.send(100, 2, NOW)
+    assert p.acknowledge(0, 20) == (Run(100, 20, 2),)
+
+
+def test_after_a_doubt_nothing_is_sent_and_nothing_is_clean() -> None:
+    """The first error comes back again and again."""
+    p = pipeline()
+    p.send(100, 1, NOW)
+    with pytest.raises(TenureEnded) as first:
+        p.acknowledge(47, -1)
+    assert first.value.reason is Ending.FENCED
+    assert p.room() == 0 and not p.clean
+    with pytest.raises(TenureEnded):
+        p.send(101, 1, NOW)
+    with pytest.raises(TenureEnded):
+        p.acknowledge(0, 9)
+    assert p.fail(Ending.TIMED_OUT) is first.value
+
+
+def test_a_refused_record_stops_the_lane_at_its_offset() -> None:
+    """The lane names the batch that the target refused, not the one after it."""
+    p = pipeline()
+    p.send(100, 3, NOW)
+    with pytest.raises(LaneStopped) as stopped:
+        p.acknowledge(10, -1)
+    assert stopped.value.offset == 100 and stopped.value.reason is Stop.TOO_LARGE
+
+
+def test_a_hole_is_passed_by_a_jump_only() -> None:
+    """Without one that was acknowledged nothing is sent past the hole; with it, the runs say what lies where."""
+    p = pipeline()
+    with pytest.raises(LaneMisuseError):
+        p.send(105, 1, NOW)
+    stretches = (Stretch(105, 2), Stretch(110, 1))
+    p.intend()
+    assert p.jumps_ahead
+    p.permit(Jump("t-0", 7, 100, 0, (*stretches, Stretch(120, 1))))
+    assert p.send(105, 3, NOW, stretches) == 100
+    assert p.acknowledge(0, 8) == (Run(105, 8, 2), Run(110, 10, 1))
+    assert p.position == p.next_offset == 111 and p.jumps_ahead
+    with pytest.raises(LaneMisuseError):
+        p.send(111, 1, NOW)
+    assert p.send(120, 4, NOW) == 103
+    assert not p.jumps_ahead and p.send(124, 1, NOW) == 107
+
+
+def test_misuse_is_named() -> None:
+    """Sending twice and sending without room are bugs, not endings."""
+    p = pipeline()
+    with pytest.raises(LaneMisuseError):
+        p.send(99, 1, NOW)
+    p.send(100, 1, NOW)
+    with pytest.raises(LaneMisuseError):
+        p.send(101, 1, NOW)
+
+
+def test_an_idle_tenure_asks_for_its_leader_epoch() -> None:
+    """After a second with nothing in flight, until confirmed, and never with batches in flight."""
+    clock = Clock()
+    p = pipeline(clock=clock)
+    assert not p.needs_epoch_check()
+    clock.now = 1.5
+    assert p.needs_epoch_check()
+    p.epoch_confirmed()
+    assert not p.needs_epoch_check()
+    p.send(100, 1, NOW)
+    clock.now = 9.0
+    assert not p.needs_epoch_check()
+    p.acknowledge(0, 8)
+    assert not p.needs_epoch_check()
+    clock.now = 10.5
+    assert p.needs_epoch_check()
+
+
+@given(st.lists(st.integers(NOW - 2 * E, NOW)), st.integers(0, 2 * E))
+def test_the_guard_is_strong_only_with_an_hour_to_spare(timestamps: list[int], expiration: int) -> None:
+    """Strong means that every timestamp outlives the next hour; the reason is a sentence either way."""
+    strength = guard(expiration, NOW, timestamps)
+    strong = all(t + expiration > NOW + MARGIN_MS for t in timestamps or [NOW])
+    assert isinstance(strength, Strong if strong else Weak)
+    assert " " in strength.reason
+
+
+class Clocks:
+    """A monotonic clock in seconds and a wall clock in ms."""
+
+    def __init__(self) -> None:
+        self.s = 0.0
+        self.ms = NOW
+
+    def pipeline(self, tenure: Tenure) -> Pipeline:
+        """A tenure's window by these clocks."""
+        return Pipeline(tenure, sole_writer=False, clock=lambda: self.s, wall_ms=lambda: self.ms)
+
+
+@pytest.mark.parametrize("by", ["wall", "monotonic"])
+@pytest.mark.parametrize(
+    ("expiration", "transactional_id", "limit"), [(E, None, E // 2), (20 * E, None, 10 * E), (20 * E, "t", E)]
+)
+def test_nothing_is_sent_under_a_claim_that_has_grown_too_old(
+    by: str, expiration: int, transactional_id: str | None, limit: int
+) -> None:
+    """By either clock: one that was set back makes the claim no younger.  Under a coordinator's id for a day."""
+    clocks = Clocks()
+    claim = replace(TENURE.claim, transactional_id=transactional_id)
+    pipeline = clocks.pipeline(replace(TENURE, claim=claim, expiration_ms=expiration))
+    for age_ms, aging in ((limit // 2 - 1, False), (limit // 2, True), (limit - 1, True)):
+        clocks.s, clocks.ms = (0.0, NOW + age_ms) if by == "wall" else (age_ms / 1000, NOW - age_ms)
+        assert pipeline.is_aging() is aging
+    pipeline.send(100, 1, NOW)
+    pipeline.acknowledge(0, 8)
+    clocks.s, clocks.ms = (0.0, NOW + limit) if by == "wall" else (limit / 1000, NOW)
+    for _ in range(2):
+        with pytest.raises(TenureEnded) as ended:
+            pipeline.send(101, 1, NOW)
+        assert ended.value.reason is Ending.CLAIM_OLD
+    assert not pipeline.clean
+
+
+def test_an_identity_claim_does_not_grow_old() -> None:
+    """It stands for all owners, for ever; the guard says whether it may be written under."""
+    clocks = Clocks()
+    pipeline = clocks.pipeline(replace(TENURE, mode=LaneMode.IDENTITY))
+    clocks.s = 10 * E / 1000
+    assert not pipeline.is_aging()
+    assert pipeline.send(100, 1, NOW) == 100
+
+
+def test_a_tenure_goes_on_over_another_connection_only_with_nothing_in_flight() -> None:
+    """And sends one batch alone before others follow: the broker may have forgotten the producer id meanwhile."""
+    clocks = Clocks()
+    pipeline = clocks.pipeline(TENURE)
+    pipeline.send(100, 1, NOW)
+    with pytest.raises(LaneMisuseError):
+        pipeline.reconnected()
+    pipeline.acknowledge(0, 8)
+    assert pipeline.room() == WINDOW
+    clocks.s = 2 * IDLE_S
+    assert pipeline.needs_epoch_check()
+    pipeline.reconnected()
+    assert (pipeline.room(), pipeline.needs_epoch_check()) == (1, False)
+    pipeline.send(101, 1, NOW)
+    assert pipeline.room() == 0
+
+
+def test_the_first_batch_of_a_tenure_goes_alone_however_young_the_records_are() -> None:
+    """Where it is refused, a second one would be appended behind the hole that it leaves."""
+    clocks = Clocks()
+    pipeline = clocks.pipeline(replace(TENURE, last_timestamp=NOW))
+    assert pipeline.room() == 1
+    pipeline.send(100, 1, NOW)
+    assert pipeline.room() == 0
+    pipeline.acknowledge(0, 8)
+    assert pipeline.room() == WINDOW

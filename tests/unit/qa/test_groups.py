@@ -1,0 +1,29 @@
+"""What one worker runs in a row."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.groups import group
+
+pytestmark = pytest.mark.unit
+LIVES, LONG = "tests/simulation/test_lives.py", "tests/simulation/test_long_lives.py"
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "of"),
+    [
+        ("tests/unit/lanes/test_x.py::test_y[4.3.1]", "tests/unit/lanes/test_x.py"),
+        ("tests/contract/test_x.py::test_y[4.3.1]", "contract-4.3.1"),
+        ("tests/contract/test_x.py::test_y[a-3.9.1-simulated-b]", "contract-3.9.1-simulated"),
+        ("tests/contract/test_x.py::test_y", "tests/contract/test_x.py"),
+        (f"{LIVES}::test_new_seeds_hold[guarded-days]", "lives-guarded-days"),
+        (f"{LIVES}::test_more_seeds_hold[guarded-days]", "lives-guarded-days"),
+        (f"{LIVES}::test_new_seeds_hold[guarded]", "lives-guarded"),
+        (f"{LONG}::test_a_month[0]", f"{LONG}::test_a_month"),
+        (f"{LONG}::test_a_million", f"{LONG}::test_a_million"),
+    ],
+)
+def test_a_worker_runs_in_a_row_what_shares_something(nodeid: str, of: str) -> None:
+    """A cluster of one version, a file's fixtures; lives share nothing and are spread."""
+    assert group(nodeid) == of

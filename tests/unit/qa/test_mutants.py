@@ -1,0 +1,60 @@
+"""The breaks that the tests must find: whether they fit, what counts as found, and what is kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.ledger import Ledger, Row
+from tests.mutants.lists import MUTANTS
+from tests.mutants.stages import ROOT, UnclearError, failed
+
+pytestmark = pytest.mark.unit
+HERE, THERE = "a" * 40, "b" * 40
+FOUND = Row("a-break", "protocol/age.py", "records are lost", "tests/unit/test_x.py::test_y", "near", 1.5)
+
+
+def test_every_mutant_fits_the_code() -> None:
+    """One name each, and a piece that occurs once."""
+    assert max(Counter(one.name for one in MUTANTS).values()) == 1
+    texts = {one.file: (ROOT / "src" / "anabranch" / one.file).read_text("utf-8") for one in MUTANTS}
+    assert [one.name for one in MUTANTS if texts[one.file].count(one.old) != 1] == []
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "line", "said"),
+    [
+        (0, "", ""),
+        (1, "FAILED tests/unit/test_x.py::test_y - assert 1 == 2", "tests/unit/test_x.py::test_y - assert 1 == 2"),
+        (1, "ERROR tests/unit/test_x.py::test_y - KeyError", "tests/unit/test_x.py::test_y - KeyError"),
+        (2, "ERROR tests/unit/test_x.py - ImportError", "tests/unit/test_x.py - ImportError"),
+    ],
+)
+def test_a_test_that_fails_or_cannot_be_read_finds_a_mutant(exit_code: int, line: str, said: str) -> None:
+    """A break of an import is found as well as any other."""
+    assert failed(exit_code, f"..F\n{line}\n1 failed\n", "") == said
+
+
+@pytest.mark.parametrize("exit_code", [1, 2, 3, 4, 5, -9])
+def test_what_names_no_test_finds_nothing(exit_code: int) -> None:
+    """Interrupted, killed, no tests, a wrong option: none says anything of the code."""
+    with pytest.raises(UnclearError, match="no such option"):
+        failed(exit_code, "", "no such option")
+
+
+def test_what_is_known_of_mutants_is_kept_for_their_commit(tmp_path: Path) -> None:
+    """As it goes; a work tree with changes and another commit begin anew."""
+    path = tmp_path / "build" / "mutants.json"
+    ledger = Ledger(path, HERE)
+    ledger.passes("unit", 60.0)
+    ledger.put(FOUND)
+    again = Ledger(path, HERE)
+    assert (again.rows, again.passed) == ({FOUND.name: FOUND}, {"unit": 60.0})
+    for commit in (THERE, None):
+        other = Ledger(path, commit)
+        assert not other.rows and not other.passed
+    Ledger(path, None).put(FOUND)
+    assert not Ledger(path, HERE).rows
+    assert not list(path.parent.glob("*.part"))
