@@ -14,7 +14,7 @@ WHOLE: Mapping[str, tuple[str, ...]] = {
     "simulation": ("--tier", "test", "tests/simulation", "-k", "seeds_hold or short_life"),
 }
 """The stages as they are run without a break; the first has all that is near to any package."""
-_LIVED = ("lanes", "replicate")
+_LIVED = ("protocol", "copier", "state")
 """The packages that a simulated life is made of."""
 _FAILED, _INTERRUPTED = 1, 2
 """pytest's exit codes for tests that failed, and for files that could not even be read."""

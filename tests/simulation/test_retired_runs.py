@@ -73,8 +73,8 @@ class Retiring(Life):
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments of two runs, of which one is held."""
     monkeypatch.setattr("anabranch.state.segments.runs.SEGMENT_RUNS", 2)
-    for name in ("runs", "control", "crew"):
-        monkeypatch.setattr(f"anabranch.copier.{name}.HELD", 1)
+    for name in ("state.segments.runs", "state.topics.control", "copier.crew"):
+        monkeypatch.setattr(f"anabranch.{name}.HELD", 1)
 
 
 def hold(numbers: range, seconds: float) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.engine.checkpoints.world import SPARK, TRANSLATE, draw, snapshot
+from tests.unit.operations.checkpoints.world import SPARK, TRANSLATE, draw, snapshot
 
 from anabranch.operations.checkpoints.copying import to_place
 from anabranch.operations.checkpoints.manifest import manifests

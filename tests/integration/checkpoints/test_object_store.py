@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.engine.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, snapshot, starts
+from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, snapshot, starts
 
 from anabranch.checkpoints.flink.metadata import read_metadata
 from anabranch.operations.checkpoints.copying import to_place
@@ -215,7 +215,7 @@ def test_what_changed_between_plan_and_rewrite_is_refused_whatever_was_listed(st
 KILLED = """
 import sys
 from tests.integration.checkpoints.store import Killed
-from tests.unit.engine.checkpoints.world import TRANSLATE, draw
+from tests.unit.operations.checkpoints.world import TRANSLATE, draw
 from anabranch.operations.checkpoints.rewriting import in_place
 
 in_place(draw(Killed(sys.argv[1], int(sys.argv[2])), TRANSLATE))

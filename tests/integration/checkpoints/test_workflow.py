@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from tests.unit.engine.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, settle, snapshot, starts
+from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, settle, snapshot, starts
 
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.model.link import ModePolicy
@@ -310,7 +310,7 @@ def test_a_savepoint_goes_the_same_way(copied: Link, run: Run, tmp_path: Path) -
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tests.unit.engine.checkpoints.world import TRANSLATE, Crashing, draw
+from tests.unit.operations.checkpoints.world import TRANSLATE, Crashing, draw
 from anabranch.operations.checkpoints.rewriting import in_place
 
 class Killed(Crashing):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.unit.positions.positions_samples import TO_A, A, group, world
+from tests.unit.groups.positions_samples import TO_A, A, group, world
 
 from anabranch.checkpoints.position import Marker, offset_text
 from anabranch.copier.source.agreement import truncated

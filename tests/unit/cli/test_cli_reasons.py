@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.unit.replicate.test_replicate_filing import made
+from tests.unit.copier.test_replicate_filing import made
 
 from anabranch.cli import render
 from anabranch.cli.reasons import reasons

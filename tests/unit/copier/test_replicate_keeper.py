@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import cast
 
 import pytest
-from tests.unit.replicate.taking import Lab, Stage
+from tests.unit.copier.taking import Lab, Stage
 
 from anabranch.copier.lane import Lane, Phase, Queued
 from anabranch.copier.ownership import keeper as keeper_module

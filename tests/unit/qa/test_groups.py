@@ -13,7 +13,7 @@ LIVES, LONG = "tests/simulation/test_lives.py", "tests/simulation/test_long_live
 @pytest.mark.parametrize(
     ("nodeid", "of"),
     [
-        ("tests/unit/lanes/test_x.py::test_y[4.3.1]", "tests/unit/lanes/test_x.py"),
+        ("tests/unit/protocol/test_x.py::test_y[4.3.1]", "tests/unit/protocol/test_x.py"),
         ("tests/contract/test_x.py::test_y[4.3.1]", "contract-4.3.1"),
         ("tests/contract/test_x.py::test_y[a-3.9.1-simulated-b]", "contract-3.9.1-simulated"),
         ("tests/contract/test_x.py::test_y", "tests/contract/test_x.py"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.engine.checkpoints.world import ASKED, SHIFT, TRANSLATE, WISH, copy, draw, route_for, snapshot
+from tests.unit.operations.checkpoints.world import ASKED, SHIFT, TRANSLATE, WISH, copy, draw, route_for, snapshot
 
 from anabranch.checkpoints.errors import DamagedCheckpointError
 from anabranch.checkpoints.plan import Wish

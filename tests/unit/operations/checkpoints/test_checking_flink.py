@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from tests.unit.engine.checkpoints.world import ASKED, GOLDEN, route_for, settle
+from tests.unit.operations.checkpoints.world import ASKED, GOLDEN, route_for, settle
 
 from anabranch.checkpoints.flink import open_checkpoint
 from anabranch.checkpoints.flink.comparing import relatives

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.unit.engine.checkpoints.world import WISH, settle, snapshot
+from tests.unit.operations.checkpoints.world import WISH, settle, snapshot
 
 from anabranch.checkpoints.reports import Lag
 from anabranch.checkpoints.route import Refusal, Why

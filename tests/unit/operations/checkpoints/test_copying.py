@@ -6,7 +6,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from tests.unit.engine.checkpoints.world import GOLDEN, TRANSLATE, Crash, Crashing, copy, draw, route_for, snapshot
+from tests.unit.operations.checkpoints.world import GOLDEN, TRANSLATE, Crash, Crashing, copy, draw, route_for, snapshot
 
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.checkpoints.route import Why

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.engine.checkpoints.world import TRANSLATE, Crash, Crashing, copy, draw
+from tests.unit.operations.checkpoints.world import TRANSLATE, Crash, Crashing, copy, draw
 
 from anabranch.operations.checkpoints.errors import MayRunError, NotFinishedError, UnfinishedRewriteError
 from anabranch.operations.checkpoints.finishing import finish

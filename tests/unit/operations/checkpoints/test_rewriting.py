@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from tests.unit.engine.checkpoints.world import (
+from tests.unit.operations.checkpoints.world import (
     SHIFT,
     TRANSLATE,
     Crash,
