@@ -32,7 +32,7 @@ from anabranch.model.lane import LaneKey
 from anabranch.model.link import LinkSpec
 from anabranch.model.positions import LaneRuns, Translation
 from anabranch.model.reached import Reached
-from anabranch.model.reports import DeletePlan, LinkStatus, ProbeReport, StopReport
+from anabranch.model.reports import LinkStatus, ProbeReport, StopReport
 from anabranch.model.runevents import LogFormat
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
@@ -71,9 +71,6 @@ class Links(Protocol):
 
     def resume(self, target: ClusterContext, link_id: str) -> None:
         """Undo ``pause``."""
-
-    def delete(self, target: ClusterContext, link_id: str, execute: bool, fingerprint: str | None = None) -> DeletePlan:
-        """Plan the deletion; carry it out if ``execute`` and the plan still has this fingerprint."""
 
 
 class Reaching(Protocol):

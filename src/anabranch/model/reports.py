@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from anabranch.model.lane import LaneMode, LaneProgress, run_of
@@ -217,7 +217,7 @@ class LinkStatus:
 class DeletePlan:
     """What deleting a link does: records forgotten per control topic, configs given back; target topics stay.
 
-    ``fingerprint`` is a hash of what the plan saw; executing refuses if the world has moved since.
+    ``hash`` covers what the plan saw (:mod:`anabranch.model.plans`).
     """
 
     link: str
@@ -225,6 +225,12 @@ class DeletePlan:
     restore: Mapping[str, Mapping[str, str | None]]
     forget: Mapping[str, int]
     running: bool
-    fingerprint: str
-    executed: bool = False
-    findings: tuple[Finding, ...] = field(default=())
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteReport:
+    """A link that was deleted; ``findings`` are configs that could not be given back."""
+
+    plan: DeletePlan
+    findings: tuple[Finding, ...] = ()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import typer
 from rich.text import Text
 
-from anabranch.cli import port, render
-from anabranch.cli.dryrun import ExecuteOption, say_dry_run
+from anabranch.cli import render
+from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import repeated
-from anabranch.cli.options import LinkArgument, TargetOption, target
-from anabranch.cli.output import Format, FormatOption, console, emit
+from anabranch.cli.options import LinkArgument, TargetOption
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.running import on_target, run
+from anabranch.model.reports import DeletePlan, DeleteReport
 
 
 def delete(
@@ -17,20 +20,35 @@ def delete(
     link: LinkArgument,
     target_name: TargetOption = None,
     execute: ExecuteOption = False,
+    plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Forget a link and give its target topics their configs back; topics and records stay."""
-    cluster = target(ctx, target_name)
-    engine = port.links()
-    plan = engine.delete(cluster, link, execute=False)
-    if not execute:
-        emit(plan, render.delete_plan(plan), output)
-        say_dry_run(f"anabranch link delete {link}{repeated(target_name)} --execute")
-        return
-    if output is Format.TABLE:
-        console().print(render.delete_plan(plan))
-    elif plan.running:
-        typer.echo(f"link {link} is running: its workers stop within seconds", err=True)
-    done = engine.delete(cluster, link, execute=True, fingerprint=plan.fingerprint)
-    was = "; it was running, and its job ends by itself" if done.running else ""
-    emit(done, Text(f"done: link {link} is deleted{was}"), output)
+    run(_delete(ctx, link, target_name, execute, plan, output))
+
+
+async def _delete(
+    ctx: typer.Context, link: str, target_name: str | None, execute: bool, wanted: str | None, output: Format
+) -> None:
+    from anabranch.operations.links import delete as operation
+
+    def told(done: DeleteReport) -> Text:
+        was = "; it was running, and its job ends by itself" if done.plan.running else ""
+        return Text(f"done: link {link} is deleted{was}")
+
+    async with on_target(ctx, target_name) as target:
+
+        async def apply(plan: DeletePlan) -> DeleteReport:
+            if plan.running and output is not Format.TABLE:
+                typer.echo(f"link {link} is running: its workers stop within seconds", err=True)
+            return await operation.apply(target, plan)
+
+        change = Change(
+            command=f"anabranch link delete {link}{repeated(target_name)}",
+            what=f"link {link!r}",
+            plan=lambda: operation.plan(target, link),
+            apply=apply,
+            table=render.delete_plan,
+            told=told,
+        )
+        await carry_out(change, execute=execute, wanted=wanted, output=output)

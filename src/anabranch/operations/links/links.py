@@ -16,8 +16,8 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import LinkSpec, UnknownLinkError, WantedState
-from anabranch.model.reports import DeletePlan, LinkStatus, ProbeReport
-from anabranch.operations.links import creating, deleting
+from anabranch.model.reports import LinkStatus, ProbeReport
+from anabranch.operations.links import creating
 from anabranch.operations.links.standing import Standing, has_control_topics, statuses
 from anabranch.state.topics.control import Links
 
@@ -57,11 +57,6 @@ def pause(target: ClusterContext, link_id: str) -> None:
 def resume(target: ClusterContext, link_id: str) -> None:
     """Undo ``pause``."""
     _change(target, link_id, lambda wanted: replace(wanted, paused=False))
-
-
-def delete(target: ClusterContext, link_id: str, execute: bool, fingerprint: str | None = None) -> DeletePlan:
-    """Plan the deletion, and carry it out if ``execute``; with a fingerprint only if the plan is still that one."""
-    return asyncio.run(_on(target, lambda cluster: deleting.delete(cluster, link_id, execute, fingerprint)))
 
 
 async def _on(target: ClusterContext, work: Callable[[Cluster], Coroutine[Any, Any, T]]) -> T:

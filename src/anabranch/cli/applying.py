@@ -1,0 +1,68 @@
+"""The one way from a plan to what it does: shown always, applied with ``--execute``, only while it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from rich.console import RenderableType
+
+from anabranch.cli.dryrun import say_dry_run
+from anabranch.cli.output import Format, console, emit
+from anabranch.errors import InvalidFieldError
+from anabranch.model.plans import Plan, PlanChangedError
+
+P = TypeVar("P", bound=Plan)
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[P, R]):
+    """A verb that plans and applies, and how both are told.
+
+    ``command`` is the verb as it was typed, without ``--execute`` and ``--plan``; ``what`` is what it changes.
+    ``refuse`` and ``refuse_done`` raise the error that gives the verb its exit code where the plan, or what came of
+    it, has refusals.  A plan that is ``empty`` is never applied.
+    """
+
+    command: str
+    what: str
+    plan: Callable[[], Awaitable[P]]
+    apply: Callable[[P], Awaitable[R]]
+    table: Callable[[P], RenderableType]
+    told: Callable[[R], RenderableType]
+    empty: Callable[[P], bool] = field(default=lambda _: False)
+    refuse: Callable[[P], None] = field(default=lambda _: None)
+    refuse_done: Callable[[R], None] = field(default=lambda _: None)
+
+
+def check_flags(command: str, execute: bool, wanted: str | None) -> None:
+    """Raise InvalidFieldError where ``--plan`` was typed without ``--execute``."""
+    if wanted is not None and not execute:
+        verb = command.removeprefix("anabranch ")
+        raise InvalidFieldError(verb, "--plan", "it requires --execute", f"{command} --execute --plan {wanted}")
+
+
+async def carry_out(change: Change[P, R], *, execute: bool, wanted: str | None, output: Format) -> R | None:
+    """Show the plan; with ``execute`` apply it, where ``wanted`` is None or its hash.  Returns what came of it.
+
+    Raises PlanChangedError before anything is done where the plan is another one.
+    """
+    check_flags(change.command, execute, wanted)
+    plan = await change.plan()
+    if wanted is not None and wanted != plan.hash:
+        raise PlanChangedError(change.what, wanted, plan.hash, change.command)
+    nothing = change.empty(plan)
+    if not execute or nothing:
+        emit(plan, change.table(plan), output)
+        if not execute and not nothing:
+            say_dry_run(f"{change.command} --execute --plan {plan.hash}")
+        change.refuse(plan)
+        return None
+    if output is Format.TABLE and wanted is None:
+        console().print(change.table(plan))
+    done = await change.apply(plan)
+    emit(done, change.told(done), output)
+    change.refuse_done(done)
+    return done
