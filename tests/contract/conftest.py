@@ -1,11 +1,9 @@
-"""One cluster a Kafka version for the whole run, one topic a test, and tests that are coroutines."""
+"""One cluster a Kafka version for the whole run, and one topic a test."""
 
-import asyncio
-import inspect
 import itertools
 import re
-from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import cast
 
 import pytest
@@ -28,24 +26,6 @@ _numbers = itertools.count(1)
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known that only these tests use."""
     config.addinivalue_line("markers", "topic(configs): the configs of the test's topics")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a coroutine test in a loop of its own, with its asynchronous fixtures entered."""
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
-
-    async def run() -> None:
-        async with AsyncExitStack() as stack:
-            for value in arguments.values():
-                if isinstance(value, AbstractAsyncContextManager):
-                    await stack.enter_async_context(value)
-            await pyfuncitem.obj(**arguments)
-
-    asyncio.run(run())
-    return True
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -91,15 +71,17 @@ def version(cluster: Cluster) -> tuple[int, ...]:
 
 
 @pytest.fixture
-def log(cluster: Cluster, request: pytest.FixtureRequest) -> Log:
+async def log(cluster: Cluster, request: pytest.FixtureRequest) -> AsyncIterator[Log]:
     """A fresh topic's only partition; a ``topic`` marker sets its configs."""
-    return new_log(cluster, request)
+    async with new_log(cluster, request) as made:
+        yield made
 
 
 @pytest.fixture
-def other(cluster: Cluster, request: pytest.FixtureRequest) -> Log:
+async def other(cluster: Cluster, request: pytest.FixtureRequest) -> AsyncIterator[Log]:
     """A second one, with the same configs."""
-    return new_log(cluster, request)
+    async with new_log(cluster, request) as made:
+        yield made
 
 
 def new_log(cluster: Cluster, request: pytest.FixtureRequest) -> Log:

@@ -6,16 +6,15 @@ lock makes parallel processes wait for the one that brings it.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import platformdirs
+from filelock import FileLock
 
 from anabranch.jars import central, maven
 from anabranch.jars.errors import JarsNotResolvedError
@@ -57,7 +56,7 @@ def bring(runtime: Runtime) -> Path:
     if target.is_dir():
         return target
     cache.mkdir(parents=True, exist_ok=True)
-    with _locked(cache / f"{target.name}.lock"):
+    with FileLock(cache / f"{target.name}.lock"):
         if not target.is_dir():
             with tempfile.TemporaryDirectory(prefix=f".{runtime.name}-", dir=cache) as scratch:
                 jars = Path(scratch) / "jars"
@@ -78,10 +77,3 @@ def _check(runtime: Runtime, jars: Path, how: str) -> None:
     if wrong:
         other = f"{', '.join(wrong)}: not the files that are locked (SHA-256)"
         raise JarsNotResolvedError(runtime.name, how, other, "ask who runs the repository: it serves other files")
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import json
 import os
 import shutil
@@ -14,6 +13,8 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from filelock import FileLock
 
 from anabranch.sandbox.cluster import READY_SECONDS
 from anabranch.sandbox.errors import AlreadyUpError, NotProxiedError, SandboxFailedError, SandboxProcessError
@@ -88,8 +89,7 @@ def proxy_of(state: SandboxState, node_id: int) -> Proxy:
 def _one_at_a_time(home: Home) -> Iterator[None]:
     """Two ``up`` of the same name at once would both find it absent."""
     (home.path / "sandbox").mkdir(parents=True, exist_ok=True)
-    with (home.path / "sandbox" / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with FileLock(home.path / "sandbox" / ".lock"):
         yield
 
 

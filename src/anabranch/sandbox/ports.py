@@ -6,13 +6,14 @@ kernel serves outgoing connections, and each is held by a lock on a file, which 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import random
 import socket
 import tempfile
 from pathlib import Path
 from types import TracebackType
+
+from filelock import BaseFileLock, FileLock, Timeout
 
 from anabranch.sandbox.errors import NoFreePortError
 
@@ -22,15 +23,13 @@ FIRST_PORT, LAST_PORT = 20000, 32000
 class PortLease:
     """A port that no other sandbox of this user takes until ``release``."""
 
-    def __init__(self, port: int, descriptor: int) -> None:
+    def __init__(self, port: int, lock: BaseFileLock) -> None:
         self.port = port
-        self._descriptor = descriptor
+        self._lock = lock
 
     def release(self) -> None:
         """Give the port back; twice is once."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        self._lock.release()
 
     def __enter__(self) -> PortLease:
         return self
@@ -39,14 +38,18 @@ class PortLease:
         self.release()
 
 
-def _lock(directory: Path, port: int) -> int | None:
-    descriptor = os.open(directory / str(port), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _lease(directory: Path, port: int) -> PortLease | None:
+    """The port, where it is free and nobody holds it."""
+    # Not of one thread: clusters are stopped by others than those that started them.
+    lock = FileLock(directory / str(port), mode=0o600, blocking=False, thread_local=False)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
+        lock.acquire()
+    except Timeout:
         return None
-    return descriptor
+    if _bindable(port):
+        return PortLease(port, lock)
+    lock.release()
+    return None
 
 
 def _bindable(port: int) -> bool:
@@ -67,13 +70,9 @@ def lease_ports(count: int) -> list[PortLease]:
     for port in random.sample(range(FIRST_PORT, LAST_PORT), LAST_PORT - FIRST_PORT):
         if len(leases) == count:
             return leases
-        descriptor = _lock(directory, port)
-        if descriptor is None:
-            continue
-        if _bindable(port):
-            leases.append(PortLease(port, descriptor))
-        else:
-            os.close(descriptor)
+        lease = _lease(directory, port)
+        if lease is not None:
+            leases.append(lease)
     for lease in leases:
         lease.release()
     raise NoFreePortError(count, FIRST_PORT, LAST_PORT)

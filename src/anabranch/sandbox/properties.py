@@ -130,7 +130,7 @@ def _tls(listener: ListenerSecurity, pem: Path) -> dict[str, str]:
         prefix + "ssl.truststore.type": "PEM",
         prefix + "ssl.truststore.location": str(pem / "ca.pem"),
         prefix + "ssl.client.auth": "required" if listener is ListenerSecurity.MTLS else "none",
-        # CN=alice becomes User:alice, so that the same access rules serve every kind of login.
+        # CN=alice,OU=...,O=... becomes User:alice, so that the same access rules serve every kind of login.
         "ssl.principal.mapping.rules": "RULE:^CN=([^,]+).*$/$1/,DEFAULT",
     }
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.operations.checkpoints.world import SPARK, TRANSLATE, draw, snapshot
 
 from anabranch.operations.checkpoints.copying import to_place
 from anabranch.operations.checkpoints.manifest import manifests
@@ -18,6 +17,7 @@ from anabranch.storage.files import StoredFiles, open_files
 from anabranch.storage.remote import RemoteFiles
 from tests.integration.checkpoints.hdfs import running_hdfs
 from tests.integration.links.topics import fresh
+from tests.unit.operations.checkpoints.world import SPARK, TRANSLATE, draw, snapshot
 from tests.unit.storage import test_storage_files as suite
 
 pytestmark = pytest.mark.full

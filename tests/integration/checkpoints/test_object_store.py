@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, snapshot, starts
 
 from anabranch.checkpoints.flink.metadata import read_metadata
 from anabranch.operations.checkpoints.copying import to_place
@@ -29,6 +28,7 @@ from tests.integration.checkpoints import store as s3
 from tests.integration.checkpoints.store import BUCKET, SECRET, Failing, Store, running_store
 from tests.integration.console import Run, console
 from tests.integration.links.topics import create, fresh, numbered, produce
+from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, snapshot, starts
 from tests.unit.storage import test_storage_files as suite
 
 pytestmark = pytest.mark.test

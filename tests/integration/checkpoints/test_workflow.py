@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, settle, snapshot, starts
 
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.model.link import ModePolicy
@@ -30,6 +29,7 @@ from qa.patience import PATIENCE_S
 from tests.integration.console import Run, console
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, fresh, numbered, produce
+from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, settle, snapshot, starts
 
 pytestmark = pytest.mark.test
 

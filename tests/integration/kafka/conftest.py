@@ -1,7 +1,4 @@
-"""Tests that are coroutines."""
-
-import asyncio
-import inspect
+"""Tests by the kinds of security that they are about."""
 
 import pytest
 
@@ -24,13 +21,3 @@ def is_about(item: pytest.Item) -> bool:
     marker = item.get_closest_marker("security")
     kind = item.callspec.params.get("cluster", "") if hasattr(item, "callspec") else ""
     return " on " not in kind if marker is None else kind in marker.args
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a coroutine test in a loop of its own."""
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
-    asyncio.run(pyfuncitem.obj(**arguments))
-    return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.unit.groups.positions_samples import TO_A, A, group, world
 
 from anabranch.checkpoints.position import Marker, offset_text
 from anabranch.copier.source.agreement import truncated
@@ -22,6 +21,7 @@ from anabranch.operations.links.recovering import words
 from anabranch.protocol.endings import LaneStopped, Stop, refusal
 from anabranch.records.errors import CorruptBatchError, OldFormatError
 from tests.unit.cli.test_cli_numbers import assert_set_apart
+from tests.unit.groups.positions_samples import TO_A, A, group, world
 
 pytestmark = pytest.mark.unit
 

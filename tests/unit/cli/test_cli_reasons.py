@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.unit.copier.test_replicate_filing import made
 
 from anabranch.cli import render
 from anabranch.cli.reasons import reasons
@@ -13,6 +12,7 @@ from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.protocol.endings import Ending, LaneStopped, Stop, TenureEnded, cause_and_detail, refusal
 from anabranch.state.codecs.progress import decode_lane, encode_lane, lane_key
 from tests.unit.cli.test_cli_render import lane, status, text
+from tests.unit.copier.test_replicate_filing import made
 
 pytestmark = pytest.mark.unit
 

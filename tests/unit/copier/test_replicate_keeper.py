@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import cast
 
 import pytest
-from tests.unit.copier.taking import Lab, Stage
 
 from anabranch.copier.lane import Lane, Phase, Queued
 from anabranch.copier.ownership import keeper as keeper_module
@@ -34,6 +33,7 @@ from anabranch.state.codecs.runs import encode
 from anabranch.state.topics.control import Progress, Runs
 from anabranch.state.topics.journal import Journal, Jumps
 from tests.simulated import Simulated
+from tests.unit.copier.taking import Lab, Stage
 
 pytestmark = pytest.mark.unit
 

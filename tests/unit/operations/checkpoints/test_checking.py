@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.operations.checkpoints.world import ASKED, SHIFT, TRANSLATE, WISH, copy, draw, route_for, snapshot
 
 from anabranch.checkpoints.errors import DamagedCheckpointError
 from anabranch.checkpoints.plan import Wish
@@ -29,6 +28,7 @@ from anabranch.operations.checkpoints.routes import GivenRoute, MappedLane, MapR
 from anabranch.storage.files import open_files
 from anabranch.storage.local import LocalFiles
 from anabranch.storage.overlay import Overlay
+from tests.unit.operations.checkpoints.world import ASKED, SHIFT, TRANSLATE, WISH, copy, draw, route_for, snapshot
 
 pytestmark = pytest.mark.unit
 

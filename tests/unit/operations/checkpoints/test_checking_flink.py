@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from tests.unit.operations.checkpoints.world import ASKED, GOLDEN, route_for, settle
 
 from anabranch.checkpoints.flink import open_checkpoint
 from anabranch.checkpoints.flink.comparing import relatives
@@ -25,6 +24,7 @@ from anabranch.operations.checkpoints.routes import Looked, MapRoute
 from anabranch.storage.files import open_files
 from anabranch.storage.overlay import Overlay
 from tests.chance import examples
+from tests.unit.operations.checkpoints.world import ASKED, GOLDEN, route_for, settle
 
 pytestmark = pytest.mark.unit
 WISH = Wish(transactions=Transactions.DISCARD)

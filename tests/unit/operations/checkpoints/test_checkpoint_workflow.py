@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.unit.operations.checkpoints.world import WISH, settle, snapshot
 
 from anabranch.checkpoints.reports import Lag
 from anabranch.checkpoints.route import Refusal, Why
@@ -33,6 +32,7 @@ from anabranch.records.encode import encode
 from anabranch.records.header import read_header
 from anabranch.records.record import Record, TimestampType
 from tests.unit.link_lab import LINK, RUNS, SOURCE_END, TARGET_END, TO_A, A, B, Lab, append, lab
+from tests.unit.operations.checkpoints.world import WISH, settle, snapshot
 
 pytestmark = pytest.mark.unit
 

@@ -6,7 +6,6 @@ import uuid
 from pathlib import Path
 
 import pytest
-from tests.unit.operations.checkpoints.world import GOLDEN, TRANSLATE, Crash, Crashing, copy, draw, route_for, snapshot
 
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.checkpoints.route import Why
@@ -28,6 +27,7 @@ from anabranch.storage import files as storage
 from anabranch.storage import paths
 from anabranch.storage.files import StoredFiles, open_files
 from anabranch.storage.remote import RemoteFiles
+from tests.unit.operations.checkpoints.world import GOLDEN, TRANSLATE, Crash, Crashing, copy, draw, route_for, snapshot
 
 pytestmark = pytest.mark.unit
 

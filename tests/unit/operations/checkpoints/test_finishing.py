@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.operations.checkpoints.world import TRANSLATE, Crash, Crashing, copy, draw
 
 from anabranch.operations.checkpoints.errors import MayRunError, NotFinishedError, UnfinishedRewriteError
 from anabranch.operations.checkpoints.finishing import finish
 from anabranch.operations.checkpoints.manifest import unfinished
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.storage.files import open_files
+from tests.unit.operations.checkpoints.world import TRANSLATE, Crash, Crashing, copy, draw
 
 pytestmark = pytest.mark.unit
 

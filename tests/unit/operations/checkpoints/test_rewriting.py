@@ -12,16 +12,6 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from tests.unit.operations.checkpoints.world import (
-    SHIFT,
-    TRANSLATE,
-    Crash,
-    Crashing,
-    copy,
-    draw,
-    route_for,
-    snapshot,
-)
 
 from anabranch.checkpoints.errors import DamagedCheckpointError
 from anabranch.checkpoints.job import Checkpoint
@@ -50,6 +40,16 @@ from anabranch.storage.errors import InUseError, StorageError
 from anabranch.storage.files import open_files
 from anabranch.storage.local import LocalFiles
 from tests.chance import examples
+from tests.unit.operations.checkpoints.world import (
+    SHIFT,
+    TRANSLATE,
+    Crash,
+    Crashing,
+    copy,
+    draw,
+    route_for,
+    snapshot,
+)
 
 pytestmark = pytest.mark.unit
 
