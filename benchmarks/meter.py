@@ -98,7 +98,7 @@ class Family:
         self.peaks: dict[int, int] = {}
 
     def follow(self, pid: int, worker: str = "") -> None:
-        """Count this process from its birth on; ``peaks`` is of those whose command line has ``worker``."""
+        """Count this process from its birth on; ``peaks`` is of those called ``worker``, or with it as an argument."""
         self._root = psutil.Process(pid)
         self._worker = worker
 
@@ -130,7 +130,7 @@ class Family:
     def _weigh(self) -> None:
         for process in self._members.values():
             try:
-                if self._worker in " ".join(process.cmdline()):
+                if self._worker in (process.name(), *process.cmdline()):
                     self.peaks[process.pid] = max(self.peaks.get(process.pid, 0), process.memory_info().rss)
             except psutil.NoSuchProcess:
                 continue

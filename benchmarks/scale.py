@@ -155,7 +155,7 @@ def _usage(root: psutil.Process, worker: str) -> dict[int, _Usage]:
     found: dict[int, _Usage] = {}
     for process in [root, *root.children(recursive=True)]:
         try:
-            times, is_worker = process.cpu_times(), worker in " ".join(process.cmdline())
+            times, is_worker = process.cpu_times(), worker in (process.name(), *process.cmdline())
             found[process.pid] = _Usage(is_worker, times.user + times.system, process.memory_info().rss)
         except psutil.NoSuchProcess:
             continue

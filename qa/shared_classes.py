@@ -1,4 +1,4 @@
-"""Archives of the classes that brokers and Spark load, for the many JVMs of the tests: ``sandbox.shared_classes``.
+"""Archives of the classes that brokers and Spark load, for the many JVMs of the tests: ``jars.shared_classes``.
 
     python -m qa.shared_classes
 
@@ -21,7 +21,8 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from anabranch.errors import AnabranchError
-from anabranch.sandbox import Cluster, shared_classes
+from anabranch.jars import shared_classes
+from anabranch.sandbox import Cluster
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.sandbox.spec import QUICK_JVM, ClusterSpec
 

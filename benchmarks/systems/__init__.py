@@ -38,7 +38,7 @@ class Running(Protocol):
 
     @property
     def worker(self) -> str | None:
-        """What the command line of the processes holds whose memory is measured; None where nothing is."""
+        """The name, or an argument, of the processes whose memory is measured; None where nothing is."""
 
     def check(self) -> None:
         """Raise if the copier has ended."""

@@ -18,7 +18,7 @@ from anabranch.operations.jobs.launcher import JOB, job_spec
 from anabranch.sandbox.process import LeashedProcess
 from benchmarks.logs import TopicLog
 from benchmarks.systems import Stage, delete_topic
-from qa.faults.processes import DAEMON
+from qa.faults.processes import WORKERS
 
 NAME = "link"
 _STOP_SECONDS = 40.0
@@ -39,7 +39,7 @@ class RunningLink:
     @property
     def worker(self) -> str:
         """Spark's Python workers: each is a slot of the link, and copies."""
-        return DAEMON
+        return WORKERS
 
     def check(self) -> None:
         """Raise ``SandboxProcessError`` with the end of its log if it has ended."""

@@ -18,11 +18,11 @@ from pathlib import Path
 import psutil
 
 import anabranch
+from anabranch.spark import handover
 
 MARK = "ANABRANCH_FAULT_MARK"
-DAEMON = "anabranch.spark.daemon"
-DAEMONS = {DAEMON, "pyspark.daemon"}
-"""Of a local master, and of a cluster."""
+DAEMON = "pyspark.daemon"
+WORKERS = "pyspark.worker"
 PACKAGE_ROOT = str(Path(anabranch.__file__).parent.parent)
 
 
@@ -41,15 +41,16 @@ def marked(mark: str) -> list[psutil.Process]:
 def is_worker(process: psutil.Process) -> bool:
     """Whether a process is a Python worker of tasks: a fork of Spark's daemon, and not the daemon itself."""
     try:
-        command, parent = process.cmdline(), process.parent()
-        return (
-            "pyspark.worker" in command
-            and not DAEMONS.isdisjoint(command)
-            and parent is not None
-            and not DAEMONS.isdisjoint(parent.cmdline())
-        )
+        parent = process.parent()
+        return copies(process) and parent is not None and copies(parent)
     except psutil.Error:
         return False
+
+
+def copies(process: psutil.Process) -> bool:
+    """Whether a process is Spark's daemon for tasks or a fork of it; forks of a driver's fork server have its name."""
+    command = set(process.cmdline())
+    return process.name() == WORKERS or ({DAEMON, WORKERS} <= command and handover.__file__ not in command)
 
 
 def send(process: psutil.Process, number: int) -> bool:

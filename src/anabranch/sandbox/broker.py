@@ -6,7 +6,7 @@ import signal
 import time
 from pathlib import Path
 
-from anabranch.sandbox import shared_classes
+from anabranch.jars import shared_classes
 from anabranch.sandbox.jars import class_path, java_program, runtime_jars
 from anabranch.sandbox.layout import ClusterLayout, NodeLayout
 from anabranch.sandbox.process import LeashedProcess

@@ -13,7 +13,7 @@ import subprocess
 import uuid
 from pathlib import Path
 
-from anabranch.sandbox import shared_classes
+from anabranch.jars import shared_classes
 from anabranch.sandbox.errors import SandboxProcessError
 from anabranch.sandbox.jars import class_path, java_program, runtime_jars
 from anabranch.sandbox.layout import ClusterLayout, NodeLayout

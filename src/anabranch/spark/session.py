@@ -20,8 +20,6 @@ LOCAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.driver.memory": "512m",
-    # Executors of a cluster may lack the package, which is told there by a task of Spark's own daemon.
-    "spark.python.daemon.module": "anabranch.spark.daemon",
 }
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.sandbox import shared_classes
+from anabranch.jars import shared_classes
 
 pytestmark = pytest.mark.unit
 

@@ -31,6 +31,7 @@ from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.model.link import UnknownLinkError
 from anabranch.model.runevents import LogFormat, RunEvent, RunEventKind
+from anabranch.spark import forkserver
 from anabranch.spark.jobs.ending import JobFaultError, LinkDeletedError, QueryEndedError
 from anabranch.spark.jobs.events import EventLog, keep_apart
 from anabranch.spark.jobs.tied import end_with_command, terminate
@@ -41,6 +42,7 @@ from anabranch.spark.link.query import COPIED, start
 from anabranch.spark.link.slots import Slots, cores
 from anabranch.spark.link.steady import SteadyQuery
 from anabranch.spark.link.survey import STOP_S, Survey
+from anabranch.spark.quickjvm import QuickJvm
 from anabranch.spark.session import session
 
 SURVEY_S = 2.0
@@ -64,6 +66,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--log", type=Path)
     parser.add_argument("--log-format", type=LogFormat, default=LogFormat.TEXT)
     options = parser.parse_args(argv)
+    if (options.master or "").startswith("local"):
+        forkserver.start("anabranch.spark.link.source")
     if options.tied:
         end_with_command(terminate)
     events = EventLog(keep_apart(options.log), options.log_format)
@@ -131,7 +135,10 @@ def _run(
     survey = Survey(job)
     watching = Watching(survey, job.run, events.tell)
     _wait_for(survey, watching)
+    jvm = QuickJvm()
+    jvm.prepare()
     spark = session(f"anabranch link {job.link}", master, settings)
+    process = getattr(spark.sparkContext._gateway, "proc", None)
     if ready.is_needed(spark):
         # Before the handlers: without an executor it waits for one, and whoever ends it then has nothing to give back.
         ready.check(spark, job, cores(spark) or 1)
@@ -170,6 +177,7 @@ def _run(
             following.stop()
             query.stop()
             spark.stop()
+            jvm.end(process)
     events.tell(copied.stopped(held))
     return 0
 

@@ -10,7 +10,8 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from anabranch.sandbox.jars import cache_directory, java_program
+from anabranch.jars.cache import cache_directory
+from anabranch.jars.java import java_program
 
 # That it leaves an archive aside is told by the JVM on the standard output, among what a program prints.
 _MUTE = "-Xlog:cds=off,cds+dynamic=off,class+path=off"
@@ -19,7 +20,7 @@ _MUTE = "-Xlog:cds=off,cds+dynamic=off,class+path=off"
 @cache
 def archive(runtime: str, jars: Path) -> Path:
     """Where the archive of a runtime's jars lies for the Java in use, whether or not it is there."""
-    release = Path(java_program()).resolve().parents[1] / "release"
+    release = Path(java_program("a JVM")).resolve().parents[1] / "release"
     build = release.read_bytes() if release.is_file() else b""
     names = "".join(f"{one.name} {one.stat().st_mtime_ns}\n" for one in sorted(jars.glob("*.jar")))
     digest = hashlib.sha256(build + str(jars).encode() + names.encode()).hexdigest()[:12]
