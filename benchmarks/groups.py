@@ -31,11 +31,11 @@ from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups import groups as engine
 from anabranch.operations.jobs.launcher import start_link
 from anabranch.operations.jobs.submission import Submission
-from anabranch.operations.links import links
 from anabranch.sandbox import Cluster
 from benchmarks import report
 from benchmarks.clusters import clusters
 from benchmarks.run import OUTPUT
+from qa import links
 
 TOPIC = "orders"
 RECORDS = 1000
@@ -70,7 +70,7 @@ def _run(scratch: Path, number: int, partitions: int) -> dict[str, float]:
             naming=PluginSpec("prefix"),
             mode=ModePolicy.MAPPED,
         )
-        assert links.create(source, target, spec, execute=True).created
+        links.create(source, target, spec)
         job = start_link(target, source, "bench", Submission("local[1]"), 60.0, scratch).process
         try:
             _await_copied(target, partitions)

@@ -16,12 +16,12 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.reports import LinkStatus
-from anabranch.operations.links import links
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.sandbox.process import LeashedProcess
 from anabranch.sandbox.replay_process import ReplayProcess
 from examples.demo import group, job, load, proof
 from examples.demo.screen import Screen
+from qa import links
 from qa.brokers import patiently
 
 LINK = "old-new"
@@ -101,7 +101,7 @@ class Story:
             rate_limit=RATE_LIMIT,
             lease_seconds=LEASE_SECONDS,
         )
-        report = links.create(source, target, spec, execute=True)
+        report = links.create(source, target, spec).plan
         for finding in report.findings:
             self._screen.say(f"{finding.severity}: {finding.what}", "yellow")
         running = job.start_job(target, source, LINK, LEASE_SECONDS, self._scratch)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Protocol
 
 from anabranch.errors import AnabranchError
-from anabranch.operations.links.transactions import abort_transaction
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from qa import brokers
 from qa.faults.ledger import Ledger
@@ -23,6 +22,7 @@ from qa.faults.stand import LINK, Stand
 from qa.faults.standalone import StandaloneSpark
 from qa.faults.striker import Striker
 from qa.faults.topics import CLEANER_SETTINGS, SOURCE_SETTINGS, LoadTopic, TopicKind, create_topics
+from qa.links import abort_transaction
 from qa.patience import LONG_S
 
 CATCH_UP_S = LONG_S
@@ -268,7 +268,7 @@ def end_transactions(stand: Stand, topics: Sequence[LoadTopic], seconds: float =
         for name, number in still:
             where = f"{name}:{number}"
             try:
-                abort_transaction(stand.source_context, stand.target_context, LINK, where, None, True)
+                abort_transaction(stand.source_context, stand.target_context, LINK, where)
                 ended += 1
             except AnabranchError as error:  # mostly that it will end by itself
                 refused[where] = error.message

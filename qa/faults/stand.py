@@ -16,10 +16,9 @@ from anabranch.config.context_file import read_context
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.operations.jobs import launcher
-from anabranch.operations.links import links
-from anabranch.operations.links.creating import LinkExistsError
+from anabranch.operations.links.create import LinkExistsError, LinkRefusedError
 from anabranch.sandbox import Cluster
-from qa import brokers
+from qa import brokers, links
 from qa.faults.processes import LinkRun
 from qa.faults.standalone import StandaloneSpark
 from qa.patience import LONG_S, PATIENCE_S
@@ -75,11 +74,11 @@ class Stand:
 
     def _store(self, spec: LinkSpec) -> None:
         try:
-            report = links.create(self.source_context, self.target_context, spec, execute=True)
+            links.create(self.source_context, self.target_context, spec)
         except LinkExistsError:  # on a fresh target: it was stored before, and the answer was lost
             return
-        if not report.ok:
-            raise RuntimeError(f"the link was refused: {report.findings}")
+        except LinkRefusedError as error:
+            raise RuntimeError(f"the link was refused: {error.errors}") from error
 
     def lanes(self) -> Sequence[LaneProgress]:
         """What the lanes have filed, asked again while a broker is away: one that stood still may be for a moment."""

@@ -12,9 +12,9 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneMode
 from anabranch.model.link import LinkSpec
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.links import links
+from anabranch.operations.links.create import LinkRefusedError
 from anabranch.spark.link.leases import LeasePlanner
-from qa import brokers
+from qa import brokers, links
 from qa.patience import LONG_S
 
 _LOOK_S = 0.2
@@ -32,9 +32,10 @@ def copy(
     seconds: float = LONG_S,
 ) -> dict[TopicPartition, LaneMode]:
     """Create the link, run it until every partition was copied up to its end; returns the mode of each lane."""
-    report = links.create(source, target, spec, execute=True)
-    if not report.created:
-        raise CopyError(f"the link was refused: {report.findings}")
+    try:
+        links.create(source, target, spec)
+    except LinkRefusedError as error:
+        raise CopyError(f"the link was refused: {error.errors}") from error
     job = LinkJob(spec.id, f"{spec.id}-run", source, target, 5)
     over = threading.Event()
     failures: list[BaseException] = []

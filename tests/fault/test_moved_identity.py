@@ -15,9 +15,9 @@ import pytest
 from anabranch.errors import ClusterError
 from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.operations.jobs import launcher
-from anabranch.operations.links import links
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.state.codecs import topics as control_topics
+from qa import links
 from qa.brokers import STEADY, await_markers
 from qa.faults.leaders import Leaders
 from qa.faults.stand import LINK, Stand

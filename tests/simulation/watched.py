@@ -18,13 +18,13 @@ from anabranch.kafka.simulated.partition import Partition
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ModePolicy
-from anabranch.operations.links import decisions
 from anabranch.records.decode import decode
 from anabranch.records.header import read_header
 from anabranch.records.record import Record
 from anabranch.spark.link.leases import LeasePlanner
 from anabranch.state.codecs import progress, topics
 from anabranch.state.topics.control import Links
+from qa import links
 from qa.faults.topics import LoadTopic
 from qa.simulation.life import LINK, Life, Plan
 from qa.simulation.run import Run
@@ -162,7 +162,7 @@ class Watched:
     def accept(self) -> None:
         """A person accepts all that waits in the link."""
         contexts = self.life.context("source"), self.life.context("target")
-        self.world.ask(lambda: decisions.accept(*contexts, LINK, None, execute=True))
+        self.world.ask(lambda: links.accept(*contexts, LINK))
 
     def judge(self) -> list[str]:
         """Stop writing, wait until all is copied, and say what is wrong with the copy or its maps."""

@@ -6,21 +6,28 @@ Python has started, or fails, is no offer.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from typing import NoReturn
+from types import ModuleType
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import typer
 
-from anabranch.cli import port
 from anabranch.cli.located import contexts
 from anabranch.model.cluster import ClusterContext
 
+if TYPE_CHECKING:  # imported when a shell asks for names of a cluster
+    from anabranch.kafka.cluster import Cluster
+
+T = TypeVar("T")
 LONGEST_S = 2.5
+LOOK_S = 2.0
+"""For one look at a cluster."""
 ASKED = "_ANABRANCH_COMPLETE"
 
 
@@ -42,27 +49,29 @@ def context_names(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def link_ids(ctx: typer.Context, incomplete: str) -> list[str]:
     """The links of the target that was typed, or is the default."""
-    return _offered(lambda: port.naming().links(_target(ctx)), incomplete)
+    return _offered(lambda: _asked(_target(ctx), lambda cluster: _naming().links(cluster)), incomplete)
 
 
 def link_partitions(ctx: typer.Context, incomplete: str) -> list[str]:
     """The topics of the link that was typed, and their partitions."""
-    return _offered(lambda: port.naming().partitions(_target(ctx), ctx.params["link"]), incomplete)
+    return _offered(
+        lambda: _asked(_target(ctx), lambda cluster: _naming().partitions(cluster, ctx.params["link"])), incomplete
+    )
 
 
 def source_topics(ctx: typer.Context, incomplete: str) -> list[str]:
     """The topics of the source that was typed, or of the typed link's."""
-    return _offered(lambda: port.naming().topics(_source(ctx)), incomplete)
+    return _offered(lambda: _asked(_source(ctx), lambda cluster: _naming().topics(cluster)), incomplete)
 
 
 def target_topics(ctx: typer.Context, incomplete: str) -> list[str]:
     """The topics of the target."""
-    return _offered(lambda: port.naming().topics(_target(ctx)), incomplete)
+    return _offered(lambda: _asked(_target(ctx), lambda cluster: _naming().topics(cluster)), incomplete)
 
 
 def source_groups(ctx: typer.Context, incomplete: str) -> list[str]:
     """The groups of the source that was typed, or of the typed link's."""
-    return _offered(lambda: port.naming().groups(_source(ctx)), incomplete)
+    return _offered(lambda: _asked(_source(ctx), lambda cluster: _naming().groups(cluster)), incomplete)
 
 
 def _target(ctx: typer.Context) -> ClusterContext:
@@ -73,7 +82,25 @@ def _target(ctx: typer.Context) -> ClusterContext:
 def _source(ctx: typer.Context) -> ClusterContext:
     typed = ctx.params
     name = typed.get("source") or typed.get("source_name") or typed.get("cluster")
-    return contexts(ctx).get(name or port.naming().source_of(_target(ctx), typed["link"]))
+    return contexts(ctx).get(name or _asked(_target(ctx), lambda cluster: _naming().source_of(cluster, typed["link"])))
+
+
+def _naming() -> ModuleType:
+    """Imported within the time that a look has."""
+    from anabranch.operations.contexts import naming
+
+    return naming
+
+
+def _asked(context: ClusterContext, ask: Callable[[Cluster], Awaitable[T]]) -> T:
+    """What a cluster answers within a short time; raises whatever it raises."""
+    from anabranch.cli.running import on_context, run
+
+    async def look() -> T:
+        async with asyncio.timeout(LOOK_S), on_context(context) as cluster:
+            return await ask(cluster)
+
+    return run(look())
 
 
 def _offered(look: Callable[[], Iterable[str]], incomplete: str) -> list[str]:

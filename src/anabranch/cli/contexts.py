@@ -11,15 +11,17 @@ import typer
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from anabranch.cli import port, render
+from anabranch.cli import render
 from anabranch.cli.completing import context_names
 from anabranch.cli.jobs import report
 from anabranch.cli.options import contexts
 from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.running import run
 from anabranch.cli.words import count
 from anabranch.config import contexts as store
 from anabranch.config.contexts import context_fields
 from anabranch.errors import ClusterError
+from anabranch.model.cluster import ClusterContext
 from anabranch.model.reached import Reached
 
 app = typer.Typer(help="Names for clusters.", no_args_is_help=True)
@@ -95,13 +97,19 @@ def try_(
     """Connect to a context's cluster: who answers, who we are to it, and what is missing for a link."""
     known = contexts(ctx)
     chosen = list(known.contexts.values()) if name is None else [known.get(name)]
-    found = port.reaching().reach(chosen)
+    found = run(_reach(chosen))
     emit(found, _tried(found), output)
     failed = [one for one in found if not one.ok]
     for one in failed:
         report(ContextFailedError(one.context, one.error, one.hint), Console(stderr=True))
     if failed:
         raise typer.Exit(max(one.exit_code for one in failed))
+
+
+async def _reach(chosen: Sequence[ClusterContext]) -> Sequence[Reached]:
+    from anabranch.operations.contexts.reaching import reach
+
+    return await reach(chosen)
 
 
 @app.command()

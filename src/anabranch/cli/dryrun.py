@@ -22,6 +22,17 @@ def say_dry_run(command: str) -> None:
     typer.echo(f"Dry run. Apply with: {command}", err=True)
 
 
+def typed() -> str:
+    """The command as it was typed, without ``--execute`` and ``--plan HASH``."""
+    words: list[str] = []
+    for word in sys.argv[1:]:
+        if words[-1:] == ["--plan"]:
+            words.pop()
+        elif word != "--execute" and not word.startswith("--plan="):
+            words.append(word)
+    return shlex.join(["anabranch", *words])
+
+
 def applying() -> str:
     """The command as it was typed, with ``--execute``."""
     return shlex.join(["anabranch", *sys.argv[1:], "--execute"])

@@ -53,7 +53,9 @@ class Tied:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._ask) for number in _ENDING}
+        ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as nohup has it
+        numbers = [number for number in _ENDING if not (ignored and number == signal.SIGHUP)]
+        self._before = {number: signal.signal(number, self._ask) for number in numbers}
         return self
 
     def start(self, start: Callable[[], subprocess.Popen[AnyStr]]) -> subprocess.Popen[AnyStr]:

@@ -55,7 +55,10 @@ def emit(value: object, table: RenderableType, form: Format) -> None:
 
 
 def plain(value: object) -> Any:
-    """A value of the model as JSON values; field names are those of the model, with what it derives added."""
+    """A value of the model as JSON values; field names are those of the model, with what it derives added.
+
+    What a plan has only for ``apply`` is left out.
+    """
     if isinstance(value, LaneKey | TopicId | TopicPartition | SecretRef | UUID | Path):
         return str(value)
     if isinstance(value, LinkSpec):
@@ -63,7 +66,8 @@ def plain(value: object) -> Any:
     if isinstance(value, Enum):
         return value.value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        told = [field.name for field in dataclasses.fields(value) if not field.metadata.get("request")]
+        fields = {name: plain(getattr(value, name)) for name in told}
         if isinstance(value, LaneProgress):
             fields["lag_records"] = value.lag_records
             fields["knows_source"] = value.knows_source

@@ -9,12 +9,13 @@ import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from anabranch.checkpoints.advice import Advice, Onward
 from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.reports import Inspection, Planned, Rewritten, Undone, Verified
 from anabranch.checkpoints.route import Refusal
+from anabranch.cli.running import on_context, run
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.rebuildspec import Part, RebuildSpec
 from anabranch.config.verifyspec import VerifyOptions, VerifySpec
@@ -25,116 +26,30 @@ from anabranch.groups.plan import GroupsPlan
 from anabranch.groups.report import GroupReport, GroupsReport
 from anabranch.groups.select import Selection
 from anabranch.groups.undo import UndoPlan
-from anabranch.model.caughtup import Goal
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.decisions import AcceptPlan
 from anabranch.model.lane import LaneKey
-from anabranch.model.link import LinkSpec
 from anabranch.model.positions import LaneRuns, Translation
-from anabranch.model.reached import Reached
-from anabranch.model.reports import LinkStatus, ProbeReport, StopReport
-from anabranch.model.runevents import LogFormat
+from anabranch.model.reports import LinkStatus
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
-from anabranch.model.transactions import AbortPlan
 from anabranch.operations.checkpoints.asked import Asked, How
 from anabranch.operations.checkpoints.told import Told
-from anabranch.operations.jobs.jobprocess import StartedLink
-from anabranch.operations.jobs.submission import Submission
 from anabranch.state.codecs.verified import VerifyStatus
 
 
-class Links(Protocol):
-    """``anabranch.operations.links.links``; every function raises ``AnabranchError``."""
-
-    def create(
-        self,
-        source: ClusterContext,
-        target: ClusterContext,
-        spec: LinkSpec,
-        execute: bool,
-        adopt: Sequence[StoredMap] = (),
-    ) -> ProbeReport:
-        """Probe both clusters; store the link if ``execute`` and nothing forbids it; go on with what is adopted."""
-
-    def list_links(self, target: ClusterContext) -> Sequence[LinkStatus]:
-        """Every link that the target stores."""
+class Links:
+    """What verbs of other nouns still ask about a link; those of links open their clusters themselves."""
 
     def show(self, target: ClusterContext, link_id: str) -> LinkStatus:
-        """One link."""
-
-    def set_wanted(self, target: ClusterContext, link_id: str, **changes: Any) -> None:
-        """Change ``filter`` or ``rate_limit`` of the wanted state."""
-
-    def pause(self, target: ClusterContext, link_id: str) -> None:
-        """Have the workers stop reading; lanes and leases stay."""
-
-    def resume(self, target: ClusterContext, link_id: str) -> None:
-        """Undo ``pause``."""
+        """One link; raises ``AnabranchError``."""
+        return run(_show(target, link_id))
 
 
-class Reaching(Protocol):
-    """``anabranch.operations.contexts.reaching``."""
+async def _show(target: ClusterContext, link_id: str) -> LinkStatus:
+    from anabranch.operations.links.show import show
 
-    def reach(self, contexts: Sequence[ClusterContext]) -> Sequence[Reached]:
-        """What each context's cluster tells; a failure is part of the answer."""
-
-
-class Naming(Protocol):
-    """``anabranch.operations.contexts.naming``: what a shell offers; every function may raise anything."""
-
-    def links(self, target: ClusterContext) -> Sequence[str]:
-        """The ids of a target's links."""
-
-    def source_of(self, target: ClusterContext, link: str) -> str:
-        """The context that a link copies from."""
-
-    def partitions(self, target: ClusterContext, link: str) -> Sequence[str]:
-        """A link's source topics and partitions."""
-
-    def topics(self, context: ClusterContext) -> Sequence[str]:
-        """A cluster's topics."""
-
-    def groups(self, context: ClusterContext) -> Sequence[str]:
-        """A cluster's groups."""
-
-
-class CaughtUp(Protocol):
-    """``anabranch.operations.links.caughtup``."""
-
-    def goal(self, source: ClusterContext, target: ClusterContext, link_id: str) -> Goal:
-        """The source's logs as they are now."""
-
-
-class Decisions(Protocol):
-    """``anabranch.operations.links.decisions``."""
-
-    def accept(
-        self,
-        source: ClusterContext,
-        target: ClusterContext,
-        link_id: str,
-        where: str | None,
-        execute: bool,
-        fingerprint: str | None = None,
-        at: int | None = None,
-    ) -> AcceptPlan:
-        """Plan what accepting means; store the decision if ``execute`` and the plan still has this fingerprint."""
-
-
-class Transactions(Protocol):
-    """``anabranch.operations.links.transactions``."""
-
-    def abort_transaction(
-        self,
-        source: ClusterContext,
-        target: ClusterContext,
-        link_id: str,
-        where: str,
-        producer_id: int | None,
-        execute: bool,
-    ) -> AbortPlan:
-        """Name the open transactions of a source partition; end one of them if ``execute``."""
+    async with on_context(target) as cluster:
+        return await show(cluster, link_id)
 
 
 class Groups(Protocol):
@@ -204,45 +119,6 @@ class Offsets(Protocol):
         self, target: ClusterContext, link_id: str
     ) -> tuple[str, str, Mapping[LaneKey, bytes], Sequence[LaneRuns]]:
         """The contexts of source and target, each lane's stored runs, and the maps."""
-
-
-class Launcher(Protocol):
-    """``anabranch.operations.jobs.launcher``."""
-
-    def job_spec(self, target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
-        """The specification of the link's job."""
-
-    def run_link(
-        self,
-        target: ClusterContext,
-        source: ClusterContext,
-        link_id: str,
-        how: Submission,
-        lease_seconds: float,
-        directory: Path,
-        log_format: LogFormat = LogFormat.TEXT,
-    ) -> int:
-        """Run the link's Spark query until it ends or is interrupted; returns its exit code."""
-
-    def start_link(
-        self,
-        target: ClusterContext,
-        source: ClusterContext,
-        link_id: str,
-        how: Submission,
-        lease_seconds: float,
-        directory: Path,
-        log_format: LogFormat = LogFormat.TEXT,
-        detached: bool = False,
-    ) -> StartedLink:
-        """Start the link's job, which outlives this process where it is detached."""
-
-
-class Stopping(Protocol):
-    """``anabranch.operations.links.stopping``."""
-
-    def stop(self, target: ClusterContext, link_id: str, wait_s: float) -> StopReport:
-        """Ask the runs of a link to stop, and wait until they have ended."""
 
 
 class Verify(Protocol):
@@ -336,33 +212,8 @@ def advising() -> Advising:
 
 
 def links() -> Links:
-    """The engine's links."""
-    return cast(Links, import_module("anabranch.operations.links.links"))
-
-
-def reaching() -> Reaching:
-    """The engine's way to try contexts."""
-    return cast(Reaching, import_module("anabranch.operations.contexts.reaching"))
-
-
-def naming() -> Naming:
-    """The engine's way to name what a cluster has."""
-    return cast(Naming, import_module("anabranch.operations.contexts.naming"))
-
-
-def caught_up() -> CaughtUp:
-    """The engine's way to tell what a link has to copy."""
-    return cast(CaughtUp, import_module("anabranch.operations.links.caughtup"))
-
-
-def decisions() -> Decisions:
-    """The engine's decisions."""
-    return cast(Decisions, import_module("anabranch.operations.links.decisions"))
-
-
-def transactions() -> Transactions:
-    """The engine's way to end transactions."""
-    return cast(Transactions, import_module("anabranch.operations.links.transactions"))
+    """The links of a target."""
+    return Links()
 
 
 def groups() -> Groups:
@@ -388,13 +239,3 @@ def verify() -> Verify:
 def rebuilding() -> Rebuilding:
     """The engine's way to align topics."""
     return cast(Rebuilding, import_module("anabranch.operations.offsets.rebuilding"))
-
-
-def launcher() -> Launcher:
-    """The engine's launcher."""
-    return cast(Launcher, import_module("anabranch.operations.jobs.launcher"))
-
-
-def stopping() -> Stopping:
-    """The engine's way to stop runs."""
-    return cast(Stopping, import_module("anabranch.operations.links.stopping"))

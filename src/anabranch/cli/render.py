@@ -16,7 +16,16 @@ from anabranch.cli.reasons import reasons, some
 from anabranch.cli.totals import Totals, totals
 from anabranch.cli.words import count, duration, moment, size
 from anabranch.model.lane import LaneProgress, LaneState
-from anabranch.model.reports import ClusterFacts, DeletePlan, Finding, LinkStatus, ProbeReport, Severity, TopicPlan
+from anabranch.model.reports import (
+    ClusterFacts,
+    DeletePlan,
+    DeleteReport,
+    Finding,
+    LinkStatus,
+    ProbeReport,
+    Severity,
+    TopicPlan,
+)
 
 _STATE_STYLE: Mapping[LaneState, str] = {
     LaneState.WAITING: "dim",
@@ -200,10 +209,12 @@ def probe(report: ProbeReport) -> RenderableType:
     parts += _mapped(report.topics)
     if report.findings:
         parts.append(findings(report.findings))
-    if report.created:
-        command = f"anabranch link run {report.spec.id}{repeated(typed_target.get())}"
-        parts.append(Text(f"link {report.spec.id} created; start it with: {command}"))
     return Group(*parts)
+
+
+def created(link: str) -> Text:
+    """That a link was stored, and how it begins to copy."""
+    return Text(f"link {link} created; start it with: anabranch link run {link}{repeated(typed_target.get())}")
 
 
 def delete_plan(plan: DeletePlan) -> RenderableType:
@@ -211,7 +222,7 @@ def delete_plan(plan: DeletePlan) -> RenderableType:
     text = Text()
     text.append(f"link {plan.link} is forgotten by its target", style="bold")
     text.append("; its target topics and their records stay\n")
-    if plan.running and not plan.executed:
+    if plan.running:
         text.append("it is running", style="bold yellow")
         text.append(": its workers stop within seconds, and its `link run` ends with exit code 3\n", style="yellow")
     for topic, number in plan.forget.items():
@@ -220,10 +231,14 @@ def delete_plan(plan: DeletePlan) -> RenderableType:
         for name, value in changes.items():
             text.append(f"  {topic}: {name} {'back to its default' if value is None else f'set to {value}'}\n")
     text.rstrip()
-    parts: list[RenderableType] = [text]
-    if plan.findings:
-        parts.append(findings(plan.findings))
-    return Group(*parts)
+    return text
+
+
+def deleted(done: DeleteReport) -> RenderableType:
+    """That a link is gone, and what could not be given back."""
+    was = "; it was running, and its job ends by itself" if done.plan.running else ""
+    text = Text(f"done: link {done.plan.link} is deleted{was}")
+    return Group(findings(done.findings), text) if done.findings else text
 
 
 def _modes(topic: TopicPlan) -> str:

@@ -5,8 +5,9 @@ Detaching (Ctrl-C) touches nothing: the link goes on.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import NoReturn
 
 from rich.console import Console
 from rich.live import Live
@@ -18,17 +19,18 @@ INTERVAL_S = 1.0
 _LINES_AROUND_LANES = 8
 
 
-def watch(read: Callable[[], LinkStatus], console: Console, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Show what ``read`` answers every second; returns when interrupted."""
-    try:
-        if console.is_terminal:
-            with Live(console=console, auto_refresh=False) as live:
-                while True:
-                    room = max(1, console.height - _LINES_AROUND_LANES)
-                    live.update(render.status(read(), limit=room), refresh=True)
-                    sleep(INTERVAL_S)
-        while True:
-            console.print(render.line(read()), markup=False, highlight=False, soft_wrap=True)
-            sleep(INTERVAL_S)
-    except KeyboardInterrupt:
-        console.print("detached; the link is as it was")
+async def watch(
+    read: Callable[[], Awaitable[LinkStatus]],
+    console: Console,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> NoReturn:
+    """Show what ``read`` answers every second, until it is cancelled."""
+    if console.is_terminal:
+        with Live(console=console, auto_refresh=False) as live:
+            while True:
+                room = max(1, console.height - _LINES_AROUND_LANES)
+                live.update(render.status(await read(), limit=room), refresh=True)
+                await sleep(INTERVAL_S)
+    while True:
+        console.print(render.line(await read()), markup=False, highlight=False, soft_wrap=True)
+        await sleep(INTERVAL_S)

@@ -14,13 +14,14 @@ A lane stops where going on would lose or mix records without anybody's word.  T
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
 from anabranch.errors import InvalidFieldError
 from anabranch.model.lane import LaneKey
 from anabranch.model.link import MirroredTopic
+from anabranch.model.plans import REQUEST
 from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition
 
@@ -116,19 +117,26 @@ class AcceptPlan:
     """Everything that waits for a decision in a link, or in a part of it.
 
     ``remember`` are topics whose source is another one now, ``forget`` those whose target is no more.
-    ``fingerprint`` is a hash of what was seen; executing refuses where that has changed.  ``remake`` are control
-    topics that are missing and are made again, empty; ``recreated`` those that somebody has made again, which the link
-    goes on with.
+    ``remake`` are control topics that are missing and are made again, empty; ``recreated`` those that somebody has made
+    again, which the link goes on with.  ``where`` and ``at`` are what was asked: which part, and where a lane goes on.
     """
 
     link: str
     choices: tuple[Choice, ...]
     remember: tuple[MirroredTopic, ...]
     forget: tuple[MirroredTopic, ...]
-    fingerprint: str
-    executed: bool = False
+    hash: str
     remake: tuple[str, ...] = ()
     recreated: tuple[str, ...] = ()
+    where: str | None = field(default=None, metadata=REQUEST)
+    at: int | None = field(default=None, metadata=REQUEST)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptReport:
+    """What was accepted."""
+
+    plan: AcceptPlan
 
 
 def skipping(before: LaneDecision | None, lane: LaneKey, skip: tuple[int, int], now_ms: int, why: str) -> LaneDecision:

@@ -15,6 +15,8 @@ from typing import Protocol
 from anabranch.errors import RefusedError
 
 HASH_DIGITS = 16
+REQUEST = {"request": True}
+"""Metadata of a plan's field that only ``apply`` needs, to look again: it is not written out with the plan."""
 
 
 class Plan(Protocol):

@@ -1,4 +1,4 @@
-"""What verbs answer: probes of two clusters, a link's status, and the plan of a deletion."""
+"""What verbs about links answer: probes of two clusters, a link's status, plans and what came of them."""
 
 from __future__ import annotations
 
@@ -91,16 +91,13 @@ class TopicPlan:
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    """All that is known before a link is made, every reason at once; ``created`` says whether it was made
-    then.
-    """
+    """All that is known before a link is made, every reason at once."""
 
     spec: LinkSpec
     source: ClusterFacts
     target: ClusterFacts
     topics: tuple[TopicPlan, ...]
     findings: tuple[Finding, ...]
-    created: bool = False
 
     @property
     def ok(self) -> bool:
@@ -137,6 +134,19 @@ class StopRequest:
     link: str
     runs: tuple[str, ...]
     asked_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class StopPlan:
+    """The runs of a link that would be asked to stop, none where it does not run, and how long to wait for their end.
+
+    0 seconds wait for nothing.  ``hash`` covers the link and these runs: another one that begins is not asked.
+    """
+
+    link: str
+    runs: tuple[str, ...]
+    wait_s: float
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ transaction that is open on a partition and that no coordinator has under way is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from anabranch.model.plans import REQUEST
 from anabranch.model.topics import TopicPartition
 
 LONGEST_TIMEOUT_MS = 900_000
@@ -105,9 +106,9 @@ class SourceTransaction:
 class AbortPlan:
     """The transactions that are open on a source partition, and which of them is ended.
 
-    ``abort`` is the producer id whose transaction is (or was, if ``executed``) ended, None where none may be;
-    ``kept`` says so for each that may not.  ``stable`` and ``high_watermark`` are the partition's: what lies
-    between them waits.  Both are read again after the abort.
+    ``abort`` is the producer id whose transaction is ended, None where none may be; ``kept`` says so for each that may
+    not.  ``stable`` and ``high_watermark`` are the partition's: what lies between them waits.  ``producer_id`` is the
+    one that was asked for.  ``hash`` covers the transaction that is ended, and no other.
     """
 
     link: str
@@ -118,7 +119,17 @@ class AbortPlan:
     abort: int | None
     kept: tuple[str, ...]
     read_at_ms: int
-    executed: bool = False
+    hash: str
+    producer_id: int | None = field(default=None, metadata=REQUEST)
+
+
+@dataclass(frozen=True, slots=True)
+class AbortReport:
+    """A transaction that was ended by a marker; ``stable`` and ``high_watermark`` are as they were read afterwards."""
+
+    plan: AbortPlan
+    stable: int
+    high_watermark: int
 
 
 def choose(

@@ -25,8 +25,6 @@ from anabranch.model.link import ClusterRef, LinkSpec, UnknownLinkError
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkStatus, ProbeReport
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.links import decisions
-from anabranch.operations.links import links as engine
 from anabranch.operations.links.standing import Standing
 from anabranch.sandbox import Cluster
 from anabranch.spark.link.leases import LeasePlanner
@@ -34,6 +32,7 @@ from anabranch.state.maps.rebuild import LaneLog, rebuild, whole_log
 from anabranch.state.segments.runs import RunBook, in_order
 from anabranch.state.topics.control import Runs
 from anabranch.state.topics.journal import Journal, Jumps
+from qa import links as engine
 from qa.logcompare import batches_differ, compare, disk_batches, read_log
 from qa.patience import PATIENCE_S
 from tests.integration.kafka.security import context_of
@@ -61,8 +60,7 @@ class Link:
 
     def create(self) -> ProbeReport:
         """Probe and store it."""
-        self.report = engine.create(self.source, self.target, self.spec, execute=True)
-        assert self.report.created, self.report.findings
+        self.report = engine.create(self.source, self.target, self.spec).plan
         return self.report
 
     def status(self) -> LinkStatus:
@@ -142,11 +140,7 @@ class Link:
 
     def accept(self, where: str | None = None) -> AcceptPlan:
         """Look at what waits for a decision, then accept exactly that; returns what was decided."""
-        plan = decisions.accept(self.source, self.target, self.id, where, execute=False)
-        assert not plan.executed
-        done = decisions.accept(self.source, self.target, self.id, where, execute=True, fingerprint=plan.fingerprint)
-        assert done.executed
-        return done
+        return engine.accept(self.source, self.target, self.id, where)
 
     def await_stopped(self, topic: str, partition: int = 0) -> LaneProgress:
         """Wait until a lane has stopped for a reason."""

@@ -11,9 +11,10 @@ from confluent_kafka import KafkaException
 
 from anabranch.model.configs import LONG_MAX
 from anabranch.model.lane import LaneState
+from anabranch.model.link import UnknownLinkError
 from anabranch.model.plugins import PluginSpec
-from anabranch.operations.links import links as engine
 from anabranch.sandbox import Cluster
+from qa import links as engine
 from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.topics import (
     OLD_MS,
@@ -65,7 +66,7 @@ def await_expired(cluster: Cluster) -> None:
 @contextmanager
 def running_until_deleted(made: Link) -> Iterator[None]:
     """A run with short leases that ends because its link is deleted in the block."""
-    with pytest.raises(engine.UnknownLinkError), made.running(lease_seconds=1.5) as run:  # noqa: PT012
+    with pytest.raises(UnknownLinkError), made.running(lease_seconds=1.5) as run:  # noqa: PT012
         yield
         run.await_failure()
 
@@ -150,10 +151,10 @@ def test_new_topics_partitions_and_configs_follow_without_a_restart(old: Cluster
             time.sleep(0.2)
         made.await_(lambda status: len(status.lanes) == 7)
 
-        plan = engine.delete(made.target, made.id, execute=False)
+        plan = engine.plan_delete(made.target, made.id)
         assert plan.restore[first]["retention.ms"] == "7200000"
-        engine.delete(made.target, made.id, execute=True)
-    with pytest.raises(engine.UnknownLinkError):
+        engine.delete(made.target, made.id)
+    with pytest.raises(UnknownLinkError):
         engine.show(made.target, made.id)
     assert await_configs(new, first, {"retention.ms": "7200000"}) == {"retention.ms": "7200000"}
 
@@ -174,11 +175,9 @@ def test_old_timestamps_do_not_vanish_while_the_link_runs_and_do_when_it_is_dele
             assert ends(new, topic)[0] == 0
             assert configs_of(new, topic)["retention.ms"] == "-1"
             made.await_(
-                lambda status: (
-                    engine.delete(made.target, made.id, execute=False).restore[topic]["retention.ms"] == "604800000"
-                )
+                lambda status: engine.plan_delete(made.target, made.id).restore[topic]["retention.ms"] == "604800000"
             )
-        assert engine.delete(made.target, made.id, execute=True).executed
+        assert not engine.delete(made.target, made.id).findings
     deadline = time.monotonic() + PATIENCE_S
     while ends(new, topic)[0] == 0:
         assert time.monotonic() < deadline, "the wanted retention does not hold after the deletion"
@@ -235,9 +234,9 @@ def test_a_deleted_link_ends_its_workers(old: Cluster, new: Cluster) -> None:
     topic = create(old, fresh("ended"))
     produce(old, topic, numbered(10))
     with link(old, new, topic) as made:
-        with pytest.raises(engine.UnknownLinkError), made.running() as run:  # noqa: PT012
+        with pytest.raises(UnknownLinkError), made.running() as run:  # noqa: PT012
             made.await_position(topic, 10)
-            engine.delete(made.target, made.id, execute=True)
+            engine.delete(made.target, made.id)
             run.await_end()
             produce(old, topic, numbered(10, first=10))  # its workers are closed: what they had sent was answered
             assert newest_offset(new, topic) == 10

@@ -7,12 +7,14 @@ import pytest
 from anabranch.errors import InvalidFieldError
 from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneMode, LaneState
+from anabranch.model.plans import PlanChangedError
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.offsets.translate import Exact, Reason, Unmapped, record_to_target, to_target
-from anabranch.operations.links import decisions
-from anabranch.operations.links import links as engine
-from anabranch.operations.links.decisions import DecisionMovedError, NothingToAcceptError
+from anabranch.operations.links import accept
+from anabranch.operations.links.accept import NothingToAcceptError
 from anabranch.sandbox import Cluster
+from qa import links as engine
+from qa.asking import between
 from qa.logcompare import read_log
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, delete_records, drop, fresh, numbered, produce
@@ -29,7 +31,7 @@ def values(cluster: Cluster, topic: str) -> list[str]:
 def refuses(made: Link, where: str | None = None) -> None:
     """Nothing waits for a decision."""
     with pytest.raises(NothingToAcceptError):
-        decisions.accept(made.source, made.target, made.id, where, execute=True)
+        engine.accept(made.source, made.target, made.id, where)
 
 
 @pytest.mark.real
@@ -47,13 +49,13 @@ def test_a_lane_goes_on_behind_records_that_expired_once_that_was_accepted(old: 
         engine.resume(made.target, made.id)
         made.await_stopped(topic)
         refuses(made, "another-topic")
-        seen = decisions.accept(made.source, made.target, made.id, f"{topic}-0", execute=False)
+        seen = engine.plan_accept(made.source, made.target, made.id, f"{topic}-0")
         (choice,) = seen.choices
         assert (choice.cause, choice.given_up, choice.twice) == (Cause.SOURCE_EXPIRED, (10, 25), None)
         assert "offsets 10 to 24 are given up" in choice.means
         delete_records(old, topic, 30)
-        with pytest.raises(DecisionMovedError):
-            decisions.accept(made.source, made.target, made.id, None, execute=True, fingerprint=seen.fingerprint)
+        with pytest.raises(PlanChangedError):
+            between(made.source, made.target, lambda here, there: accept.apply(here, there, seen))
         assert made.accept(topic).choices[0].given_up == (10, 30)
         lane = made.await_position(topic, 40)
         produce(old, topic, numbered(5, first=40))
@@ -87,7 +89,7 @@ def test_a_source_topic_made_again_is_copied_behind_the_old_one_once_that_was_ac
         produce(old, topic, numbered(30, first=500))
         made.await_finding("made again", f"anabranch link accept {made.id} {topic}")
         with pytest.raises(InvalidFieldError):
-            decisions.accept(made.source, made.target, made.id, f"{topic}-0", execute=True)
+            engine.accept(made.source, made.target, made.id, f"{topic}-0")
         plan = made.accept(topic)
         assert [choice.cause for choice in plan.choices] == [Cause.SOURCE_MADE_AGAIN]
         assert "copied from its offset 0 on, behind the 10 offsets" in plan.choices[0].means

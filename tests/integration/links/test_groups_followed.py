@@ -16,10 +16,10 @@ from anabranch.groups.report import GroupRow
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.model.link import GroupRules
 from anabranch.operations.groups import groups as engine
-from anabranch.operations.links import links
 from anabranch.operations.mirrormaker.flow import read_flow
 from anabranch.sandbox import Cluster
 from anabranch.spark.link.following import FollowingThread
+from qa import links
 from tests.integration.links.groups import commit, committed, member, store
 from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.topics import create, ends, fresh, numbered, produce
@@ -86,7 +86,7 @@ def test_followed_groups_move_forward_only_and_their_freshness_is_shown(old: Clu
         assert fresh_round is not None
         assert fresh_round.error == ""
         assert (fresh_round.age_ms(fresh_round.ended_at_ms) or 0) < PATIENCE_S * 1000
-        plan = links.delete(made.target, made.id, execute=False)
+        plan = links.plan_delete(made.target, made.id)
         assert plan.forget["__anabranch_positions"] >= 2
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from anabranch.model.lane import LaneState
-from anabranch.operations.links import transactions
-from anabranch.operations.links.transactions import (
+from anabranch.operations.links import abort_transaction as aborting
+from anabranch.operations.links.abort_transaction import (
     NoOpenTransactionError,
     TransactionNotHangingError,
-    abort_transaction,
 )
 from anabranch.sandbox import Cluster, ClusterSpec
 from qa.brokers import STEADY
+from qa.links import abort_transaction, plan_abort
 from qa.patience import PATIENCE_S
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce, transaction
@@ -36,7 +36,7 @@ def lenient(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is told after a transaction was ended is waited for, however slow the broker is."""
-    monkeypatch.setattr(transactions, "_SETTLES_S", PATIENCE_S)
+    monkeypatch.setattr(aborting, "_SETTLES_S", PATIENCE_S)
 
 
 @pytest.mark.real
@@ -47,7 +47,7 @@ def test_a_killed_producers_transaction_is_named_and_ended_when_told(old: Cluste
     with link(old, new, topic) as made, made.running():
         made.await_position(topic, 10)
         with pytest.raises(NoOpenTransactionError):
-            abort_transaction(made.source, made.target, made.id, f"{topic}-0", None, execute=True)
+            abort_transaction(made.source, made.target, made.id, f"{topic}-0")
         with killed_in_a_transaction(old, topic, f"{topic}-writer", ["a", "b", "c"]):
             transaction(old, topic, [b"behind it"])
             # Asked while the one behind it was open too, the source has told of both, and is asked again.
@@ -61,19 +61,17 @@ def test_a_killed_producers_transaction_is_named_and_ended_when_told(old: Cluste
             )
             lane = status.lanes[0]
             assert (lane.position, lane.stable, lane.lag_records) == (10, 10, 0)
-            plan = abort_transaction(made.source, made.target, made.id, f"{topic}-0", None, execute=False)
+            plan = plan_abort(made.source, made.target, made.id, f"{topic}-0")
             (found,) = plan.transactions
             assert found.known is not None
             assert (found.open.start_offset, found.known.transactional_id) == (10, f"{topic}-writer")
             assert f"open transaction of producer id {found.open.producer_id} since " in str(lane.stop_reason)
             assert (plan.abort, plan.stable, plan.high_watermark) == (None, 10, 15)
             with pytest.raises(TransactionNotHangingError) as refused:
-                abort_transaction(made.source, made.target, made.id, f"{topic}-0", None, execute=True)
+                abort_transaction(made.source, made.target, made.id, f"{topic}-0")
             assert f"Ongoing of transactional id {topic}-writer and aborts it by itself in" in refused.value.message
-            done = abort_transaction(
-                made.source, made.target, made.id, f"{topic}-0", found.open.producer_id, execute=True
-            )
-            assert (done.executed, done.stable) == (True, 16)
+            done = abort_transaction(made.source, made.target, made.id, f"{topic}-0", found.open.producer_id)
+            assert done.stable == 16
         lane = made.await_position(topic, 16)
         made.await_(lambda status: status.lanes[0].state is LaneState.FOLLOWING)
         assert [(run.source, run.length) for run in made.runs(lane.lane)] == [(0, 10), (13, 1)]
@@ -88,15 +86,15 @@ def test_a_transaction_that_no_coordinator_knows_is_ended_without_a_name(lenient
     with link(lenient, new, topic) as made, made.running():
         made.await_position(topic, 4)
         with pytest.raises(TransactionNotHangingError, match=f"producer id {young} is left alone: "):
-            abort_transaction(made.source, made.target, made.id, f"{topic}-0", None, execute=True)
+            abort_transaction(made.source, made.target, made.id, f"{topic}-0")
         hung = write_without_a_coordinator(lenient, topic, [b"old", b"older"], 3_600_000)
-        plan = abort_transaction(made.source, made.target, made.id, f"{topic}-0", None, execute=False)
+        plan = plan_abort(made.source, made.target, made.id, f"{topic}-0")
         assert [one.open.producer_id for one in plan.transactions] == [young, hung]
         assert (plan.abort, len(plan.kept)) == (hung, 1)
-        assert abort_transaction(made.source, made.target, made.id, f"{topic}-0", young, execute=True).stable == 5
-        assert abort_transaction(made.source, made.target, made.id, f"{topic}-0", None, execute=True).stable == 9
+        assert abort_transaction(made.source, made.target, made.id, f"{topic}-0", young).stable == 5
+        assert abort_transaction(made.source, made.target, made.id, f"{topic}-0").stable == 9
         produce(lenient, topic, numbered(3, first=4))
         lane = made.await_position(topic, 12)
         assert [(run.source, run.length) for run in made.runs(lane.lane)] == [(0, 4), (9, 3)]
         with pytest.raises(NoOpenTransactionError):
-            abort_transaction(made.source, made.target, made.id, f"{topic}-0", None, execute=True)
+            abort_transaction(made.source, made.target, made.id, f"{topic}-0")

@@ -13,8 +13,9 @@ from anabranch.model.lane import LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import Finding, ProbeReport, Severity
-from anabranch.operations.links import links as engine
+from anabranch.operations.links.create import LinkRefusedError
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from qa import links as engine
 from qa.brokers import STEADY
 from tests.integration.links.guarded import (
     TOPIC_OPERATIONS,
@@ -110,9 +111,9 @@ def test_rights_for_equal_offsets_that_are_missing_are_named_before_the_run(guar
     made_already, unmade = create(here, name + "-there"), create(here, name + "-not")
     create(there, made_already)
     with link(here, there, name + "-.*", users=("full", "full"), create=False) as made:
-        assert not lacking(engine.create(made.source, made.target, made.spec, execute=False))
+        assert not lacking(engine.probe(made.source, made.target, made.spec))
         with without(there, "full", DELETE):
-            report = engine.create(made.source, made.target, made.spec, execute=False)
+            report = engine.probe(made.source, made.target, made.spec)
         for topic in (made_already, unmade):
             what = (
                 f"User:full may not DELETE on topic {topic} of guarded-new: where the source log starts above offset 0"
@@ -122,7 +123,7 @@ def test_rights_for_equal_offsets_that_are_missing_are_named_before_the_run(guar
             assert f"--operation DELETE --topic={topic}" in found[0].fix
         assert len(lacking(report)) == 2
         with without(there, "full", FILL):
-            report = engine.create(made.source, made.target, made.spec, execute=False)
+            report = engine.probe(made.source, made.target, made.spec)
         (only,) = lacking(report)
         assert only.severity.value == "warning"
         assert f"User:full may not WRITE on transactional id anabranch.{made.id}/" in only.what
@@ -130,14 +131,14 @@ def test_rights_for_equal_offsets_that_are_missing_are_named_before_the_run(guar
         assert "--operation WRITE --transactional-id=anabranch. --resource-pattern-type=prefixed" in only.fix
         mapped = replace(made.spec, mode=ModePolicy.MAPPED)
         with without(there, "full", FILL), without(there, "full", DELETE):
-            assert not lacking(engine.create(made.source, made.target, mapped, execute=False))
+            assert not lacking(engine.probe(made.source, made.target, mapped))
     with (
         link(here, there, name + "-.*", users=("modest", "modest"), create=False) as made,
         without(there, "modest", FILL),
+        pytest.raises(LinkRefusedError) as refused,
     ):
-        report = engine.create(made.source, made.target, made.spec, execute=True)
-    assert not report.created
-    assert any("nothing else can shut earlier owners out" in one.what for one in report.findings)
+        engine.create(made.source, made.target, made.spec)
+    assert any("nothing else can shut earlier owners out" in one.what for one in refused.value.errors)
 
 
 def test_without_delete_a_log_that_starts_above_zero_is_mapped_from_its_first_record(
@@ -197,20 +198,19 @@ def test_each_right_that_is_missing_is_named_with_the_resource_and_the_principal
             for one in needs:
                 if one[1] != "data-" or one[2].name not in operations or one[2].name == "CREATE":
                     continue
-                with without(cluster, "poor", one):
-                    report = engine.create(made.source, made.target, made.spec, execute=True)
-                errors = [finding for finding in report.findings if finding.severity.value == "error"]
-                assert not report.created, one
+                with without(cluster, "poor", one), pytest.raises(LinkRefusedError) as refused:
+                    engine.create(made.source, made.target, made.spec)
+                errors = refused.value.errors
                 where = f"User:poor may not {one[2].name} on topic {topic} of {cluster.spec.name}"
-                assert any(where in finding.what for finding in errors), (one, report.findings)
+                assert any(where in finding.what for finding in errors), (one, errors)
                 fix = f"kafka-acls --add --allow-principal User:poor --operation {one[2].name}"
                 assert any(fix in finding.fix for finding in errors)
         unmade = create(here, fresh("data-poor"))
         other = replace(made.spec, filter=PluginSpec("regex", {"include": [unmade]}))
         with without(there, "poor", (ResourceType.TOPIC, "data-", AclOperation.CREATE)):
-            report = engine.create(made.source, made.target, other, execute=False)
+            report = engine.probe(made.source, made.target, other)
         assert any(f"User:poor may not CREATE on topic {unmade} of guarded-new" in one.what for one in report.findings)
-        assert engine.create(made.source, made.target, made.spec, execute=True).created
+        assert engine.create(made.source, made.target, made.spec).record.wanted.spec.id == made.id
 
 
 @pytest.mark.parametrize("operation", ["WRITE", "READ"])
@@ -285,7 +285,7 @@ def test_a_source_whose_links_may_not_be_read_is_told_as_a_danger_of_loops(guard
     topic = create(here, fresh("data-provenance"))
     one = (ResourceType.TOPIC, "__anabranch_", AclOperation.READ)
     with link(here, there, topic, users=("poor", "poor"), create=False) as made, without(here, "poor", one):
-        report = engine.create(made.source, made.target, made.spec, execute=False)
+        report = engine.probe(made.source, made.target, made.spec)
         found = [finding for finding in report.findings if "__anabranch_links" in finding.what]
         assert len(found) == 1
         assert "User:poor may not Describe" in found[0].what

@@ -18,8 +18,6 @@ from anabranch.model.lane import LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.model.reports import Severity
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.links import decisions
-from anabranch.operations.links import links as engine
 from anabranch.operations.links.choices import HistoryLostError
 from anabranch.sandbox import Cluster, ClusterSpec
 from anabranch.state.codecs import topics as control
@@ -27,6 +25,7 @@ from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.control import Progress
 from anabranch.state.topics.recreated import ControlTopicsRecreatedError
 from anabranch.state.topics.upkeep import ControlTopicsError, look_after
+from qa import links as engine
 from tests.integration.links.lab import Link, Running, link
 from tests.integration.links.test_decisions import refuses, values, values_of
 from tests.integration.links.topics import configure, create, delete_records, drop, ends, fresh, numbered, produce
@@ -180,8 +179,8 @@ def test_a_lane_of_which_nothing_is_known_is_not_begun_where_claims_were_deleted
             lane = made.await_stopped(topic)
         assert "claims are gone" in str(lane.stop_reason) and "begins at offset" in made.findings()
         assert values(new, topic) == values_of(range(10))
-        assert decisions.accept(made.source, made.target, made.id, None, execute=False).choices[0].twice == (0, 10)
-        done = decisions.accept(made.source, made.target, made.id, f"{topic}:0", execute=True, at=10)
+        assert engine.plan_accept(made.source, made.target, made.id).choices[0].twice == (0, 10)
+        done = engine.accept(made.source, made.target, made.id, f"{topic}:0", at=10)
         assert done.choices[0].given_up == (0, 10)
         goes_on(made, old, new, topic, 10, values_of(range(10)))
 
@@ -197,7 +196,7 @@ def test_a_position_that_is_lost_is_given_by_a_person_or_by_what_was_filed(old: 
             engine.resume(made.target, made.id)
             lane = made.await_stopped(topic)
         with pytest.raises(InvalidFieldError):
-            decisions.accept(made.source, made.target, made.id, f"{topic}:0", execute=True, at=99)
+            engine.accept(made.source, made.target, made.id, f"{topic}:0", at=99)
         assert made.accept().choices[0].decision.start == 10
         goes_on(made, old, new, topic, 10, [])
 
@@ -220,7 +219,7 @@ def test_a_corrupt_batch_is_given_up_by_a_persons_word(old: Simulated, new: Simu
         lane = made.await_stopped(topic)
         assert lane.stop_offset == 10 and "is corrupt" in str(lane.stop_reason)
         refuses(made)
-        done = decisions.accept(made.source, made.target, made.id, f"{topic}:0", execute=True, at=20)
+        done = engine.accept(made.source, made.target, made.id, f"{topic}:0", at=20)
         assert (done.choices[0].cause, done.choices[0].given_up) == (Cause.GIVEN_UP, (10, 20))
         made.await_position(topic, 30)
         assert values(new, topic) == [*values_of(range(10)), *values_of(range(20, 30))]
@@ -264,9 +263,9 @@ def test_a_log_is_not_copied_again_where_all_was_deleted_and_made_again_at_rest(
         assert "made again since link" in made.status().findings[0].what
         with pytest.raises(HistoryLostError):
             made.accept()
-        engine.delete(made.target, made.id, execute=True)
+        engine.delete(made.target, made.id)
         known = StoredMap(copy.lane, copy.source, copy.target, copy.runs)
-        assert engine.create(made.source, made.target, made.spec, True, [known]).created
+        engine.create(made.source, made.target, made.spec, [known])
         goes_on(made, old, new, topic, 10, values_of(range(10)))
 
 
@@ -288,7 +287,7 @@ def test_control_topics_that_would_lose_records_forbid_a_link_and_a_run(old: Clu
             run_to_its_end(made)
         fix = "kafka-configs --alter --topic __anabranch_claims --add-config cleanup.policy=compact"
         assert refused.value.hint == fix
-        found = engine.create(made.source, made.target, replace(made.spec, id="another"), execute=False).findings
+        found = engine.probe(made.source, made.target, replace(made.spec, id="another")).findings
         assert fix in [one.fix for one in found if one.severity is Severity.ERROR]
         configure(new, control.CLAIMS, {"cleanup.policy": "compact"})
         with made.running():

@@ -14,13 +14,13 @@ from anabranch.kafka.start import NothingCommittedError, OutsideLogError, Resolv
 from anabranch.model import topics as model
 from anabranch.model.link import ModePolicy
 from anabranch.model.positions import AnswerKind
-from anabranch.model.reports import Severity
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.offsets.translate import Exact, to_target
-from anabranch.operations.links import links
+from anabranch.operations.links.create import LinkRefusedError
 from anabranch.operations.offsets import offsets
 from anabranch.operations.offsets.offsets import GroupUnknownError, TopicNotInLinkError
 from anabranch.sandbox import Cluster
+from qa import links
 from tests.integration.kafka.security import context_of
 from tests.integration.links import groups
 from tests.integration.links.lab import PATIENCE_S, Link, link
@@ -106,16 +106,16 @@ def test_given_offsets_are_held_against_the_log_before_a_link_is_made(old: Clust
     delete_records(old, topic, 4)
     at = model.TopicPartition
     slips = {at(topic, 0): 3, at(topic, 1): 99999, at(topic, 2): 0, at(other, 0): 0, at("nowhere", 0): 0}
-    with link(old, new, topic, create=False, start=StartPosition(StartKind.OFFSETS, offsets=slips)) as made:
-        report = links.create(made.source, made.target, made.spec, execute=True)
-    errors = [one.what for one in report.findings if one.severity is Severity.ERROR]
-    assert not report.created
+    start = StartPosition(StartKind.OFFSETS, offsets=slips)
+    with link(old, new, topic, create=False, start=start) as made, pytest.raises(LinkRefusedError) as refused:
+        links.create(made.source, made.target, made.spec)
+    errors = [one.what for one in refused.value.errors]
     assert len(errors) == len(slips), errors
     assert any(f"offset 3 of {topic}-0 is outside of the log" in one and "4 to 20" in one for one in errors)
     assert any(f"offset 99,999 of {topic}-1 is outside of the log" in one and "0 to 0" in one for one in errors)
     assert not [one for one in links.list_links(made.target) if one.spec.id == made.id]
     good = StartPosition(StartKind.OFFSETS, offsets={at(topic, 0): 20, at(topic, 1): 0})
-    assert links.create(made.source, made.target, replace(made.spec, start=good), execute=False).ok
+    assert links.probe(made.source, made.target, replace(made.spec, start=good)).ok
 
 
 @pytest.mark.real

@@ -9,8 +9,9 @@ import pytest
 from anabranch.model.configs import DEFAULT_DENY, ConfigRules
 from anabranch.model.lane import LaneState
 from anabranch.model.plugins import PluginSpec
-from anabranch.operations.links import links as engine
+from anabranch.operations.links.create import LinkRefusedError
 from anabranch.sandbox import Cluster
+from qa import links as engine
 from tests.integration.links.lab import link
 from tests.integration.links.topics import (
     configure,
@@ -186,6 +187,6 @@ def test_two_topics_of_one_target_name_are_told_and_one_is_copied(
         made.await_finding(f"topics {upper} and {lower} would both be called {lower}")
         made.assert_copied(upper, lower)
         assert newest_offset(new, lower) == 4
-        again = engine.create(made.source, made.target, replace(made.spec, id="folding"), execute=True)
-        assert not again.created
-        assert any("would all be called" in finding.what for finding in again.findings)
+        with pytest.raises(LinkRefusedError) as again:
+            engine.create(made.source, made.target, replace(made.spec, id="folding"))
+        assert any("would all be called" in finding.what for finding in again.value.errors)

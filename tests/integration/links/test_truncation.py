@@ -12,8 +12,8 @@ from confluent_kafka.admin import NewTopic
 
 from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneProgress, LaneState
-from anabranch.operations.links import links as engine
 from anabranch.sandbox import Cluster, ClusterSpec
+from qa import links as engine
 from qa.brokers import create_topics, patiently
 from qa.logcompare import read_log
 from tests.integration.links.lab import PATIENCE_S, Link, link

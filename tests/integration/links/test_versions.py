@@ -11,9 +11,9 @@ from anabranch.model.lane import LaneMode, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, WantedState
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.provenance import RingError
-from anabranch.operations.links import links as engine
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.state.topics.control import Links
+from qa import links as engine
 from qa.brokers import STEADY
 from tests.chance import is_full
 from tests.integration.links.conftest import QUICK

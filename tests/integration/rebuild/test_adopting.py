@@ -12,13 +12,13 @@ from anabranch.config import maps_file
 from anabranch.config.maps_file import StoredMap
 from anabranch.model.lane import LaneMode
 from anabranch.model.plugins import PluginSpec
-from anabranch.model.reports import ProbeReport, Severity
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Before, Exact, to_target
-from anabranch.operations.links import links
+from anabranch.operations.links.create import LinkRefusedError
 from anabranch.operations.offsets.rebuilding import plan
 from anabranch.sandbox import Cluster
 from anabranch.state.maps.reading import LaneMap, read_maps
+from qa import links
 from qa.logcompare import read_log
 from qa.verify_lab import Message, context_of, fresh, messages, write
 from tests.integration.links.lab import link
@@ -56,10 +56,9 @@ def append(cluster: Cluster, topic: str, records: Sequence[Message]) -> None:
     assert producer.flush(120) == 0
 
 
-def refusals(report: ProbeReport) -> str:
+def refusals(error: LinkRefusedError) -> str:
     """What forbids the link."""
-    assert not report.created
-    return " | ".join(one.what for one in report.findings if one.severity is Severity.ERROR)
+    return " | ".join(one.what for one in error.errors)
 
 
 def test_a_link_goes_on_where_a_killed_mirror_ended_and_positions_translate_from_its_history(
@@ -75,8 +74,7 @@ def test_a_link_goes_on_where_a_killed_mirror_ended_and_positions_translate_from
     adopt = maps_file.load(tmp_path / "maps.json")
     topic, copy = made.source.topic, made.target.topic
     with link(old, new, topic, naming=PREFIX, create=False) as running:
-        report = links.create(running.source, running.target, running.spec, True, adopt)
-        assert report.created, report.findings
+        links.create(running.source, running.target, running.spec, adopt)
         with running.running():
             running.await_position(topic, 700)
             append(old, topic, source[700:])
@@ -110,8 +108,7 @@ def test_history_begins_behind_the_last_unclear_stretch(pair: tuple[Cluster, Clu
     assert made.unclear
     topic = made.source.topic
     with link(old, new, topic, naming=PREFIX, create=False) as running:
-        report = links.create(running.source, running.target, running.spec, True, [made])
-        assert report.created, report.findings
+        links.create(running.source, running.target, running.spec, [made])
         with running.running():
             running.await_position(topic, len(source))
         maps = running.on_target(lambda client: read_maps(client, running.id))
@@ -139,5 +136,6 @@ def test_what_cannot_be_taken_over_exactly_is_refused(pair: tuple[Cluster, Clust
         (grown, PREFIX, [dull], "holds 45 records that no map tells of"),
     ):
         with link(old, new, made.source.topic, naming=naming, create=False) as asked:
-            report = links.create(asked.source, asked.target, asked.spec, True, maps)
-            assert said in refusals(report)
+            with pytest.raises(LinkRefusedError) as refused:
+                links.create(asked.source, asked.target, asked.spec, maps)
+            assert said in refusals(refused.value)

@@ -81,7 +81,6 @@ def test_the_program_takes_the_drivers_arguments(tmp_path: Path, monkeypatch: py
     """Each option by its name."""
     from typer.testing import CliRunner
 
-    from anabranch.cli import port
     from anabranch.cli.main import app
 
     objects = {one["kind"]: one for one in yaml.safe_load_all(MANIFEST.read_text())}
@@ -90,12 +89,11 @@ def test_the_program_takes_the_drivers_arguments(tmp_path: Path, monkeypatch: py
     (driver,) = objects["Deployment"]["spec"]["template"]["spec"]["containers"]
     asked: list[str] = []
 
-    class Links:
-        def show(self, target: Any, link: str) -> Any:
-            asked.append(f"{target.name} {link}")
-            raise KeyError(link)
+    async def show(target: Any, link: str) -> Any:
+        asked.append(f"{target.name} {link}")
+        raise KeyError(link)
 
-    monkeypatch.setattr(port, "links", Links)
+    monkeypatch.setattr("anabranch.operations.links.show.show", show)
     arguments = [one.replace("/etc/anabranch/contexts.yaml", str(contexts)) for one in driver["args"]]
     done = CliRunner().invoke(app, arguments)
     assert asked == ["new old-new"], done.output

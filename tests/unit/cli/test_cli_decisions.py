@@ -15,16 +15,21 @@ import yaml
 from rich.console import Console
 
 from anabranch.cli import main as cli
-from anabranch.cli import port
 from anabranch.cli.links import render_decisions
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.decisions import AcceptPlan, Cause, Choice, skipping
+from anabranch.model.decisions import AcceptPlan, AcceptReport, Cause, Choice, skipping
 from anabranch.model.lane import LaneKey
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.model.transactions import AbortPlan, CoordinatedTransaction, OpenTransaction, SourceTransaction
-from anabranch.operations.links.decisions import NothingToAcceptError
+from anabranch.model.transactions import (
+    AbortPlan,
+    AbortReport,
+    CoordinatedTransaction,
+    OpenTransaction,
+    SourceTransaction,
+)
+from anabranch.operations.links.accept import NothingToAcceptError
 
 pytestmark = pytest.mark.unit
 
@@ -51,59 +56,58 @@ ABORT = AbortPlan(
     None,
     ("producer id 7 is left alone: its coordinator has it",),
     60_000,
+    "cafe",
 )
 
 
 class Engine:
-    """The ports, filled with values; keeps what it was asked."""
+    """The operations, filled with values; keeps what it was asked.  Clusters are the contexts that lead to them."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[object, ...]] = []
         self.waits = True
-        self.at: list[int | None] = []
 
-    def show(self, target: ClusterContext, link_id: str) -> LinkStatus:
+    async def of(self, link_id: str) -> LinkStatus:
         spec = LinkSpec(link_id, ClusterRef("old", "A"), ClusterRef("new", "B"))
         return LinkStatus(LinkRecord(WantedState(spec), ("A",), 0), (), None, 0)
 
-    def accept(
-        self,
-        source: ClusterContext,
-        target: ClusterContext,
-        link_id: str,
-        where: str | None,
-        execute: bool,
-        fingerprint: str | None = None,
-        at: int | None = None,
+    async def plan_accept(
+        self, source: ClusterContext, target: ClusterContext, link_id: str, where: str | None, at: int | None
     ) -> AcceptPlan:
-        self.asked.append((source.name, target.name, link_id, where, execute, fingerprint))
-        self.at.append(at)
+        self.asked.append(("plan", source.name, target.name, link_id, where, at))
         if not self.waits:
             raise NothingToAcceptError(link_id, where or "")
-        return AcceptPlan(link_id, (CHOICE,), (), (), "cafe", executed=execute)
+        return AcceptPlan(link_id, (CHOICE,), (), (), "cafe", where=where, at=at)
 
-    def abort_transaction(
-        self,
-        source: ClusterContext,
-        target: ClusterContext,
-        link_id: str,
-        where: str,
-        producer_id: int | None,
-        execute: bool,
+    async def accept(self, source: ClusterContext, target: ClusterContext, planned: AcceptPlan) -> AcceptReport:
+        self.asked.append(("apply", source.name, target.name, planned.link, planned.where, planned.at))
+        return AcceptReport(planned)
+
+    async def plan_abort_transaction(
+        self, source: ClusterContext, target: ClusterContext, link_id: str, where: str, producer_id: int | None
     ) -> AbortPlan:
-        self.asked.append((source.name, target.name, link_id, where, producer_id, execute))
-        return replace(ABORT, abort=producer_id, executed=execute)
+        self.asked.append(("plan", source.name, target.name, link_id, where, producer_id))
+        return replace(ABORT, abort=producer_id)
+
+    async def abort_transaction(
+        self, source: ClusterContext, target: ClusterContext, planned: AbortPlan
+    ) -> AbortReport:
+        self.asked.append(("apply", source.name, target.name, planned.abort))
+        return AbortReport(planned, 40, 40)
 
 
 Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """The engine that the verbs reach."""
+def engine(no_clusters: None, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """The operations that the verbs reach."""
     made = Engine()
-    for name in ("links", "decisions", "transactions"):
-        monkeypatch.setattr(port, name, lambda: made)
+    links = "anabranch.operations.links"
+    for verb in ("accept", "abort_transaction"):
+        monkeypatch.setattr(f"{links}.{verb}.plan", getattr(made, f"plan_{verb}"))
+        monkeypatch.setattr(f"{links}.{verb}.apply", getattr(made, verb))
+    monkeypatch.setattr(f"{links}.standing.Standing.of", lambda _standing, link_id: made.of(link_id))
     return made
 
 
@@ -128,30 +132,33 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def test_accept_shows_and_does_nothing_without_execute(run: Run, engine: Engine) -> None:
     """What is given up, where the lane goes on, and the command that does it."""
-    code, out, err = run("accept", "old-new", "orders-3")
+    code, out, err = run("accept", "old-new", "orders-3", "--at", "12")
     assert code == 0
     assert "offsets 10 to 24 are given up" in out
-    assert "anabranch link accept old-new orders-3 --execute" in err
-    assert engine.asked == [("old", "new", "old-new", "orders-3", False, None)]
+    assert "anabranch link accept old-new orders-3 --at 12 --execute --plan cafe" in err
+    assert engine.asked == [("plan", "old", "new", "old-new", "orders-3", 12)]
 
 
 def test_accept_does_exactly_what_was_shown(run: Run, engine: Engine) -> None:
-    """The second question carries the fingerprint of the first one's answer."""
+    """That plan is applied, and one of another hash is refused before."""
     code, out, _ = run("accept", "old-new", "--execute")
     assert (code, "done: 1 lane goes on" in out) == (0, True)
-    assert engine.asked == [("old", "new", "old-new", None, False, None), ("old", "new", "old-new", None, True, "cafe")]
+    asked = [(verb, "old", "new", "old-new", None, None) for verb in ("plan", "apply")]
+    assert engine.asked == asked
+    assert run("accept", "old-new", "--execute", "--plan", "beef")[0] == 3
+    assert engine.asked == [*asked, asked[0]]
 
 
 def test_accept_is_written_as_json_too(run: Run, engine: Engine) -> None:
     """One answer on standard output, with the offsets as numbers."""
     for flags in ((), ("--execute",)):
         code, out, _ = run("accept", "old-new", "-o", "json", *flags)
-        found = json.loads(out)
-        assert (code, found["executed"]) == (0, bool(flags))
+        found = json.loads(out)["plan"] if flags else json.loads(out)
+        assert (code, found["hash"]) == (0, "cafe")
         assert found["choices"][0]["given_up"] == [10, 25]
         assert found["choices"][0]["decision"]["skip"] == [10, 25]
         assert found["choices"][0]["lane"] == str(LANE)
-    assert yaml.safe_load(run("accept", "old-new", "-o", "yaml")[1])["fingerprint"] == "cafe"
+    assert yaml.safe_load(run("accept", "old-new", "-o", "yaml")[1])["hash"] == "cafe"
 
 
 def test_accept_is_refused_where_nothing_waits(run: Run, engine: Engine) -> None:
@@ -169,16 +176,19 @@ def test_abort_transaction_names_who_holds_the_partition(run: Run, engine: Engin
     assert code == 0
     for word in ("23 offsets wait", "0/-1", "writer", "Ongoing, timeout in 840 s", "producer id 7 is left alone"):
         assert word in out
-    assert "anabranch link abort-transaction old-new orders-3 --execute" in err
-    assert engine.asked == [("old", "new", "old-new", "orders-3", None, False)]
+    assert "anabranch link abort-transaction old-new orders-3 --execute --plan cafe" in err
+    assert engine.asked == [("plan", "old", "new", "old-new", "orders-3", None)]
 
 
 def test_abort_transaction_ends_the_one_that_is_named(run: Run, engine: Engine) -> None:
     """With both flags, and in JSON as well."""
     code, out, err = run("abort-transaction", "old-new", "orders-3", "--producer-id", "7", "--execute", "-o", "json")
-    assert (code, err, json.loads(out)["executed"]) == (0, "", True)
-    assert json.loads(out)["transactions"][0]["known"]["partitions"] == ["orders-3"]
-    assert engine.asked == [("old", "new", "old-new", "orders-3", 7, True)]
+    assert (code, err, json.loads(out)["stable"]) == (0, "", 40)
+    assert json.loads(out)["plan"]["transactions"][0]["known"]["partitions"] == ["orders-3"]
+    assert engine.asked == [("plan", "old", "new", "old-new", "orders-3", 7), ("apply", "old", "new", 7)]
+    _, out, _ = run("abort-transaction", "old-new", "orders-3", "--producer-id", "7", "--execute")
+    assert "producer id 7 would be ended" in out and "producer id 7 was ended by an abort marker" in out
+    assert "stable up to offset 40, 0 offsets wait" in out
 
 
 def test_control_topics_that_others_made_again_are_named_before_it_is_accepted() -> None:

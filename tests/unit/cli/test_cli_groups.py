@@ -315,21 +315,3 @@ def test_create_takes_the_five_positions(run: Run, engine: Engine) -> None:
     assert (code, f"anabranch groups undo {RECORD.id}" in out) == (0, True)
     engine.refusals = (REASON,)
     assert run("groups", "create", "fresh", "--topic", "old.orders")[0] == 3
-
-
-def test_a_link_begins_and_ends_to_follow_groups_while_it_runs(run: Run, engine: Engine) -> None:
-    """New patterns replace the old ones, an interval alone keeps them, none ends it."""
-    assert run("link", "set", "old-new", "--sync-groups", "a.*", "--sync-interval", "1s")[0] == 0
-    assert engine.asked[-1] == ("set", {"groups": GroupRules(("a.*",), interval_ms=1000)})
-    engine.rules = GroupRules(("a.*",), ("b",), 5000)
-    assert run("link", "set", "old-new", "--sync-interval", "1min", "--checkpoints")[0] == 0
-    assert engine.asked[-1] == ("set", {"groups": GroupRules(("a.*",), ("b",), 60_000, True)})
-    assert run("link", "set", "old-new", "--sync-groups", "none")[0] == 0
-    assert engine.asked[-1] == ("set", {"groups": None})
-    code, out, _ = run("link", "show", "old-new")
-    assert (code, "followed: 2 in step; positions of 2.0 s ago" in out) == (0, True)
-    value = json.loads(run("link", "show", "old-new", "-o", "json")[1])
-    assert value["followed"]["interval_ms"] == 10_000
-    engine.rules = None
-    assert run("link", "set", "old-new", "--sync-interval", "1s")[0] == 2
-    assert run("link", "set", "old-new", "--sync-groups", "a", "--sync-interval", "500ms")[0] == 2

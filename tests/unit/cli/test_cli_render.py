@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from anabranch.model.reports import (
     ApiSupport,
     ClusterFacts,
     DeletePlan,
+    DeleteReport,
     Finding,
     LaneForecast,
     LinkPlan,
@@ -359,7 +361,7 @@ def test_a_probe_tells_everything_that_is_missing() -> None:
     shown = text(render.probe(replace(report, topics=(replace(report.topics[0], lanes=(*foreseen, kept)),))))
     assert "1 identity, 6 mapped" in shown
     assert "mapped, since records are 3 d old: orders-0, orders-1, orders-2, orders-3 and 2 more" in shown
-    assert "start it with: anabranch link run old-new" in text(render.probe(replace(report, created=True)))
+    assert "start it with: anabranch link run old-new" in text(render.created("old-new"))
     assert "no topic matches" in text(render.probe(replace(report, topics=())))
 
 
@@ -371,8 +373,7 @@ def test_a_deletion_is_told_before_it_is_done() -> None:
         restore={"orders": {"retention.ms": "604800000", "retention.bytes": None}},
         forget={"__anabranch_runs": 1200},
         running=False,
-        fingerprint="f",
-        findings=(Finding(Severity.WARNING, "it is running"),),
+        hash="f",
     )
     shown = text(render.delete_plan(plan))
     for part in (
@@ -380,9 +381,11 @@ def test_a_deletion_is_told_before_it_is_done() -> None:
         "__anabranch_runs: 1,200 records forgotten",
         "orders: retention.ms set to 604800000",
         "orders: retention.bytes back to its default",
-        "warning: it is running",
     ):
         assert part in shown
+    assert "it is running" not in shown and "it is running" in text(render.delete_plan(replace(plan, running=True)))
+    done = text(render.deleted(DeleteReport(plan, (Finding(Severity.WARNING, "orders is gone"),))))
+    assert done.splitlines() == ["warning: orders is gone", "done: link old-new is deleted"]
 
 
 def test_answers_are_json() -> None:
@@ -404,22 +407,25 @@ def interrupted(after: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("terminal", [False, True])
 def test_ctrl_c_detaches_from_the_live_view(terminal: bool) -> None:
-    """The view is shown anew each second until it is left, in a pipe and in a terminal, and nothing else is done."""
+    """The view is shown again each second until it is left, in a pipe and in a terminal, and nothing else is done."""
     out = io.StringIO()
     sleeps = interrupted(2)
     reads: list[int] = []
 
-    def read() -> LinkStatus:
+    async def read() -> LinkStatus:
         reads.append(1)
         return status(lane(0))
 
+    async def sleep(_seconds: float) -> None:
+        next(sleeps)
+
     console = Console(file=out, width=200, height=20, force_terminal=terminal, force_interactive=terminal)
-    watch.watch(read, console, lambda _: next(sleeps))
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(watch.watch(read, console, sleep))
     assert len(reads) == 3
     assert "old-new" in out.getvalue()
-    assert out.getvalue().strip().endswith("detached; the link is as it was")
     if not terminal:
-        assert out.getvalue().count("\n") == 4
+        assert out.getvalue().count("\n") == 3
         assert "\x1b" not in out.getvalue()
 
 

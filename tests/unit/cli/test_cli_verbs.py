@@ -1,9 +1,10 @@
-"""The verbs, from flags to the engine's port and back to text and exit codes."""
+"""The verbs, from flags to operations and back to text and exit codes."""
 
 from __future__ import annotations
 
 import json
 import shlex
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,25 +18,30 @@ import yaml
 
 from anabranch import __version__
 from anabranch.cli import main as cli
-from anabranch.cli import port
 from anabranch.errors import AnabranchError, ClusterError, ProtocolError, RefusedError
+from anabranch.groups.follow import Following
+from anabranch.groups.freshness import SyncRound
 from anabranch.kafka.errors import AuthenticationError, UnreachableError
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.link import ClusterRef, GroupRules, LinkRecord, LinkSpec, WantedState
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import (
     ClusterFacts,
     DeletePlan,
+    DeleteReport,
     Finding,
     LinkPlan,
     LinkStatus,
-    ProbeReport,
     Severity,
+    StopPlan,
     StopReport,
 )
 from anabranch.model.runevents import LogFormat
+from anabranch.operations.jobs import launcher
 from anabranch.operations.jobs.jobprocess import StartedLink
 from anabranch.operations.jobs.submission import Submission
+from anabranch.operations.links.change import PAUSE, RESUME, ChangeLinkPlan, ChangeLinkReport, WantedChanges
+from anabranch.operations.links.create import CreateLinkPlan, CreateLinkReport
 
 pytestmark = pytest.mark.unit
 RUNNING = import_module("anabranch.cli.links.run")  # its package has the verb under that name
@@ -45,7 +51,7 @@ STATUS = LinkStatus(LinkRecord(WantedState(SPEC), ("A",), 0), (), None, 0)
 
 
 class Engine:
-    """The port, filled with values; keeps what it was asked."""
+    """The operations, filled with values; keeps what it was asked.  Clusters are the contexts that lead to them."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
@@ -56,53 +62,40 @@ class Engine:
         self.runs = False
         self.runs_that_stop: tuple[str, ...] = ()
 
-    def create(
-        self,
-        source: ClusterContext,
-        target: ClusterContext,
-        spec: LinkSpec,
-        execute: bool,
-        adopt: tuple[Any, ...] = (),
-    ) -> ProbeReport:
-        self._ask("create", source.name, target.name, spec, execute)
+    async def plan_create(
+        self, source: ClusterContext, target: ClusterContext, spec: LinkSpec, adopt: tuple[Any, ...]
+    ) -> CreateLinkPlan:
+        self._ask("plan create", source.name, target.name, spec)
         facts = ClusterFacts("old", "A", "3.9.1", 1)
-        return ProbeReport(spec, facts, facts, (), self.findings, created=execute and not self.findings)
+        return CreateLinkPlan(spec, facts, facts, (), self.findings, "cafe", spec, adopt)
 
-    def list_links(self, target: ClusterContext) -> tuple[LinkStatus, ...]:
-        self._ask("list", target.name)
-        return (STATUS,)
+    async def create(self, source: ClusterContext, target: ClusterContext, planned: CreateLinkPlan) -> CreateLinkReport:
+        self._ask("create", source.name, target.name, planned.spec)
+        return CreateLinkReport(planned, LinkRecord(WantedState(planned.spec), ("A",), 0))
 
-    def show(self, target: ClusterContext, link_id: str) -> LinkStatus:
-        self._ask("show", target.name, link_id)
+    async def read(self, standing: Any) -> list[LinkStatus]:
+        self._ask("list", standing._cluster.name)
+        return [STATUS]
+
+    async def of(self, standing: Any, link_id: str) -> LinkStatus:
+        self._ask("show", standing._cluster.name, link_id)
         return self.status
 
-    def set_wanted(self, target: ClusterContext, link_id: str, **changes: Any) -> None:
-        self._ask("set", target.name, link_id, changes)
+    async def plan_change(self, target: ClusterContext, link_id: str, changes: WantedChanges) -> ChangeLinkPlan:
+        wanted = self.status.wanted
+        return ChangeLinkPlan(link_id, wanted, changes.of(wanted), "cafe", changes)
 
-    def pause(self, target: ClusterContext, link_id: str) -> None:
-        self._ask("pause", target.name, link_id)
+    async def change(self, target: ClusterContext, planned: ChangeLinkPlan) -> ChangeLinkReport:
+        self._ask("change", target.name, planned.link, planned.changes)
+        return ChangeLinkReport(planned.link, planned.after)
 
-    def resume(self, target: ClusterContext, link_id: str) -> None:
-        self._ask("resume", target.name, link_id)
+    async def plan_delete(self, target: ClusterContext, link_id: str) -> DeletePlan:
+        self._ask("plan delete", target.name, link_id)
+        return DeletePlan(link_id, (), {}, {"__anabranch_links": 1}, self.runs, "cafe")
 
-    def delete(self, target: ClusterContext, link_id: str, execute: bool, fingerprint: str | None = None) -> DeletePlan:
-        self._ask("delete", target.name, link_id, execute, fingerprint)
-        forget = {"__anabranch_links": 1}
-        return DeletePlan(link_id, (), {}, forget, self.runs, "cafe", executed=execute)
-
-    def run_link(
-        self,
-        target: ClusterContext,
-        source: ClusterContext,
-        link_id: str,
-        how: Submission,
-        lease_seconds: int,
-        directory: Path,
-        log_format: LogFormat,
-    ) -> int:
-        self.directory, self.how = directory, how
-        self._ask("run", target.name, source.name, link_id, how.master, lease_seconds, log_format.value)
-        return self.code
+    async def delete(self, target: ClusterContext, planned: DeletePlan) -> DeleteReport:
+        self._ask("delete", target.name, planned.link, planned.hash)
+        return DeleteReport(planned, self.findings)
 
     def start_link(
         self,
@@ -113,8 +106,13 @@ class Engine:
         lease_seconds: int,
         directory: Path,
         log_format: LogFormat,
-        detached: bool,
+        detached: bool = False,
     ) -> StartedLink:
+        self.directory, self.how = directory, how
+        if not detached:
+            self._ask("run", target.name, source.name, link_id, how.master, lease_seconds, log_format.value)
+            ended = SimpleNamespace(poll=lambda: self.code, wait=lambda: self.code)
+            return StartedLink("run-1", cast(Any, ended), directory)
         self._ask("start", link_id, how.master, detached)
         directory.mkdir(parents=True, exist_ok=True)
         log = directory / "run-1.log"
@@ -132,9 +130,12 @@ class Engine:
         self.status = replace(self.status, plan=plan)
         return self.code or None
 
-    def stop(self, target: ClusterContext, link_id: str, wait_s: float) -> StopReport:
-        self._ask("stop", target.name, link_id, wait_s)
-        return StopReport(link_id, self.runs_that_stop, ended=wait_s > 0)
+    async def plan_stop(self, target: ClusterContext, link_id: str, wait_s: float) -> StopPlan:
+        return StopPlan(link_id, self.runs_that_stop, wait_s, "cafe")
+
+    async def stop(self, target: ClusterContext, planned: StopPlan) -> StopReport:
+        self._ask("stop", target.name, planned.link, planned.wait_s)
+        return StopReport(planned.link, planned.runs, ended=planned.wait_s > 0)
 
     def _ask(self, *what: Any) -> None:
         self.asked.append(what)
@@ -143,12 +144,24 @@ class Engine:
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """The engine that the verbs reach."""
+def engine(no_clusters: None, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """The operations that the verbs reach."""
     made = Engine()
-    monkeypatch.setattr(port, "links", lambda: made)
-    monkeypatch.setattr(port, "launcher", lambda: made)
-    monkeypatch.setattr(port, "stopping", lambda: made)
+    links = "anabranch.operations.links"
+    for verb in ("create", "change", "delete", "stop"):
+        monkeypatch.setattr(f"{links}.{verb}.plan", getattr(made, f"plan_{verb}"))
+        monkeypatch.setattr(f"{links}.{verb}.apply", getattr(made, verb))
+
+    async def of(standing: Any, link_id: str) -> LinkStatus:  # for a test may replace the engine's
+        return await made.of(standing, link_id)
+
+    async def read(standing: Any) -> list[LinkStatus]:
+        return await made.read(standing)
+
+    monkeypatch.setattr(f"{links}.standing.Standing.of", of)
+    monkeypatch.setattr(f"{links}.standing.Standing.read", read)
+    for name in ("start_link", "job_spec"):
+        monkeypatch.setattr(f"anabranch.operations.jobs.launcher.{name}", getattr(made, name))
     return made
 
 
@@ -301,11 +314,22 @@ def test_the_environment_comes_before_the_file(
 def test_a_planned_link_is_not_stored(run: Run, engine: Engine) -> None:
     """Both clusters are probed; the command that stores it is the one that was typed, and a word more."""
     code, _, err = run("link", "create", "--source", "old", "--include", "a.*")
-    command = "anabranch link create --source old --include 'a.*' --execute"
+    command = "anabranch link create --source old --include 'a.*' --execute --plan cafe"
     assert (code, err) == (0, f"Dry run. Apply with: {command}\n")
-    assert [asked[-1] for asked in engine.asked] == [False]
+    assert [asked[0] for asked in engine.asked] == ["plan create"]
     assert run(*shlex.split(command)[1:])[2] == ""
-    assert engine.asked[-1][-1] is True
+    assert [asked[0] for asked in engine.asked[1:]] == ["plan create", "create"]
+
+
+def test_only_the_plan_that_is_named_is_applied(run: Run, engine: Engine) -> None:
+    """Another one is refused before anything is done, with the command that shows it; it requires --execute."""
+    create = ("link", "create", "--source", "old")
+    for verb, again in ((create, " ".join(create)), (("link", "delete", "old-new"), "link delete old-new")):
+        code, out, err = run(*verb, "--execute", "--plan", "beef")
+        assert (code, out) == (3, "")
+        assert "changed since plan beef: it would be plan cafe now" in err and f"look again: `anabranch {again}`" in err
+        assert run(*verb, "--plan=cafe")[0] == 2
+    assert {asked[0] for asked in engine.asked} == {"plan create", "plan delete"}
 
 
 def test_a_link_is_created_from_flags(run: Run, engine: Engine) -> None:
@@ -316,8 +340,8 @@ def test_a_link_is_created_from_flags(run: Run, engine: Engine) -> None:
         *("--mode", "mapped", "--rate-limit", "50MB/s", "--lease-seconds", "20", "--execute"),
     )
     assert code == 0
-    name, source, target, spec, execute = engine.asked[0]
-    assert (name, source, target, execute) == ("create", "old", "new", True)
+    name, source, target, spec = engine.asked[-1]
+    assert (name, source, target) == ("create", "old", "new")
     assert spec.filter == PluginSpec("regex", {"include": ["a.*", "b"], "exclude": ["c"]})
     assert spec.naming == PluginSpec("template", {"template": "{source}-{topic}"})
     assert (spec.id, spec.replication_factor, spec.rate_limit, spec.lease_seconds) == ("mirror", 2, 50_000_000, 20)
@@ -329,9 +353,9 @@ def test_a_link_is_created_from_a_file(run: Run, engine: Engine, tmp_path: Path)
     (tmp_path / "link.yaml").write_text("{source: old, target: new, naming: {kind: prefix}}")
     code, out, _ = run("link", "create", "-f", "link.yaml", "-o", "json")
     assert code == 0
-    assert json.loads(out)["created"] is False
+    assert (json.loads(out)["hash"], "asked" in json.loads(out)) == ("cafe", False)
+    assert [asked[0] for asked in engine.asked] == ["plan create"]
     assert engine.asked[0][3].naming == PluginSpec("prefix")
-    assert engine.asked[0][4] is False
     assert run("link", "create", "-f", "link.yaml", "--mode", "auto")[2].startswith("error: link create: --mode")
     assert run("link", "create")[2].startswith("error: link create: --source: missing")
 
@@ -339,8 +363,9 @@ def test_a_link_is_created_from_a_file(run: Run, engine: Engine, tmp_path: Path)
 def test_a_link_that_is_not_created_is_an_error(run: Run, engine: Engine) -> None:
     """The report is printed whole, and the exit code says that nothing was stored."""
     engine.findings = (Finding(Severity.ERROR, "no topic matches the filter", "anabranch link create --include ..."),)
+    assert run("link", "create", "--source", "old", "--execute")[0] == 3
     code, out, err = run("link", "create", "--source", "old")
-    assert code == 3
+    assert (code, {asked[0] for asked in engine.asked}) == (3, {"plan create"})
     assert "error: no topic matches the filter\n  fix: anabranch link create" in out
     assert err.startswith("error: link 'old-new' was not created: 1 error was found\nhint: ")
 
@@ -355,10 +380,18 @@ def test_links_are_listed_and_shown(run: Run, engine: Engine) -> None:
     assert run("link", "show", "old-new", "--watch", "-o", "json")[0] == 2
 
 
-def test_the_live_view_ends_with_ctrl_c(run: Run, engine: Engine) -> None:
+def test_the_live_view_ends_with_ctrl_c(run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaving the view is no error."""
-    engine.fails = KeyboardInterrupt()
-    assert run("link", "show", "old-new", "--watch") == (0, "detached; the link is as it was\n", "")
+    shown = engine.of
+
+    async def look(standing: Any, link_id: str) -> LinkStatus:
+        signal.raise_signal(signal.SIGINT)
+        return await shown(standing, link_id)
+
+    monkeypatch.setattr(engine, "of", look)
+    code, out, err = run("link", "show", "old-new", "--watch")
+    assert (code, err, engine.asked) == (0, "", [("show", "new", "old-new")])
+    assert out.splitlines()[-1] == "detached; the link is as it was"
 
 
 def test_a_running_link_is_changed(run: Run, engine: Engine) -> None:
@@ -369,10 +402,10 @@ def test_a_running_link_is_changed(run: Run, engine: Engine) -> None:
     assert run("link", "resume", "old-new")[0] == 0
     assert engine.asked == [
         ("show", "new", "old-new"),
-        ("set", "new", "old-new", {"filter": PluginSpec("regex", {"include": ["a"]}), "rate_limit": None}),
-        ("set", "new", "old-new", {"rate_limit": 1_000_000}),
-        ("pause", "new", "old-new"),
-        ("resume", "new", "old-new"),
+        ("change", "new", "old-new", WantedChanges(PluginSpec("regex", {"include": ["a"]}), None)),
+        ("change", "new", "old-new", WantedChanges(rate_limit=1_000_000)),
+        ("change", "new", "old-new", PAUSE),
+        ("change", "new", "old-new", RESUME),
     ]
     assert run("link", "set", "old-new")[0] == 2
     assert run("link", "set", "old-new", "--include", "[")[0] == 2
@@ -387,7 +420,7 @@ def test_of_a_filter_only_the_list_that_is_given_is_replaced(run: Run, engine: E
         wanted = WantedState(replace(SPEC, filter=before))
         engine.status = LinkStatus(LinkRecord(wanted, ("A",), 0), (), None, 0)
         code = run("link", "set", "old-new", *flags)[0]
-        return engine.asked[-1][3]["filter"].options if code == 0 else code
+        return engine.asked[-1][3].filter.options if code == 0 else code
 
     assert changed(PluginSpec("regex", kept), "--exclude", "ac") == {"include": ["a.*"], "exclude": ["ac"]}
     assert changed(PluginSpec("regex", kept), "--include", "b") == {"include": ["b"], "exclude": ["ab"]}
@@ -396,19 +429,55 @@ def test_of_a_filter_only_the_list_that_is_given_is_replaced(run: Run, engine: E
     assert engine.asked[-1][0] == "show"
 
 
+def test_a_link_begins_and_ends_to_follow_groups_while_it_runs(
+    run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """New patterns replace the old ones, an interval alone keeps them, none ends it; `link show` tells how it goes."""
+
+    async def followed(target: ClusterContext, link_id: str) -> SyncRound:
+        return SyncRound(link_id, "run-1", 99_000, 98_000, 40, 10_000, 2, {Following.IN_STEP: 2})
+
+    def follows(rules: GroupRules | None) -> None:
+        wanted = WantedState(replace(SPEC, groups=rules))
+        engine.status = LinkStatus(LinkRecord(wanted, ("A",), 0), (), None, 100_000)
+
+    monkeypatch.setattr("anabranch.operations.links.show.followed", followed)
+    assert run("link", "set", "old-new", "--sync-groups", "a.*", "--sync-interval", "1s")[0] == 0
+    assert engine.asked[-1][3] == WantedChanges(groups=GroupRules(("a.*",), interval_ms=1000))
+    follows(GroupRules(("a.*",), ("b",), 5000))
+    assert run("link", "set", "old-new", "--sync-interval", "1min", "--checkpoints")[0] == 0
+    assert engine.asked[-1][3] == WantedChanges(groups=GroupRules(("a.*",), ("b",), 60_000, True))
+    assert run("link", "set", "old-new", "--sync-groups", "none")[0] == 0
+    assert engine.asked[-1][3] == WantedChanges(groups=None)
+    code, out, _ = run("link", "show", "old-new")
+    assert (code, "followed: 2 in step; positions of 2.0 s ago" in out) == (0, True)
+    value = json.loads(run("link", "show", "old-new", "-o", "json")[1])
+    assert value["followed"]["interval_ms"] == 10_000
+    follows(None)
+    assert run("link", "set", "old-new", "--sync-interval", "1s")[0] == 2
+    assert run("link", "set", "old-new", "--sync-groups", "a", "--sync-interval", "500ms")[0] == 2
+
+
 def test_a_deletion_is_only_shown_without_execute(run: Run, engine: Engine) -> None:
-    """With it the plan is shown, and carried out under the fingerprint of what was shown."""
+    """With it the plan is shown and applied; an answer as JSON is what came of it."""
     code, out, err = run("link", "delete", "old-new")
-    assert (code, engine.asked) == (0, [("delete", "new", "old-new", False, None)])
+    assert (code, engine.asked) == (0, [("plan delete", "new", "old-new")])
     assert "__anabranch_links: 1 records forgotten" in out
-    assert err == "Dry run. Apply with: anabranch link delete old-new --execute\n"
+    assert err == "Dry run. Apply with: anabranch link delete old-new --execute --plan cafe\n"
     code, out, _ = run("link", "delete", "old-new", "--execute")
-    assert engine.asked[1:] == [
-        ("delete", "new", "old-new", False, None),
-        ("delete", "new", "old-new", True, "cafe"),
-    ]
-    assert "done: link old-new is deleted" in out
-    assert json.loads(run("link", "delete", "old-new", "--execute", "-o", "json")[1])["executed"] is True
+    assert engine.asked[1:] == [("plan delete", "new", "old-new"), ("delete", "new", "old-new", "cafe")]
+    assert "__anabranch_links: 1 records forgotten" in out and "done: link old-new is deleted" in out
+    assert json.loads(run("link", "delete", "old-new", "--execute", "-o", "json")[1])["plan"]["hash"] == "cafe"
+
+
+def test_what_a_deletion_could_not_give_back_is_told(run: Run, engine: Engine) -> None:
+    """With its fix, beside that the link is gone."""
+    engine.findings = (Finding(Severity.WARNING, "topic orders: may not Alter", "kafka-acls --add"),)
+    code, out, _ = run("link", "delete", "old-new", "--execute", "--plan", "cafe")
+    assert (code, out.splitlines()) == (
+        0,
+        ["warning: topic orders: may not Alter", "  fix: kafka-acls --add", "done: link old-new is deleted"],
+    )
 
 
 def test_a_link_is_run_with_its_own_lease(run: Run, engine: Engine) -> None:
@@ -468,7 +537,7 @@ def test_a_submitted_driver_is_not_waited_for_for_ever(
     """It may have failed, or wait for room; the name of its run is drawn there."""
     submitted = SimpleNamespace(pid=4711, poll=lambda: 0, wait=lambda: 0)
     monkeypatch.setattr(RUNNING, "_PLAN_S", 0.0)
-    monkeypatch.setattr(engine, "start_link", lambda *_, **__: StartedLink("run-1", cast(Any, submitted), tmp_path))
+    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: StartedLink("run-1", cast(Any, submitted), tmp_path))
     code, out, err = run("link", "run", "old-new", "--master", "yarn", "--deploy-mode", "cluster", "--detach")
     assert (code, out) == (0, "") and "run-1" not in err and "spark-submit starts as process 4711" in err
     assert "submitted; it has not planned yet" in err and "anabranch link show old-new; on YARN: yarn app" in err
@@ -481,14 +550,14 @@ def test_a_target_that_is_away_for_a_moment_ends_no_wait(
     """The run goes on meanwhile; what does not pass is told."""
     monkeypatch.setattr(RUNNING, "_LOOK_S", 0.0)
     looks: list[AnabranchError | None] = [None, UnreachableError("new", ("n:1: refused",)), None]
-    show = engine.show
+    show = engine.of
 
-    def look(target: ClusterContext, link_id: str) -> LinkStatus:
+    async def look(standing: Any, link_id: str) -> LinkStatus:
         if (error := looks.pop(0)) is not None:
             raise error
-        return show(target, link_id)
+        return await show(standing, link_id)
 
-    monkeypatch.setattr(engine, "show", look)
+    monkeypatch.setattr(engine, "of", look)
     code, _, err = run("link", "run", "old-new", "--detach")
     assert (code, looks) == (0, []) and err.splitlines()[-1].startswith("it runs; ")
     looks += [None, AuthenticationError("new", "User:ann", "PLAIN", "wrong credentials")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import socket
 import sys
@@ -14,7 +15,6 @@ import yaml
 from rich.console import Console
 
 from anabranch.cli import main as cli
-from anabranch.cli import port
 from anabranch.cli.links.wait import LanesStoppedError, NotCaughtUpError, until_within
 from anabranch.kafka.errors import UnreachableError
 from anabranch.model.caughtup import Goal, SourceLog, left
@@ -23,7 +23,9 @@ from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkPlan, LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.operations.links import caughtup, links
+from anabranch.operations.links.caughtup import goal
+from qa import links
+from qa.asking import between
 from tests.unit.link_lab import BLANK, LINK, SOURCE_END, A, B, Lab, lab
 
 pytestmark = pytest.mark.unit
@@ -100,7 +102,14 @@ def wait_for(*seen: LinkStatus, longest: float | None = None) -> tuple[int, list
     out = io.StringIO()
     looks: Iterator[LinkStatus] = iter(seen)
     slept: list[float] = []
-    until_within(GOAL, lambda: next(looks), 0, longest, Console(file=out), slept.append, lambda: float(len(slept)))
+
+    async def look() -> LinkStatus:
+        return next(looks)
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    asyncio.run(until_within(GOAL, look, 0, longest, Console(file=out), sleep, lambda: float(len(slept))))
     return len(slept) + 1, out.getvalue().splitlines()
 
 
@@ -144,29 +153,30 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 class Engine:
-    """The ports, with a link that stands as it is told; ``fails`` where it is looked at again."""
+    """The operations, with a link that stands as it is told; ``fails`` where it is looked at again."""
 
     def __init__(self, found: LinkStatus, fails: BaseException | None = None) -> None:
         self.found, self.fails, self.looks = found, fails, 0
 
-    def show(self, target: ClusterContext, link_id: str) -> LinkStatus:
+    async def of(self, link_id: str) -> LinkStatus:
         self.looks += 1
         if self.fails is not None and self.looks > 1:
             raise self.fails
         return self.found
 
-    def goal(self, source: ClusterContext, target: ClusterContext, link_id: str) -> Goal:
+    async def goal(self, source: ClusterContext, target: ClusterContext, link_id: str) -> Goal:
         return GOAL
 
 
 def through(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     """Have the verb ask this engine, and not sleep."""
-    monkeypatch.setattr(port, "links", lambda: engine)
-    monkeypatch.setattr(port, "caught_up", lambda: engine)
+    links = "anabranch.operations.links"
+    monkeypatch.setattr(f"{links}.standing.Standing.of", lambda _standing, link_id: engine.of(link_id))
+    monkeypatch.setattr(f"{links}.caughtup.goal", engine.goal)
     monkeypatch.setattr(sys.modules["anabranch.cli.links.wait"], "INTERVAL_S", 0.0)
 
 
-def test_its_exit_codes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_exit_codes(run: Run, no_clusters: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """0 caught up, 2 wrong usage, 3 stopped, 7 too late, 130 left by Ctrl-C with nothing but that said."""
     through(monkeypatch, Engine(status(lane(A, 100), lane(B, 50))))
     assert run(LINK, "--caught-up") == (0, f"link {LINK} has copied what old held at 1970-01-01 00:01:40 UTC\n", "")
@@ -191,12 +201,16 @@ def both() -> Iterator[Lab]:
 
 def test_the_goal_is_read_from_the_source(both: Lab) -> None:
     """Each partition of the link's topics with its end as it is now, and no other topic."""
-    found = caughtup.goal(both.source, both.target, LINK)
+
+    def aim(source: ClusterContext) -> Goal:
+        return between(source, both.target, lambda here, there: goal(here, there, LINK))
+
+    found = aim(both.source)
     assert {at: log.end for at, log in found.logs.items()} == dict.fromkeys((A, B, BLANK), SOURCE_END)
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # and nobody listens
         away = replace(both.source, bootstrap=(f"127.0.0.1:{bound.getsockname()[1]}",))
         with pytest.raises(UnreachableError):
-            caughtup.goal(away, both.target, LINK)
+            aim(away)
     rest = left(found, links.show(both.target, LINK))
     assert (rest.not_begun, rest.behind[A], rest.behind[B]) == ((BLANK,), 0, 0)

@@ -15,7 +15,7 @@ from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import Finding, Severity
 from anabranch.model.topics import TopicId
-from anabranch.operations.links.creating import _topics
+from anabranch.operations.links.probing import topic_plans
 
 pytestmark = pytest.mark.unit
 
@@ -99,7 +99,7 @@ def test_what_another_tool_copies_the_other_way_is_not_copied_home() -> None:
     assert planned(replace(spec, naming=PluginSpec("prefix", {"separator": "-"})))[1] == []
     assert planned(replace(spec, naming=PluginSpec("identity")))[1] == []
     findings = []
-    assert [one.source for one in _topics(spec, here, there, "me", findings)] == [
+    assert [one.source for one in topic_plans(spec, here, there, "me", findings)] == [
         "new.named.so",
         "orders",
         "renew.ringy",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -16,14 +17,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
 from anabranch.cli import main as cli
-from anabranch.cli import port
 from anabranch.errors import ClusterError
-from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.operations.links.metrics import LinkCollector, PortTakenError, Read, metrics, served
+from anabranch.operations.links.metrics import LinkCollector, PortTakenError, Read, metrics, served, serving
+from anabranch.operations.links.standing import Standing
 
 pytestmark = pytest.mark.unit
 
@@ -138,15 +138,38 @@ def test_metrics_are_served_on_loopback_and_a_taken_port_is_refused_by_name() ->
     assert "--port" in refused.value.hint
 
 
+def test_a_target_that_is_away_for_a_scrape_is_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One connection serves all scrapes; after an error nothing that was read before it is believed."""
+    looks: list[Standing] = []
+
+    async def read(standing: Standing) -> list[LinkStatus]:
+        looks.append(standing)
+        if len(looks) == 2:
+            raise ClusterError
+        return [STATUS]
+
+    def scraped(chosen: int) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{chosen}/metrics", timeout=120) as answer:
+            return str(answer.read().decode())
+
+    async def serve() -> list[bool]:
+        async with serving(cast(Any, None), 0) as chosen:
+            return ["\nanabranch_up 1.0" in await asyncio.to_thread(scraped, chosen) for _ in range(3)]
+
+    monkeypatch.setattr(Standing, "read", read)
+    assert asyncio.run(serve()) == [False, True, True]
+    assert looks[0] is looks[1] is not looks[2] and looks[2] is looks[3]
+
+
 def test_the_verb_asks_the_target_before_it_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A target that cannot be read is an error of the verb, not a silent 0 in the first scrape."""
 
-    def fails(_target: ClusterContext) -> list[LinkStatus]:
+    async def fails(_standing: Standing) -> list[LinkStatus]:
         raise ClusterError
 
     contexts = tmp_path / "contexts.yaml"
     contexts.write_text("version: 1\ncontexts:\n  new: {bootstrap: [127.0.0.1:1]}\n")
-    monkeypatch.setattr(port, "links", lambda: SimpleNamespace(list_links=fails))
+    monkeypatch.setattr(Standing, "read", fails)
     arguments = ["--contexts", str(contexts), "link", "metrics", "--target", "new", "--port", "0"]
     assert isinstance(CliRunner().invoke(cli.app, arguments).exception, ClusterError)
 

@@ -7,6 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from anabranch.cli.jobs import Tied
+from anabranch.cli.links.run import stay
 from anabranch.model.cluster import ClusterContext
 from anabranch.operations.jobs import jobprocess, launcher, runlogs
 from anabranch.operations.jobs.jobprocess import StartedLink
@@ -48,30 +50,26 @@ def started(process: Process) -> StartedLink:
     return StartedLink("run-1", cast(Any, process), Path("log"))
 
 
-def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program() -> None:
     """Neither "stopped cleanly" nor a fault: it had not begun."""
-    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: started(Starting()))
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        nobody = cast(Any, None)
-        assert launcher.run_link(nobody, nobody, "l", Submission("local[1]"), 60, Path()) == 143
+        assert stay(lambda: started(Starting())) == 143
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def test_a_link_whose_command_is_ended_as_it_starts_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_whose_command_is_ended_as_it_starts_is_ended_too() -> None:
     """The signal may come before the process can be told: it would copy on with nobody there to end it."""
-    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: started(Process()))
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        nobody = cast(Any, None)
-        assert launcher.run_link(nobody, nobody, "l", Submission("local[1]"), 60, Path()) == 0
+        assert stay(lambda: started(Process())) == 0
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_each_signal_that_ends_a_command_ends_its_link(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_signal_that_ends_a_command_ends_its_link(number: int) -> None:
     """A terminal that is closed, too; the job is in a session of its own and hears of nothing by itself."""
 
     class Running(Process):
@@ -82,13 +80,22 @@ def test_each_signal_that_ends_a_command_ends_its_link(number: int, monkeypatch:
             os.kill(os.getpid(), number)
             return 1 if self.code is None else self.code
 
-    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: started(Running()))
     before = signal.signal(number, lambda *_: None)
     try:
-        nobody = cast(Any, None)
-        assert launcher.run_link(nobody, nobody, "l", Submission("local[1]"), 60, Path()) == 0
+        assert stay(lambda: started(Running())) == 0
     finally:
         signal.signal(number, before)
+
+
+def test_a_hangup_that_is_ignored_ends_no_job() -> None:
+    """As nohup has it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Tied():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_newest_logs_of_earlier_runs_are_kept(tmp_path: Path) -> None:

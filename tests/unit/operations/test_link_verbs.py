@@ -18,11 +18,11 @@ from anabranch.kafka.settling import until_led
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit, GroupKind
 from anabranch.model.link import ClusterRef, LinkSpec, UnknownLinkError
+from anabranch.model.plans import PlanChangedError
 from anabranch.model.plugins import PluginSpec
-from anabranch.model.reports import ProbeReport
-from anabranch.operations.links import creating, links
-from anabranch.operations.links.creating import LinkExistsError
-from anabranch.operations.links.deleting import WorldMovedError
+from anabranch.operations.links import change, delete
+from anabranch.operations.links import create as creating
+from anabranch.operations.links.create import LinkExistsError, LinkRefusedError
 from anabranch.operations.verify import comparing as verify
 from anabranch.operations.verify.comparing import NothingToResumeError, VerifyRunningError
 from anabranch.state.codecs import topics as control_topics
@@ -31,6 +31,8 @@ from anabranch.state.topics.control import Links, Progress, Runs, present
 from anabranch.state.topics.journal import Journal
 from anabranch.state.topics.positions import Positions
 from anabranch.state.topics.verified import Verified
+from qa import links
+from qa.asking import between
 from tests.unit.link_lab import BLANK, LINK, OTHER, SOURCE_END, TARGET_END, TO_A, A, B, Lab, lab
 
 pytestmark = pytest.mark.unit
@@ -53,14 +55,16 @@ def test_a_deletion_is_carried_out_as_it_was_shown_and_forgets_everything(both: 
         await Positions(cluster).put_marks([made, replace(made, link="other")])
 
     both.on(both.target, mark)
-    shown = links.delete(both.target, LINK, execute=False)
+    shown = links.plan_delete(both.target, LINK)
+    assert links.plan_delete(both.target, LINK).hash == shown.hash
     assert links.show(both.target, LINK).lanes
     links.pause(both.target, LINK)
-    with pytest.raises(WorldMovedError):
-        links.delete(both.target, LINK, execute=True, fingerprint=shown.fingerprint)
+    with pytest.raises(PlanChangedError):
+        both.on(both.target, lambda cluster: delete.apply(cluster, shown))
     assert links.show(both.target, LINK).wanted.paused
-    again = links.delete(both.target, LINK, execute=False)
-    assert links.delete(both.target, LINK, execute=True, fingerprint=again.fingerprint).executed
+    again = links.plan_delete(both.target, LINK)
+    done = both.on(both.target, lambda cluster: delete.apply(cluster, again))
+    assert (done.plan.hash, done.findings) == (again.hash, ())
     with pytest.raises(UnknownLinkError):
         links.show(both.target, LINK)
 
@@ -91,23 +95,43 @@ def test_workers_read_of_each_change_by_its_revision(both: Lab) -> None:
     assert after.spec == replace(before.spec, rate_limit=1000)
 
 
+def test_a_change_is_made_to_what_it_was_planned_for(both: Lab) -> None:
+    """Where somebody changed the link since, nothing is stored; planned only, nothing either."""
+
+    async def pause_planned_before(cluster: Cluster) -> None:
+        planned = await change.plan(cluster, LINK, change.PAUSE)
+        assert (planned.before.paused, planned.after.paused) == (False, True)
+        faster = await change.plan(cluster, LINK, change.WantedChanges(rate_limit=1000))
+        assert (await change.apply(cluster, faster)).wanted == faster.after
+        await change.apply(cluster, planned)
+
+    with pytest.raises(PlanChangedError, match=f"link '{LINK}' changed since plan"):
+        both.on(both.target, pause_planned_before)
+    wanted = links.show(both.target, LINK).wanted
+    assert (wanted.paused, wanted.spec.rate_limit) == (False, 1000)
+
+
 def test_a_link_is_stored_once_and_only_when_it_is_wanted(both: Lab) -> None:
     """Planned, it is not there; created, another one of its name is refused and changes nothing."""
     spec = LinkSpec(
         "second", ClusterRef("old", ""), ClusterRef("new", ""), PluginSpec("regex", {"include": [OTHER.topic]})
     )
 
-    def create(wanted: LinkSpec, *, execute: bool) -> object:
-        return asyncio.run(creating.create(both.source, both.target, wanted, execute, ()))
-
-    planned = create(spec, execute=False)
-    assert (planned.ok, planned.created) == (True, False)  # type: ignore[attr-defined]
+    planned = links.probe(both.source, both.target, spec)
+    assert planned.ok
     with pytest.raises(UnknownLinkError):
         links.show(both.target, "second")
-    assert create(spec, execute=True).created  # type: ignore[attr-defined]
+    both.on(both.source, lambda cluster: grow_topic(cluster, OTHER.topic, 2))
+    with pytest.raises(PlanChangedError):
+        between(both.source, both.target, lambda here, there: creating.apply(here, there, planned))
+    with pytest.raises(UnknownLinkError):
+        links.show(both.target, "second")
+    done = links.create(both.source, both.target, spec)
     stored = links.show(both.target, "second").spec
-    with pytest.raises(LinkExistsError):
-        create(replace(spec, rate_limit=5), execute=True)
+    assert done.record.wanted.spec == stored
+    for attempt in (links.probe, links.create):
+        with pytest.raises(LinkExistsError):
+            attempt(both.source, both.target, replace(spec, rate_limit=5))
     assert links.show(both.target, "second").spec == stored
     assert stored.source.cluster_id != stored.target.cluster_id
 
@@ -128,16 +152,16 @@ def test_a_second_link_into_the_same_topic_is_refused_unless_it_is_meant(both: L
         spec = replace(spec, filter=PluginSpec("regex", {"include": [OTHER.topic]}))
         links.set_wanted(both.target, LINK, filter=PluginSpec("regex", {"include": [A.topic, OTHER.topic]}))
 
-    def create(wanted: LinkSpec) -> ProbeReport:
-        return asyncio.run(creating.create(both.source, both.target, wanted, True, ()))
+    def create(wanted: LinkSpec) -> None:
+        links.create(both.source, both.target, wanted)
 
-    refused = create(spec)
+    with pytest.raises(LinkRefusedError) as refused:
+        create(spec)
     topic = A.topic if begun else OTHER.topic
-    assert (refused.ok, refused.created) == (False, False)
-    assert f"topic {topic}: link {LINK} fills old.{topic} too" in "; ".join(one.what for one in refused.findings)
-    assert create(replace(spec, naming=PluginSpec("prefix", {"separator": "-"}), id="third")).created
-    meant = create(replace(spec, shared_topics=True))
-    assert meant.created
+    assert [one.spec.id for one in links.list_links(both.target)] == [LINK]
+    assert f"topic {topic}: link {LINK} fills old.{topic} too" in "; ".join(one.what for one in refused.value.errors)
+    create(replace(spec, naming=PluginSpec("prefix", {"separator": "-"}), id="third"))
+    create(replace(spec, shared_topics=True))
     assert links.show(both.target, "second").spec.shared_topics
 
 
@@ -235,9 +259,9 @@ def test_a_link_is_shown_and_deleted_where_control_topics_were_deleted(both: Lab
     for name in (control_topics.JUMPS, control_topics.CLAIMS, control_topics.PROGRESS):
         both.on(both.target, lambda cluster, name=name: delete_topic(cluster, name))
         assert links.show(both.target, LINK).spec.id == LINK
-    plan = links.delete(both.target, LINK, execute=False)
+    plan = links.plan_delete(both.target, LINK)
     assert plan.forget[control_topics.CLAIMS] == 0 and plan.forget[control_topics.RUNS] == 2
     assert both.on(both.target, present) == [control_topics.LINKS, control_topics.RUNS]
-    assert links.delete(both.target, LINK, execute=True, fingerprint=plan.fingerprint).executed
+    assert both.on(both.target, lambda cluster: delete.apply(cluster, plan)).plan.hash == plan.hash
     with pytest.raises(UnknownLinkError):
         links.show(both.target, LINK)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,7 @@ from anabranch.model.lane import LaneMode
 from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import ProbeReport, Severity
-from anabranch.operations.links import creating
+from qa import links
 from tests.unit.link_lab import OTHER, A, lab
 
 pytestmark = pytest.mark.test
@@ -36,7 +35,7 @@ def test_the_mode_of_each_lane_and_changes_of_target_topics_are_foretold() -> No
         both.on(both.target, lambda cluster: make(cluster, {"empty": {}, "state": {}}))
 
         def plan(spec: LinkSpec) -> ProbeReport:
-            return asyncio.run(creating.create(both.source, both.target, spec, False, ()))
+            return links.probe(both.source, both.target, spec)
 
         report = plan(SPEC)
         why = {topic.source: [lane.why for lane in topic.lanes] for topic in report.topics}

@@ -16,12 +16,14 @@ from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import RunMap
-from anabranch.operations.links import decisions, links
+from anabranch.operations.links import accept
+from anabranch.operations.links.accept import NothingToAcceptError
 from anabranch.operations.links.choices import HistoryLostError
-from anabranch.operations.links.decisions import NothingToAcceptError
 from anabranch.state.codecs import topics
 from anabranch.state.topics.control import ensure_topics
 from anabranch.state.topics.recreated import ControlTopicsRecreatedError, topic_ids
+from qa import links
+from qa.asking import between
 from tests.unit.asking import on
 from tests.unit.link_lab import LINK, RUNS, TO_A, TO_B, A, B, Lab, lab
 
@@ -79,9 +81,9 @@ def test_a_run_refuses_claims_that_are_not_the_links_until_that_is_accepted(both
     assert (refused.value.link, refused.value.topics) == (LINK, (topics.CLAIMS,))
     assert topics.CLAIMS in told(both) and f"anabranch link accept {LINK}" in told(both)
     assert links.show(both.target, LINK).record.control_topics == begun, "a refused plan stores nothing"
-    shown = decisions.accept(both.source, both.target, LINK, None, execute=False)
+    shown = links.plan_accept(both.source, both.target, LINK)
     assert (shown.recreated, {one.cause for one in shown.choices}) == ((topics.CLAIMS,), {Cause.CLAIMS_LOST})
-    decisions.accept(both.source, both.target, LINK, None, execute=True, fingerprint=shown.fingerprint)
+    between(both.source, both.target, lambda here, there: accept.apply(here, there, shown))
     assert links.show(both.target, LINK).record.control_topics == ids(both) != begun
     assert plan(both).lanes and told(both) == ""
 
@@ -94,9 +96,9 @@ def test_where_only_the_records_know_a_link_is_made_again_behind_its_copy(both: 
         plan(both)
     assert refused.value.topics == (topics.CLAIMS, topics.PROGRESS, topics.RUNS)
     with pytest.raises(HistoryLostError) as lost:
-        decisions.accept(both.source, both.target, LINK, None, execute=True)
+        links.accept(both.source, both.target, LINK)
     assert "link delete" in lost.value.hint and "link create --adopt" in lost.value.hint
-    links.delete(both.target, LINK, execute=True)
+    links.delete(both.target, LINK)
     maps = []
     for one, here, there in zip(both.lanes, (A, B), (TO_A, TO_B), strict=True):
         runs = RunMap(10, 0)
@@ -110,12 +112,11 @@ def test_where_only_the_records_know_a_link_is_made_again_behind_its_copy(both: 
         filter=PluginSpec("regex", {"include": [A.topic]}),
         naming=PluginSpec("prefix"),
     )
-    report = links.create(both.source, both.target, spec, True, maps)
-    assert report.created, report.findings
+    links.create(both.source, both.target, spec, maps)
     assert links.show(both.target, LINK).record.control_topics == ids(both)
     assert plan(both).lanes and told(both) == ""
     with pytest.raises(NothingToAcceptError):
-        decisions.accept(both.source, both.target, LINK, None, execute=False)
+        links.plan_accept(both.source, both.target, LINK)
 
 
 def test_what_accepting_makes_again_is_the_links_own(both: Lab) -> None:
@@ -127,8 +128,8 @@ def test_what_accepting_makes_again_is_the_links_own(both: Lab) -> None:
         return {name: one for name, one in (await topic_ids(cluster)).items() if name != topics.JUMPS}
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decisions, "topic_ids", late)
-        done = decisions.accept(both.source, both.target, LINK, None, execute=True)
+        patch.setattr(accept, "topic_ids", late)
+        done = links.accept(both.source, both.target, LINK)
     assert (done.remake, done.recreated) == ((topics.JUMPS,), ())
     assert plan(both).lanes
     assert links.show(both.target, LINK).record.control_topics == ids(both)

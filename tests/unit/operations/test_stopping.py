@@ -13,8 +13,9 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.link import UnknownLinkError
 from anabranch.model.reports import LinkPlan, StopReport
-from anabranch.operations.links.stopping import StillRunningError, stop
+from anabranch.operations.links.stop import StillRunningError
 from anabranch.state.topics.control import Progress
+from qa.links import stop
 from tests.unit.link_lab import LINK, Lab, lab
 
 pytestmark = pytest.mark.test

@@ -21,10 +21,12 @@ from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, MirroredTopic
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkPlan
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.operations.links import caughtup, links
+from anabranch.operations.links import caughtup
 from anabranch.spark.link.leases import LeasePlanner
 from anabranch.spark.link.survey import Survey
 from anabranch.state.topics.control import Links, ensure_topics
+from qa import links
+from qa.asking import between
 from tests.unit.link_lab import LINK, A, Lab, append, lab
 
 pytestmark = pytest.mark.test
@@ -75,7 +77,7 @@ def make(both: Lab, at: TopicPartition) -> None:
 
 def goal(both: Lab) -> Goal:
     """What the source holds now."""
-    return caughtup.goal(both.source, both.target, LINK)
+    return between(both.source, both.target, lambda here, there: caughtup.goal(here, there, LINK))
 
 
 def not_begun(both: Lab, aim: Goal) -> set[TopicPartition]:

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import port
+from anabranch.cli.applying import Change, carry_out
 from anabranch.cli.completing import link_partitions
-from anabranch.cli.dryrun import ExecuteOption, say_dry_run
-from anabranch.cli.hints import repeated
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
+from anabranch.cli.hints import quoted, repeated
 from anabranch.cli.links import render_decisions
-from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
-from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.options import LinkArgument, TargetOption
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.running import on_both, run
 
 
 def abort_transaction(
@@ -30,14 +31,24 @@ def abort_transaction(
         typer.Option(min=0, help="End this one, though its coordinator would still end it.", show_default=False),
     ] = None,
     execute: ExecuteOption = False,
+    plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Name the open transactions that a lane waits for, and end one that hangs: the link's one write to its source."""
-    cluster = target(ctx, target_name)
-    source = contexts(ctx).get(port.links().show(cluster, link).spec.source.context)
-    plan = port.transactions().abort_transaction(source, cluster, link, where, producer_id, execute)
-    emit(plan, render_decisions.abort_plan(plan), output)
-    if not execute:
-        named = "" if producer_id is None else f" --producer-id {producer_id}"
-        again = f"anabranch link abort-transaction {link} {where}{named}{repeated(target_name)} --execute"
-        say_dry_run(again)
+    named = "" if producer_id is None else f" --producer-id {producer_id}"
+
+    async def verb() -> None:
+        from anabranch.operations.links import abort_transaction as operation
+
+        async with on_both(ctx, link, target_name) as (source, target):
+            change = Change(
+                command=f"anabranch link abort-transaction {link} {quoted(where)}{named}{repeated(target_name)}",
+                what=f"partition {where}",
+                plan=lambda: operation.plan(source, target, link, where, producer_id),
+                apply=lambda found: operation.apply(source, target, found),
+                table=render_decisions.abort_plan,
+                told=render_decisions.abort_report,
+            )
+            await carry_out(change, execute=execute, wanted=plan, output=output)
+
+    run(verb())

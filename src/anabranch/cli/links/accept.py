@@ -7,13 +7,15 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from anabranch.cli import port
+from anabranch.cli.applying import Change, carry_out
 from anabranch.cli.completing import link_partitions
-from anabranch.cli.dryrun import ExecuteOption, say_dry_run
-from anabranch.cli.hints import repeated
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
+from anabranch.cli.hints import quoted, repeated
 from anabranch.cli.links import render_decisions
-from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
-from anabranch.cli.output import Format, FormatOption, console, emit
+from anabranch.cli.options import LinkArgument, TargetOption
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.running import on_both, run
+from anabranch.model.decisions import AcceptReport
 
 
 def accept(
@@ -34,20 +36,30 @@ def accept(
         typer.Option("--at", metavar="OFFSET", help="Where in the source one lane goes on.", show_default=False),
     ] = None,
     execute: ExecuteOption = False,
+    plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Let lanes go on that stopped where records are lost, their position is in doubt, or a topic was made again."""
-    cluster = target(ctx, target_name)
-    source = contexts(ctx).get(port.links().show(cluster, link).spec.source.context)
-    engine = port.decisions()
-    plan = engine.accept(source, cluster, link, where, execute=False, at=at)
-    if not execute:
-        emit(plan, render_decisions.accept_plan(plan), output)
-        place = (f" {where}" if where else "") + (f" --at {at}" if at is not None else "")
-        say_dry_run(f"anabranch link accept {link}{place}{repeated(target_name)} --execute")
-        return
-    if output is Format.TABLE:
-        console().print(render_decisions.accept_plan(plan))
-    done = engine.accept(source, cluster, link, where, execute=True, fingerprint=plan.fingerprint, at=at)
-    lanes = "1 lane goes" if len(done.choices) == 1 else f"{len(done.choices):,} lanes go"
-    emit(done, Text(f"done: {lanes} on"), output)
+    place = (f" {quoted(where)}" if where else "") + (f" --at {at}" if at is not None else "")
+    command = f"anabranch link accept {link}{place}{repeated(target_name)}"
+
+    async def verb() -> None:
+        from anabranch.operations.links import accept as operation
+
+        async with on_both(ctx, link, target_name) as (source, target):
+            change = Change(
+                command=command,
+                what=f"link {link!r}",
+                plan=lambda: operation.plan(source, target, link, where, at),
+                apply=lambda found: operation.apply(source, target, found),
+                table=render_decisions.accept_plan,
+                told=_told,
+            )
+            await carry_out(change, execute=execute, wanted=plan, output=output)
+
+    run(verb())
+
+
+def _told(done: AcceptReport) -> Text:
+    number = len(done.plan.choices)
+    return Text("done: 1 lane goes on" if number == 1 else f"done: {number:,} lanes go on")

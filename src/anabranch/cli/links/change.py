@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.cli import port
 from anabranch.cli.completing import source_topics
 from anabranch.cli.hints import repeated
 from anabranch.cli.links.follow import SyncGroupsOption, SyncIntervalOption, changed
-from anabranch.cli.options import LinkArgument, TargetOption, target
+from anabranch.cli.options import LinkArgument, TargetOption
+from anabranch.cli.running import on_target, run
 from anabranch.config.units import parse_rate
 from anabranch.errors import InvalidFieldError
 from anabranch.model import filters
 from anabranch.model.plugins import PluginSpec
+
+if TYPE_CHECKING:  # imported when a verb runs
+    from anabranch.kafka.cluster import Cluster
+    from anabranch.operations.links.change import WantedChanges
 
 
 def set_(
@@ -39,18 +43,25 @@ def set_(
     changes: dict[str, Any] = {}
     if rate_limit is not None:
         changes["rate_limit"] = None if rate_limit == "none" else parse_rate(rate_limit)
-    cluster = target(ctx, target_name)
     refilters, follows = bool(include or exclude), bool(sync_groups or sync_interval) or checkpoints is not None
-    if refilters or follows:
-        before = port.links().show(cluster, link).spec
-        if refilters:
-            changes["filter"] = _filter(link, before.filter, include, exclude)
-        if follows:
-            changes["groups"] = changed(link, before.groups, sync_groups, sync_interval, checkpoints)
-    if not changes:
+    if not (changes or refilters or follows):
         fix = f"anabranch link set {link} --rate-limit 50MB/s"
         raise InvalidFieldError("link set", "flags", "nothing to change was given", fix)
-    port.links().set_wanted(cluster, link, **changes)
+
+    async def change() -> None:
+        from anabranch.operations.links.change import WantedChanges
+        from anabranch.operations.links.show import show
+
+        async with on_target(ctx, target_name) as cluster:
+            if refilters or follows:
+                before = (await show(cluster, link)).spec
+                if refilters:
+                    changes["filter"] = _filter(link, before.filter, include, exclude)
+                if follows:
+                    changes["groups"] = changed(link, before.groups, sync_groups, sync_interval, checkpoints)
+            await _apply(cluster, link, WantedChanges(**changes))
+
+    run(change())
     typer.echo(f"link {link}: {' and '.join(name.replace('_', ' ') for name in changes)} changed")
 
 
@@ -68,11 +79,32 @@ def _filter(link: str, before: PluginSpec, include: list[str] | None, exclude: l
 
 def pause(ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None) -> None:
     """Pause a link: its workers stop reading and keep their lanes."""
-    port.links().pause(target(ctx, target_name), link)
+    run(_pause(ctx, link, target_name))
     typer.echo(f"link {link} is paused; go on with: anabranch link resume {link}{repeated(target_name)}")
+
+
+async def _pause(ctx: typer.Context, link: str, target_name: str | None) -> None:
+    from anabranch.operations.links.change import PAUSE
+
+    async with on_target(ctx, target_name) as target:
+        await _apply(target, link, PAUSE)
 
 
 def resume(ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None) -> None:
     """Resume a paused link, and lanes of it that had stopped."""
-    port.links().resume(target(ctx, target_name), link)
+    run(_resume(ctx, link, target_name))
     typer.echo(f"link {link} is resumed")
+
+
+async def _resume(ctx: typer.Context, link: str, target_name: str | None) -> None:
+    from anabranch.operations.links.change import RESUME
+
+    async with on_target(ctx, target_name) as target:
+        await _apply(target, link, RESUME)
+
+
+async def _apply(target: Cluster, link: str, changes: WantedChanges) -> None:
+    """At once: what was before is set by the same verb."""
+    from anabranch.operations.links import change
+
+    await change.apply(target, await change.plan(target, link, changes))

@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from anabranch.cli import port, render
+from anabranch.cli import render
+from anabranch.cli.applying import Change, carry_out
 from anabranch.cli.completing import context_names, source_topics
-from anabranch.cli.dryrun import ExecuteOption, applying, say_dry_run
+from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
 from anabranch.cli.hints import typed_target
 from anabranch.cli.links.follow import SyncGroupsOption, SyncIntervalOption, followed
 from anabranch.cli.options import TargetOption, contexts
-from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.running import on_context, run
 from anabranch.config import link_file, maps_file
 from anabranch.config.contexts import Contexts
+from anabranch.config.maps_file import StoredMap
 from anabranch.config.yaml_file import check
-from anabranch.errors import ConfigError, InvalidFieldError, RefusedError
-from anabranch.model.reports import ProbeReport, Severity
-
-
-@dataclass(eq=False)
-class LinkRefusedError(RefusedError):
-    """The probe found what forbids the link; its report says what."""
-
-    link: str
-    errors: int
-
-    @property
-    def message(self) -> str:
-        found = "1 error was found" if self.errors == 1 else f"{self.errors:,} errors were found"
-        return f"link {self.link!r} was not created: {found}"
-
-    @property
-    def hint(self) -> str:
-        return "mend what the report names, then run the same command again"
+from anabranch.errors import ConfigError, InvalidFieldError
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.link import LinkSpec
 
 
 def create(
@@ -79,6 +66,7 @@ def create(
         typer.Option(help="Maps of `offsets rebuild`: go on where another tool's copies end.", show_default=False),
     ] = None,
     execute: ExecuteOption = False,
+    plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Probe both clusters for a link from a file or from flags; with --execute store it.  `link run` starts to copy."""
@@ -110,14 +98,33 @@ def create(
         given["target"] = known.target_context(target, os.environ).name
         spec = link_file.spec_of(check(link_file.LinkShape, given, "link create"), "link create")
     adopted = () if adopt is None else maps_file.load(adopt)
-    report = port.links().create(
-        known.get(spec.source.context), known.get(spec.target.context), spec, execute=execute, adopt=adopted
-    )
-    emit(report, render.probe(report), output)
-    if not report.ok:
-        raise LinkRefusedError(spec.id, _errors(report))
-    if not execute:
-        say_dry_run(applying())
+    clusters = known.get(spec.source.context), known.get(spec.target.context)
+    run(_create(*clusters, spec, adopted, execute, plan, output))
+
+
+async def _create(
+    source_context: ClusterContext,
+    target_context: ClusterContext,
+    spec: LinkSpec,
+    adopt: Sequence[StoredMap],
+    execute: bool,
+    wanted: str | None,
+    output: Format,
+) -> None:
+    from anabranch.operations.links import create as operation
+
+    async with on_context(source_context) as source, on_context(target_context) as target:
+        change = Change(
+            command=typed(),
+            what=f"link {spec.id!r}",
+            plan=lambda: operation.plan(source, target, spec, adopt),
+            apply=lambda plan: operation.apply(source, target, plan),
+            table=render.probe,
+            told=lambda done: render.created(done.plan.spec.id),
+            empty=lambda plan: not plan.ok,
+            refuse=operation.check_allowed,
+        )
+        await carry_out(change, execute=execute, wanted=wanted, output=output)
 
 
 def _other_than_default(known: Contexts, name: str) -> str | None:
@@ -130,7 +137,3 @@ def _other_than_default(known: Contexts, name: str) -> str | None:
 
 def _naming(text: str) -> dict[str, str]:
     return {"kind": "template", "template": text} if "{" in text else {"kind": text}
-
-
-def _errors(report: ProbeReport) -> int:
-    return sum(finding.severity is Severity.ERROR for finding in report.findings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typer
-from rich.text import Text
 
 from anabranch.cli import render
 from anabranch.cli.applying import Change, carry_out
@@ -32,10 +31,6 @@ async def _delete(
 ) -> None:
     from anabranch.operations.links import delete as operation
 
-    def told(done: DeleteReport) -> Text:
-        was = "; it was running, and its job ends by itself" if done.plan.running else ""
-        return Text(f"done: link {link} is deleted{was}")
-
     async with on_target(ctx, target_name) as target:
 
         async def apply(plan: DeletePlan) -> DeleteReport:
@@ -49,6 +44,6 @@ async def _delete(
             plan=lambda: operation.plan(target, link),
             apply=apply,
             table=render.delete_plan,
-            told=told,
+            told=render.deleted,
         )
         await carry_out(change, execute=execute, wanted=wanted, output=output)

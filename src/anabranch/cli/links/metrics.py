@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
-import time
 from typing import Annotated
 
 import typer
 
-from anabranch.cli import port as engine
-from anabranch.cli.options import TargetOption, target
-
-_LOOK_S = 0.1
+from anabranch.cli.options import TargetOption
+from anabranch.cli.running import on_target, run
 
 
 def metrics(
@@ -20,16 +18,15 @@ def metrics(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on loopback; 0 chooses one.")] = 9464,
 ) -> None:
     """Serve all links of a target as Prometheus metrics at http://127.0.0.1:PORT/metrics."""
-    from anabranch.operations.links.metrics import LOOPBACK, served
+    run(_metrics(ctx, target_name, port))
 
-    cluster = target(ctx, target_name)
-    links = engine.links()
-    links.list_links(cluster)  # an unknown address or a wrong password is said now, not in a scrape
-    ended: list[int] = []
+
+async def _metrics(ctx: typer.Context, target_name: str | None, port: int) -> None:
+    from anabranch.operations.links.metrics import LOOPBACK, serving
+
+    ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        # Nothing that takes a lock, as an event does: the handler may interrupt its holder.
-        signal.signal(number, lambda got, _frame: ended.append(got))
-    with served(lambda: links.list_links(cluster), port) as chosen:
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    async with on_target(ctx, target_name) as target, serving(target, port) as chosen:
         typer.echo(f"serving http://{LOOPBACK}:{chosen}/metrics until Ctrl-C", err=True)
-        while not ended:
-            time.sleep(_LOOK_S)
+        await ended.wait()

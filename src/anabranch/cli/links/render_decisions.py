@@ -8,7 +8,8 @@ from rich.text import Text
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, moment, span
 from anabranch.model.decisions import AcceptPlan, Choice
-from anabranch.model.transactions import AbortPlan, SourceTransaction
+from anabranch.model.topics import TopicPartition
+from anabranch.model.transactions import AbortPlan, AbortReport, SourceTransaction
 
 
 def accept_plan(plan: AcceptPlan) -> RenderableType:
@@ -36,8 +37,7 @@ def accept_plan(plan: AcceptPlan) -> RenderableType:
 
 def abort_plan(plan: AbortPlan) -> RenderableType:
     """Each open transaction, what its coordinator tells, and which one is ended."""
-    waiting = plan.high_watermark - plan.stable
-    head = Text(f"{plan.source}: stable up to offset {count(plan.stable)}, {count(waiting)} offsets wait behind it")
+    head = _ends(plan.source, plan.stable, plan.high_watermark)
     table = grid(
         "PRODUCER ID",
         "EPOCH",
@@ -62,14 +62,25 @@ def abort_plan(plan: AbortPlan) -> RenderableType:
     for reason in plan.kept:
         text.append(f"{reason}\n")
     if plan.abort is not None:
-        does = "was ended" if plan.executed else "would be ended"
         text.append(
-            f"the transaction of producer id {plan.abort} {does} by an abort marker: its records are not copied"
+            f"the transaction of producer id {plan.abort} would be ended by an abort marker: its records are not copied"
         )
-    elif not plan.executed:
+    else:
         text.append("none would be ended")
-    text.rstrip()
     return Group(head, table, text)
+
+
+def abort_report(done: AbortReport) -> RenderableType:
+    """The transaction that was ended, and what waits now."""
+    ended = f"the transaction of producer id {done.plan.abort} was ended by an abort marker"
+    return Group(
+        Text(f"{ended}: its records are not copied"), _ends(done.plan.source, done.stable, done.high_watermark)
+    )
+
+
+def _ends(source: TopicPartition, stable: int, high_watermark: int) -> Text:
+    waiting = high_watermark - stable
+    return Text(f"{source}: stable up to offset {count(stable)}, {count(waiting)} offsets wait behind it")
 
 
 def _coordinator(one: SourceTransaction, now_ms: int) -> str:

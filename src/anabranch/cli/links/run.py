@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import platformdirs
 import typer
 
-from anabranch.cli import port
 from anabranch.cli.hints import repeated
-from anabranch.cli.jobs import JobFailedError, exit_code, fail, last_error
+from anabranch.cli.jobs import JobFailedError, Tied, exit_code, fail, last_error
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target
+from anabranch.cli.running import on_context
+from anabranch.cli.running import run as run_verb
 from anabranch.config.jobspec import write_spec
 from anabranch.errors import AnabranchError
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.reports import LinkPlan, LinkStatus
+from anabranch.model.reports import LinkStatus
 from anabranch.model.runevents import LogFormat
 from anabranch.operations.jobs.jobprocess import StartedLink
 from anabranch.operations.jobs.submission import Submission
+
+if TYPE_CHECKING:
+    from anabranch.kafka.cluster import Cluster
 
 _LOOK_S = 0.5
 _PLAN_S = 300.0
@@ -69,24 +75,26 @@ def run(
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Return once it has begun; it runs on.")] = False,
 ) -> None:
     """Run a link until Ctrl-C or `link stop`, which end it cleanly; run it again to go on exactly where it stood."""
+    from anabranch.operations.jobs import launcher
+
     how = Submission(master, settings_of(conf), archive, tuple(file or ()), deploy_mode is DeployMode.CLUSTER)
     cluster = target(ctx, target_name)
-    status = port.links().show(cluster, link)
+    status = run_verb(_status(cluster, link))
     source = contexts(ctx).get(status.spec.source.context)
     seconds = lease_seconds or status.spec.lease_seconds
     if only_spec is not None:
         how.check()
         how.check_named(source, cluster)
-        write_spec(only_spec, port.launcher().job_spec(how.sent(cluster), how.sent(source), link, seconds))
+        write_spec(only_spec, launcher.job_spec(how.sent(cluster), how.sent(source), link, seconds))
         typer.echo(f"the link's job is described in {only_spec}", err=True)
         return
     directory = platformdirs.user_state_path("anabranch") / "link" / link
     _warn_of_another(status, target_name, log_format)
     if detach:
-        started = port.launcher().start_link(cluster, source, link, how, seconds, directory, log_format, detached=True)
-        _await_begin(started, how, status, cluster, target_name)
+        started = launcher.start_link(cluster, source, link, how, seconds, directory, log_format, detached=True)
+        run_verb(_await_begin(started, how, status, cluster, target_name))
         return
-    code = port.launcher().run_link(cluster, source, link, how, seconds, directory, log_format)
+    code = stay(lambda: launcher.start_link(cluster, source, link, how, seconds, directory, log_format))
     if how.in_cluster:
         _left(link, code, repeated(target_name))
     if code == 0 and log_format is LogFormat.TEXT:
@@ -97,6 +105,24 @@ def run(
     raise typer.Exit(code)
 
 
+def stay(start: Callable[[], StartedLink]) -> int:
+    """Start the link's job, and stay until it ends or is interrupted; returns its exit code.
+
+    Ctrl-C, SIGTERM and SIGHUP end the leases cleanly: what is in flight is answered, claims are given back.
+    """
+    with Tied() as tied:
+        code = tied.start(lambda: start().process).wait()
+    # Told to end before it could do so cleanly, as Spark was starting: what any program exits with then.
+    return 128 + tied.asked[0] if tied.asked and code < 0 else code
+
+
+async def _status(target: ClusterContext, link: str) -> LinkStatus:
+    from anabranch.operations.links.show import show
+
+    async with on_context(target) as cluster:
+        return await show(cluster, link)
+
+
 def _warn_of_another(status: LinkStatus, target_name: str | None, log_format: LogFormat) -> None:
     """Two runs do no harm, and take lanes from each other."""
     if status.runs and log_format is LogFormat.TEXT:
@@ -104,43 +130,47 @@ def _warn_of_another(status: LinkStatus, target_name: str | None, log_format: Lo
         typer.echo(f"{', '.join(status.runs)} was heard of within the last minute; to end it: {command}", err=True)
 
 
-def _await_begin(
-    started: StartedLink, how: Submission, before: LinkStatus, cluster: ClusterContext, target_name: str | None
+async def _await_begin(
+    started: StartedLink, how: Submission, before: LinkStatus, target: ClusterContext, target_name: str | None
 ) -> None:
     """Wait until the run has planned its lanes, so that `link stop` finds it; Ctrl-C leaves it alone.
 
     A driver in the cluster draws the name of its run itself: it is any that had not planned before.
     """
+    async with on_context(target) as cluster:
+        await _until_planned(started, how, before, cluster, repeated(target_name))
+
+
+async def _until_planned(
+    started: StartedLink, how: Submission, before: LinkStatus, target: Cluster, typed: str
+) -> None:
+    from anabranch.kafka.errors import passing
+    from anabranch.operations.links.standing import Standing
+
     link, planned = before.spec.id, None if before.plan is None else before.plan.owner
     name = "spark-submit" if how.in_cluster else started.run
     typer.echo(f"{name} starts as process {started.process.pid}; its log is {started.log}", err=True)
     submitted: float | None = None
+    standing = Standing(target)
     while (code := started.process.poll()) is None or (how.in_cluster and code == 0):
-        plan = _plan(cluster, link)
+        try:
+            plan = (await standing.of(link)).plan
+        except AnabranchError as error:  # the target may not answer now: the run goes on meanwhile
+            if not passing(error):
+                raise
+            plan, standing = None, Standing(target)
         if plan is not None and (plan.owner == started.run or (how.in_cluster and plan.owner != planned)):
-            typer.echo(f"it runs; end it with: anabranch link stop {link}{repeated(target_name)}", err=True)
+            typer.echo(f"it runs; end it with: anabranch link stop {link}{typed}", err=True)
             return
         if code == 0:
             submitted = time.monotonic() if submitted is None else submitted
             if time.monotonic() - submitted >= _PLAN_S:
-                _not_planned(link, repeated(target_name))
+                _not_planned(link, typed)
                 return
-        time.sleep(_LOOK_S)
+        await asyncio.sleep(_LOOK_S)
     if code != 0:  # else it was asked to stop before it began
         why, fix = last_error(Path(started.log))
         fail(JobFailedError(f"{name} did not begin", code, why, fix or f"read {started.log}"), exit_code(code))
-
-
-def _plan(cluster: ClusterContext, link: str) -> LinkPlan | None:
-    """What the link last planned; None also where the target does not answer now: the run goes on meanwhile."""
-    from anabranch.kafka.errors import passing  # loaded by now; verbs that reach no cluster do without
-
-    try:
-        return port.links().show(cluster, link).plan
-    except AnabranchError as error:
-        if not passing(error):
-            raise
-        return None
 
 
 def _not_planned(link: str, target: str) -> None:

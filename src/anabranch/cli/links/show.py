@@ -7,17 +7,25 @@ from typing import Annotated
 import typer
 from rich.console import Group
 
-from anabranch.cli import port, render
+from anabranch.cli import render
 from anabranch.cli.groups import render as render_groups
-from anabranch.cli.options import LinkArgument, TargetOption, target
+from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, console, emit, plain
+from anabranch.cli.running import on_target, run
 from anabranch.cli.watch import watch
 from anabranch.errors import InvalidFieldError
 
 
 def list_(ctx: typer.Context, target_name: TargetOption = None, output: FormatOption = Format.TABLE) -> None:
     """List the links that a target stores."""
-    statuses = port.links().list_links(target(ctx, target_name))
+    run(_list(ctx, target_name, output))
+
+
+async def _list(ctx: typer.Context, target_name: str | None, output: Format) -> None:
+    from anabranch.operations.links.show import list_links
+
+    async with on_target(ctx, target_name) as target:
+        statuses = await list_links(target)
     emit(statuses, render.links(statuses), output)
 
 
@@ -29,18 +37,34 @@ def show(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show a link: per lane its position, lag, mode and why, throughput and state."""
-    cluster = target(ctx, target_name)
-    engine = port.links()
     if not live:
-        status = engine.show(cluster, link)
+        run(_show(ctx, link, target_name, output))
+        return
+    if output is not Format.TABLE:
+        fix = f"anabranch link show {link} -o {output}"
+        raise InvalidFieldError("link show", "--watch", f"it is not written as {output}", fix)
+    try:
+        run(_watch(ctx, link, target_name))
+    except KeyboardInterrupt:
+        console().print("detached; the link is as it was")
+
+
+async def _show(ctx: typer.Context, link: str, target_name: str | None, output: Format) -> None:
+    from anabranch.operations.links import show as operation
+
+    async with on_target(ctx, target_name) as target:
+        status = await operation.show(target, link)
         if status.spec.groups is None:
             emit(status, render.status(status), output)
             return
-        fresh = port.groups().freshness(cluster, link)
-        table = Group(render.status(status), render_groups.fresh(fresh, status.read_at_ms))
-        emit({**plain(status), "followed": fresh}, table, output)
-    elif output is not Format.TABLE:
-        fix = f"anabranch link show {link} -o {output}"
-        raise InvalidFieldError("link show", "--watch", f"it is not written as {output}", fix)
-    else:
-        watch(lambda: engine.show(cluster, link), console())
+        fresh = await operation.followed(target, link)
+    table = Group(render.status(status), render_groups.fresh(fresh, status.read_at_ms))
+    emit({**plain(status), "followed": fresh}, table, output)
+
+
+async def _watch(ctx: typer.Context, link: str, target_name: str | None) -> None:
+    from anabranch.operations.links.standing import Standing
+
+    async with on_target(ctx, target_name) as target:
+        standing = Standing(target)
+        await watch(lambda: standing.of(link), console())

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import port
 from anabranch.cli.hints import repeated
-from anabranch.cli.options import LinkArgument, TargetOption, target
+from anabranch.cli.options import LinkArgument, TargetOption
+from anabranch.cli.running import on_target, run
 
 
 def stop(
@@ -18,7 +18,14 @@ def stop(
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the end; 0 only asks.")] = 120,
 ) -> None:
     """End a link's runs cleanly, from anywhere, and wait until they have ended; one that does not run is left alone."""
-    report = port.stopping().stop(target(ctx, target_name), link, wait)
+    run(_stop(ctx, link, target_name, wait))
+
+
+async def _stop(ctx: typer.Context, link: str, target_name: str | None, wait_s: float) -> None:
+    from anabranch.operations.links import stop as operation
+
+    async with on_target(ctx, target_name) as target:
+        report = await operation.apply(target, await operation.plan(target, link, wait_s))
     runs = ", ".join(report.runs)
     if not report.runs:
         typer.echo(f"link {link} does not run")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -13,9 +14,10 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from anabranch.cli import port, render
-from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
+from anabranch.cli import render
+from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.running import on_both, run
 from anabranch.cli.totals import totals
 from anabranch.cli.words import count, duration, moment
 from anabranch.config.units import parse_interval
@@ -84,31 +86,39 @@ def wait(
         fix = f"anabranch link wait {link} --caught-up"
         raise InvalidFieldError("link wait", "--caught-up", "nothing to wait for was given", fix)
     longest = None if timeout is None else parse_interval(timeout, "link wait", "--timeout") / 1000
-    cluster = target(ctx, target_name)
-    engine = port.links()
-    source = contexts(ctx).get(engine.show(cluster, link).spec.source.context)
-    aim = port.caught_up().goal(source, cluster, link)
-    found = until_within(aim, lambda: engine.show(cluster, link), lag, longest, Console(stderr=True))
+    run(_wait(ctx, link, target_name, lag, longest, output))
+
+
+async def _wait(
+    ctx: typer.Context, link: str, target_name: str | None, lag: int, longest_s: float | None, output: Format
+) -> None:
+    from anabranch.operations.links.caughtup import goal
+    from anabranch.operations.links.standing import Standing
+
+    async with on_both(ctx, link, target_name) as (source, target):
+        aim = await goal(source, target, link)
+        standing = Standing(target)
+        found = await until_within(aim, lambda: standing.of(link), lag, longest_s, Console(stderr=True))
     where = f"what {source.name} held at {moment(aim.read_at_ms)} UTC"
     does = f"lacks {count(found.records)} records of" if found.records else "has copied"
     value = {"link": link, "read_at_ms": aim.read_at_ms, "behind": found.records}
     emit(value, Text(f"link {link} {does} {where}"), output)
 
 
-def until_within(
+async def until_within(
     goal: Goal,
-    read: Callable[[], LinkStatus],
+    read: Callable[[], Awaitable[LinkStatus]],
     lag: int,
     longest_s: float | None,
     console: Console,
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Left:
     """Look every second until no lane is further behind than ``lag``; raises NotCaughtUpError, LanesStoppedError."""
     began, first, told = clock(), 0, ""
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while True:
-            status = read()
+            status = await read()
             found = left(goal, status)
             first = max(first, found.records)
             if found.within(lag):
@@ -122,7 +132,7 @@ def until_within(
             elif (line := why(found, status)) != told:
                 console.print(line, markup=False, highlight=False, soft_wrap=True)
                 told = line
-            sleep(INTERVAL_S)
+            await sleep(INTERVAL_S)
 
 
 def why(found: Left, status: LinkStatus) -> str:

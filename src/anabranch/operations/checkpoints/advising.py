@@ -23,12 +23,13 @@ from anabranch.kafka.groups import committed
 from anabranch.kafka.log_ends import Ends, log_ends
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps
 from anabranch.operations.checkpoints.live import look
 from anabranch.operations.checkpoints.planning import opened
 from anabranch.operations.checkpoints.told import Told
-from anabranch.operations.links import links
+from anabranch.operations.links.show import show
 from anabranch.storage.files import open_files
 
 #: The version of Flink's _metadata that began to store the operators' names and uids.
@@ -140,7 +141,7 @@ def _clusters(
     if isinstance(asked.way, ByLinks):
         first = asked.way.links[0]
         if source is None:
-            source = asked.way.context(links.show(first.target, first.link).spec.source.context)
+            source = asked.way.context(asyncio.run(_shown(first.target, first.link)).spec.source.context)
         return source, tuple({one.target.name: one.target for one in asked.way.links}.values())
     if isinstance(asked.way, ByMaps):
         return source or asked.way.source, (asked.way.target,)
@@ -303,5 +304,10 @@ def _lanes(asked: Asked | None) -> dict[TopicPartition, Lane]:
     return {
         lane.source: Lane(one.link, lane.target, lane.mode, lane.mode_reason, lane.lag_records, lane.records_per_s)
         for one in asked.way.links
-        for lane in links.show(one.target, one.link).lanes
+        for lane in asyncio.run(_shown(one.target, one.link)).lanes
     }
+
+
+async def _shown(target: ClusterContext, link_id: str) -> LinkStatus:
+    async with open_cluster(target) as cluster:
+        return await show(cluster, link_id)

@@ -21,13 +21,9 @@ _WITHOUT = {
 }
 
 
-def reach(contexts: Sequence[ClusterContext]) -> tuple[Reached, ...]:
+async def reach(contexts: Sequence[ClusterContext]) -> tuple[Reached, ...]:
     """What each context's cluster tells, all at once; a failure is part of the answer and is never raised."""
-
-    async def every() -> tuple[Reached, ...]:
-        return tuple(await asyncio.gather(*(_reach(one) for one in contexts)))
-
-    return asyncio.run(every())
+    return tuple(await asyncio.gather(*(_reach(one) for one in contexts)))
 
 
 async def _reach(context: ClusterContext) -> Reached:

@@ -1,4 +1,4 @@
-"""Starting a link's Spark job: the control plane never holds a Spark session.
+"""Starting a link's Spark job: the control plane never holds a Spark session, and waits for none here.
 
 The job's specification goes through a file that only this user may read; secrets go through the environment
 that the process inherits.
@@ -6,12 +6,7 @@ that the process inherits.
 
 from __future__ import annotations
 
-import signal
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 from anabranch.config.jobspec import LinkJob, write_spec
 from anabranch.model.cluster import ClusterContext
@@ -22,9 +17,7 @@ from anabranch.operations.jobs.runlogs import NoLogDirectoryError, make_room, op
 from anabranch.operations.jobs.sparkready import check
 from anabranch.operations.jobs.submission import JOB, Submission
 
-__all__ = ["JOB", "NoLogDirectoryError", "job_spec", "run_link", "start_link"]
-
-STOP_S = 30.0
+__all__ = ["JOB", "NoLogDirectoryError", "job_spec", "start_link"]
 
 
 def job_spec(target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
@@ -73,56 +66,3 @@ def start_link(
         out = output if detached else None
         process = jobprocess.spawn(command, how.variables(), place, out=out, err=out, tied=tied, held=output)
     return StartedLink(run, process, log)
-
-
-def run_link(
-    target: ClusterContext,
-    source: ClusterContext,
-    link_id: str,
-    how: Submission,
-    lease_seconds: float,
-    directory: Path,
-    log_format: LogFormat = LogFormat.TEXT,
-) -> int:
-    """Run the link's Spark query until it ends or is interrupted; returns its exit code.
-
-    Ctrl-C, SIGTERM and SIGHUP end the leases cleanly: what is in flight is answered, claims are given back.
-    """
-    asked: list[int] = []
-    started: list[StartedLink] = []
-    with _passing_on(asked, started):
-        started.append(start_link(target, source, link_id, how, lease_seconds, directory, log_format))
-        process = started[0].process
-        try:
-            if asked:
-                process.terminate()
-            code = process.wait()
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                try:
-                    process.wait(STOP_S)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-    # Told to end before it could do so cleanly, as Spark was starting: what any program exits with then.
-    return 128 + asked[0] if asked and code < 0 else code
-
-
-@contextmanager
-def _passing_on(asked: list[int], started: list[StartedLink]) -> Iterator[None]:
-    """Pass signals on to the job; from before it is there: a link would run that nobody ends."""
-
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        asked.append(number)
-        if started and started[0].process.poll() is None:
-            started[0].process.terminate()
-
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
-        numbers.append(signal.SIGHUP)
-    before = {number: signal.signal(number, pass_on) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -6,7 +6,6 @@ has passed, or that another verb mends.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.decisions import AcceptPlan, Cause, Choice, LanePlace, beginning, skipping
 from anabranch.model.lane import LaneKey, LaneProgress, LaneState
 from anabranch.model.link import LinkRecord, MirroredTopic, UnknownLinkError
+from anabranch.model.plans import plan_hash
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.recovering import SKIPPABLE, Doubt, cause_of, words
@@ -123,9 +123,14 @@ class Seen:
             else:
                 choices += await self._new_target(filled, cause)
                 forget.append(filled)
-        mark = self._fingerprint(choices, forget)
         return AcceptPlan(
-            link, tuple(choices), tuple(remember), tuple(forget), mark, remake=self.missing, recreated=self.recreated
+            link,
+            tuple(choices),
+            tuple(remember),
+            tuple(forget),
+            self._hash(choices, forget),
+            self.missing,
+            self.recreated,
         )
 
     # -- topics ----------------------------------------------------------------------------------------
@@ -314,14 +319,13 @@ class Seen:
     def _lane_of(self, source_id: TopicId, partition: int) -> LaneProgress | None:
         return self.lanes.get(self._current(source_id, partition))
 
-    def _fingerprint(self, choices: Iterable[Choice], forget: Iterable[MirroredTopic]) -> str:
-        seen = [f"{self.record.created_at_ms}/{self.record.wanted.revision}"]
-        seen += [
-            f"{one.cause.name} {one.lane} {one.position} {one.decision.start} {one.decision.skip}" for one in choices
-        ]
-        seen += [f"{topic.target} {topic.target_id}" for topic in forget]
-        seen += self.recreated
-        return hashlib.sha256("\n".join(seen).encode()).hexdigest()[:16]
+    def _hash(self, choices: Iterable[Choice], forget: Iterable[MirroredTopic]) -> str:
+        return plan_hash(
+            [self.record.wanted.spec.id, self.record.created_at_ms, self.record.wanted.revision],
+            [[one.cause.name, str(one.lane), one.position, one.decision.start, one.decision.skip] for one in choices],
+            [[topic.target, str(topic.target_id)] for topic in forget],
+            [self.missing, self.recreated],
+        )
 
 
 def _stands_at(lane: LaneProgress) -> int:

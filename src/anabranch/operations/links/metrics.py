@@ -7,9 +7,10 @@ still.  Rates belong to the asker: ``rate(anabranch_lane_copied_bytes_total[1m])
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, start_http_server
@@ -18,8 +19,10 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from anabranch.errors import AnabranchError, ConfigError
+from anabranch.kafka.cluster import Cluster
 from anabranch.model.lane import LaneMode, LaneProgress, LaneState
 from anabranch.model.reports import LinkStatus
+from anabranch.operations.links.standing import Standing
 
 LOOPBACK = "127.0.0.1"
 _LINK = ("link", "source", "target")
@@ -74,6 +77,34 @@ class LinkCollector(Collector):
 def metrics(statuses: Sequence[LinkStatus]) -> list[Metric]:
     """All metrics of these links; a lag that is unknown is left out."""
     return [*_of_links(statuses), *_of_lanes(statuses)]
+
+
+@asynccontextmanager
+async def serving(target: Cluster, port: int, address: str = LOOPBACK) -> AsyncIterator[int]:
+    """Serve a target's links as metrics while the block runs; gives the port.
+
+    Raises PortTakenError, and ClusterError where the target cannot be read to begin with: what fails later is told by
+    ``anabranch_up``.
+    """
+    standing = Standing(target)
+    await standing.read()
+
+    async def look() -> Sequence[LinkStatus]:
+        nonlocal standing
+        try:
+            return await standing.read()
+        except AnabranchError:
+            standing = Standing(target)
+            raise
+
+    loop = asyncio.get_running_loop()
+    # Scrapes are answered in threads; the connections to the target belong to the loop.
+    server = served(lambda: asyncio.run_coroutine_threadsafe(look(), loop).result(), port, address)
+    chosen = server.__enter__()
+    try:
+        yield chosen
+    finally:
+        await asyncio.to_thread(server.__exit__, None, None, None)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import replace
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import SETTLE_S
 from anabranch.model.clock import now_ms
-from anabranch.model.link import UnknownLinkError
+from anabranch.model.link import LinkRecord, UnknownLinkError
 from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicId
 from anabranch.state.codecs import topics as control_topics
@@ -30,6 +30,17 @@ async def has_control_topics(cluster: Cluster) -> bool:
         if _NO_LEADER not in errors or time.monotonic() > deadline:
             return answer.topics[control_topics.LINKS].error == 0
         await asyncio.sleep(0.05)
+
+
+async def stored(target: Cluster, link_id: str) -> tuple[Links, LinkRecord]:
+    """What a target stores of its links, and of this one; raises UnknownLinkError, ClusterError."""
+    links = Links(target)
+    if await has_control_topics(target):
+        await links.sync()
+    record = links.links.get(link_id)
+    if record is None:
+        raise UnknownLinkError(link_id, target.name)
+    return links, record
 
 
 class Standing:

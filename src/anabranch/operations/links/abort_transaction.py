@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from anabranch.errors import AnabranchError, InvalidFieldError, RefusedError
 from anabranch.kafka import admin
@@ -12,15 +13,13 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.partitions import LATEST, list_offset, write_marker
 from anabranch.kafka.same_cluster import check_cluster
-from anabranch.kafka.security import open_cluster
 from anabranch.kafka.transactions import coordinated, dated, open_transactions
 from anabranch.model.clock import now_ms
-from anabranch.model.cluster import ClusterContext
-from anabranch.model.link import LinkSpec
+from anabranch.model.plans import check_holds, plan_hash
 from anabranch.model.topics import TopicPartition
-from anabranch.model.transactions import LONGEST_TIMEOUT_MS, AbortPlan, SourceTransaction, choose
-from anabranch.operations.links.decisions import parse_place
-from anabranch.operations.links.links import show
+from anabranch.model.transactions import LONGEST_TIMEOUT_MS, AbortPlan, AbortReport, SourceTransaction, choose
+from anabranch.operations.links.accept import parse_place
+from anabranch.operations.links.standing import stored
 
 _SETTLES_S = 10.0
 PURPOSE = "produce"
@@ -64,61 +63,93 @@ class TransactionNotHangingError(RefusedError):
         )
 
 
-def abort_transaction(
-    source: ClusterContext,
-    target: ClusterContext,
-    link_id: str,
-    where: str,
-    producer_id: int | None,
-    execute: bool,
-) -> AbortPlan:
-    """Name the open transactions of a source partition; with ``execute`` end the one that hangs, or that is named.
+@dataclass(frozen=True, slots=True)
+class _Partition:
+    """A source partition at its leader."""
 
-    The marker carries the producer's own epoch and its coordinator's, as the partition knows them, so that a
-    producer that has gone on meanwhile is refused nothing.  Raises NoOpenTransactionError, and
-    TransactionNotHangingError where none is ended though it was asked for.
+    cluster: Cluster
+    at: TopicPartition
+    connection: Connection
+    leader: int
+    epoch: int
+    topic_id: UUID
+
+    @classmethod
+    async def of(cls, source: Cluster, target: Cluster, link_id: str, at: TopicPartition) -> _Partition:
+        _, record = await stored(target, link_id)
+        check_cluster(source.name, record.wanted.spec.source.cluster_id, await source.metadata([]))
+        meta, part = await source.partition(at.topic, at.partition)
+        return cls(source, at, await source.connection(part.leader), part.leader, part.leader_epoch, meta.id)
+
+    async def plan(self, link_id: str, producer_id: int | None) -> AbortPlan:
+        """The open transactions, and which of them may be ended."""
+        code, found = await open_transactions(self.connection, self.at.topic, self.at.partition)
+        self.cluster.check(code, "DescribeProducers", f"partition {self.at}")
+        # A follower answers DescribeProducers too: only a leader tells its end for this epoch.
+        stable, high = await _ends(self.cluster, self.connection, self.at, self.epoch)
+        if not found or (producer_id is not None and all(one.producer_id != producer_id for one in found)):
+            raise NoOpenTransactionError(self.at, producer_id)
+        transactions = tuple(
+            [
+                await _known(
+                    self.cluster, await dated(self.connection, self.at.topic, self.topic_id, self.at.partition, one)
+                )
+                for one in found
+            ]
+        )
+        at_ms = now_ms()
+        longest = await _longest_timeout(self.cluster, self.leader)
+        chosen, kept = choose(transactions, self.at, producer_id, at_ms, longest)
+        rests_on = [
+            [one.open.producer_id, one.open.producer_epoch, one.open.start_offset]
+            for one in transactions
+            if one.open.producer_id == chosen
+        ]
+        return AbortPlan(
+            link_id,
+            self.at,
+            stable,
+            high,
+            transactions,
+            chosen,
+            kept,
+            at_ms,
+            plan_hash(link_id, str(self.at), str(self.topic_id), rests_on),
+            producer_id,
+        )
+
+
+async def plan(source: Cluster, target: Cluster, link_id: str, where: str, producer_id: int | None = None) -> AbortPlan:
+    """Name the open transactions of a source partition, and the one that would be ended: it hangs, or is named.
+
+    Raises NoOpenTransactionError, UnknownLinkError, InvalidFieldError.
     """
     topic, partition = parse_place(where)
     if topic is None or partition is None:
         raise InvalidFieldError(
             "link abort-transaction", "place", f"{where!r} names no partition", "for example orders-3"
         )
-    spec = show(target, link_id).spec
-    return asyncio.run(_abort(source, spec, TopicPartition(topic, partition), producer_id, execute))
+    found = await _Partition.of(source, target, link_id, TopicPartition(topic, partition))
+    return await found.plan(link_id, producer_id)
 
 
-async def _abort(
-    context: ClusterContext, spec: LinkSpec, source: TopicPartition, producer_id: int | None, execute: bool
-) -> AbortPlan:
-    async with open_cluster(context) as cluster:
-        check_cluster(context.name, spec.source.cluster_id, await cluster.metadata([]))
-        meta, part = await cluster.partition(source.topic, source.partition)
-        connection = await cluster.connection(part.leader)
-        where = f"partition {source}"
-        code, found = await open_transactions(connection, source.topic, source.partition)
-        cluster.check(code, "DescribeProducers", where)
-        # A follower answers DescribeProducers too: only a leader tells its end for this epoch.
-        stable, high = await _ends(cluster, connection, source, part.leader_epoch)
-        if not found or (producer_id is not None and all(one.producer_id != producer_id for one in found)):
-            raise NoOpenTransactionError(source, producer_id)
-        transactions = tuple(
-            [
-                await _known(cluster, await dated(connection, source.topic, meta.id, source.partition, one))
-                for one in found
-            ]
-        )
-        at = now_ms()
-        longest = await _longest_timeout(cluster, part.leader)
-        chosen, kept = choose(transactions, source, producer_id, at, longest)
-        plan = AbortPlan(spec.id, source, stable, high, transactions, chosen, kept, at)
-        if not execute:
-            return plan
-        if chosen is None:
-            raise TransactionNotHangingError(spec.id, source, kept)
-        await _mark(cluster, part.leader, source, next(one for one in transactions if one.open.producer_id == chosen))
-        holds = chosen == transactions[0].open.producer_id
-        stable, high = await _settled(cluster, connection, source, part.leader_epoch, stable if holds else -1)
-        return replace(plan, stable=stable, high_watermark=high, executed=True)
+async def apply(source: Cluster, target: Cluster, planned: AbortPlan) -> AbortReport:
+    """End the transaction that was planned to be ended.
+
+    The marker carries the producer's own epoch and its coordinator's, as the partition knows them, so that a
+    producer that has gone on meanwhile is refused nothing.  Raises PlanChangedError, TransactionNotHangingError where
+    none is to be ended, and what ``plan`` raises.
+    """
+    found = await _Partition.of(source, target, planned.link, planned.source)
+    now = await found.plan(planned.link, planned.producer_id)
+    check_holds(f"partition {now.source}", planned, now, f"anabranch link abort-transaction {now.link} {now.source}")
+    if now.abort is None:
+        raise TransactionNotHangingError(now.link, now.source, now.kept)
+    ended = next(one for one in now.transactions if one.open.producer_id == now.abort)
+    await _mark(source, found.leader, now.source, ended)
+    holds = now.abort == now.transactions[0].open.producer_id
+    stable, high = await _settled(source, found.connection, now.source, found.epoch, now.stable if holds else -1)
+    return AbortReport(now, stable, high)
 
 
 async def _known(cluster: Cluster, transaction: SourceTransaction) -> SourceTransaction:

@@ -1,144 +1,32 @@
-"""Creating a link: every reason against it is found at once, and it is stored only where there is none."""
+"""What is asked of both clusters before a link is made: its topics, and each reason against it as a finding."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from anabranch.config.maps_file import StoredMap
-from anabranch.errors import AnabranchError, RefusedError
+from anabranch.errors import AnabranchError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
-from anabranch.kafka.probe import Role, facts
+from anabranch.kafka.probe import Role
 from anabranch.kafka.safety import broker_settings, target_topics
-from anabranch.kafka.security import open_cluster
 from anabranch.kafka.start import look_up
 from anabranch.model import preconditions
-from anabranch.model.clock import now_ms
-from anabranch.model.cluster import ClusterContext
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
-from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.link import LinkSpec
 from anabranch.model.naming import NameCollisionError
 from anabranch.model.naming import load as load_naming
-from anabranch.model.provenance import (
-    check_ring,
-    copied_home,
-    filled_by_another,
-    home_finding,
-    origins,
-    second_link,
-    would_be_filled,
-)
-from anabranch.model.reports import ClusterFacts, Finding, ProbeReport, Severity, TopicPlan
+from anabranch.model.provenance import copied_home, filled_by_another, home_finding, second_link, would_be_filled
+from anabranch.model.reports import ClusterFacts, Finding, Severity, TopicPlan
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition, check_name
-from anabranch.operations.links import adopting, given
-from anabranch.operations.links.predicting import forecast
-from anabranch.operations.links.rights import beyond_producing
 from anabranch.state.codecs import topics as control_topics
-from anabranch.state.topics.control import Links, ensure_topics
-from anabranch.state.topics.loops import blind_to_loops
-from anabranch.state.topics.recreated import topic_ids
-from anabranch.state.topics.upkeep import look_after
+from anabranch.state.topics.control import Links
 
 
-@dataclass(eq=False)
-class LinkExistsError(RefusedError):
-    """A link of that id is stored on the target already."""
-
-    link: str
-
-    @property
-    def message(self) -> str:
-        return f"link {self.link!r} exists already"
-
-    @property
-    def hint(self) -> str:
-        return f"`anabranch link show {self.link}` shows it; give the new one another id"
-
-
-@dataclass(eq=False)
-class SameClusterError(RefusedError):
-    """Source and target are one cluster."""
-
-    link: str
-    cluster_id: str
-
-    @property
-    def message(self) -> str:
-        return f"link {self.link!r} has the same cluster, {self.cluster_id}, at both ends"
-
-    @property
-    def hint(self) -> str:
-        return "give contexts of two clusters: `anabranch context list`"
-
-
-async def create(
-    source: ClusterContext, target: ClusterContext, spec: LinkSpec, execute: bool, adopt: Sequence[StoredMap]
-) -> ProbeReport:
-    """Probe both clusters; store the link if ``execute`` and nothing forbids it.  Raises AnabranchError."""
-    async with open_cluster(source) as source_cluster, open_cluster(target) as target_cluster:
-        here, there = await source_cluster.metadata(None), await target_cluster.metadata(None)
-        spec = replace(
-            spec,
-            source=ClusterRef(source.name, here.cluster_id),
-            target=ClusterRef(target.name, there.cluster_id),
-        )
-        if here.cluster_id == there.cluster_id:
-            raise SameClusterError(spec.id, here.cluster_id)
-        findings: list[Finding] = []
-        topics = _topics(spec, here, there, source_cluster.transport.principal, findings)
-        if spec.start.kind is StartKind.GROUP:
-            spec, notes = await _from_group(source_cluster, spec, topics)
-            findings += notes
-        elif spec.start.kind is StartKind.OFFSETS:
-            findings += await given.check(source_cluster, spec.start, topics, here.topics)
-        source_facts = await facts(source_cluster, Role.SOURCE, [topic.source for topic in topics])
-        existing = [topic.target for topic in topics if topic.exists]
-        target_facts = await facts(target_cluster, Role.TARGET, existing)
-        findings += _missing(source_facts, Role.SOURCE) + _missing(target_facts, Role.TARGET)
-        ids = [TopicId(here.topics[topic.source].id) for topic in topics]
-        rights, lacking = await beyond_producing(
-            target_cluster, spec, target_facts, ids, [topic.target for topic in topics]
-        )
-        target_facts = replace(target_facts, permissions=(*target_facts.permissions, *rights))
-        findings += lacking
-        findings += await _uncreatable(target_cluster, topics)
-        findings += await _sizes(source_cluster, target_cluster, topics)
-        findings += _replication(spec, len(there.brokers))
-        if not adopt:  # whose lanes go on where the maps end
-            topics, changes = await forecast(source_cluster, target_cluster, spec, topics, target_facts)
-            findings += changes
-        findings += await look_after(target_cluster)
-        findings += await _preconditions(target_cluster, spec, there, topics)
-        if adopt:
-            findings += await adopting.check(target_cluster, here, there, topics, adopt)
-        stored = await _stored(target_cluster, there)
-        if spec.id in stored.links:
-            raise LinkExistsError(spec.id)
-        findings += _second_links(stored, spec, here, there, topics)
-        upstream = list((await _stored(source_cluster, here)).links.values())
-        if control_topics.LINKS not in here.topics:
-            findings += await blind_to_loops(source_cluster)
-        check_ring(spec.id, here.cluster_id, there.cluster_id, upstream)
-        report = ProbeReport(spec, source_facts, target_facts, topics, tuple(findings))
-        if not (execute and report.ok):
-            return report
-        await ensure_topics(target_cluster)
-        links = Links(target_cluster)
-        await links.sync()
-        if spec.id in links.links:
-            raise LinkExistsError(spec.id)
-        if adopt:
-            await adopting.carry_out(target_cluster, spec.id, adopt)
-        begun = await topic_ids(target_cluster)
-        await links.put(LinkRecord(WantedState(spec), origins(here.cluster_id, upstream), now_ms(), begun))
-        return replace(report, created=True)
-
-
-async def _from_group(source: Cluster, spec: LinkSpec, topics: Sequence[TopicPlan]) -> tuple[LinkSpec, list[Finding]]:
+async def from_group(source: Cluster, spec: LinkSpec, topics: Sequence[TopicPlan]) -> tuple[LinkSpec, list[Finding]]:
     """The spec with what its start's group has committed by now as given offsets, and what to know about it.
 
     Partitions without a commit are left to their lanes, as topics that come later are: those begin at what is the
@@ -151,7 +39,7 @@ async def _from_group(source: Cluster, spec: LinkSpec, topics: Sequence[TopicPla
     return replace(spec, start=StartPosition(StartKind.OFFSETS, offsets=commits)), notes
 
 
-async def _stored(cluster: Cluster, metadata: Metadata) -> Links:
+async def stored_links(cluster: Cluster, metadata: Metadata) -> Links:
     """The links that a cluster stores."""
     links = Links(cluster)
     if control_topics.LINKS in metadata.topics:
@@ -159,7 +47,7 @@ async def _stored(cluster: Cluster, metadata: Metadata) -> Links:
     return links
 
 
-def _second_links(
+def second_links(
     links: Links, spec: LinkSpec, here: Metadata, there: Metadata, topics: Sequence[TopicPlan]
 ) -> list[Finding]:
     """Target topics that another link fills, or will once it runs."""
@@ -178,9 +66,10 @@ def _second_links(
     return findings
 
 
-def _topics(
+def topic_plans(
     spec: LinkSpec, source: Metadata, target: Metadata, principal: str, findings: list[Finding]
 ) -> tuple[TopicPlan, ...]:
+    """The topics that the link would copy now, and where to; what forbids one of them goes to ``findings``."""
     naming = load_naming(spec.naming, spec.source.context)
     names = select(load_filter(spec.filter), [t.name for t in source.topics.values() if not t.internal])
     if not names:
@@ -223,7 +112,7 @@ def _topics(
     return tuple(plans)
 
 
-def _missing(found: ClusterFacts, role: Role) -> list[Finding]:
+def missing(found: ClusterFacts, role: Role) -> list[Finding]:
     """What is not offered or not granted, as findings."""
     findings = []
     for api in found.apis:
@@ -257,7 +146,8 @@ def _missing(found: ClusterFacts, role: Role) -> list[Finding]:
     return findings
 
 
-def _replication(spec: LinkSpec, brokers: int) -> list[Finding]:
+def replication(spec: LinkSpec, brokers: int) -> list[Finding]:
+    """More replicas than the target has brokers."""
     if spec.replication_factor is not None and spec.replication_factor > brokers:
         return [
             Finding(
@@ -269,9 +159,7 @@ def _replication(spec: LinkSpec, brokers: int) -> list[Finding]:
     return []
 
 
-async def _preconditions(
-    target: Cluster, spec: LinkSpec, there: Metadata, topics: Sequence[TopicPlan]
-) -> list[Finding]:
+async def settings(target: Cluster, spec: LinkSpec, there: Metadata, topics: Sequence[TopicPlan]) -> list[Finding]:
     """What the settings of the target's brokers and topics cost; topics that are made get the brokers' own."""
     brokers = await broker_settings(target)
     existing = [topic.target for topic in topics if topic.exists]
@@ -283,7 +171,7 @@ async def _preconditions(
     return preconditions.of_brokers(brokers, spec.lease_seconds) + preconditions.of_topics(found)
 
 
-async def _uncreatable(target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Finding]:
+async def uncreatable(target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Finding]:
     """Topics that the target lacks and that we may not create: a right on the cluster, a prefix or the name will do."""
     principal = target.transport.principal
     findings = []
@@ -305,7 +193,7 @@ async def _uncreatable(target: Cluster, topics: tuple[TopicPlan, ...]) -> list[F
     return findings
 
 
-async def _sizes(source: Cluster, target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Finding]:
+async def sizes(source: Cluster, target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Finding]:
     """Existing target topics that take smaller batches than the source topic may hold."""
     existing = [topic for topic in topics if topic.exists]
     if not existing:

@@ -1,0 +1,205 @@
+"""Creating a link: every reason against it is found at once, and it is stored only where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+
+from anabranch.config.maps_file import StoredMap
+from anabranch.errors import RefusedError
+from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.probe import Role, facts
+from anabranch.model.clock import now_ms
+from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.plans import REQUEST, check_holds, plan_hash
+from anabranch.model.provenance import check_ring, origins
+from anabranch.model.reports import Finding, ProbeReport, Severity, TopicPlan
+from anabranch.model.start import StartKind
+from anabranch.model.topics import TopicId
+from anabranch.operations.links import adopting, given, probing
+from anabranch.operations.links.predicting import forecast
+from anabranch.operations.links.rights import beyond_producing
+from anabranch.state.codecs import topics as control_topics
+from anabranch.state.codecs.specs import spec_fields
+from anabranch.state.topics.control import Links, ensure_topics
+from anabranch.state.topics.loops import blind_to_loops
+from anabranch.state.topics.recreated import topic_ids
+from anabranch.state.topics.upkeep import look_after
+
+
+@dataclass(eq=False)
+class LinkExistsError(RefusedError):
+    """A link of that id is stored on the target already."""
+
+    link: str
+
+    @property
+    def message(self) -> str:
+        return f"link {self.link!r} exists already"
+
+    @property
+    def hint(self) -> str:
+        return f"`anabranch link show {self.link}` shows it; give the new one another id"
+
+
+@dataclass(eq=False)
+class SameClusterError(RefusedError):
+    """Source and target are one cluster."""
+
+    link: str
+    cluster_id: str
+
+    @property
+    def message(self) -> str:
+        return f"link {self.link!r} has the same cluster, {self.cluster_id}, at both ends"
+
+    @property
+    def hint(self) -> str:
+        return "give contexts of two clusters: `anabranch context list`"
+
+
+@dataclass(eq=False)
+class LinkRefusedError(RefusedError):
+    """The probe found what forbids the link; its plan says what."""
+
+    link: str
+    errors: tuple[Finding, ...]
+
+    @property
+    def message(self) -> str:
+        number = len(self.errors)
+        found = "1 error was found" if number == 1 else f"{number:,} errors were found"
+        return f"link {self.link!r} was not created: {found}"
+
+    @property
+    def hint(self) -> str:
+        return "mend what the report names, then run the same command again"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateLinkPlan(ProbeReport):
+    """What both clusters said about a link that is to be made.
+
+    ``asked`` is the link as it was asked for, ``spec`` as it would be stored; ``adopt`` are maps of what another tool
+    has copied so far.  ``hash`` covers both, the clusters and the topics, and not what a group commits meanwhile.
+    """
+
+    hash: str
+    asked: LinkSpec = field(metadata=REQUEST)
+    adopt: tuple[StoredMap, ...] = field(metadata=REQUEST)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateLinkReport:
+    """A link that was stored, as its target has it, and what both clusters said before."""
+
+    plan: CreateLinkPlan
+    record: LinkRecord
+
+
+async def plan(source: Cluster, target: Cluster, spec: LinkSpec, adopt: Sequence[StoredMap] = ()) -> CreateLinkPlan:
+    """Probe both clusters for a link; every reason against it is a finding.
+
+    ``adopt``: maps of what another tool has copied so far; the link goes on there.
+    Raises LinkExistsError, SameClusterError, AnabranchError.
+    """
+    found, _ = await _probe(source, target, spec, adopt)
+    return found
+
+
+async def apply(source: Cluster, target: Cluster, planned: CreateLinkPlan) -> CreateLinkReport:
+    """Probe again, and store the link where nothing forbids it.
+
+    Raises PlanChangedError, LinkRefusedError, and what ``plan`` raises.
+    """
+    now, upstream = await _probe(source, target, planned.asked, planned.adopt)
+    check_holds(f"link {now.spec.id!r}", planned, now)
+    check_allowed(now)
+    await ensure_topics(target)
+    links = Links(target)
+    await links.sync()
+    _check_new(links, now.spec.id)
+    if now.adopt:
+        await adopting.carry_out(target, now.spec.id, now.adopt)
+    record = LinkRecord(
+        WantedState(now.spec), origins(now.source.cluster_id, upstream), now_ms(), await topic_ids(target)
+    )
+    await links.put(record)
+    return CreateLinkReport(now, record)
+
+
+def check_allowed(found: CreateLinkPlan) -> None:
+    """Raise LinkRefusedError where a finding forbids the link."""
+    if not found.ok:
+        errors = tuple(finding for finding in found.findings if finding.severity is Severity.ERROR)
+        raise LinkRefusedError(found.spec.id, errors)
+
+
+async def _probe(
+    source: Cluster, target: Cluster, asked: LinkSpec, adopt: Sequence[StoredMap]
+) -> tuple[CreateLinkPlan, list[LinkRecord]]:
+    """The plan, and the links that bring records to the source."""
+    here, there = await source.metadata(None), await target.metadata(None)
+    spec = replace(
+        asked, source=ClusterRef(source.name, here.cluster_id), target=ClusterRef(target.name, there.cluster_id)
+    )
+    if here.cluster_id == there.cluster_id:
+        raise SameClusterError(spec.id, here.cluster_id)
+    report = await _report(source, target, here, there, spec, adopt)
+    stored = await probing.stored_links(target, there)
+    _check_new(stored, spec.id)
+    findings = [*report.findings, *probing.second_links(stored, report.spec, here, there, report.topics)]
+    upstream = list((await probing.stored_links(source, here)).links.values())
+    if control_topics.LINKS not in here.topics:
+        findings += await blind_to_loops(source)
+    check_ring(spec.id, here.cluster_id, there.cluster_id, upstream)
+    report = replace(report, findings=tuple(findings))
+    told = {one.name: getattr(report, one.name) for one in fields(report)}
+    rests_on = _hash(spec, asked, report.topics, adopt)
+    return CreateLinkPlan(**told, hash=rests_on, asked=asked, adopt=tuple(adopt)), upstream
+
+
+async def _report(
+    source: Cluster, target: Cluster, here: Metadata, there: Metadata, spec: LinkSpec, adopt: Sequence[StoredMap]
+) -> ProbeReport:
+    """What both clusters and the topics say, whatever other links there are."""
+    findings: list[Finding] = []
+    topics = probing.topic_plans(spec, here, there, source.transport.principal, findings)
+    if spec.start.kind is StartKind.GROUP:
+        spec, notes = await probing.from_group(source, spec, topics)
+        findings += notes
+    elif spec.start.kind is StartKind.OFFSETS:
+        findings += await given.check(source, spec.start, topics, here.topics)
+    source_facts = await facts(source, Role.SOURCE, [topic.source for topic in topics])
+    target_facts = await facts(target, Role.TARGET, [topic.target for topic in topics if topic.exists])
+    findings += probing.missing(source_facts, Role.SOURCE) + probing.missing(target_facts, Role.TARGET)
+    ids = [TopicId(here.topics[topic.source].id) for topic in topics]
+    rights, lacking = await beyond_producing(target, spec, target_facts, ids, [topic.target for topic in topics])
+    target_facts = replace(target_facts, permissions=(*target_facts.permissions, *rights))
+    findings += lacking
+    findings += await probing.uncreatable(target, topics)
+    findings += await probing.sizes(source, target, topics)
+    findings += probing.replication(spec, len(there.brokers))
+    if not adopt:  # whose lanes go on where the maps end
+        topics, changes = await forecast(source, target, spec, topics, target_facts)
+        findings += changes
+    findings += await look_after(target)
+    findings += await probing.settings(target, spec, there, topics)
+    if adopt:
+        findings += await adopting.check(target, here, there, topics, adopt)
+    return ProbeReport(spec, source_facts, target_facts, topics, tuple(findings))
+
+
+def _check_new(stored: Links, link: str) -> None:
+    if link in stored.links:
+        raise LinkExistsError(link)
+
+
+def _hash(spec: LinkSpec, asked: LinkSpec, topics: Sequence[TopicPlan], adopt: Sequence[StoredMap]) -> str:
+    """``spec`` tells only which clusters these are: what it has of a group's commits moves by itself."""
+    return plan_hash(
+        spec_fields(asked),
+        [spec.source.cluster_id, spec.target.cluster_id],
+        [[topic.source, topic.target, topic.partitions, topic.exists] for topic in topics],
+        [[str(one.lane), str(one.target), one.runs.source_end, one.runs.target_end] for one in adopt],
+    )
