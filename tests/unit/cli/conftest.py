@@ -11,11 +11,14 @@ from anabranch.model.cluster import ClusterContext
 
 
 @pytest.fixture
-def no_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is connected: who opens a cluster is given its context."""
+def no_clusters(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Nothing is connected: who opens a cluster is given its context.  The names of those that were opened."""
+    names: list[str] = []
 
     @asynccontextmanager
     async def opened(context: ClusterContext) -> AsyncIterator[ClusterContext]:
+        names.append(context.name)
         yield context
 
     monkeypatch.setattr("anabranch.kafka.security.open_cluster", opened)
+    return names

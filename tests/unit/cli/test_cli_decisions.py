@@ -100,7 +100,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def engine(no_clusters: None, monkeypatch: pytest.MonkeyPatch) -> Engine:
+def engine(no_clusters: list[str], monkeypatch: pytest.MonkeyPatch) -> Engine:
     """The operations that the verbs reach."""
     made = Engine()
     links = "anabranch.operations.links"

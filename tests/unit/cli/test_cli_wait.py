@@ -176,7 +176,7 @@ def through(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     monkeypatch.setattr(sys.modules["anabranch.cli.links.wait"], "INTERVAL_S", 0.0)
 
 
-def test_its_exit_codes(run: Run, no_clusters: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_exit_codes(run: Run, no_clusters: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """0 caught up, 2 wrong usage, 3 stopped, 7 too late, 130 left by Ctrl-C with nothing but that said."""
     through(monkeypatch, Engine(status(lane(A, 100), lane(B, 50))))
     assert run(LINK, "--caught-up") == (0, f"link {LINK} has copied what old held at 1970-01-01 00:01:40 UTC\n", "")
@@ -190,6 +190,19 @@ def test_its_exit_codes(run: Run, no_clusters: None, monkeypatch: pytest.MonkeyP
     through(monkeypatch, Engine(status(lane(A, 99), lane(B, 50)), KeyboardInterrupt()))
     code, out, err = run(LINK, "--caught-up")
     assert (code, out, "Traceback" in err) == (130, "", False)
+
+
+def test_all_looks_go_over_one_connection(run: Run, no_clusters: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """To each cluster: the link is read again and again, and only what is new."""
+    engine = Engine(status(lane(A, 99), lane(B, 50)))
+
+    async def look(link_id: str) -> LinkStatus:
+        engine.looks += 1
+        return engine.found if engine.looks < 5 else status(lane(A, 100), lane(B, 50))
+
+    monkeypatch.setattr(engine, "of", look)
+    through(monkeypatch, engine)
+    assert (run(LINK, "--caught-up")[0], engine.looks, no_clusters) == (0, 5, ["new", "old"])
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from anabranch.model.groups import Commit, GroupKind
 from anabranch.model.link import ClusterRef, LinkSpec, UnknownLinkError
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.plugins import PluginSpec
+from anabranch.model.start import StartKind, StartPosition
 from anabranch.operations.links import change, delete
 from anabranch.operations.links import create as creating
 from anabranch.operations.links.create import LinkExistsError, LinkRefusedError
@@ -134,6 +135,24 @@ def test_a_link_is_stored_once_and_only_when_it_is_wanted(both: Lab) -> None:
             attempt(both.source, both.target, replace(spec, rate_limit=5))
     assert links.show(both.target, "second").spec == stored
     assert stored.source.cluster_id != stored.target.cluster_id
+
+
+@pytest.mark.test
+def test_a_plan_holds_while_the_group_goes_on_that_the_link_begins_at(both: Lab) -> None:
+    """What it has committed by then is stored; another start, or a topic more, is another plan."""
+    only = PluginSpec("regex", {"include": [OTHER.topic]})
+    start = StartPosition(StartKind.GROUP, group="shop")
+    spec = LinkSpec("second", ClusterRef("old", ""), ClusterRef("new", ""), only, start=start)
+    both.commit(both.source, "shop", {OTHER: Commit(3)})
+    planned = links.probe(both.source, both.target, spec)
+    both.commit(both.source, "shop", {OTHER: Commit(5)})
+    hashes = {planned.hash, links.probe(both.source, both.target, spec).hash}
+    hashes |= {links.probe(both.source, both.target, replace(spec, start=StartPosition())).hash}
+    wider = PluginSpec("regex", {"include": [OTHER.topic, A.topic]})
+    hashes |= {links.probe(both.source, both.target, replace(spec, filter=wider, shared_topics=True)).hash}
+    assert len(hashes) == 3
+    between(both.source, both.target, lambda here, there: creating.apply(here, there, planned))
+    assert links.show(both.target, "second").spec.start.offsets == {OTHER: 5}
 
 
 @pytest.mark.test
