@@ -1,30 +1,15 @@
-"""How tests ask a simulated cluster: in an event loop of their own, and what they append to it."""
+"""How tests ask a simulated cluster, and what they append to it."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 from uuid import UUID
 
 from anabranch.kafka import produce
-from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
-from anabranch.kafka.security import open_cluster
-from anabranch.model.cluster import ClusterContext
 from anabranch.records.record import Record, TimestampType
+from qa.asking import T, on
 
-T = TypeVar("T")
-
-
-def on(context: ClusterContext, ask: Callable[[Cluster], Awaitable[T]]) -> T:
-    """What comes of asking a cluster."""
-
-    async def run() -> T:
-        async with open_cluster(context) as cluster:
-            return await ask(cluster)
-
-    return asyncio.run(run())
+__all__ = ["T", "append", "on", "records"]
 
 
 async def append(connection: Connection, topic: str, topic_id: UUID, batch: bytes, partition: int = 0) -> int:

@@ -134,6 +134,10 @@ def test_a_link_is_stored_once_and_only_when_it_is_wanted(both: Lab) -> None:
         with pytest.raises(LinkExistsError):
             attempt(both.source, both.target, replace(spec, rate_limit=5))
     assert links.show(both.target, "second").spec == stored
+    with pytest.raises(LinkRefusedError, match="link 'third' was not created: 1 error was found"):
+        links.create(both.source, both.target, replace(spec, id="third", replication_factor=9, shared_topics=True))
+    with pytest.raises(UnknownLinkError):
+        links.show(both.target, "third")
     assert stored.source.cluster_id != stored.target.cluster_id
 
 
