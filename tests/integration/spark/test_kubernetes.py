@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import yaml
 
 from anabranch.config.context_file import parse
+from anabranch.model.cluster import ClusterContext
 from anabranch.sandbox.jars import java_program
 from tests.integration.spark.standalone import SPARK_HOME
 
@@ -89,10 +92,15 @@ def test_the_program_takes_the_drivers_arguments(tmp_path: Path, monkeypatch: py
     (driver,) = objects["Deployment"]["spec"]["template"]["spec"]["containers"]
     asked: list[str] = []
 
-    async def show(target: Any, link: str) -> Any:
+    @asynccontextmanager
+    async def opened(context: ClusterContext) -> AsyncIterator[ClusterContext]:
+        yield context
+
+    async def show(target: ClusterContext, link: str) -> Any:
         asked.append(f"{target.name} {link}")
         raise KeyError(link)
 
+    monkeypatch.setattr("anabranch.kafka.security.open_cluster", opened)
     monkeypatch.setattr("anabranch.operations.links.show.show", show)
     arguments = [one.replace("/etc/anabranch/contexts.yaml", str(contexts)) for one in driver["args"]]
     done = CliRunner().invoke(app, arguments)
