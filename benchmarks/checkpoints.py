@@ -21,14 +21,17 @@ from pathlib import Path
 
 from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.recognise import open_checkpoint
+from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
+from anabranch.operations.checkpoints import undoing
+from anabranch.operations.checkpoints.asked import Asked, ByOffsets
 from anabranch.operations.checkpoints.copying import to_place
 from anabranch.operations.checkpoints.naive import Log
 from anabranch.operations.checkpoints.planning import Drawn, drawn
+from anabranch.operations.checkpoints.plans import RewriteRequest
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.routes import MappedLane, MapRoute, Target
-from anabranch.operations.checkpoints.undoing import undo
 from anabranch.storage.files import StoredFiles, open_files
 from benchmarks import report
 from benchmarks.run import OUTPUT
@@ -63,7 +66,7 @@ def _run(scratch: Path, partitions: int, state_bytes: int) -> dict[str, float]:
     for number in range(ROUNDS):
         times["plan_s"].append(_timed(lambda: _plan(files, route)))
         times["in_place_s"].append(_timed(lambda: in_place(_plan(files, route))))
-        times["undo_s"].append(_timed(lambda: undo(files, execute=True)))
+        times["undo_s"].append(_timed(lambda: undoing.take_back(files, undoing.plan(files))))
         to = open_files(str(scratch / f"copy-{number}"))
         times["to_place_s"].append(_timed(partial(_copy, files, route, to)))
     figures: dict[str, float] = {"partitions": partitions, "state_bytes": state_bytes, "batches": BATCHES}
@@ -71,7 +74,9 @@ def _run(scratch: Path, partitions: int, state_bytes: int) -> dict[str, float]:
 
 
 def _plan(files: StoredFiles, route: MapRoute) -> Drawn:
-    found = drawn(files, open_checkpoint(files), Wish(), "the benchmark", route)
+    given = ByOffsets("the benchmark", {}, ClusterContext("nowhere", ("127.0.0.1:1",)))
+    request = RewriteRequest(files.root, Wish(), Asked(given))
+    found = drawn(files, open_checkpoint(files), request, route)
     if found.planned.refusals:
         sys.exit(str(found.planned.refusals[0]))
     return found

@@ -1,4 +1,4 @@
-"""What the workflow answers, as values: programs read the same fields that people see."""
+"""What the verbs answer, as values: programs read the same fields that people see."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from anabranch.checkpoints.job import Format, Page
-from anabranch.checkpoints.plan import Change
 from anabranch.checkpoints.position import Position
 from anabranch.checkpoints.route import Refusal
 from anabranch.model.topics import TopicPartition
@@ -63,47 +62,6 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """What a rewrite would do; ``hash`` is of all that it rests on.
-
-    ``repeated`` and ``skipped`` are what a naive move would do in all, ``uncounted`` the positions where nobody can
-    count, because the old offset is not even in the target's log. ``names`` are what people know the sources by.
-    """
-
-    place: str
-    format: Format
-    number: int
-    route: str
-    hash: str
-    changes: tuple[Change, ...]
-    refusals: tuple[Refusal, ...]
-    notes: tuple[str, ...]
-    files: tuple[FileChange, ...]
-    untouched: tuple[str, ...]
-    repeated: int
-    skipped: int
-    uncounted: int
-    newest_write_ms: int
-    read_at_ms: int
-    names: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """A plan that was carried out; ``undo`` is the backup's id, None where another place was written.
-
-    ``executed`` is False where it was only shown, or nothing was to be changed.
-    """
-
-    plan: Planned
-    place: str
-    executed: bool
-    undo: str | None = None
-    took_ms: int = 0
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Proof:
     """One position of the result. ``old`` is where it stood before, None where nothing told that.
 
@@ -142,8 +100,8 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
-    """What undoing means, and whether it was done."""
+class UndoRewritePlan:
+    """What taking a rewrite in place back would do; ``finished`` is False for one that broke off."""
 
     place: str
     id: str
@@ -151,4 +109,11 @@ class Undone:
     finished: bool
     files: tuple[FileChange, ...]
     refusals: tuple[Refusal, ...]
-    executed: bool
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRewriteReport:
+    """A rewrite that was taken back: the place is as it was before."""
+
+    plan: UndoRewritePlan

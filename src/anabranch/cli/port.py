@@ -11,10 +11,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-from anabranch.checkpoints.advice import Advice, Onward
-from anabranch.checkpoints.plan import Wish
-from anabranch.checkpoints.reports import Inspection, Planned, Rewritten, Undone, Verified
-from anabranch.checkpoints.route import Refusal
 from anabranch.cli.running import on_context, run
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.rebuildspec import Part, RebuildSpec
@@ -32,8 +28,6 @@ from anabranch.model.positions import LaneRuns, Translation
 from anabranch.model.reports import LinkStatus
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.checkpoints.asked import Asked, How
-from anabranch.operations.checkpoints.told import Told
 from anabranch.state.codecs.verified import VerifyStatus
 
 
@@ -171,44 +165,6 @@ class Rebuilding(Protocol):
         self, source: ClusterContext, target: ClusterContext, link: str, maps: Sequence[StoredMap]
     ) -> VerifySpec:
         """A comparison of both sides through maps."""
-
-
-class Checkpoints(Protocol):
-    """``anabranch.operations.checkpoints.workflow``; every function raises ``AnabranchError``."""
-
-    def inspect(self, place: str, cluster: ClusterContext | None = None) -> Inspection:
-        """A checkpoint as it stands."""
-
-    def plan(self, place: str, wish: Wish, asked: Asked) -> Planned:
-        """What a rewrite would do, with every reason against it."""
-
-    def rewrite(self, place: str, wish: Wish, asked: Asked, how: How) -> Rewritten:
-        """Carry it out where nothing forbids it."""
-
-    def verify(self, place: str, wish: Wish, asked: Asked, was: str | None = None) -> Verified:
-        """Read a result again and prove it."""
-
-    def undo(self, place: str, execute: bool) -> Undone:
-        """Plan to take the newest rewrite in place back; do it with ``execute``."""
-
-
-class Advising(Protocol):
-    """``anabranch.operations.checkpoints.advising``."""
-
-    def advise(
-        self, path: str, told: Told, wish: Wish, asked: Asked | None = None, source: ClusterContext | None = None
-    ) -> tuple[Advice, Onward | Refusal]:
-        """Every way to move a job, the best first; and where it goes on on the target, if that is exact."""
-
-
-def checkpoints() -> Checkpoints:
-    """The engine's checkpoints."""
-    return cast(Checkpoints, import_module("anabranch.operations.checkpoints.workflow"))
-
-
-def advising() -> Advising:
-    """The engine's advice."""
-    return cast(Advising, import_module("anabranch.operations.checkpoints.advising"))
 
 
 def links() -> Links:

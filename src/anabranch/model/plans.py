@@ -30,7 +30,10 @@ class Plan(Protocol):
 
 @dataclass(eq=False)
 class PlanChangedError(RefusedError):
-    """A plan that was shown no longer holds; ``again`` is the command that shows the one of now."""
+    """A plan that was shown no longer holds; ``again`` is the command that shows the one of now.
+
+    ``now`` is empty where ``what`` itself was found to be another, and nobody planned again.
+    """
 
     what: str
     planned: str
@@ -39,7 +42,8 @@ class PlanChangedError(RefusedError):
 
     @property
     def message(self) -> str:
-        return f"{self.what} changed since plan {self.planned}: it would be plan {self.now} now"
+        told = f"{self.what} changed since plan {self.planned}"
+        return f"{told}: it would be plan {self.now} now" if self.now else told
 
     @property
     def hint(self) -> str:

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from anabranch.checkpoints.flink.metadata import read_metadata
+from anabranch.model.plans import PlanChangedError
 from anabranch.operations.checkpoints.copying import to_place
-from anabranch.operations.checkpoints.errors import CheckpointMovedError, StillRunningError
+from anabranch.operations.checkpoints.errors import StillRunningError
 from anabranch.operations.checkpoints.manifest import manifests
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.stillness import watch
-from anabranch.operations.checkpoints.undoing import undo
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles, open_files
@@ -28,7 +28,7 @@ from tests.integration.checkpoints import store as s3
 from tests.integration.checkpoints.store import BUCKET, SECRET, Failing, Store, running_store
 from tests.integration.console import Run, console
 from tests.integration.links.topics import create, fresh, numbered, produce
-from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, snapshot, starts
+from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, snapshot, starts, undo
 from tests.unit.storage import test_storage_files as suite
 
 pytestmark = pytest.mark.test
@@ -203,7 +203,7 @@ def test_what_changed_between_plan_and_rewrite_is_refused_whatever_was_listed(st
     store.put("changed/offsets/4", was.replace(b'"0":8', b'"0":9'))
     now = store.snapshot("changed")
     assert len(now["offsets/4"]) == len(was) and now["offsets/4"] != was
-    with pytest.raises(CheckpointMovedError):
+    with pytest.raises(PlanChangedError):
         in_place(drawn)
     code, _, err = run(*command, "--stopped")
     assert code == 3 and "changed since plan" in err
@@ -230,7 +230,7 @@ def test_a_store_that_refuses_from_any_write_on_leaves_what_undo_restores(store:
     whole = Failing(place, None)
     in_place(draw(whole, TRANSLATE))
     wanted = store.snapshot("failing", hidden=False)
-    undo(open_files(place), execute=True)
+    undo(open_files(place))
     assert store.snapshot("failing") == before
     states = []
     for at in (*range(0, whole.steps, 4), whole.steps - 1):
@@ -238,7 +238,7 @@ def test_a_store_that_refuses_from_any_write_on_leaves_what_undo_restores(store:
             in_place(draw(Failing(place, at), TRANSLATE))
         states.append([one.state.value for one in manifests(open_files(place))])
         if states[-1]:
-            undo(open_files(place), execute=True)
+            undo(open_files(place))
         assert store.snapshot("failing", hidden=False) == before
     assert states[0] == [] and states[-1] == ["begun"]
     in_place(draw(open_files(place), TRANSLATE))

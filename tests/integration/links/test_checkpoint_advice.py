@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
@@ -10,14 +11,15 @@ from pathlib import Path
 import pytest
 from confluent_kafka import TopicPartition as Place
 
-from anabranch.checkpoints.advice import Advice, Kind, Standing, Way
+from anabranch.checkpoints.advice import Advice, Kind, Onward, Standing, Way
 from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.route import Refusal
+from anabranch.kafka.clusters import Clusters
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.checkpoints.advising import advise
+from anabranch.operations.checkpoints import advise as operation
 from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByStart, LinkAt
 from anabranch.operations.checkpoints.told import Told
 from anabranch.operations.groups import subscriptions
@@ -35,12 +37,19 @@ SAVEPOINTS = GOLDEN / "names"
 
 def by(made: Link) -> Asked:
     """Positions are translated by a link."""
+    return Asked(ByLinks((LinkAt(made.id, made.target),)))
 
-    def context(name: str) -> ClusterContext:
-        assert name == made.source.name
-        return made.source
 
-    return Asked(ByLinks((LinkAt(made.id, made.target),), context))
+def advise(
+    made: Link, path: str, told: Told, asked: Asked | None, source: ClusterContext | None = None
+) -> tuple[Advice, Onward | Refusal]:
+    """What is advised, with the contexts of a link's clusters."""
+
+    async def run() -> tuple[Advice, Onward | Refusal]:
+        async with Clusters({one.name: one for one in (made.source, made.target)}.__getitem__) as clusters:
+            return await operation.advise(clusters, path, told, Wish(), asked, source)
+
+    return asyncio.run(run())
 
 
 def told(made: Link, **more: object) -> Told:
@@ -88,7 +97,7 @@ def test_a_flink_job_on_a_mapped_link_is_advised_in_numbers(old: Cluster, new: C
             made.await_position(at.topic, 100, partition=at.partition)
         path = str(SAVEPOINTS / expected["path"])
         asked = told(made, group="flights", sql=False, measure_s=0.0)
-        advice, exact = advise(path, asked, Wish(), by(made))
+        advice, exact = advise(made, path, asked, by(made))
         assert advice.best is not None
         assert advice.best.kind is Kind.REWRITE, advice.best
         assert (advice.naive.repeated, advice.naive.lost) == (0, 2 * len(stands))
@@ -103,7 +112,7 @@ def test_a_flink_job_on_a_mapped_link_is_advised_in_numbers(old: Cluster, new: C
         assert exact.offsets == {at: offset - 2 for at, offset in stands.items()} and not exact.unread
         given = StartPosition(StartKind.OFFSETS, offsets=dict(exact.offsets))
         assert subscriptions.create(made.target, "flights", topics, given, execute=True).ok
-        again, _ = advise(path, asked, Wish(), by(made))
+        again, _ = advise(made, path, asked, by(made))
         assert "0 records would be read again and 0 never" in way(again, Kind.NEW_UID).notes[0]
 
 
@@ -118,7 +127,7 @@ def test_a_spark_query_on_identity_lanes_needs_no_rewrite(old: Cluster, new: Clu
         with made.running():
             made.await_position(topic, 50)
             made.await_position(topic, 50, partition=1)
-            advice, exact = advise(path, told(made, measure_s=0.0), Wish(), by(made))
+            advice, exact = advise(made, path, told(made, measure_s=0.0), by(made))
         assert advice.best is not None
         assert advice.best.kind is Kind.IDENTITY
         assert advice.naive.exact
@@ -126,7 +135,7 @@ def test_a_spark_query_on_identity_lanes_needs_no_rewrite(old: Cluster, new: Clu
         assert exact.offsets == {TopicPartition(topic, 0): 40, TopicPartition(topic, 1): 50}
         produce(old, topic, numbered(20))
         later = a_query(tmp_path / "later", topic, [65, 50])
-        behind, exact = advise(later, told(made, measure_s=0.0), Wish(), by(made))
+        behind, exact = advise(made, later, told(made, measure_s=0.0), by(made))
         assert isinstance(exact, Refusal)
         rewritten = way(behind, Kind.REWRITE)
         assert rewritten.possible
@@ -156,9 +165,9 @@ def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(old: Clu
             near.await_position("orders", 60, partition=partition)
         for partition in range(2):
             other.await_position("payments", 60, partition=partition)
-        asked = Asked(ByLinks((LinkAt(near.id, near.target), LinkAt(other.id, other.target)), lambda _: near.source))
+        asked = Asked(ByLinks((LinkAt(near.id, near.target), LinkAt(other.id, other.target))))
         flags = ("--link", f"{near.id}@new", "--link", f"{other.id}@far")
-        advice, exact = advise(path, Told(flags, measure_s=0.0), Wish(), asked)
+        advice, exact = advise(near, path, Told(flags, measure_s=0.0), asked)
         assert advice.best is not None and advice.best.kind is Kind.REWRITE, advice.best
         assert (advice.naive.repeated, advice.naive.lost) == (0, 4), "payments begin two records later there"
         assert not isinstance(exact, Refusal)
@@ -196,7 +205,7 @@ def test_draining_is_timed_by_the_commits_of_two_looks(old: Cluster, new: Cluste
             way_ = ByStart(StartPosition(StartKind.EARLIEST), made.target)
             deadline = time.monotonic() + PATIENCE_S
             while True:
-                advice, _ = advise(path, asked, Wish(), Asked(way_), made.source)
+                advice, _ = advise(made, path, asked, Asked(way_), made.source)
                 first = way(advice, Kind.PRODUCERS_FIRST)
                 if first.waits_s is not None:
                     break

@@ -30,7 +30,7 @@ from anabranch.checkpoints.position import Marker, Position, Role
 from anabranch.checkpoints.route import Moved, Refusal, Why
 from anabranch.model.lane import LaneMode
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.checkpoints.advising import exact_positions
+from anabranch.operations.checkpoints.advise import exact_positions
 
 pytestmark = pytest.mark.unit
 

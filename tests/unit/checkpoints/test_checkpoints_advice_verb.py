@@ -14,10 +14,10 @@ from anabranch.checkpoints.advice import Advice, Facts, Onward
 from anabranch.checkpoints.advice import advise as ranked
 from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.route import Refusal, Why
-from anabranch.cli import port
 from anabranch.cli.main import app
 from anabranch.config import offsets_file
 from anabranch.errors import AnabranchError
+from anabranch.kafka.clusters import Clusters
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.asked import Asked
@@ -39,8 +39,8 @@ class Engine:
         self.exact = exact
         self.asked: list[tuple[str, Told, Wish, str, str]] = []
 
-    def advise(
-        self, path: str, told: Told, wish: Wish, asked: Asked | None = None, source: ClusterContext | None = None
+    async def advise(
+        self, _: Clusters, path: str, told: Told, wish: Wish, asked: Asked | None, source: ClusterContext | None
     ) -> tuple[Advice, Onward | Refusal]:
         self.asked.append((path, told, wish, str(asked), "" if source is None else source.name))
         return ranked(self.known), self.exact
@@ -48,7 +48,7 @@ class Engine:
 
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, engine: Engine, *words: str) -> tuple[int, str]:
     """Exit code and all that was printed."""
-    monkeypatch.setattr(port, "advising", lambda: engine)
+    monkeypatch.setattr("anabranch.operations.checkpoints.advise.advise", engine.advise)
     contexts = tmp_path / "contexts.yaml"
     contexts.write_text("contexts:\n  old:\n    bootstrap: [a:9092]\n  new:\n    bootstrap: [b:9092]\n")
     found = CliRunner().invoke(app, ["--contexts", str(contexts), "checkpoint", "advise", "/save/1", *words])

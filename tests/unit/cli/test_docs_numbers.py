@@ -55,7 +55,7 @@ NUMBERS = (
     ("reference/checkpoints.md", "younger than a minute", "operations.checkpoints.stillness.QUIET_MS", 60_000),
     ("reference/checkpoints.md", "three times the usual distance", "operations.checkpoints.stillness._INTERVALS", 3),
     ("reference/checkpoints.md", "Two looks two seconds apart", "operations.checkpoints.stillness._APART_S", 2.0),
-    ("reference/checkpoints.md", "(16 digits of a SHA-256)", "operations.checkpoints.planning._HASH", 16),
+    ("reference/checkpoints.md", "(16 digits of a SHA-256)", "model.plans.HASH_DIGITS", 16),
     ("reference/cli.md", "more than 2.5 seconds once Python has started", "cli.completing.LONGEST_S", 2.5),
     ("reference/cli.md", "shows it every second", "cli.watch.INTERVAL_S", 1.0),
     ("reference/exit-codes.md", "is killed if that takes a minute", "spark.jobs.tied.END_S", 60.0),

@@ -9,8 +9,10 @@ from typing import Annotated
 
 import typer
 
+from anabranch.checkpoints.advice import Advice, Onward
+from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.route import Refusal
-from anabranch.cli import port, words
+from anabranch.cli import words
 from anabranch.cli.checkpoints import render_advice
 from anabranch.cli.checkpoints.options import (
     CheckpointRefusedError,
@@ -32,8 +34,10 @@ from anabranch.cli.checkpoints.options import (
 from anabranch.cli.completing import context_names
 from anabranch.cli.options import contexts
 from anabranch.cli.output import Format, FormatOption, console, emit
+from anabranch.cli.running import run
 from anabranch.config import offsets_file
 from anabranch.errors import InvalidFieldError, RefusedError
+from anabranch.model.cluster import ClusterContext
 from anabranch.operations.checkpoints.asked import Asked, ByLinks
 from anabranch.operations.checkpoints.told import Told
 
@@ -113,7 +117,7 @@ def advise(
         raise InvalidFieldError("checkpoint advise", "--out", what, fix)
     told = Told(tuple(_typed(route, flags)), group, uids, sql, downtime, measure)
     old = None if cluster is None else contexts(ctx).get(cluster)
-    found, exact = port.advising().advise(path, told, wish(flags), by, old)
+    found, exact = run(_advise(ctx, path, told, wish(flags), by, old))
     if output is Format.TABLE:
         console().print(render_advice.advice(found, every), crop=False)  # commands are whole, however long
     else:
@@ -129,6 +133,16 @@ def advise(
     if found.best is None:
         failed = sum(not way.possible for way in found.ways)
         raise CheckpointRefusedError(f"{path} cannot be moved as things are", failed, "impossible way")
+
+
+async def _advise(
+    ctx: typer.Context, path: str, told: Told, wanted: Wish, by: Asked | None, old: ClusterContext | None
+) -> tuple[Advice, Onward | Refusal]:
+    from anabranch.kafka.clusters import Clusters
+    from anabranch.operations.checkpoints import advise as operation
+
+    async with Clusters(contexts(ctx).get) as clusters:
+        return await operation.advise(clusters, path, told, wanted, by, old)
 
 
 def _target(by: Asked) -> str:

@@ -236,7 +236,7 @@ _WAYS = "--link LINK, --maps FILE, --offsets FILE or --start POSITION"
 def _way(ctx: typer.Context, flags: RouteFlags) -> ByLinks | ByMaps | ByOffsets | ByStart:
     found = contexts(ctx)
     if flags.link:
-        return ByLinks(tuple(_link(ctx, one, flags.target) for one in dict.fromkeys(flags.link)), found.get)
+        return ByLinks(tuple(_link(ctx, one, flags.target) for one in dict.fromkeys(flags.link)))
     if flags.maps:
         path = flags.maps.expanduser()
         source, there = maps_file.contexts_of(path)

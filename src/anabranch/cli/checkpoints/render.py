@@ -14,15 +14,15 @@ from anabranch.checkpoints.reports import (
     FileChange,
     Inspection,
     Lag,
-    Planned,
     Proof,
-    Rewritten,
-    Undone,
+    UndoRewritePlan,
+    UndoRewriteReport,
     Verified,
 )
 from anabranch.checkpoints.route import Refusal
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, duration, moment, size
+from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport
 
 _TIMELINE = 8
 
@@ -52,7 +52,7 @@ def page(found: Inspection) -> RenderableType:
     return Group(*parts)
 
 
-def plan(found: Planned) -> RenderableType:
+def plan(found: RewritePlan) -> RenderableType:
     """Every change, every file, every reason, and the hash."""
     title = Text.assemble((found.place, "bold"), f"  {found.format.value} {found.number}, by {found.route}")
     parts: list[RenderableType] = [title]
@@ -73,18 +73,19 @@ def plan(found: Planned) -> RenderableType:
     return Group(*parts)
 
 
-def done(found: Rewritten, whole: bool) -> RenderableType:
+def done(found: RewriteReport, whole: bool) -> RenderableType:
     """What was done; with ``whole`` what the plan was, too."""
-    parts: list[RenderableType] = [plan(found.plan)] if whole else list(_reasons(found.plan.refusals))
+    parts: list[RenderableType] = [plan(found.plan)] if whole else []
     parts += [Text(note) for note in found.notes]
-    if found.executed:
-        took = duration(found.took_ms / 1000)
-        parts.append(Text(f"{found.place} is written, in {took}", style="green"))
-        if found.undo is not None:
-            parts.append(Text(f"backup {found.undo}; take it back with: anabranch checkpoint undo {found.place}"))
-    elif not found.plan.refusals and not whole:
-        parts.append(Text("nothing was to be changed", style="green"))
+    parts.append(Text(f"{found.place} is written, in {duration(found.took_ms / 1000)}", style="green"))
+    if found.undo is not None:
+        parts.append(Text(f"backup {found.undo}; take it back with: anabranch checkpoint undo {found.place}"))
     return Group(*parts)
+
+
+def refused(found: RewritePlan | UndoRewritePlan) -> RenderableType:
+    """Why a plan is not carried out."""
+    return Group(*_reasons(found.refusals))
 
 
 def proof(found: Verified) -> RenderableType:
@@ -112,16 +113,19 @@ def proof(found: Verified) -> RenderableType:
     return Group(*parts)
 
 
-def undo(found: Undone) -> RenderableType:
+def undo(found: UndoRewritePlan) -> RenderableType:
     """What taking a rewrite back means."""
     state = "was carried out" if found.finished else "broke off"
     parts: list[RenderableType] = [Text(f"rewrite {found.id} of {moment(found.at_ms)} UTC {state}")]
     if found.files:
         parts.append(_files(found.files))
-    parts += _reasons(found.refusals)
-    if found.executed:
-        parts.append(Text(f"{found.place} is as it was before", style="green"))
-    return Group(*parts)
+    return Group(*parts, *_reasons(found.refusals))
+
+
+def undone(found: UndoRewriteReport, whole: bool) -> RenderableType:
+    """That it was taken back; with ``whole`` what the plan was, too."""
+    parts: list[RenderableType] = [undo(found.plan)] if whole else []
+    return Group(*parts, Text(f"{found.plan.place} is as it was before", style="green"))
 
 
 def _head(found: Inspection) -> RenderableType:
@@ -194,7 +198,7 @@ def _timeline(shown: Page) -> RenderableType:
     return table
 
 
-def _changes(found: Planned) -> RenderableType:
+def _changes(found: RewritePlan) -> RenderableType:
     table = grid("SOURCE", "FROM", "AT", "TO", "AT", "FOR", "NAIVE MOVE", "PLACE", "NOTE", right=("AT",))
     order = sorted(found.changes, key=lambda one: (_named(one.old.source, found.names), one.old.partition))
     for one in order:
@@ -226,7 +230,7 @@ def _effect(change: Change) -> Text:
     return Text("same", style="dim")
 
 
-def _naive(found: Planned) -> str:
+def _naive(found: RewritePlan) -> str:
     more = f"; {found.uncounted:,} positions cannot be counted" if found.uncounted else ""
     if not found.repeated and not found.skipped:
         return f"the old offsets on the new cluster would repeat and skip nothing{more}"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from anabranch.checkpoints.plan import StopSavepoint, Transactions, Uncommitted
-from anabranch.checkpoints.reports import Planned
-from anabranch.cli import port
+from anabranch.checkpoints.route import Refusal
+from anabranch.cli.applying import Change, carry_out
 from anabranch.cli.checkpoints import render as render_checkpoints
 from anabranch.cli.checkpoints.options import (
     CheckpointRefusedError,
@@ -38,9 +40,11 @@ from anabranch.cli.checkpoints.options import (
 )
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, say_dry_run
 from anabranch.cli.hints import quoted
-from anabranch.cli.output import Format, FormatOption, console, emit
+from anabranch.cli.options import contexts
+from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.running import run
 from anabranch.errors import InvalidFieldError
-from anabranch.operations.checkpoints.asked import How
+from anabranch.operations.checkpoints.plans import RewriteRequest
 
 
 def plan(
@@ -66,11 +70,8 @@ def plan(
     """Show every position with where it leads, what a naive move would repeat or skip, and every reason not to."""
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
     flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
-    found = port.checkpoints().plan(path, wish(flags), asked(ctx, route))
-    emit(found, render_checkpoints.plan(found), output)
-    _refuse(found, "it would not be rewritten")
-    command = f"anabranch checkpoint rewrite {quoted(path)}{repeated(route, flags)} --execute --plan {found.hash}"
-    say_dry_run(command)
+    request = RewriteRequest(path, wish(flags), asked(ctx, route))
+    run(_rewrite(ctx, request, _Typed(route, flags), False, None, output))
 
 
 def rewrite(
@@ -116,52 +117,78 @@ def rewrite(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Write the positions anew, in place with a backup or to a new place; the job must be stopped."""
-    if plan_ is not None and not execute:
-        fix = f"anabranch checkpoint plan {quoted(path)} shows the hash"
-        raise InvalidFieldError("checkpoint rewrite", "--plan", "it belongs to --execute", fix)
     if plan_ is not None and finish_command is not None:
         fix = "leave --plan away: the plan is made when the batch is finished"
         raise InvalidFieldError("checkpoint rewrite", "--plan", "it cannot be known before --finish-command", fix)
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
     flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
-    way, wanted, engine = asked(ctx, route), wish(flags), port.checkpoints()
-    how = How(to, plan_, stopped, finish_command, finish_timeout)
-    words = _words(path, repeated(route, flags), how)
-    if not execute:
-        found = engine.plan(path, wanted, way)
-        emit(found, render_checkpoints.plan(found), output)
-        if finish_command is None:
-            _refuse(found, "it would not be rewritten")
-        more = "" if finish_command is not None else f" --plan {found.hash}"
-        say_dry_run(f"anabranch checkpoint rewrite {words} --execute{more}")
-        return
-    if plan_ is None and finish_command is None:
-        seen = engine.plan(path, wanted, way)
-        if output is Format.TABLE:
-            console().print(render_checkpoints.plan(seen))
-        if seen.refusals:
-            if output is not Format.TABLE:
-                emit(seen, render_checkpoints.plan(seen), output)
-            _refuse(seen, "it was not rewritten")
-        how = replace(how, fingerprint=seen.hash)
-    done = engine.rewrite(path, wanted, way, how)
-    emit(done, render_checkpoints.done(done, whole=plan_ is not None or finish_command is not None), output)
-    _refuse(done.plan, "it was not rewritten")
-    if done.executed:
-        check = f"anabranch checkpoint verify {quoted(to or path)}{repeated(route, flags)}"
-        check += "" if to is None else f" --was {quoted(path)}"
-        Console(stderr=True).print(f"prove it with: {check}", markup=False, highlight=False, soft_wrap=True)
+    request = RewriteRequest(path, wish(flags), asked(ctx, route), to, stopped)
+    typed = _Typed(route, flags, finish_command, finish_timeout)
+    run(_rewrite(ctx, request, typed, execute, plan_, output))
 
 
-def _words(path: str, typed: str, how: How) -> str:
-    """The command's words as they were typed."""
-    words = f"{quoted(path)}{typed}"
-    words += "" if how.to is None else f" --to {quoted(how.to)}"
-    words += " --stopped" if how.stopped else ""
-    words += "" if how.finish is None else f" --finish-command {quoted(how.finish)}"
-    return words
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """What was typed beside the request, or is repeated in a hint as it was typed."""
+
+    route: RouteFlags
+    flags: WishFlags
+    finish: str | None = None
+    finish_s: float = 600.0
+
+    def command(self, request: RewriteRequest) -> str:
+        """The rewrite, without what applies it."""
+        words = f"anabranch checkpoint rewrite {quoted(request.place)}{repeated(self.route, self.flags)}"
+        words += "" if request.to is None else f" --to {quoted(request.to)}"
+        words += " --stopped" if request.stopped else ""
+        return words + ("" if self.finish is None else f" --finish-command {quoted(self.finish)}")
+
+    def proof(self, request: RewriteRequest) -> str:
+        """What proves its result."""
+        words = f"anabranch checkpoint verify {quoted(request.to or request.place)}{repeated(self.route, self.flags)}"
+        return words + ("" if request.to is None else f" --was {quoted(request.place)}")
 
 
-def _refuse(found: Planned, what: str) -> None:
-    if found.refusals:
-        raise CheckpointRefusedError(what, len(found.refusals), next="each reason above names its next step")
+async def _rewrite(
+    ctx: typer.Context, request: RewriteRequest, typed: _Typed, execute: bool, wanted: str | None, output: Format
+) -> None:
+    from anabranch.kafka.clusters import Clusters
+    from anabranch.operations.checkpoints import finish
+    from anabranch.operations.checkpoints import rewrite as operation
+    from anabranch.operations.checkpoints.errors import PlanRefusedError
+
+    command = typed.command(request)
+    if typed.finish is not None and execute:
+        batch = await finish.finish(request.place, typed.finish, typed.finish_s, request.stopped)
+        request = replace(request, finished=batch)
+    async with Clusters(contexts(ctx).get) as clusters:
+        if typed.finish is not None and not execute:  # its hash cannot be known before the batch is finished
+            seen = await operation.plan(clusters, request)
+            emit(seen, render_checkpoints.plan(seen), output)
+            say_dry_run(f"{command} --execute")
+            return
+        change = Change(
+            command=command,
+            what=request.place,
+            plan=lambda: operation.plan(clusters, request),
+            apply=lambda plan: operation.apply(clusters, plan),
+            table=render_checkpoints.plan,
+            told=partial(render_checkpoints.done, whole=wanted is not None),
+            empty=lambda plan: plan.empty,
+            refuse=lambda plan: _refuse(plan.refusals, execute),
+        )
+        try:
+            done = await carry_out(change, execute=execute, wanted=wanted, output=output)
+        except PlanRefusedError as error:
+            emit(error.plan, render_checkpoints.refused(error.plan), output)
+            _refuse(error.refusals, execute)
+            raise
+    if done is not None:
+        text = f"prove it with: {typed.proof(request)}"
+        Console(stderr=True).print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _refuse(refusals: Collection[Refusal], execute: bool) -> None:
+    if refusals:
+        what = "it was not rewritten" if execute else "it would not be rewritten"
+        raise CheckpointRefusedError(what, len(refusals), next="each reason above names its next step")

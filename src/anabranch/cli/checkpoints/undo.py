@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
-from anabranch.cli import port
+from functools import partial
+
+from anabranch.checkpoints.reports import UndoRewritePlan
+from anabranch.cli.applying import Change, carry_out
 from anabranch.cli.checkpoints import render as render_checkpoints
 from anabranch.cli.checkpoints.options import CheckpointRefusedError, PathArgument
-from anabranch.cli.dryrun import ExecuteOption, say_dry_run
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted
-from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.running import run
 
 
 def undo(
     path: PathArgument,
     execute: ExecuteOption = False,
+    plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Restore the bytes from before the newest rewrite in place, also of one that broke off."""
-    found = port.checkpoints().undo(path, execute)
-    emit(found, render_checkpoints.undo(found), output)
-    if found.refusals:
-        raise CheckpointRefusedError("it cannot be undone", len(found.refusals))
-    if not execute:
-        say_dry_run(f"anabranch checkpoint undo {quoted(path)} --execute")
+    run(_undo(path, execute, plan, output))
+
+
+async def _undo(path: str, execute: bool, wanted: str | None, output: Format) -> None:
+    from anabranch.operations.checkpoints import undo as operation
+
+    change = Change(
+        command=f"anabranch checkpoint undo {quoted(path)}",
+        what=path,
+        plan=lambda: operation.plan(path),
+        apply=operation.apply,
+        table=render_checkpoints.undo,
+        told=partial(render_checkpoints.undone, whole=wanted is not None),
+        empty=lambda plan: bool(plan.refusals),
+        refuse=_refuse,
+    )
+    await carry_out(change, execute=execute, wanted=wanted, output=output)
+
+
+def _refuse(plan: UndoRewritePlan) -> None:
+    if plan.refusals:
+        raise CheckpointRefusedError("it cannot be undone", len(plan.refusals))

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from anabranch.checkpoints.plan import StopSavepoint, Transactions, Uncommitted
-from anabranch.cli import port
+from anabranch.checkpoints.plan import StopSavepoint, Transactions, Uncommitted, Wish
+from anabranch.checkpoints.reports import Verified
 from anabranch.cli.checkpoints import render as render_checkpoints
 from anabranch.cli.checkpoints.options import (
     CheckpointRefusedError,
@@ -32,7 +32,10 @@ from anabranch.cli.checkpoints.options import (
     asked,
     wish,
 )
+from anabranch.cli.options import contexts
 from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.running import run
+from anabranch.operations.checkpoints.asked import Asked
 
 
 def verify(
@@ -64,9 +67,17 @@ def verify(
     """State for each source that it starts where the map says, inside of the target's log, and nothing else differs."""
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
     flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
-    found = port.checkpoints().verify(path, wish(flags), asked(ctx, route), was)
+    found = run(_verify(ctx, path, wish(flags), asked(ctx, route), was))
     emit(found, render_checkpoints.proof(found), output)
     wrong = sum(bool(one.problem) for one in found.proofs) + len(found.problems)
     if wrong:
         hint = "do not start the job from it; `anabranch checkpoint undo` takes a rewrite in place back"
         raise CheckpointRefusedError(f"{found.place} is not as it must be", wrong, "problem", hint)
+
+
+async def _verify(ctx: typer.Context, path: str, wanted: Wish, by: Asked, was: str | None) -> Verified:
+    from anabranch.kafka.clusters import Clusters
+    from anabranch.operations.checkpoints import verify as operation
+
+    async with Clusters(contexts(ctx).get) as clusters:
+        return await operation.verify(clusters, path, wanted, by, was)

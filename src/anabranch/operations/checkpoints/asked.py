@@ -1,8 +1,8 @@
-"""What a person said: by what a checkpoint's positions are to be translated, and how that is to be carried out."""
+"""What a person said: by what a checkpoint's positions are to be translated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from anabranch.config.maps_file import StoredMap
@@ -21,10 +21,9 @@ class LinkAt:
 
 @dataclass(frozen=True, slots=True)
 class ByLinks:
-    """Live maps; ``context`` finds a link's source by its name, and raises ConfigError where it is not known."""
+    """Live maps."""
 
     links: tuple[LinkAt, ...]
-    context: Callable[[str], ClusterContext]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +69,3 @@ class Asked:
         if isinstance(self.way, ByOffsets):
             return f"the offsets of {self.way.file}"
         return f"start {self.way.start}"
-
-
-@dataclass(frozen=True, slots=True)
-class How:
-    """How a rewrite is carried out.
-
-    ``to`` is the new place, None for in place with a backup; ``fingerprint`` the plan that it must still be;
-    ``stopped`` says that the job is stopped, although it has written lately; ``finish`` is the operator's command that
-    brings a batch to its end on the old cluster, within ``finish_s``.
-    """
-
-    to: str | None = None
-    fingerprint: str | None = None
-    stopped: bool = False
-    finish: str | None = None
-    finish_s: float = 600.0

@@ -10,15 +10,17 @@ is done. Both may be begun again after a crash, and come to the same end.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Protocol, cast
 
 from anabranch.checkpoints.job import Format
 from anabranch.model.clock import now_ms
-from anabranch.operations.checkpoints.errors import CheckpointMovedError, PlaceTakenError, WrittenOtherwiseError
+from anabranch.model.plans import PlanChangedError
+from anabranch.operations.checkpoints.errors import PlaceTakenError, UnfinishedCopyError, WrittenOtherwiseError
 from anabranch.operations.checkpoints.manifest import COPYING, HIDDEN, Manifest, Saved, State, new_id
-from anabranch.operations.checkpoints.planning import Drawn
+from anabranch.operations.checkpoints.planning import LOOK_AGAIN, Drawn
 from anabranch.operations.checkpoints.rewriting import moved_sources, sha256
 from anabranch.operations.checkpoints.stillness import altered
 from anabranch.storage import paths
@@ -37,9 +39,13 @@ class Relocatable(Protocol):
         """A ``_metadata`` for another place."""
 
 
-def to_place(drawn: Drawn, place: StoredFiles) -> None:
-    """Write the result there; raises PlaceTakenError, InUseError, CheckpointMovedError, StorageError."""
+def to_place(drawn: Drawn, place: StoredFiles, halt: Event | None = None) -> None:
+    """Write the result there, until ``halt`` is set.
+
+    Raises PlaceTakenError, InUseError, PlanChangedError, StorageError, and UnfinishedCopyError where it was halted.
+    """
     drawn.allow()
+    halt = Event() if halt is None else halt
     old = drawn.files
     _refuse_inside(old, place)
     writes = dict(drawn.rewrite.writes)
@@ -53,24 +59,24 @@ def to_place(drawn: Drawn, place: StoredFiles) -> None:
         copies = [path for path, _ in old.walk() if path not in writes and not is_litter(path)]
     with old.alone():  # two copies to one place would empty the part of each other
         if isinstance(place, LocalFiles):
-            _whole(drawn, place, writes, copies)
+            _whole(drawn, place, writes, copies, halt)
         else:
-            _marked(drawn, place, writes, copies)
+            _marked(drawn, place, writes, copies, halt)
 
 
-def _whole(drawn: Drawn, place: LocalFiles, writes: dict[str, bytes | None], copies: list[str]) -> None:
+def _whole(drawn: Drawn, place: LocalFiles, writes: dict[str, bytes | None], copies: list[str], halt: Event) -> None:
     if place.list():
         raise PlaceTakenError(place.root, "something is there already")
     name = place.absolute.rpartition("/")[2]
     part = cast(LocalFiles, open_files(paths.beside(place.absolute, f".{name}.anabranch-part")))
     part.delete_tree("")
-    _fill(drawn, part, writes, copies)
+    _fill(drawn, part, writes, copies, halt)
     _refuse_moved(drawn, part)
     _sign(drawn, part, writes)
     part.become(place)
 
 
-def _marked(drawn: Drawn, place: StoredFiles, writes: dict[str, bytes | None], copies: list[str]) -> None:
+def _marked(drawn: Drawn, place: StoredFiles, writes: dict[str, bytes | None], copies: list[str], halt: Event) -> None:
     there = {path for path, _ in place.walk()}
     if there and COPYING not in there:
         raise PlaceTakenError(place.root, "something is there already")
@@ -79,7 +85,7 @@ def _marked(drawn: Drawn, place: StoredFiles, writes: dict[str, bytes | None], c
         raise PlaceTakenError(place.root, f"beside an unfinished copy there is {strays[0]}, which is not of it")
     mark = {"version": 1, "plan": drawn.planned.hash, "from": drawn.files.root}
     place.put(COPYING, (json.dumps(mark) + "\n").encode("utf-8"))
-    _fill(drawn, place, writes, copies)
+    _fill(drawn, place, writes, copies, halt)
     _refuse_moved(drawn, None)
     _sign(drawn, place, writes)
     place.delete(COPYING)
@@ -94,19 +100,27 @@ def _sign(drawn: Drawn, place: StoredFiles, writes: Mapping[str, bytes | None]) 
     done.store(place)
 
 
-def _fill(drawn: Drawn, place: StoredFiles, writes: dict[str, bytes | None], copies: list[str]) -> None:
+def _fill(drawn: Drawn, place: StoredFiles, writes: dict[str, bytes | None], copies: list[str], halt: Event) -> None:
     """State first and the log of offsets last: a part of a copy that is started all the same has no log to go by."""
     ordered = sorted(copies, key=lambda path: (path.startswith("offsets/"), path))
     state = [path for path in ordered if path.startswith("state/")]
     rest = [path for path in ordered if not path.startswith("state/")]
+
+    def copy(path: str) -> None:
+        if halt.is_set():
+            raise UnfinishedCopyError(place.root)
+        if not _linked(path, drawn.files, place):
+            place.copy(path, drawn.files)
+
     if isinstance(place, LocalFiles):
         for path in state:
-            if not (isinstance(drawn.files, LocalFiles) and place.link(path, drawn.files)):
-                place.copy(path, drawn.files)
+            copy(path)
     else:
-        _at_once(place, drawn.files, state)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for _ in pool.map(copy, state):
+                pass
     for path in rest:
-        place.copy(path, drawn.files)
+        copy(path)
     for path, data in writes.items():
         if data is None:
             continue
@@ -115,10 +129,11 @@ def _fill(drawn: Drawn, place: StoredFiles, writes: dict[str, bytes | None], cop
             raise WrittenOtherwiseError(place.root, path)
 
 
-def _at_once(place: StoredFiles, old: StoredFiles, state: Iterable[str]) -> None:
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for _ in pool.map(lambda path: place.copy(path, old), state):
-            pass
+def _linked(path: str, old: StoredFiles, place: StoredFiles) -> bool:
+    """Whether a file of the state is at the new place now without a copy."""
+    if not (isinstance(place, LocalFiles) and isinstance(old, LocalFiles)):
+        return False
+    return path.startswith("state/") and place.link(path, old)
 
 
 def _refuse_moved(drawn: Drawn, part: StoredFiles | None) -> None:
@@ -127,7 +142,7 @@ def _refuse_moved(drawn: Drawn, part: StoredFiles | None) -> None:
     if moved:
         if part is not None:
             part.delete_tree("")
-        raise CheckpointMovedError(drawn.files.root, drawn.planned.hash, "", f"{moved[0]} is not as it was")
+        raise PlanChangedError(f"{drawn.files.root}: {moved[0]}", drawn.planned.hash, "", LOOK_AGAIN)
 
 
 def _refuse_inside(old: StoredFiles, place: StoredFiles) -> None:

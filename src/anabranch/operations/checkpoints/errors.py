@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anabranch.checkpoints.reports import UndoRewritePlan
+from anabranch.checkpoints.route import Refusal
 from anabranch.errors import ProtocolError, RefusedError
+from anabranch.operations.checkpoints.plans import RewritePlan
 
 
 @dataclass(eq=False)
-class CheckpointMovedError(RefusedError):
-    """What a plan rests on is no longer so; nothing was written."""
+class PlanRefusedError(RefusedError):
+    """A plan with reasons against it is never carried out; nothing was written."""
 
     place: str
-    planned: str
-    now: str
-    what: str = ""
+    refusals: tuple[Refusal, ...]
+    plan: RewritePlan | UndoRewritePlan
 
     @property
     def message(self) -> str:
-        if self.what:
-            return f"{self.place} changed since plan {self.planned}: {self.what}"
-        return f"{self.place} changed since plan {self.planned}: it would be plan {self.now} now"
+        more = f", and {len(self.refusals) - 1:,} more" if len(self.refusals) > 1 else ""
+        return f"{self.place}: {self.refusals[0].what}{more}"
 
     @property
     def hint(self) -> str:
-        return "nothing was written; see that the job is stopped, then look again: `anabranch checkpoint plan`"
+        return self.refusals[0].fix
 
 
 @dataclass(eq=False)

@@ -6,7 +6,6 @@ Maps are read before the target's ends: what a map tells of lies in the log by t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from uuid import UUID
 
@@ -14,10 +13,10 @@ from anabranch.checkpoints.position import Marker, Position, Role
 from anabranch.checkpoints.route import Refusal, Why
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.clusters import Clusters
 from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.kafka.log_ends import log_ends
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offsets
-from anabranch.kafka.security import open_cluster
 from anabranch.kafka.start import look_up
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.start import StartKind
@@ -41,7 +40,9 @@ _PURPOSE = "ends"
 _READ_COMMITTED = 1
 
 
-async def look(asked: Asked, positions: Sequence[Position] | None) -> tuple[Looked, tuple[str, ...]]:
+async def look(
+    clusters: Clusters, asked: Asked, positions: Sequence[Position] | None
+) -> tuple[Looked, tuple[str, ...]]:
     """The route for these positions, None for all that the maps have, and notes.
 
     Raises UnknownLinkError, OutsideLogError, NothingCommittedError, ClusterError, ConfigError.
@@ -50,15 +51,19 @@ async def look(asked: Asked, positions: Sequence[Position] | None) -> tuple[Look
     if positions is not None:
         at = {one.partition for one in positions if one.partition.topic not in asked.stay}
     if isinstance(asked.way, ByOffsets | ByStart):
-        return await _given(asked, asked.way, at or ())
-    maps = await _linked(asked, asked.way, at) if isinstance(asked.way, ByLinks) else _filed(asked, asked.way)
+        return await _given(clusters, asked, asked.way, at or ())
+    if isinstance(asked.way, ByLinks):
+        maps = await _linked(clusters, asked, asked.way, at)
+    else:
+        maps = _filed(clusters, asked, asked.way)
     return await maps.route(at, positions or ()), ()
 
 
 class _Maps:
     """Maps of one or more sources and targets, before the logs are looked at."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, clusters: Clusters, asked: Asked) -> None:
+        self.clusters = clusters
         self.asked = asked
         self.topics: dict[str, str | Refusal] = {}
         self.lanes: dict[TopicPartition, MappedLane | Refusal] = {}
@@ -92,20 +97,18 @@ class _Maps:
         lanes = {one: lane for one, lane in self.lanes.items() if one.topic in topics}
         wanted = {name for one in at if isinstance(name := self.topics.get(one.topic), str)}
         target = Target()
-        async with AsyncExitStack() as stack:
-            clusters: dict[str, Cluster] = {}
-            for name in {self.on[topic] for topic in wanted}:
-                clusters[name] = await stack.enter_async_context(open_cluster(self.targets[name]))
-                mine = {topic for topic in wanted if self.on[topic] == name}
-                seen = await look_at(clusters[name], mine)
-                target = Target(
-                    {**target.logs, **seen.logs}, {**target.topics, **seen.topics}, {**target.ids, **seen.ids}, self.on
-                )
-            lanes = await self._with_starts(
-                {one: self._same(lane, target) for one, lane in lanes.items()}, positions, target
+        for name in {self.on[topic] for topic in wanted}:
+            seen = await look_at(
+                self.clusters.of(self.targets[name]), {topic for topic in wanted if self.on[topic] == name}
             )
-            route = MapRoute(str(self.asked), self.topics, lanes, target, self.asked.stay)
-            return replace(route, proofs=await self._proofs(route, positions, clusters))
+            target = Target(
+                {**target.logs, **seen.logs}, {**target.topics, **seen.topics}, {**target.ids, **seen.ids}, self.on
+            )
+        lanes = await self._with_starts(
+            {one: self._same(lane, target) for one, lane in lanes.items()}, positions, target
+        )
+        route = MapRoute(str(self.asked), self.topics, lanes, target, self.asked.stay)
+        return replace(route, proofs=await self._proofs(route, positions))
 
     def _same(self, lane: MappedLane | Refusal, target: Target) -> MappedLane | Refusal:
         """The lane, unless its map is of a topic that was made again since."""
@@ -140,8 +143,7 @@ class _Maps:
         contexts = {context.name: context for context in self.sources.values()}
         for name, partitions in asked.items():
             try:
-                async with open_cluster(contexts[name]) as source:
-                    ends = await log_ends(source, partitions)
+                ends = await log_ends(self.clusters.of(contexts[name]), partitions)
             except AnabranchError:
                 continue  # the old cluster may be gone; then it still has what nobody read
             for at, end in ends.items():
@@ -150,9 +152,7 @@ class _Maps:
                     found[at] = replace(lane, source_start=end.start)
         return found
 
-    async def _proofs(
-        self, route: MapRoute, positions: Sequence[Position], clusters: Mapping[str, Cluster]
-    ) -> dict[Range, Refusal | None]:
+    async def _proofs(self, route: MapRoute, positions: Sequence[Position]) -> dict[Range, Refusal | None]:
         """What the logs say of batches that have begun, where the map alone does not prove their ranges equal."""
         found: dict[Range, Refusal | None] = {}
         for at, start, end in batches(positions):
@@ -166,9 +166,9 @@ class _Maps:
             if doubt is None or doubt.why is not Why.NOT_EQUAL:
                 continue
             try:
-                async with open_cluster(self.sources[at]) as source:
-                    there = clusters[self.on[lane.target.topic]]
-                    found[(at, start, end)] = await prove(source, there, lane, start, end, log)
+                source = self.clusters.of(self.sources[at])
+                there = self.clusters.of(self.targets[self.on[lane.target.topic]])
+                found[(at, start, end)] = await prove(source, there, lane, start, end, log)
             except AnabranchError as error:
                 found[(at, start, end)] = replace(
                     doubt, what=f"{doubt.what}; the logs cannot be asked: {error.message}"
@@ -176,16 +176,15 @@ class _Maps:
         return found
 
 
-async def _linked(asked: Asked, way: ByLinks, at: Collection[TopicPartition] | None) -> _Maps:
-    maps = _Maps(asked)
+async def _linked(clusters: Clusters, asked: Asked, way: ByLinks, at: Collection[TopicPartition] | None) -> _Maps:
+    maps = _Maps(clusters, asked)
     # All partitions of a topic: a job may not have found the newest of them yet.
     topics = None if at is None else {partition.topic for partition in at}
     for one in way.links:
         name, wait = f"link {one.link}", f"wait until it is copied: anabranch link show {one.link}"
-        async with open_cluster(one.target) as cluster:
-            read = await read_maps(cluster, one.link, of_topics=topics)
+        read = await read_maps(clusters.of(one.target), one.link, of_topics=topics)
         try:
-            source: ClusterContext | None = way.context(read.spec.source.context)
+            source: ClusterContext | None = clusters.context(read.spec.source.context)
         except AnabranchError:
             source = None
         new = set(read.topics) - set(maps.topics)
@@ -202,8 +201,8 @@ async def _linked(asked: Asked, way: ByLinks, at: Collection[TopicPartition] | N
     return maps
 
 
-def _filed(asked: Asked, way: ByMaps) -> _Maps:
-    maps = _Maps(asked)
+def _filed(clusters: Clusters, asked: Asked, way: ByMaps) -> _Maps:
+    maps = _Maps(clusters, asked)
     name, wait = f"the maps of {way.file}", "make the maps anew: `anabranch offsets export`, or `offsets rebuild`"
     targets: dict[str, set[str]] = {}
     for one in way.maps:
@@ -222,20 +221,20 @@ def _filed(asked: Asked, way: ByMaps) -> _Maps:
 
 
 async def _given(
-    asked: Asked, way: ByOffsets | ByStart, at: Iterable[TopicPartition]
+    clusters: Clusters, asked: Asked, way: ByOffsets | ByStart, at: Iterable[TopicPartition]
 ) -> tuple[GivenRoute, tuple[str, ...]]:
     topics = {asked.rename.get(one.topic, one.topic) for one in at}
     notes: tuple[str, ...] = ()
-    async with open_cluster(way.target) as cluster:
-        target = await look_at(cluster, topics)
-        if isinstance(way, ByOffsets):
-            offsets = way.offsets
-        else:
-            there = set(target.logs)
-            if way.start.kind is StartKind.OFFSETS:
-                there |= {one for one in way.start.offsets if isinstance(target.topics.get(one.topic), frozenset)}
-            found = await look_up(cluster, way.start, there)
-            offsets, notes = found.offsets, found.notes
+    cluster = clusters.of(way.target)
+    target = await look_at(cluster, topics)
+    if isinstance(way, ByOffsets):
+        offsets = way.offsets
+    else:
+        there = set(target.logs)
+        if way.start.kind is StartKind.OFFSETS:
+            there |= {one for one in way.start.offsets if isinstance(target.topics.get(one.topic), frozenset)}
+        found = await look_up(cluster, way.start, there)
+        offsets, notes = found.offsets, found.notes
     return GivenRoute(str(asked), offsets, asked.rename, target, asked.stay), notes
 
 

@@ -6,28 +6,30 @@ which rise all the time, are not in it: they are looked at again when it is carr
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from anabranch.checkpoints.job import Checkpoint
 from anabranch.checkpoints.plan import Rewrite, Wish
 from anabranch.checkpoints.recognise import open_checkpoint
-from anabranch.checkpoints.reports import Effect, FileChange, Planned
+from anabranch.checkpoints.reports import Effect, FileChange
 from anabranch.checkpoints.route import Refusal, Why
 from anabranch.errors import ProtocolError
+from anabranch.kafka.clusters import Clusters
 from anabranch.model.clock import now_ms
-from anabranch.operations.checkpoints.asked import Asked
+from anabranch.model.plans import plan_hash
+from anabranch.operations.checkpoints.blocking import in_thread
 from anabranch.operations.checkpoints.errors import UnfinishedCopyError, UnfinishedRewriteError
 from anabranch.operations.checkpoints.live import look
 from anabranch.operations.checkpoints.manifest import COPYING, State, manifests, unfinished, written_since
+from anabranch.operations.checkpoints.place import files_at
+from anabranch.operations.checkpoints.plans import RewritePlan, RewriteRequest
 from anabranch.operations.checkpoints.routes import Looked, MapRoute
 from anabranch.storage.files import StoredFiles
 
-_HASH = 16
-"""Hexadecimal digits of a plan's hash that people are shown and give back."""
+LOOK_AGAIN = "anabranch checkpoint plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Drawn:
     checkpoint: Checkpoint
     route: Looked
     rewrite: Rewrite
-    planned: Planned
+    planned: RewritePlan
 
     def allow(self) -> None:
         """Raise ValueError for a plan with refusals, which nobody may carry out."""
@@ -46,11 +48,12 @@ class Drawn:
             raise ValueError("a plan with refusals is never carried out")
 
 
-def draw(files: StoredFiles, wish: Wish, asked: Asked) -> Drawn:
+async def draw(clusters: Clusters, request: RewriteRequest) -> Drawn:
     """Plan anew; raises what opening the checkpoint raises, UnknownLinkError, ClusterError, ConfigError."""
-    checkpoint = opened(files)
-    route, notes = asyncio.run(look(asked, checkpoint.positions()))
-    return drawn(files, checkpoint, wish, str(asked), route, notes)
+    files = files_at(request.place)
+    checkpoint = await in_thread(partial(opened, files))
+    route, notes = await look(clusters, request.asked, checkpoint.positions())
+    return await in_thread(partial(drawn, files, checkpoint, request, route, notes))
 
 
 def opened(files: StoredFiles) -> Checkpoint:
@@ -67,9 +70,10 @@ def opened(files: StoredFiles) -> Checkpoint:
 
 
 def drawn(
-    files: StoredFiles, checkpoint: Checkpoint, wish: Wish, by: str, route: Looked, notes: tuple[str, ...] = ()
+    files: StoredFiles, checkpoint: Checkpoint, request: RewriteRequest, route: Looked, notes: tuple[str, ...] = ()
 ) -> Drawn:
     """The plan by a route that was looked at."""
+    wish, by = request.wish, str(request.asked)
     rewrite = checkpoint.rewrite(wish, route)
     refusals = rewrite.refusals
     begun = unfinished(files)
@@ -80,12 +84,13 @@ def drawn(
     elif isinstance(route, MapRoute):  # given positions are the same, however often they are given
         refusals = (*refusals, *_moved_already(files, rewrite, by))
     moved = [one.moved for one in rewrite.changes if one.moved is not None]
-    planned = Planned(
+    planned = RewritePlan(
+        request,
         files.root,
         checkpoint.format,
         checkpoint.number,
         by,
-        fingerprint(rewrite, refusals, wish),
+        _hash(rewrite, refusals, wish),
         rewrite.changes,
         refusals,
         (*notes, *(() if refusals else rewrite.notes)),  # how to start is no matter of what is refused
@@ -130,7 +135,7 @@ def _moved_already(files: StoredFiles, rewrite: Rewrite, by: str) -> Iterator[Re
         )
 
 
-def fingerprint(rewrite: Rewrite, refusals: tuple[Refusal, ...], wish: Wish) -> str:
+def _hash(rewrite: Rewrite, refusals: tuple[Refusal, ...], wish: Wish) -> str:
     """The hash of all that a plan rests on and would do."""
     value = {
         "reads": dict(rewrite.reads),
@@ -148,8 +153,7 @@ def fingerprint(rewrite: Rewrite, refusals: tuple[Refusal, ...], wish: Wish) -> 
         "refusals": sorted({(one.why.value, one.place) for one in refusals}),
         "wish": _plain(wish),
     }
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:_HASH]
+    return plan_hash(value)
 
 
 def _files(files: StoredFiles, writes: Mapping[str, bytes | None]) -> list[FileChange]:

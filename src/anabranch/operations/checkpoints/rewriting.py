@@ -16,9 +16,10 @@ from dataclasses import replace
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import now_ms
-from anabranch.operations.checkpoints.errors import CheckpointMovedError, WrittenOtherwiseError
+from anabranch.model.plans import PlanChangedError
+from anabranch.operations.checkpoints.errors import WrittenOtherwiseError
 from anabranch.operations.checkpoints.manifest import Manifest, Saved, State, fresh_id, listing, litter
-from anabranch.operations.checkpoints.planning import Drawn
+from anabranch.operations.checkpoints.planning import LOOK_AGAIN, Drawn
 from anabranch.operations.checkpoints.stillness import altered
 from anabranch.operations.checkpoints.undoing import restore
 from anabranch.storage.errors import StorageError
@@ -31,7 +32,7 @@ _LARGEST = 1 << 30
 def in_place(drawn: Drawn) -> str:
     """Do it; returns the backup's id.
 
-    Raises InUseError and CheckpointMovedError, before anything changed, and StorageError.
+    Raises InUseError and PlanChangedError, before anything changed, and StorageError.
     """
     drawn.allow()
     with drawn.files.alone():
@@ -93,7 +94,7 @@ def _refuse_moved(drawn: Drawn, manifest: Manifest) -> None:
     ]
     if moved:
         files.delete_tree(manifest.directory)
-        raise CheckpointMovedError(files.root, drawn.planned.hash, "", f"{moved[0]} is not as it was")
+        raise PlanChangedError(f"{files.root}: {moved[0]}", drawn.planned.hash, "", LOOK_AGAIN)
 
 
 def moved_sources(drawn: Drawn) -> frozenset[tuple[str, str]]:

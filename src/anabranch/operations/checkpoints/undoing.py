@@ -6,41 +6,61 @@ rewrite: what an engine has written since rests on the new positions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from anabranch.checkpoints.reports import Effect, FileChange, Undone
+from anabranch.checkpoints.reports import Effect, FileChange, UndoRewritePlan, UndoRewriteReport
 from anabranch.checkpoints.route import Refusal, Why
-from anabranch.operations.checkpoints.errors import DamagedBackupError, NothingToUndoError, WrittenOtherwiseError
+from anabranch.model.plans import check_holds, plan_hash
+from anabranch.operations.checkpoints.errors import (
+    DamagedBackupError,
+    NothingToUndoError,
+    PlanRefusedError,
+    WrittenOtherwiseError,
+)
 from anabranch.operations.checkpoints.manifest import HIDDEN, Manifest, Saved, State, manifests, some, written_since
 from anabranch.storage.files import StoredFiles
 
 _LARGEST = 1 << 30
 
 
-def undo(files: StoredFiles, execute: bool) -> Undone:
-    """Plan to undo the newest rewrite; do it with ``execute`` where nothing forbids it.
-
-    Raises NothingToUndoError, DamagedBackupError, InUseError, StorageError.
-    """
-    with files.alone() if execute else nullcontext():
-        return _undo(files, execute)
+def plan(files: StoredFiles) -> UndoRewritePlan:
+    """What taking the newest rewrite back would do; raises NothingToUndoError, DamagedBackupError, StorageError."""
+    return _plan(files, _newest(files))
 
 
-def _undo(files: StoredFiles, execute: bool) -> Undone:
+def take_back(files: StoredFiles, planned: UndoRewritePlan) -> UndoRewriteReport:
+    """Do it; raises PlanChangedError, PlanRefusedError, InUseError and what planning raises before anything is done."""
+    with files.alone():
+        newest = _newest(files)
+        now = _plan(files, newest)
+        check_holds(files.root, planned, now, f"anabranch checkpoint undo {files.root}")
+        if now.refusals:
+            raise PlanRefusedError(files.root, now.refusals, now)
+        restore(files, newest)
+    return UndoRewriteReport(now)
+
+
+def _newest(files: StoredFiles) -> Manifest:
     found = [one for one in manifests(files) if one.state is not State.COPIED]
     if not found:
         raise NothingToUndoError(files.root)
-    newest = found[-1]
+    return found[-1]
+
+
+def _plan(files: StoredFiles, newest: Manifest) -> UndoRewritePlan:
+    now = {one.path: files.digest(one.path) for one in newest.files}
     changes = tuple(_changes(files, newest))
-    refusals = () if newest.state is State.UNDONE else tuple(_refusals(files, newest))
-    report = Undone(
-        files.root, newest.id, newest.at_ms, newest.state is State.DONE, changes, refusals, execute and not refusals
+    refusals = () if newest.state is State.UNDONE else tuple(_refusals(files, newest, now))
+    return UndoRewritePlan(
+        files.root,
+        newest.id,
+        newest.at_ms,
+        newest.state is State.DONE,
+        changes,
+        refusals,
+        plan_hash(newest.id, newest.state, now, [[one.why, one.place] for one in refusals]),
     )
-    if report.executed:
-        restore(files, newest)
-    return report
 
 
 def restore(files: StoredFiles, manifest: Manifest) -> None:
@@ -75,11 +95,11 @@ def _changes(files: StoredFiles, manifest: Manifest) -> Iterator[FileChange]:
         yield FileChange(one.path, effect, None if now is None else now.size, None if old is None else old.size)
 
 
-def _refusals(files: StoredFiles, manifest: Manifest) -> Iterator[Refusal]:
+def _refusals(files: StoredFiles, manifest: Manifest, now: Mapping[str, str | None]) -> Iterator[Refusal]:
     for one in manifest.files:
         if one.old is not None and files.digest(manifest.old(one.path)) != one.old:
             raise DamagedBackupError(files.root, manifest.old(one.path), "it is not what was saved")
-        yield from _altered(files, one)
+        yield from _altered(one, now[one.path])
     newer = written_since(files, manifest)
     if newer:
         names = some(newer)
@@ -90,8 +110,7 @@ def _refusals(files: StoredFiles, manifest: Manifest) -> Iterator[Refusal]:
         )
 
 
-def _altered(files: StoredFiles, one: Saved) -> Iterator[Refusal]:
-    now = files.digest(one.path)
+def _altered(one: Saved, now: str | None) -> Iterator[Refusal]:
     if now is not None and now not in (one.old, one.new):
         what = f"{one.path} holds neither its old bytes nor those of the rewrite: somebody else wrote it"
         yield Refusal(Why.UNKNOWN, what, "see who did; the old bytes stay in the backup", one.path)

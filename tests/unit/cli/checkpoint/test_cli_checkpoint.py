@@ -1,4 +1,4 @@
-"""The verbs about checkpoints, from flags to the engine's port and back to text and exit codes."""
+"""The verbs about checkpoints, from flags to the operations and back to text and exit codes."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from anabranch.checkpoints.reports import (
     FileChange,
     Inspection,
     Lag,
-    Planned,
     Proof,
-    Rewritten,
-    Undone,
+    UndoRewritePlan,
+    UndoRewriteReport,
     Verified,
 )
 from anabranch.checkpoints.route import Moved, Refusal, Why
 from anabranch.cli import main as cli
-from anabranch.cli import port
-from anabranch.model.cluster import ClusterContext
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.clusters import Clusters
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, ByStart, How
+from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, ByStart
+from anabranch.operations.checkpoints.errors import PlanRefusedError
+from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport, RewriteRequest
 
 pytestmark = pytest.mark.unit
 
@@ -40,7 +41,8 @@ ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("eu.orders", 0)
 OLD = Position("0", ORDERS, 1200, Role.NEXT, "offsets/4")
 NEW = replace(OLD, partition=COPY, offset=7)
 FILE = FileChange("offsets/4", Effect.CHANGE, 400, 403)
-PLAN = Planned(
+PLAN = RewritePlan(
+    RewriteRequest("/data/cp", Wish(), Asked(ByLinks(()))),
     "/data/cp",
     Format.SPARK,
     4,
@@ -81,45 +83,70 @@ PAGE = Page(
 
 
 class Engine:
-    """The port, filled with values; keeps what it was asked."""
+    """The operations, filled with values; keeps what it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[object, ...]] = []
-        self.plan_, self.done = PLAN, Rewritten(PLAN, "/data/cp", True, "20261121-100000-cafe", 420)
+        self.plan_, self.done = PLAN, RewriteReport(PLAN, "/data/cp", "20261121-100000-cafe", 420)
         self.proofs: tuple[Proof, ...] = (Proof(NEW, OLD, 0, 100),)
         self.problems: tuple[str, ...] = ()
         self.refusals: tuple[Refusal, ...] = ()
+        self.late: tuple[Refusal, ...] = ()
 
-    def inspect(self, place: str, cluster: ClusterContext | None = None) -> Inspection:
+    async def inspect(self, place: str, cluster: Cluster | None = None) -> Inspection:
         self.asked.append(("inspect", place, cluster))
         lags = () if cluster is None else (Lag("0", ORDERS, 0, 1500, 300), Lag("9", COPY, None, None, None, "gone"))
         name = None if cluster is None else cluster.name
         return Inspection(place, PAGE, 90_000, 99_000, name, lags, None, ("20261121-100000-cafe",))
 
-    def plan(self, place: str, wish: Wish, asked: Asked) -> Planned:
-        self.asked.append(("plan", place, wish, asked))
-        return self.plan_
+    async def plan(self, _: Clusters, request: RewriteRequest) -> RewritePlan:
+        self.asked.append(("plan", request))
+        return replace(self.plan_, request=request)
 
-    def rewrite(self, place: str, wish: Wish, asked: Asked, how: How) -> Rewritten:
-        self.asked.append(("rewrite", place, wish, asked, how))
+    async def apply(self, _: Clusters, planned: RewritePlan) -> RewriteReport:
+        self.asked.append(("apply", planned.request, planned.hash))
+        if self.late:
+            raise PlanRefusedError(planned.place, self.late, replace(planned, refusals=self.late, files=()))
         return self.done
 
-    def verify(self, place: str, wish: Wish, asked: Asked, was: str | None = None) -> Verified:
+    async def finish(self, place: str, command: str, timeout_s: float, stopped: bool) -> int | None:
+        self.asked.append(("finish", place, command, timeout_s, stopped))
+        return 4
+
+    async def verify(self, _: Clusters, place: str, wish: Wish, asked: Asked, was: str | None = None) -> Verified:
         self.asked.append(("verify", place, wish, asked, was))
         return Verified(place, Format.SPARK, 4, was, self.proofs, self.problems, ("offsets/4",))
 
-    def undo(self, place: str, execute: bool) -> Undone:
-        self.asked.append(("undo", place, execute))
-        return Undone(
-            place, "20261121-100000-cafe", 90_000, True, (FILE,), self.refusals, execute and not self.refusals
-        )
+    async def plan_undo(self, place: str) -> UndoRewritePlan:
+        self.asked.append(("plan undo", place))
+        return UndoRewritePlan(place, "20261121-100000-cafe", 90_000, True, (FILE,), self.refusals, "fedcba9876543210")
+
+    async def undo(self, planned: UndoRewritePlan) -> UndoRewriteReport:
+        self.asked.append(("undo", planned.hash))
+        return UndoRewriteReport(planned)
+
+    @property
+    def request(self) -> RewriteRequest:
+        """What was asked for last."""
+        found = self.asked[-1][1]
+        assert isinstance(found, RewriteRequest)
+        return found
 
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     """The engine that the verbs find."""
     found = Engine()
-    monkeypatch.setattr(port, "checkpoints", lambda: found)
+    for name, function in (
+        ("inspect.inspect", found.inspect),
+        ("rewrite.plan", found.plan),
+        ("rewrite.apply", found.apply),
+        ("finish.finish", found.finish),
+        ("verify.verify", found.verify),
+        ("undo.plan", found.plan_undo),
+        ("undo.apply", found.undo),
+    ):
+        monkeypatch.setattr(f"anabranch.operations.checkpoints.{name}", function)
     return found
 
 
@@ -187,6 +214,7 @@ def test_a_refused_plan_prints_every_reason_and_ends_with_3(run: Run, engine: En
     assert "it would not be rewritten: 1 reason" in err
     code, out, _ = run("checkpoint", "plan", "/data/cp", "--link", "eu", "-o", "json")
     assert code == 3 and json.loads(out)["refusals"][0]["why"] == "uncommitted batch"
+    assert "request" not in json.loads(out)
     code, _, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute")
     assert code == 3 and "it was not rewritten" in err
     assert [one[0] for one in engine.asked] == ["plan"] * 3
@@ -213,8 +241,11 @@ def test_an_unfinished_rewrite_is_the_first_thing_that_is_shown(
     run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the command that takes it back."""
-    look = engine.inspect
-    monkeypatch.setattr(engine, "inspect", lambda *args: replace(look(*args), unfinished="20261121-100000-cafe"))
+
+    async def unfinished(place: str) -> Inspection:
+        return replace(await engine.inspect(place), unfinished="20261121-100000-cafe")
+
+    monkeypatch.setattr("anabranch.operations.checkpoints.inspect.inspect", unfinished)
     _, out, _ = run("checkpoint", "inspect", "/data/cp")
     assert out.startswith("UNFINISHED: rewrite 20261121-100000-cafe")
     assert "anabranch checkpoint undo /data/cp --execute" in out.split("checkpoint  ")[0]
@@ -225,13 +256,42 @@ def test_a_rewrite_does_what_it_showed_and_names_the_proof(run: Run, engine: Eng
     more = ("--to", "/data/new", "--stopped", "--execute")
     code, out, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu@old", *more)
     assert code == 0
-    assert [one[0] for one in engine.asked] == ["plan", "rewrite"]
-    how = engine.asked[1][4]
-    assert how == How("/data/new", "0123456789abcdef", True, None, 600.0)
+    assert [one[0] for one in engine.asked] == ["plan", "apply"]
+    assert (engine.request.to, engine.request.stopped, engine.asked[1][2]) == ("/data/new", True, "0123456789abcdef")
     assert "written, in 0.4 s" in out
     assert "prove it with: anabranch checkpoint verify /data/new --link eu@old --was /data/cp" in err.replace("'", "")
     code, out, _ = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute", "-o", "json")
     assert code == 0 and json.loads(out)["undo"] == "20261121-100000-cafe"
+
+
+def test_a_plan_that_moved_is_not_applied(run: Run, engine: Engine) -> None:
+    """Another hash than that of the plan of now; with the right one the plan is shown with what was done."""
+    code, _, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute", "--plan", "0" * 16)
+    assert code == 3 and f"changed since plan {'0' * 16}" in err
+    assert "anabranch checkpoint rewrite /data/cp --link eu" in err
+    assert [one[0] for one in engine.asked] == ["plan"]
+    code, out, _ = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute", "--plan", PLAN.hash)
+    assert code == 0 and "skips 1,193" in out and "written, in 0.4 s" in out
+
+
+def test_a_job_that_runs_is_told_with_its_next_step(run: Run, engine: Engine) -> None:
+    """It is found only when the plan is carried out; a program gets the plan with the reason in it."""
+    engine.late = (Refusal(Why.RUNNING, "it was written 3 s ago", "stop the job"),)
+    code, out, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute")
+    assert code == 3 and "it was written 3 s ago" in out and "stop the job" in out
+    assert "it was not rewritten: 1 reason" in err
+    code, out, _ = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute", "-o", "json")
+    assert code == 3 and json.loads(out)["refusals"][0]["why"] == "running"
+
+
+def test_a_batch_is_finished_before_the_plan_is_made(run: Run, engine: Engine) -> None:
+    """The plan is of the checkpoint as it is then, and the request tells which batch that was."""
+    way = ("--link", "eu", "--finish-command", "run it", "--finish-timeout", "5")
+    code, out, _ = run("checkpoint", "rewrite", "/data/cp", *way, "--execute")
+    assert code == 0 and "skips 1,193" in out
+    assert [one[0] for one in engine.asked] == ["finish", "plan", "apply"]
+    assert engine.asked[0][1:] == ("/data/cp", "run it", 5.0, False)
+    assert engine.request.finished == 4
 
 
 def test_without_execute_nothing_is_done(run: Run, engine: Engine) -> None:
@@ -257,7 +317,9 @@ def test_a_proof_ends_with_3_where_a_position_is_wrong(run: Run, engine: Engine)
 def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
     """What the engine wrote since is a refusal, ended with 3."""
     code, _, err = run("checkpoint", "undo", "/data/cp")
-    assert code == 0 and "anabranch checkpoint undo /data/cp --execute" in err
+    assert code == 0 and "anabranch checkpoint undo /data/cp --execute --plan fedcba9876543210" in err
+    assert run("checkpoint", "undo", "/data/cp", "--execute", "--plan", "0" * 16)[0] == 3
+    assert [one[0] for one in engine.asked] == ["plan undo"] * 2
     code, out, _ = run("checkpoint", "undo", "/data/cp", "--execute")
     assert code == 0 and "as it was before" in out
     engine.refusals = (Refusal(Why.RUNNING, "the engine has written since: offsets/5"),)
@@ -268,21 +330,21 @@ def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
 def test_every_route_and_wish_reaches_the_engine(run: Run, engine: Engine, tmp_path: Path) -> None:
     """Links with their own targets, files with theirs, start positions, and each wish."""
     run("checkpoint", "plan", "/cp", "--link", "a", "--link", "b@old", "--target", "new")
-    asked = engine.asked[-1][3]
-    assert isinstance(asked, Asked) and isinstance(asked.way, ByLinks)
+    asked = engine.request.asked
+    assert isinstance(asked.way, ByLinks)
     assert [(one.link, one.target.name) for one in asked.way.links] == [("a", "new"), ("b", "old")]
 
     maps = {"version": 1, "link": "a", "source": "gone", "target": "old", "lanes": []}
     (tmp_path / "m.json").write_text(json.dumps(maps))
     run("checkpoint", "plan", "/cp", "--maps", str(tmp_path / "m.json"))
-    asked = engine.asked[-1][3]
-    assert isinstance(asked, Asked) and isinstance(asked.way, ByMaps)
+    asked = engine.request.asked
+    assert isinstance(asked.way, ByMaps)
     assert asked.way.target.name == "old" and asked.way.source is None
 
     (tmp_path / "o.json").write_text(json.dumps({"version": 1, "cluster": "new", "offsets": {"eu.orders": {"0": 7}}}))
     run("checkpoint", "plan", "/cp", "--offsets", str(tmp_path / "o.json"), "--rename", "orders=eu.orders")
-    asked = engine.asked[-1][3]
-    assert isinstance(asked, Asked) and isinstance(asked.way, ByOffsets)
+    asked = engine.request.asked
+    assert isinstance(asked.way, ByOffsets)
     assert asked.way.offsets == {COPY: 7} and asked.rename == {"orders": "eu.orders"}
 
     wishes = ("--split", "0=orders|clicks,views", "--split", "in=old:orders|new:clicks", "--merge", "1,2")
@@ -299,8 +361,8 @@ def test_every_route_and_wish_reaches_the_engine(run: Run, engine: Engine, tmp_p
         "translate",
     )
     run("checkpoint", "plan", "/cp", "--start", "latest", *wishes, *more)
-    wish, asked = engine.asked[-1][2:4]
-    assert isinstance(asked, Asked) and isinstance(asked.way, ByStart) and asked.way.start.kind is StartKind.LATEST
+    wish, asked = engine.request.wish, engine.request.asked
+    assert isinstance(asked.way, ByStart) and asked.way.start.kind is StartKind.LATEST
     assert wish == Wish(
         None,
         (

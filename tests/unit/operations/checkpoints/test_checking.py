@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,21 +15,33 @@ from anabranch.checkpoints.ports import Entry
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.checkpoints.reports import Verified
 from anabranch.checkpoints.route import Why
+from anabranch.kafka.clusters import Clusters
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.start import StartPosition
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.checkpoints import checking, stillness, workflow
+from anabranch.operations.checkpoints import checking, stillness
 from anabranch.operations.checkpoints.asked import Asked, ByStart
 from anabranch.operations.checkpoints.copying import to_place
 from anabranch.operations.checkpoints.errors import StillRunningError, WrittenSinceError
 from anabranch.operations.checkpoints.naive import Log
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.routes import GivenRoute, MappedLane, MapRoute, Target
+from anabranch.operations.checkpoints.verify import verify as verify_place
 from anabranch.storage.files import open_files
 from anabranch.storage.local import LocalFiles
 from anabranch.storage.overlay import Overlay
-from tests.unit.operations.checkpoints.world import ASKED, SHIFT, TRANSLATE, WISH, copy, draw, route_for, snapshot
+from tests.unit.operations.checkpoints.world import (
+    ASKED,
+    SHIFT,
+    TRANSLATE,
+    WISH,
+    copy,
+    draw,
+    no_context,
+    route_for,
+    snapshot,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -178,7 +191,7 @@ def test_a_job_that_has_gone_on_in_place_is_named(tmp_path: Path) -> None:
     id_ = in_place(draw(open_files(str(place))))
     shutil.copyfile(place / "offsets" / "4", place / "offsets" / "5")
     with pytest.raises(WrittenSinceError, match=rf"since rewrite {id_}: offsets/5; it is at number 5 now"):
-        workflow.verify(str(place), WISH, ASKED)
+        asyncio.run(verify_place(Clusters(no_context), str(place), WISH, ASKED))
 
 
 def test_a_plan_lists_no_state(tmp_path: Path) -> None:

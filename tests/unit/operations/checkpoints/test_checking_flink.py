@@ -19,6 +19,7 @@ from anabranch.errors import AnabranchError
 from anabranch.operations.checkpoints import checking
 from anabranch.operations.checkpoints.copying import to_place
 from anabranch.operations.checkpoints.planning import drawn
+from anabranch.operations.checkpoints.plans import RewriteRequest
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.routes import Looked, MapRoute
 from anabranch.storage.files import open_files
@@ -47,7 +48,7 @@ def rewritten(old: Path, new: Path) -> Looked:
     checkpoint = open_checkpoint(files)
     assert checkpoint is not None
     route = route_for(files)
-    plan = drawn(files, checkpoint, WISH, "link eu", route)
+    plan = drawn(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route)
     assert plan.planned.refusals == ()
     to_place(plan, open_files(str(new)))
     return route
@@ -74,7 +75,7 @@ def test_a_right_result_is_sound(name: str, tmp_path: Path) -> None:
     before = (place / "_metadata").read_bytes()
     checkpoint = open_checkpoint(files)
     assert checkpoint is not None
-    in_place(drawn(files, checkpoint, WISH, "link eu", route))
+    in_place(drawn(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route))
     former, result = open_checkpoint(Overlay(files, {"_metadata": before})), open_checkpoint(files)
     assert former is not None and result is not None
     assert checking.against(files, result, former, "backup", WISH, ASKED, route).sound
@@ -141,7 +142,7 @@ def test_files_of_state_are_looked_at_where_they_lie_beside(tmp_path: Path) -> N
     files = open_files(str(place))
     checkpoint = open_checkpoint(files)
     assert checkpoint is not None
-    in_place(drawn(files, checkpoint, WISH, "link eu", route))
+    in_place(drawn(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route))
     named = next(relatives(read_metadata((place / "_metadata").read_bytes(), "place")))
     path = place / named.path
     whole = path.read_bytes()
@@ -168,6 +169,9 @@ def test_a_plan_that_is_refused_says_nothing_of_the_start(tmp_path: Path) -> Non
     files = open_files(str(golden("2.2.0/exactly-once", tmp_path / "old")))
     checkpoint = open_checkpoint(files)
     assert checkpoint is not None
-    refused = drawn(files, checkpoint, Wish(), "link eu", route_for(files)).planned
+    refused = drawn(files, checkpoint, RewriteRequest(files.root, Wish(), ASKED), route_for(files)).planned
     assert refused.refusals and not refused.notes
-    assert any("NO_CLAIM" in note for note in drawn(files, checkpoint, WISH, "link eu", route_for(files)).planned.notes)
+    assert any(
+        "NO_CLAIM" in note
+        for note in drawn(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route_for(files)).planned.notes
+    )

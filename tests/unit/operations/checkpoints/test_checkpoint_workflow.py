@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
-from anabranch.checkpoints.reports import Lag
+from anabranch.checkpoints.reports import Lag, Verified
 from anabranch.checkpoints.route import Refusal, Why
 from anabranch.config.maps_file import StoredMap
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.clusters import Clusters
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.settling import until_led
 from anabranch.kafka.simulated.cluster import SimulatedCluster
 from anabranch.model.lane import LaneKey
+from anabranch.model.plans import PlanChangedError
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import RunMap
-from anabranch.operations.checkpoints import stillness, workflow
-from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, How, LinkAt
-from anabranch.operations.checkpoints.errors import CheckpointMovedError, StillRunningError, UnfinishedRewriteError
+from anabranch.operations.checkpoints import rewrite, stillness, undo
+from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, LinkAt
+from anabranch.operations.checkpoints.errors import PlanRefusedError, StillRunningError, UnfinishedRewriteError
+from anabranch.operations.checkpoints.inspect import inspect
 from anabranch.operations.checkpoints.live import look_at
 from anabranch.operations.checkpoints.naive import Log
+from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport, RewriteRequest
 from anabranch.operations.checkpoints.proving import prove
 from anabranch.operations.checkpoints.routes import MappedLane
+from anabranch.operations.checkpoints.verify import verify
 from anabranch.records.encode import encode
 from anabranch.records.header import read_header
 from anabranch.records.record import Record, TimestampType
@@ -39,6 +46,7 @@ pytestmark = pytest.mark.unit
 CONF = '{"batchWatermarkMs":0,"batchTimestampMs":1700000000000,"conf":{}}'
 OLD = {"orders-0": 20, "orders-1": 27}
 NEW = {"old.orders-0": 10, "old.orders-1": 12}
+GIVEN = {TO_A: 3, TopicPartition(TO_A.topic, 1): 4}
 
 
 @pytest.fixture(scope="module")
@@ -67,42 +75,102 @@ def place(tmp_path: Path) -> Path:
 
 def reads_on(place: Path) -> dict[str, object]:
     """Where the query reads on."""
-    found = workflow.inspect(str(place)).page.sources[0].positions
+    found = asyncio.run(inspect(str(place))).page.sources[0].positions
     return {str(one.partition): one.offset for one in found if one.role == "next"}
+
+
+T = TypeVar("T")
+
+
+def ask(both: Lab, verb: Callable[[Clusters], Awaitable[T]]) -> T:
+    """What comes of a verb that is handed both clusters."""
+
+    async def run() -> T:
+        async with Clusters(lambda _: both.source) as clusters:
+            return await verb(clusters)
+
+    return asyncio.run(run())
+
+
+def planned(both: Lab, place: Path, asked: Asked, stopped: bool = False) -> RewritePlan:
+    """What a rewrite in place would do."""
+    request = RewriteRequest(str(place), WISH, asked, stopped=stopped)
+    return ask(both, lambda clusters: rewrite.plan(clusters, request))
+
+
+def rewritten(both: Lab, plan: RewritePlan) -> RewriteReport:
+    """A plan is carried out."""
+    return ask(both, lambda clusters: rewrite.apply(clusters, plan))
+
+
+def proved(both: Lab, place: Path, asked: Asked) -> Verified:
+    """The result is held against its own backup."""
+    return ask(both, lambda clusters: verify(clusters, str(place), WISH, asked))
+
+
+def undone(place: Path) -> None:
+    """The newest rewrite is taken back."""
+    asyncio.run(undo.apply(asyncio.run(undo.plan(str(place)))))
 
 
 def by_link(both: Lab, times: int = 1) -> Asked:
     """By the link's live maps."""
-    return Asked(ByLinks((LinkAt(LINK, both.target),) * times, lambda _: both.source))
+    return Asked(ByLinks((LinkAt(LINK, both.target),) * times))
 
 
 def test_a_rewrite_by_a_link_is_what_was_planned_and_is_proved_and_undone(both: Lab, place: Path) -> None:
     """In a hole as in a run the position is that of the first copy that was not read."""
     asked, before = by_link(both), snapshot(place, hidden=True)
-    planned = workflow.plan(str(place), WISH, asked)
-    assert (planned.refusals, reads_on(place)) == ((), OLD)
-    done = workflow.rewrite(str(place), WISH, asked, How(fingerprint=planned.hash))
-    assert (done.executed, done.plan.hash, reads_on(place)) == (True, planned.hash, NEW)
-    found = workflow.verify(str(place), WISH, asked)
+    plan = planned(both, place, asked)
+    assert (plan.refusals, reads_on(place)) == ((), OLD)
+    done = rewritten(both, plan)
+    assert (done.plan.hash, reads_on(place)) == (plan.hash, NEW)
+    found = proved(both, place, asked)
     assert found.sound and found.was == f"backup {done.undo}"
-    assert workflow.undo(str(place), execute=True).executed
+    undone(place)
     assert snapshot(place, hidden=True) == before
 
 
 def test_another_plan_than_the_one_that_was_shown_is_not_carried_out(both: Lab, place: Path) -> None:
     """The hash is compared before anything is written."""
+    plan = replace(planned(both, place, by_link(both)), hash="0123456789abcdef")
     before = snapshot(place, hidden=True)
-    with pytest.raises(CheckpointMovedError):
-        workflow.rewrite(str(place), WISH, by_link(both), How(fingerprint="0123456789abcdef"))
+    with pytest.raises(PlanChangedError, match="since plan 0123456789abcdef"):
+        rewritten(both, plan)
     assert snapshot(place, hidden=True) == before
 
 
+def test_a_plan_of_which_the_checkpoint_has_gone_on_is_not_carried_out(both: Lab, place: Path) -> None:
+    """It is made again from its own request, and its hash is another one."""
+    plan = planned(both, place, by_link(both))
+    (place / "offsets" / "1").write_text((place / "offsets" / "1").read_text().replace("20", "21"))
+    settle(place)
+    before = snapshot(place, hidden=True)
+    with pytest.raises(PlanChangedError, match=f"since plan {plan.hash}"):
+        rewritten(both, plan)
+    assert snapshot(place, hidden=True) == before
+
+
+def test_a_rewrite_is_taken_back_only_as_it_was_shown(both: Lab, place: Path) -> None:
+    """A second rewrite since is another plan to undo; nothing is put back."""
+    rewritten(both, planned(both, place, by_link(both)))
+    shown = asyncio.run(undo.plan(str(place)))
+    settle(place)
+    rewritten(both, planned(both, place, Asked(ByOffsets("positions.json", GIVEN, both.target))))
+    with pytest.raises(PlanChangedError):
+        asyncio.run(undo.apply(shown))
+    assert reads_on(place) == {"old.orders-0": 3, "old.orders-1": 4}
+
+
 def test_a_job_that_has_just_written_is_not_rewritten(both: Lab, place: Path) -> None:
-    """The answer says so, and nothing is written."""
+    """Its plan notes it; carrying it out is refused, and nothing is written."""
     settle(place, at_s=4_000_000_000)
     before = snapshot(place, hidden=True)
-    told = workflow.rewrite(str(place), WISH, by_link(both), How())
-    assert (told.executed, [one.why for one in told.plan.refusals]) == (False, [Why.RUNNING])
+    plan = planned(both, place, by_link(both))
+    assert not plan.refusals and "the job may still run" in plan.notes[-1]
+    with pytest.raises(PlanRefusedError, match="the job may still run") as told:
+        rewritten(both, plan)
+    assert [one.why for one in told.value.refusals] == [Why.RUNNING]
     assert snapshot(place, hidden=True) == before
 
 
@@ -114,33 +182,32 @@ def test_a_job_that_is_only_said_to_be_stopped_is_watched(
     def batch(_: float) -> None:
         (place / "offsets" / "2").write_bytes((place / "offsets" / "1").read_bytes())
 
-    monkeypatch.setattr(workflow, "watch", partial(stillness.watch, sleep=batch))
+    monkeypatch.setattr(rewrite, "watch", partial(stillness.watch, sleep=batch))
     with pytest.raises(StillRunningError, match="offsets/2"):
-        workflow.rewrite(str(place), WISH, by_link(both), How(stopped=True))
+        rewritten(both, planned(both, place, by_link(both), stopped=True))
     (place / "offsets" / "2").unlink()
     assert reads_on(place) == OLD
 
 
 def test_a_rewrite_that_broke_off_is_not_verified(both: Lab, place: Path) -> None:
     """However right its positions look: some files may be old."""
-    done = workflow.rewrite(str(place), WISH, by_link(both), How())
+    done = rewritten(both, planned(both, place, by_link(both)))
     manifest = place / ".anabranch" / str(done.undo) / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"state": "done"', '"state": "begun"'))
     with pytest.raises(UnfinishedRewriteError):
-        workflow.verify(str(place), WISH, by_link(both))
+        proved(both, place, by_link(both))
 
 
 def test_of_two_rewrites_the_newest_is_proved(both: Lab, place: Path) -> None:
     """Against what it was made from, not against what the first was made from."""
-    workflow.rewrite(str(place), WISH, by_link(both), How())
+    rewritten(both, planned(both, place, by_link(both)))
     settle(place)
-    given = {TO_A: 3, TopicPartition(TO_A.topic, 1): 4}
-    asked = Asked(ByOffsets("positions.json", given, both.target))
-    assert workflow.rewrite(str(place), WISH, asked, How()).executed
+    asked = Asked(ByOffsets("positions.json", GIVEN, both.target))
+    rewritten(both, planned(both, place, asked))
     assert reads_on(place) == {"old.orders-0": 3, "old.orders-1": 4}
-    found = workflow.verify(str(place), WISH, asked)
+    found = proved(both, place, asked)
     assert found.sound, found.problems
-    assert workflow.undo(str(place), execute=True).executed
+    undone(place)
     assert reads_on(place) == NEW
 
 
@@ -160,20 +227,20 @@ def test_a_map_of_a_topic_that_was_made_again_leads_nowhere(both: Lab, place: Pa
         )
         return Asked(ByMaps("maps.json", maps, both.target))
 
-    assert not workflow.plan(str(place), WISH, asked(both.on(both.target, target_id))).refusals
-    told = workflow.plan(str(place), WISH, asked(TopicId(uuid.uuid4())))
+    assert not planned(both, place, asked(both.on(both.target, target_id))).refusals
+    told = planned(both, place, asked(TopicId(uuid.uuid4())))
     assert {one.why for one in told.refusals} == {Why.IN_DOUBT}
 
 
 def test_a_topic_of_two_links_is_moved_by_neither(both: Lab, place: Path) -> None:
     """Which of two copies is meant cannot be told."""
-    told = workflow.plan(str(place), WISH, by_link(both, times=2))
+    told = planned(both, place, by_link(both, times=2))
     assert {one.why for one in told.refusals} == {Why.AMBIGUOUS}
 
 
 def test_a_lag_is_what_is_left_to_read(both: Lab, place: Path) -> None:
     """Against the old cluster, partition by partition."""
-    lags = workflow.inspect(str(place), both.source).lags
+    lags = both.on(both.source, lambda cluster: inspect(str(place), cluster)).lags
     assert lags == (Lag("0", A, 0, 32, 12), Lag("0", B, 0, 32, 5))
 
 

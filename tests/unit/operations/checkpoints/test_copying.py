@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.checkpoints.route import Why
+from anabranch.model.plans import PlanChangedError
 from anabranch.operations.checkpoints.copying import to_place
 from anabranch.operations.checkpoints.errors import (
-    CheckpointMovedError,
     NothingToUndoError,
     PlaceTakenError,
     UnfinishedCopyError,
     WrittenOtherwiseError,
 )
-from anabranch.operations.checkpoints.looking import inspect
+from anabranch.operations.checkpoints.inspect import inspect
 from anabranch.operations.checkpoints.manifest import COPYING
 from anabranch.operations.checkpoints.planning import opened
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.routes import GivenRoute
-from anabranch.operations.checkpoints.undoing import undo
 from anabranch.storage import files as storage
 from anabranch.storage import paths
 from anabranch.storage.files import StoredFiles, open_files
 from anabranch.storage.remote import RemoteFiles
-from tests.unit.operations.checkpoints.world import GOLDEN, TRANSLATE, Crash, Crashing, copy, draw, route_for, snapshot
+from tests.unit.operations.checkpoints.world import (
+    GOLDEN,
+    TRANSLATE,
+    Crash,
+    Crashing,
+    copy,
+    draw,
+    route_for,
+    snapshot,
+    undo,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -82,7 +93,7 @@ def test_what_moved_while_it_was_copied_is_refused(place: Path, tmp_path: Path) 
     """Nothing appears at the new place."""
     plan = draw(open_files(str(place)))
     (place / "commits" / "4").write_bytes(b"v1\n{}")
-    with pytest.raises(CheckpointMovedError):
+    with pytest.raises(PlanChangedError):
         to_place(plan, open_files(str(tmp_path / "new")))
     assert not (tmp_path / "new").exists()
 
@@ -155,7 +166,7 @@ def test_what_moved_while_it_was_copied_to_a_store_is_refused(place: Path) -> No
     plan = draw(open_files(str(place)))
     (place / "commits" / "4").write_bytes(b"v1\n{}")
     to = open_files(f"memory://{uuid.uuid4().hex}/cp")
-    with pytest.raises(CheckpointMovedError):
+    with pytest.raises(PlanChangedError):
         to_place(plan, to)
     with pytest.raises(UnfinishedCopyError):
         opened(to)
@@ -187,11 +198,26 @@ def test_a_moved_copy_is_not_moved_again(place: Path, tmp_path: Path, kind: str)
     assert refusal.why is Why.MOVED and f"make it anew rewrite {place}" in refusal.fix
     assert not draw(to, route=route, by="link back").planned.refusals
     with pytest.raises(NothingToUndoError):
-        undo(to, execute=True)
-    assert [str(place) in one for one in inspect(to, None).copied] == [True]
+        undo(to)
+    assert [str(place) in one for one in asyncio.run(inspect(to.place)).copied] == [True]
     for path in draw(open_files(str(place)), route=route).rewrite.writes:
         to.put(path, (place / path).read_bytes())
     assert not draw(to, route=route).planned.refusals, "the old bytes were brought back by hand"
+
+
+@pytest.mark.parametrize("kind", ["local", "store"])
+def test_a_copy_that_is_halted_stops_between_two_files_and_is_made_again(
+    place: Path, tmp_path: Path, kind: str
+) -> None:
+    """Nothing is at the place that a job could be started from."""
+    to = str(tmp_path / "new") if kind == "local" else f"memory://{uuid.uuid4().hex}/cp"
+    plan, halt = draw(open_files(str(place))), Event()
+    halt.set()
+    with pytest.raises(UnfinishedCopyError):
+        to_place(plan, open_files(to), halt)
+    assert not open_files(to).list("offsets")
+    to_place(plan, open_files(to))
+    assert open_checkpoint(open_files(to)).positions()
 
 
 def test_strays_beside_an_unfinished_copy_are_refused(place: Path) -> None:

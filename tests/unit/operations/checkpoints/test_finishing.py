@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shlex
 from pathlib import Path
 
 import pytest
 
 from anabranch.operations.checkpoints.errors import MayRunError, NotFinishedError, UnfinishedRewriteError
-from anabranch.operations.checkpoints.finishing import finish
+from anabranch.operations.checkpoints.finish import finish
 from anabranch.operations.checkpoints.manifest import unfinished
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.storage.files import open_files
@@ -30,7 +32,7 @@ def test_no_query_is_run_on_a_checkpoint_that_is_half_rewritten(tmp_path: Path) 
                 continue
             begun += 1
             with pytest.raises(UnfinishedRewriteError):
-                finish(files, f"touch {tmp_path}/ran", 5, stopped=True)
+                asyncio.run(finish(str(place), f"touch {tmp_path}/ran", 5, stopped=True))
         else:
             break
     assert begun > 5
@@ -41,11 +43,28 @@ def test_a_query_that_may_still_run_is_not_started_again(tmp_path: Path) -> None
     """Its newest batch is not committed just because it runs: two queries on one checkpoint ruin it."""
     place = copy("uncommitted", tmp_path / "cp")
     os.utime(place / "offsets" / "2")
-    files = open_files(str(place))
     with pytest.raises(MayRunError, match="the job may still run") as told:
-        finish(files, f"touch {tmp_path}/ran", 5, stopped=False)
+        asyncio.run(finish(str(place), f"touch {tmp_path}/ran", 5, stopped=False))
     assert "--stopped" in told.value.hint
     assert not (tmp_path / "ran").exists()
     with pytest.raises(NotFinishedError):
-        finish(files, f"touch {tmp_path}/ran", 300, stopped=True)
+        asyncio.run(finish(str(place), f"touch {tmp_path}/ran", 300, stopped=True))
     assert (tmp_path / "ran").exists()
+
+
+def test_a_cancelled_wait_ends_the_command_too(tmp_path: Path) -> None:
+    """Nobody is left who would tell it to end, and a query that runs on would write the checkpoint."""
+    place, pid = copy("uncommitted", tmp_path / "cp"), tmp_path / "pid"
+    command = shlex.join(["sh", "-c", f"echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 600"])
+
+    async def cancelled() -> None:
+        waiting = asyncio.ensure_future(finish(str(place), command, stopped=True))
+        while not pid.exists():
+            await asyncio.sleep(0.005)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(cancelled())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)

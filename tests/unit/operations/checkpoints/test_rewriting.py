@@ -18,16 +18,17 @@ from anabranch.checkpoints.job import Checkpoint
 from anabranch.checkpoints.plan import Split, Wish
 from anabranch.checkpoints.position import Role
 from anabranch.checkpoints.recognise import open_checkpoint
-from anabranch.checkpoints.reports import Effect
-from anabranch.checkpoints.route import Why
+from anabranch.checkpoints.reports import Effect, UndoRewritePlan
+from anabranch.checkpoints.route import Refusal, Why
 from anabranch.errors import AnabranchError
+from anabranch.model.plans import PlanChangedError
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.checkpoints import rewriting
+from anabranch.operations.checkpoints import rewriting, undoing
 from anabranch.operations.checkpoints.copying import to_place
 from anabranch.operations.checkpoints.errors import (
-    CheckpointMovedError,
     DamagedBackupError,
     NothingToUndoError,
+    PlanRefusedError,
     UnfinishedRewriteError,
     WrittenOtherwiseError,
     WrittenSinceError,
@@ -35,7 +36,6 @@ from anabranch.operations.checkpoints.errors import (
 from anabranch.operations.checkpoints.manifest import State, litter, manifests, unfinished
 from anabranch.operations.checkpoints.planning import opened
 from anabranch.operations.checkpoints.rewriting import in_place
-from anabranch.operations.checkpoints.undoing import undo
 from anabranch.storage.errors import InUseError, StorageError
 from anabranch.storage.files import open_files
 from anabranch.storage.local import LocalFiles
@@ -49,6 +49,7 @@ from tests.unit.operations.checkpoints.world import (
     draw,
     route_for,
     snapshot,
+    undo,
 )
 
 pytestmark = pytest.mark.unit
@@ -85,13 +86,14 @@ def test_undo_is_byte_for_byte_and_leaves_nothing(place: Path) -> None:
     before = snapshot(place, hidden=True)
     times = {path: entry.modified_ms for path, entry in files.walk()}
     in_place(draw(files))
-    assert not undo(files, execute=False).executed
-    assert undo(files, execute=True).executed
+    shown = undoing.plan(files)
+    assert not shown.refusals and snapshot(place, hidden=True) != before
+    assert undoing.take_back(files, shown).plan == shown
     assert snapshot(place, hidden=True) == before
     assert {path: entry.modified_ms for path, entry in files.walk()} == times
     assert not (place / ".anabranch").exists()
     with pytest.raises(NothingToUndoError):
-        undo(files, execute=True)
+        undo(files)
 
 
 def test_two_rewrites_of_one_second_keep_a_backup_each(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +105,7 @@ def test_two_rewrites_of_one_second_keep_a_backup_each(place: Path, monkeypatch:
     ids = [in_place(draw(files, route=route_for(files, shift), by=f"link {shift}")) for shift in (3, 5)]
     assert [one.rpartition("-")[2] for one in ids] == ["0000", "0001"]
     for _ in ids:
-        assert undo(files, execute=True).executed
+        undo(files)
     assert snapshot(place) == before
 
 
@@ -114,9 +116,9 @@ def test_rewrites_on_top_of_each_other_are_undone_one_by_one(place: Path) -> Non
     for shift in (3, 5):
         in_place(draw(files, route=route_for(files, shift), by=f"link {shift}"))
         states.append(snapshot(place))
-    undo(files, execute=True)
+    undo(files)
     assert snapshot(place) == states[1]
-    undo(files, execute=True)
+    undo(files)
     assert snapshot(place, hidden=True) == states[0]
 
 
@@ -156,7 +158,7 @@ class Lying(LocalFiles):
 def test_old_bytes_that_were_not_kept_stop_a_rewrite_before_it_begins(place: Path) -> None:
     """What could not be given back is not written over."""
     before = snapshot(place, hidden=True)
-    with pytest.raises(CheckpointMovedError):
+    with pytest.raises(PlanChangedError):
         in_place(draw(Lying(place, backup=True, path="offsets/4")))
     assert snapshot(place, hidden=True) == before
 
@@ -173,7 +175,7 @@ def test_old_bytes_that_the_storage_did_not_give_back_keep_their_backup(place: P
     files = open_files(str(place))
     id_ = in_place(draw(files))
     with pytest.raises(WrittenOtherwiseError, match="offsets/3"):
-        undo(Lying(place, backup=False, path="offsets/3"), execute=True)
+        undo(Lying(place, backup=False, path="offsets/3"))
     assert files.digest(f".anabranch/{id_}/old/offsets/3") is not None
 
 
@@ -193,7 +195,7 @@ def test_directories_that_a_rewrite_made_are_gone_after_its_undo(tmp_path: Path)
     wish = Wish(split=(Split("0", (frozenset({"a"}), frozenset({"b"}))),))
     in_place(draw(files, wish))
     assert (place / "sources" / "1" / "0").is_file()
-    assert undo(files, execute=True).executed
+    undo(files)
     assert sorted(str(path) for path in place.rglob("*")) == before
 
 
@@ -205,12 +207,12 @@ def test_two_at_once_are_one(place: Path) -> None:
         for act in (
             lambda: in_place(plan),
             lambda: to_place(plan, open_files(f"{place}-2")),
-            lambda: undo(files, True),
+            lambda: undoing.take_back(files, UndoRewritePlan("cp", "id", 0, True, (), (), "hash")),
         ):
             with pytest.raises(InUseError):
                 act()
         with pytest.raises(NothingToUndoError):
-            undo(files, execute=False)
+            undoing.plan(files)
     assert snapshot(place, hidden=True) == before
     assert not Path(f"{place}-2").exists()
     in_place(plan)
@@ -255,7 +257,7 @@ def test_the_same_is_so_in_an_object_store(place: Path) -> None:
     before = snapshot(store)
     in_place(draw(store))
     assert snapshot(store) != before
-    assert undo(store, execute=True).executed
+    undo(store)
     assert snapshot(store, hidden=True) == before
 
 
@@ -265,10 +267,11 @@ def test_what_the_engine_wrote_since_is_not_taken_back(place: Path) -> None:
     in_place(draw(files))
     (place / "offsets" / "5").write_bytes((place / "offsets" / "4").read_bytes())
     after = snapshot(place, hidden=True)
-    found = undo(files, execute=True)
-    assert not found.executed
+    found = undoing.plan(files)
     assert [one.why for one in found.refusals] == [Why.RUNNING]
     assert "offsets/5" in found.refusals[0].what
+    with pytest.raises(PlanRefusedError, match="offsets/5"):
+        undoing.take_back(files, found)
     assert snapshot(place, hidden=True) == after
 
 
@@ -282,9 +285,9 @@ def test_a_copy_of_the_whole_directory_is_undone_there(place: Path, tmp_path: Pa
     commit = (copied / "commits" / "4").read_bytes()
     (copied / "commits" / "4").write_bytes(commit.replace(b"1760000210000", b"1760000210001"))
     assert (copied / "commits" / "4").read_bytes() != commit
-    assert "commits/4" in undo(open_files(str(copied)), execute=True).refusals[0].what
+    assert "commits/4" in undoing.plan(open_files(str(copied))).refusals[0].what
     (copied / "commits" / "4").write_bytes(commit)
-    assert undo(open_files(str(copied)), execute=True).executed
+    undo(open_files(str(copied)))
     assert snapshot(copied, hidden=True) == before
 
 
@@ -293,8 +296,10 @@ def test_what_somebody_changed_by_hand_is_not_overwritten(place: Path) -> None:
     files = open_files(str(place))
     in_place(draw(files))
     (place / "offsets" / "4").write_bytes(b"mine")
-    found = undo(files, execute=True)
+    found = undoing.plan(files)
     assert [(one.why, one.place) for one in found.refusals] == [(Why.UNKNOWN, "offsets/4")]
+    with pytest.raises(PlanRefusedError):
+        undoing.take_back(files, found)
     assert (place / "offsets" / "4").read_bytes() == b"mine"
 
 
@@ -320,7 +325,7 @@ def test_a_damaged_backup_is_refused_before_anything_changes(place: Path, damage
         old.unlink()
     after = snapshot(place)
     with pytest.raises(DamagedBackupError):
-        undo(files, execute=True)
+        undo(files)
     assert snapshot(place) == after
 
 
@@ -330,7 +335,7 @@ def test_a_checkpoint_that_moved_since_its_plan_is_not_written(place: Path) -> N
     plan = draw(files)
     (place / "commits" / "4").write_bytes(b'v1\n{"nextBatchWatermarkMs":1}')
     after = snapshot(place, hidden=True)
-    with pytest.raises(CheckpointMovedError, match="commits/4"):
+    with pytest.raises(PlanChangedError, match="commits/4"):
         in_place(plan)
     assert snapshot(place, hidden=True) == after
 
@@ -363,7 +368,7 @@ def test_an_unfinished_rewrite_is_refused_until_it_is_undone(place: Path) -> Non
             else:
                 assert Why.UNFINISHED in [one.why for one in draw(files).planned.refusals]
         if manifests(files):
-            undo(files, execute=True)
+            undo(files)
     assert refused > 5
 
 
@@ -388,7 +393,7 @@ def test_a_crash_at_any_step_is_undone_and_a_second_rewrite_comes_to_the_same_en
         in_place(draw(files, TRANSLATE))
         assert snapshot(place) == snapshot(wanted)
         assert not litter(files)
-        assert undo(files, execute=True).executed
+        undo(files)
         assert snapshot(place, hidden=True) == before
     assert seen == {(), (State.BEGUN,), (State.DONE,)}
 
@@ -410,10 +415,10 @@ def _crash(place: Path, at: int) -> None:
 def _undo_with_crashes(place: Path, at: int) -> None:
     """Undo, which dies once on its way."""
     try:
-        assert undo(Crashing(place, at % 11), execute=True).executed
+        undo(Crashing(place, at % 11))
     except Crash:
         if manifests(open_files(str(place))):
-            assert undo(open_files(str(place)), execute=True).executed
+            undo(open_files(str(place)))
 
 
 class Workflow(RuleBasedStateMachine):
@@ -462,14 +467,11 @@ class Workflow(RuleBasedStateMachine):
             assert len(self.stack) == 1
             return
         try:
-            done = undo(Crashing(self.place, at), execute=True)
+            undo(Crashing(self.place, at))
         except Crash:
             left = manifests(open_files(str(self.place)))
             if len(left) == len(self.stack) - 1:
-                done = undo(open_files(str(self.place)), execute=True)
-                assert done.executed
-        else:
-            assert done.executed, done.refusals
+                undo(open_files(str(self.place)))
         self.stack.pop()
         self.broken = False
         assert snapshot(self.place) == self.stack[-1]
@@ -491,8 +493,10 @@ def test_errors_pickle_and_say_what_to_do() -> None:
     """Each names the place and the next step."""
     import pickle
 
+    reason = Refusal(Why.RUNNING, "it was written since", "stop the job")
+    refused = UndoRewritePlan("cp", "id", 0, True, (), (reason,), "hash")
     for error in (
-        CheckpointMovedError("cp", "a", "b"),
+        PlanRefusedError("cp", refused.refusals, refused),
         UnfinishedRewriteError("cp", "id"),
         NothingToUndoError("cp"),
         DamagedBackupError("cp", "x", "y"),

@@ -9,12 +9,15 @@ from pathlib import Path
 
 from anabranch.checkpoints.plan import Uncommitted, Wish
 from anabranch.checkpoints.recognise import open_checkpoint
+from anabranch.checkpoints.reports import UndoRewriteReport
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.checkpoints.asked import Asked, ByLinks
+from anabranch.operations.checkpoints import undoing
+from anabranch.operations.checkpoints.asked import Asked, ByLinks, LinkAt
 from anabranch.operations.checkpoints.naive import Log
 from anabranch.operations.checkpoints.planning import Drawn, drawn
+from anabranch.operations.checkpoints.plans import RewriteRequest
 from anabranch.operations.checkpoints.routes import Looked, MappedLane, MapRoute, Target
 from anabranch.storage.files import StoredFiles, open_files
 from anabranch.storage.local import LocalFiles
@@ -31,7 +34,12 @@ def no_context(name: str) -> ClusterContext:
     raise AssertionError(name)
 
 
-ASKED = Asked(ByLinks((), no_context))
+def by_link(name: str) -> Asked:
+    """By the maps of a link, which no test here asks a cluster for."""
+    return Asked(ByLinks((LinkAt(name, ClusterContext("nowhere", ("127.0.0.1:1",))),)))
+
+
+ASKED = by_link("eu")
 
 
 class Crash(BaseException):
@@ -110,7 +118,13 @@ def route_for(files: StoredFiles, shift: int = SHIFT, prefix: str = "new.") -> M
 
 def draw(files: StoredFiles, wish: Wish = WISH, route: Looked | None = None, by: str = "link eu") -> Drawn:
     """A plan by that route."""
-    return drawn(files, open_checkpoint(files), wish, by, route or route_for(files))
+    request = RewriteRequest(files.root, wish, by_link(by.removeprefix("link ")))
+    return drawn(files, open_checkpoint(files), request, route or route_for(files))
+
+
+def undo(files: StoredFiles) -> UndoRewriteReport:
+    """Take the newest rewrite back; raises as planning and doing it do."""
+    return undoing.take_back(files, undoing.plan(files))
 
 
 def starts(place: str | Path) -> dict[str, object]:

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 
 from anabranch.checkpoints.position import Position, Role
 from anabranch.checkpoints.reports import Inspection, Lag
 from anabranch.checkpoints.route import Refusal
-from anabranch.kafka.security import open_cluster
+from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
-from anabranch.model.cluster import ClusterContext
+from anabranch.operations.checkpoints.blocking import in_thread
 from anabranch.operations.checkpoints.live import look_at
 from anabranch.operations.checkpoints.manifest import State, manifests
+from anabranch.operations.checkpoints.place import files_at
 from anabranch.operations.checkpoints.planning import opened
 from anabranch.operations.checkpoints.routes import Target
-from anabranch.storage.files import StoredFiles
 
 #: Positions from which a restart reads on.
 _READS = frozenset({Role.NEXT, Role.BATCH_END, Role.ASSIGNED, Role.UNASSIGNED})
 
 
-def inspect(files: StoredFiles, cluster: ClusterContext | None) -> Inspection:
-    """The page, and the lag against a cluster where one is named; raises what opening raises, and ClusterError."""
-    checkpoint = opened(files)
+async def inspect(place: str, cluster: Cluster | None = None) -> Inspection:
+    """The page, and the lag against the cluster that it reads; raises what opening raises, and ClusterError."""
+    files = files_at(place)
+    checkpoint = await in_thread(partial(opened, files))
     positions = [one for one in checkpoint.positions() if one.role in _READS]
     lags: tuple[Lag, ...] = ()
     if cluster is not None:
-        seen = asyncio.run(_look(cluster, {one.partition.topic for one in positions}))
+        seen = await look_at(cluster, {one.partition.topic for one in positions})
         lags = tuple(_lag(one, seen) for one in positions)
     backups = manifests(files)
     return Inspection(
@@ -40,11 +41,6 @@ def inspect(files: StoredFiles, cluster: ClusterContext | None) -> Inspection:
         tuple(one.id for one in backups if one.state is State.DONE),
         tuple(f"{one.id}: {one.route}, from {one.of}" for one in backups if one.state is State.COPIED),
     )
-
-
-async def _look(context: ClusterContext, topics: set[str]) -> Target:
-    async with open_cluster(context) as cluster:
-        return await look_at(cluster, topics)
 
 
 def _lag(position: Position, seen: Target) -> Lag:

@@ -5,12 +5,11 @@ The command is split as a shell would split it and started without one: nothing 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import signal
-import subprocess
 import sys
-import time
 from contextlib import suppress
 
 from anabranch.checkpoints.recognise import open_checkpoint
@@ -18,11 +17,11 @@ from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.model.clock import now_ms
 from anabranch.operations.checkpoints.errors import MayRunError, NotFinishedError, UnfinishedRewriteError
 from anabranch.operations.checkpoints.manifest import unfinished
+from anabranch.operations.checkpoints.place import files_at
 from anabranch.operations.checkpoints.planning import opened
 from anabranch.operations.checkpoints.stillness import running
 from anabranch.storage.files import StoredFiles
 
-_LOOK_EVERY_S = 1.0
 _GRACE_S = 10.0
 
 
@@ -37,7 +36,7 @@ def words(command: str) -> list[str]:
     return found
 
 
-def finish(files: StoredFiles, command: str, timeout_s: float, stopped: bool) -> int | None:
+async def finish(place: str, command: str, timeout_s: float = 600.0, stopped: bool = False) -> int | None:
     """Run it where a batch is not committed, until commits equal offsets; returns that batch, None where none was.
 
     Its output goes to standard error. Ends when the command has ended; raises NotFinishedError where the batch is then
@@ -45,49 +44,50 @@ def finish(files: StoredFiles, command: str, timeout_s: float, stopped: bool) ->
     off has left positions of both clusters: raises UnfinishedRewriteError, and nothing is run. Nor is it where the
     query may still run, unless it is said to be ``stopped``: raises MayRunError.
     """
-    checkpoint = opened(files)
-    batch = checkpoint.uncommitted
-    begun = unfinished(files)
-    if begun is not None:
-        raise UnfinishedRewriteError(files.root, begun.id)
+    files = files_at(place)
+    batch = _to_finish(files, stopped)
     if batch is None:
         return None
     argv = words(command)
-    quiet = None if stopped else running(checkpoint, now_ms())
-    if quiet is not None:
-        raise MayRunError(files.root, quiet.what, quiet.fix)
     try:
-        process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), stderr=None, start_new_session=True
+        process = await asyncio.create_subprocess_exec(
+            *argv, stdin=asyncio.subprocess.DEVNULL, stdout=sys.stderr.fileno(), stderr=None, start_new_session=True
         )
     except OSError as error:
         raise NotFinishedError(files.root, batch, f"{argv[0]} cannot be run: {error.strerror}") from error
-    deadline = time.monotonic() + timeout_s
     try:
-        while process.poll() is None:
-            if time.monotonic() >= deadline:
-                raise NotFinishedError(files.root, batch, f"the command has not ended within {timeout_s:.0f} s")
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(min(_LOOK_EVERY_S, max(0.01, deadline - time.monotonic())))
+        code = await asyncio.wait_for(process.wait(), timeout_s)
+    except TimeoutError:
+        raise NotFinishedError(files.root, batch, f"the command has not ended within {timeout_s:.0f} s") from None
     finally:
-        _stop(process)
+        await _stop(process)
     try:
         left = open_checkpoint(files).uncommitted
     except AnabranchError as error:
         raise NotFinishedError(files.root, batch, error.message) from error
     if left is not None:
-        why = f"the command ended with code {process.returncode}"
-        raise NotFinishedError(files.root, left, why)
+        raise NotFinishedError(files.root, left, f"the command ended with code {code}")
     return batch
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _to_finish(files: StoredFiles, stopped: bool) -> int | None:
+    """The batch that has begun, None where there is none; raises UnfinishedRewriteError and MayRunError."""
+    checkpoint = opened(files)
+    begun = unfinished(files)
+    if begun is not None:
+        raise UnfinishedRewriteError(files.root, begun.id)
+    quiet = None if stopped or checkpoint.uncommitted is None else running(checkpoint, now_ms())
+    if quiet is not None:
+        raise MayRunError(files.root, quiet.what, quiet.fix)
+    return checkpoint.uncommitted
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
     """End what was started and still runs, its children too: they are a session of their own."""
-    if process.poll() is not None:
-        return
-    for how, patience in ((signal.SIGTERM, _GRACE_S), (signal.SIGKILL, _GRACE_S)):
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        if process.returncode is not None:
+            return
         with suppress(ProcessLookupError):
             os.killpg(process.pid, how)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(patience)
-            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _GRACE_S)

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from anabranch.checkpoints.advice import Advice, Answer, Attempt, Facts, GroupFacts, Lane, Log, Onward, There
 from anabranch.checkpoints.advice import advise as ranked
@@ -19,13 +20,14 @@ from anabranch.checkpoints.job import Checkpoint, Format, Page
 from anabranch.checkpoints.plan import Transactions, Uncommitted, Wish
 from anabranch.checkpoints.position import Position, Role
 from anabranch.checkpoints.route import Moved, Refusal, Route, Why
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.clusters import Clusters
 from anabranch.kafka.groups import committed
 from anabranch.kafka.log_ends import Ends, log_ends
-from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps
+from anabranch.operations.checkpoints.blocking import in_thread
 from anabranch.operations.checkpoints.live import look
 from anabranch.operations.checkpoints.planning import opened
 from anabranch.operations.checkpoints.told import Told
@@ -47,29 +49,34 @@ class _Looked:
     there: Mapping[TopicPartition, int]
 
 
-def advise(
-    path: str, told: Told, wish: Wish, asked: Asked | None = None, source: ClusterContext | None = None
+async def advise(
+    clusters: Clusters,
+    path: str,
+    told: Told,
+    wish: Wish,
+    asked: Asked | None = None,
+    source: ClusterContext | None = None,
 ) -> tuple[Advice, Onward | Refusal]:
     """Every way to move the job of a checkpoint, the best first; and where it goes on on the target, if that is exact.
 
     ``source`` is the old cluster, where the route does not tell it. Without a route nothing is said of where positions
     lead, without a cluster nothing of its logs. Raises what reading the checkpoint and what looking at the route raise.
     """
-    checkpoint = opened(open_files(path))
+    checkpoint = await in_thread(partial(opened, open_files(path)))
     stored, page = checkpoint.positions(), checkpoint.page()
-    here, theres = _clusters(asked, source)
+    here, theres = await _clusters(clusters, asked, source)
     there = theres[0] if theres else None
     partitions = {one.partition for one in stored if one.role in READ_FROM}
     route: Route | None = None
     if asked is not None:
-        route, _ = asyncio.run(look(asked, stored))
+        route, _ = await look(clusters, asked, stored)
     attempts = () if route is None else _attempts(checkpoint, wish, route)
     positions = _chosen(checkpoint, wish, attempts)
     answers: dict[Position, Answer] = {} if route is None else {one: route.move(one) for one in positions}
     targets = _targets(route, answers, partitions)
     on = {answer.partition.topic: answer.cluster for answer in answers.values() if isinstance(answer, Moved)}
     sides = [(one, {at for at in targets if on.get(at.topic, "") in ("", one.name)}) for one in theres]
-    first, last = asyncio.run(_look(here, partitions, sides, told))
+    first, last = await _look(clusters, here, partitions, sides, told)
     translates = asked is not None and isinstance(asked.way, ByLinks | ByMaps)
     facts = Facts(
         path,
@@ -82,7 +89,7 @@ def advise(
         answers,
         attempts,
         _drop(checkpoint, positions, answers),
-        _lanes(asked),
+        await _lanes(clusters, asked),
         _logs(first.old, last.old, last.at_s - first.at_s),
         _logs(first.new, last.new, last.at_s - first.at_s),
         _group(told.group, route if translates else None, positions, first, last),
@@ -132,8 +139,8 @@ def _uids(checkpoint: Checkpoint, told: Told) -> tuple[bool | None, str]:
     return True, f"all {len(operators):,} operators have one"
 
 
-def _clusters(
-    asked: Asked | None, source: ClusterContext | None
+async def _clusters(
+    clusters: Clusters, asked: Asked | None, source: ClusterContext | None
 ) -> tuple[ClusterContext | None, tuple[ClusterContext, ...]]:
     """The old cluster, of several links the first one's, and the new ones, as far as they are known."""
     if asked is None:
@@ -141,7 +148,8 @@ def _clusters(
     if isinstance(asked.way, ByLinks):
         first = asked.way.links[0]
         if source is None:
-            source = asked.way.context(asyncio.run(_shown(first.target, first.link)).spec.source.context)
+            shown = await show(clusters.of(first.target), first.link)
+            source = clusters.context(shown.spec.source.context)
         return source, tuple({one.target.name: one.target for one in asked.way.links}.values())
     if isinstance(asked.way, ByMaps):
         return source or asked.way.source, (asked.way.target,)
@@ -234,22 +242,31 @@ _Side = tuple[ClusterContext, Collection[TopicPartition]]
 
 
 async def _look(
-    source: ClusterContext | None, partitions: Collection[TopicPartition], targets: Sequence[_Side], told: Told
+    clusters: Clusters,
+    source: ClusterContext | None,
+    partitions: Collection[TopicPartition],
+    targets: Sequence[_Side],
+    told: Told,
 ) -> tuple[_Looked, _Looked]:
     """Two looks, or the same one twice where there is nothing to measure."""
-    first = await _once(source, partitions, targets, told.group)
+    first = await _once(clusters, source, partitions, targets, told.group)
     if source is None or told.measure_s <= 0:
         return first, first
     await asyncio.sleep(told.measure_s)
-    return first, await _once(source, partitions, targets, told.group)
+    return first, await _once(clusters, source, partitions, targets, told.group)
 
 
 async def _once(
-    source: ClusterContext | None, partitions: Collection[TopicPartition], targets: Sequence[_Side], group: str | None
+    clusters: Clusters,
+    source: ClusterContext | None,
+    partitions: Collection[TopicPartition],
+    targets: Sequence[_Side],
+    group: str | None,
 ) -> _Looked:
     at = time.monotonic()
     (old, commits), *sides = await asyncio.gather(
-        _side(source, partitions, group), *(_side(target, wanted, group) for target, wanted in targets)
+        _side(None if source is None else clusters.of(source), partitions, group),
+        *(_side(clusters.of(target), wanted, group) for target, wanted in targets),
     )
     new: dict[TopicPartition, Ends] = {}
     there: dict[TopicPartition, int] = {}
@@ -260,16 +277,15 @@ async def _once(
 
 
 async def _side(
-    context: ClusterContext | None, partitions: Collection[TopicPartition], group: str | None
+    cluster: Cluster | None, partitions: Collection[TopicPartition], group: str | None
 ) -> tuple[Mapping[TopicPartition, Ends], Mapping[TopicPartition, int]]:
-    if context is None:
+    if cluster is None:
         return {}, {}
-    async with open_cluster(context) as cluster:
-        ends = await log_ends(cluster, partitions)
-        if group is None:
-            return ends, {}
-        found = (await committed(cluster, [group])).get(group, {})
-        return ends, {at: commit.offset for at, commit in found.items()}
+    ends = await log_ends(cluster, partitions)
+    if group is None:
+        return ends, {}
+    found = (await committed(cluster, [group])).get(group, {})
+    return ends, {at: commit.offset for at, commit in found.items()}
 
 
 def _logs(
@@ -297,17 +313,12 @@ def _group(
     return GroupFacts(name, commits, answers, last.there, risen / seconds if risen > 0 and seconds > 0 else None)
 
 
-def _lanes(asked: Asked | None) -> dict[TopicPartition, Lane]:
+async def _lanes(clusters: Clusters, asked: Asked | None) -> dict[TopicPartition, Lane]:
     """How the links copy each partition."""
     if asked is None or not isinstance(asked.way, ByLinks):
         return {}
     return {
         lane.source: Lane(one.link, lane.target, lane.mode, lane.mode_reason, lane.lag_records, lane.records_per_s)
         for one in asked.way.links
-        for lane in asyncio.run(_shown(one.target, one.link)).lanes
+        for lane in (await show(clusters.of(one.target), one.link)).lanes
     }
-
-
-async def _shown(target: ClusterContext, link_id: str) -> LinkStatus:
-    async with open_cluster(target) as cluster:
-        return await show(cluster, link_id)

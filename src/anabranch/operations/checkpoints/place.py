@@ -1,0 +1,24 @@
+"""The tree at a place that was typed."""
+
+from __future__ import annotations
+
+from anabranch.checkpoints.errors import NoCheckpointError
+from anabranch.errors import InvalidFieldError
+from anabranch.storage.files import StoredFiles, open_files
+
+_METADATA = "_metadata"
+
+
+def files_at(place: str) -> StoredFiles:
+    """The tree at a place; that of a savepoint also by the name of its ``_metadata``, as Flink takes it."""
+    head, slash, name = place.rpartition("/")
+    if name == _METADATA:
+        place = head or slash or "."
+    if not place:
+        raise InvalidFieldError("checkpoint", "PATH", "it is empty", "give the checkpoint's directory, or its URI")
+    files = open_files(place)
+    if files.is_local:
+        root = files.stat("")
+        if root is None or not root.is_directory:
+            raise NoCheckpointError(files.root, "there is no such directory" if root is None else "it is a file")
+    return files
