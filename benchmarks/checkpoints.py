@@ -32,7 +32,8 @@ from anabranch.operations.checkpoints.planning import Drawn, drawn
 from anabranch.operations.checkpoints.plans import RewriteRequest
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.routes import MappedLane, MapRoute, Target
-from anabranch.storage.files import StoredFiles, open_files
+from anabranch.storage.files import StoredFiles
+from anabranch.storage.opening import open_files
 from benchmarks import report
 from benchmarks.run import OUTPUT
 

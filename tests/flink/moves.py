@@ -14,7 +14,7 @@ from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.route import Refusal
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster
-from anabranch.storage.files import open_files
+from anabranch.storage.opening import open_files
 from tests.flink.copying import Copies, Given
 from tests.flink.jobs import Flink, Job
 

@@ -36,8 +36,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "file-new-place-not-synced",
         "storage/local.py",
-        "            os.rename(self._base, place._base)\n            _sync_directory(place._base.parent)",
-        "            os.rename(self._base, place._base)",
+        "            os.rename(self._base, place.absolute)\n            _sync_directory(Path(place.absolute).parent)",
+        "            os.rename(self._base, place.absolute)",
         "after a power cut a place that was said to be made is gone",
     ),
     Mutant(

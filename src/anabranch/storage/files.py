@@ -42,13 +42,17 @@ class StoredFiles(ABC):
     def absolute(self) -> str:
         """The place as an engine names it: an absolute path, or a URI."""
 
+    @abstractmethod
+    def elsewhere(self, place: str) -> StoredFiles:
+        """The tree at another place, which is of this kind or one that a file of this tree may name."""
+
     def list(self, path: str = "") -> Sequence[Entry]:
         """The children of a directory by name, hidden ones too; empty where there is no such directory."""
         return sorted(self._list(self._checked(path)), key=lambda entry: entry.name)
 
     def beside(self) -> Sequence[Entry]:
         """What lies in the directory that the root is in, itself too, by name."""
-        return open_files(paths.beside(self.absolute, "") or "/").list()
+        return self.elsewhere(paths.beside(self.absolute, "") or "/").list()
 
     def stat(self, path: str) -> Entry | None:
         """One file or directory, None where there is none."""
@@ -80,7 +84,7 @@ class StoredFiles(ABC):
             raise OutsidePlaceError(self.root, path)
         head, _, name = path.rstrip("/").rpartition("/")
         try:
-            return open_files(head or "/").read(name, limit)
+            return self.elsewhere(head or "/").read(name, limit)
         except MissingFileError:
             raise MissingFileError(self.root, paths.shown(path)) from None
 
@@ -129,6 +133,10 @@ class StoredFiles(ABC):
         """A copy of another tree's file of the same path, as ``put`` writes it."""
         self._copy(self._checked(path), source)
 
+    def link(self, path: str, source: StoredFiles) -> bool:  # noqa: ARG002  only a directory has links
+        """Make another tree's file be in this one, too, without a copy; False where that cannot be."""
+        return False
+
     def alone(self) -> AbstractContextManager[None]:
         """Keep other processes that ask for the same out until it ends, also by a crash; raises InUseError.
 
@@ -168,12 +176,3 @@ _NO_STORES = frozenset(
     {"http", "https", "data", "reference", "simplecache", "filecache", "blockcache", "cached", "git"}
 )
 """What fsspec opens too, and where no engine keeps a checkpoint."""
-
-
-def open_files(place: str) -> StoredFiles:
-    """The tree at a local path or a URI; nothing is looked at yet.  Raises NoDriverError."""
-    from anabranch.storage.local import LocalFiles
-    from anabranch.storage.remote import RemoteFiles
-
-    protocol, rest = paths.split(place)
-    return LocalFiles(place, rest) if protocol == paths.LOCAL else RemoteFiles(place, protocol, rest)

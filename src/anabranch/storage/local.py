@@ -14,8 +14,10 @@ from typing import IO
 
 from anabranch.checkpoints.errors import MissingFileError
 from anabranch.checkpoints.ports import Entry
+from anabranch.storage import paths
 from anabranch.storage.errors import InUseError, OutsidePlaceError, StorageError
 from anabranch.storage.files import CHUNK, StoredFiles
+from anabranch.storage.remote import RemoteFiles
 
 
 class LocalFiles(StoredFiles):
@@ -55,8 +57,15 @@ class LocalFiles(StoredFiles):
         finally:
             os.close(number)
 
-    def link(self, path: str, source: LocalFiles) -> bool:
-        """Make another tree's file be in this one, too, without a copy; False where that cannot be."""
+    def elsewhere(self, place: str) -> StoredFiles:
+        """A directory of this machine, or a place in a store, where a checkpoint here may keep its state."""
+        protocol, rest = paths.split(place)
+        return LocalFiles(place, rest) if protocol == paths.LOCAL else RemoteFiles(place, protocol, rest)
+
+    def link(self, path: str, source: StoredFiles) -> bool:
+        """See ``StoredFiles``: a hard link."""
+        if not isinstance(source, LocalFiles):
+            return False
         target = self._at(path)
         with self._errors("link", path):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -66,13 +75,13 @@ class LocalFiles(StoredFiles):
             return False
         return True
 
-    def become(self, place: LocalFiles) -> None:
+    def become(self, place: StoredFiles) -> None:
         """Rename the whole tree to another place, where nothing is, or an empty directory."""
         with self._errors("rename to", place.root):
             for directory, _, _ in os.walk(self._base):
                 _sync_directory(Path(directory))
-            os.rename(self._base, place._base)
-            _sync_directory(place._base.parent)
+            os.rename(self._base, place.absolute)
+            _sync_directory(Path(place.absolute).parent)
 
     def _list(self, path: str) -> Iterator[Entry]:
         directory = self._at(path)

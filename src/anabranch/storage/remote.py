@@ -60,6 +60,11 @@ class RemoteFiles(StoredFiles):
         """The URI."""
         return self._place.rstrip("/")
 
+    def elsewhere(self, place: str) -> StoredFiles:
+        """A place in a store: none of this machine."""
+        protocol, rest = paths.split(place)
+        return RemoteFiles(place, protocol, rest)
+
     def _list(self, path: str) -> Iterator[Entry]:
         with self._errors("list", path):
             try:

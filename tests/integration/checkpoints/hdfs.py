@@ -11,7 +11,7 @@ from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import LeashedProcess
 from anabranch.storage.errors import StorageError
-from anabranch.storage.files import open_files
+from anabranch.storage.opening import open_files
 from qa.patience import PATIENCE_S
 
 RUNTIME = "hdfs-3.4.1"

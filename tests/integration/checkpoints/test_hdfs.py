@@ -12,7 +12,8 @@ from anabranch.operations.checkpoints.copying import to_place
 from anabranch.operations.checkpoints.manifest import manifests
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.storage.errors import StorageError
-from anabranch.storage.files import StoredFiles, open_files
+from anabranch.storage.files import StoredFiles
+from anabranch.storage.opening import open_files
 from anabranch.storage.remote import RemoteFiles
 from tests.integration.checkpoints.hdfs import running_hdfs
 from tests.integration.links.topics import fresh

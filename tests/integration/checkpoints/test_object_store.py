@@ -22,7 +22,8 @@ from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.stillness import watch
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from anabranch.storage.errors import StorageError
-from anabranch.storage.files import StoredFiles, open_files
+from anabranch.storage.files import StoredFiles
+from anabranch.storage.opening import open_files
 from qa.brokers import STEADY
 from tests.integration.checkpoints import store as s3
 from tests.integration.checkpoints.store import BUCKET, SECRET, Failing, Store, running_store

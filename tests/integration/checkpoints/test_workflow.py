@@ -23,7 +23,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.manifest import manifests
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.storage.files import open_files
+from anabranch.storage.opening import open_files
 from qa.brokers import STEADY
 from qa.patience import PATIENCE_S
 from tests.integration.console import Run, console

@@ -10,7 +10,7 @@ import pytest
 from anabranch.checkpoints.errors import NoCheckpointError, TwoEnginesError
 from anabranch.checkpoints.job import Format
 from anabranch.checkpoints.recognise import open_checkpoint
-from anabranch.storage.files import open_files
+from anabranch.storage.opening import open_files
 
 pytestmark = pytest.mark.unit
 GOLDEN = Path(__file__).parents[2] / "golden"

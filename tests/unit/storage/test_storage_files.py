@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from anabranch.checkpoints.errors import FileTooLargeError, MissingFileError
 from anabranch.storage import paths
 from anabranch.storage.errors import LoginInPlaceError, NoBucketError, NoDriverError, OutsidePlaceError, StorageError
-from anabranch.storage.files import StoredFiles, open_files
+from anabranch.storage.files import StoredFiles
 from anabranch.storage.local import LocalFiles
+from anabranch.storage.opening import open_files
 from anabranch.storage.remote import RemoteFiles
 
 pytestmark = pytest.mark.unit

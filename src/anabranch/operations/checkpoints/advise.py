@@ -32,7 +32,7 @@ from anabranch.operations.checkpoints.live import look
 from anabranch.operations.checkpoints.planning import opened
 from anabranch.operations.checkpoints.told import Told
 from anabranch.operations.links.show import show
-from anabranch.storage.files import open_files
+from anabranch.storage.opening import open_files
 
 #: The version of Flink's _metadata that began to store the operators' names and uids.
 _UIDS_SINCE = 5

@@ -24,8 +24,9 @@ from anabranch.operations.checkpoints.planning import LOOK_AGAIN, Drawn
 from anabranch.operations.checkpoints.rewriting import moved_sources, sha256
 from anabranch.operations.checkpoints.stillness import altered
 from anabranch.storage import paths
-from anabranch.storage.files import StoredFiles, open_files
+from anabranch.storage.files import StoredFiles
 from anabranch.storage.local import LocalFiles
+from anabranch.storage.opening import open_files
 
 _METADATA = "_metadata"
 _LARGEST = 1 << 30
@@ -58,13 +59,13 @@ def to_place(drawn: Drawn, place: StoredFiles, halt: Event | None = None) -> Non
     else:
         copies = [path for path, _ in old.walk() if path not in writes and not is_litter(path)]
     with old.alone():  # two copies to one place would empty the part of each other
-        if isinstance(place, LocalFiles):
+        if place.is_local:
             _whole(drawn, place, writes, copies, halt)
         else:
             _marked(drawn, place, writes, copies, halt)
 
 
-def _whole(drawn: Drawn, place: LocalFiles, writes: dict[str, bytes | None], copies: list[str], halt: Event) -> None:
+def _whole(drawn: Drawn, place: StoredFiles, writes: dict[str, bytes | None], copies: list[str], halt: Event) -> None:
     if place.list():
         raise PlaceTakenError(place.root, "something is there already")
     name = place.absolute.rpartition("/")[2]
@@ -109,10 +110,10 @@ def _fill(drawn: Drawn, place: StoredFiles, writes: dict[str, bytes | None], cop
     def copy(path: str) -> None:
         if halt.is_set():
             raise UnfinishedCopyError(place.root)
-        if not _linked(path, drawn.files, place):
+        if not (path.startswith("state/") and place.link(path, drawn.files)):
             place.copy(path, drawn.files)
 
-    if isinstance(place, LocalFiles):
+    if place.is_local:
         for path in state:
             copy(path)
     else:
@@ -127,13 +128,6 @@ def _fill(drawn: Drawn, place: StoredFiles, writes: dict[str, bytes | None], cop
         place.put(path, data)
         if place.digest(path) != sha256(data):
             raise WrittenOtherwiseError(place.root, path)
-
-
-def _linked(path: str, old: StoredFiles, place: StoredFiles) -> bool:
-    """Whether a file of the state is at the new place now without a copy."""
-    if not (isinstance(place, LocalFiles) and isinstance(old, LocalFiles)):
-        return False
-    return path.startswith("state/") and place.link(path, old)
 
 
 def _refuse_moved(drawn: Drawn, part: StoredFiles | None) -> None:

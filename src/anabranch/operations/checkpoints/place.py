@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from anabranch.checkpoints.errors import NoCheckpointError
 from anabranch.errors import InvalidFieldError
-from anabranch.storage.files import StoredFiles, open_files
+from anabranch.storage.files import StoredFiles
+from anabranch.storage.opening import open_files
 
 _METADATA = "_metadata"
 

@@ -17,7 +17,7 @@ from anabranch.operations.checkpoints.planning import LOOK_AGAIN, Drawn, draw
 from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport, RewriteRequest
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.stillness import running, watch
-from anabranch.storage.files import open_files
+from anabranch.storage.opening import open_files
 
 
 async def plan(clusters: Clusters, request: RewriteRequest) -> RewritePlan:

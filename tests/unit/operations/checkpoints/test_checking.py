@@ -28,8 +28,8 @@ from anabranch.operations.checkpoints.naive import Log
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.routes import GivenRoute, MappedLane, MapRoute, Target
 from anabranch.operations.checkpoints.verify import verify as verify_place
-from anabranch.storage.files import open_files
 from anabranch.storage.local import LocalFiles
+from anabranch.storage.opening import open_files
 from anabranch.storage.overlay import Overlay
 from tests.unit.operations.checkpoints.world import (
     ASKED,

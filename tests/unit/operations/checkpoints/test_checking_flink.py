@@ -22,7 +22,7 @@ from anabranch.operations.checkpoints.planning import drawn
 from anabranch.operations.checkpoints.plans import RewriteRequest
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.routes import Looked, MapRoute
-from anabranch.storage.files import open_files
+from anabranch.storage.opening import open_files
 from anabranch.storage.overlay import Overlay
 from tests.chance import examples
 from tests.unit.operations.checkpoints.world import ASKED, GOLDEN, route_for, settle

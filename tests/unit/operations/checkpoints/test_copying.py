@@ -24,9 +24,9 @@ from anabranch.operations.checkpoints.manifest import COPYING
 from anabranch.operations.checkpoints.planning import opened
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.routes import GivenRoute
-from anabranch.storage import files as storage
 from anabranch.storage import paths
-from anabranch.storage.files import StoredFiles, open_files
+from anabranch.storage.files import StoredFiles
+from anabranch.storage.opening import open_files
 from anabranch.storage.remote import RemoteFiles
 from tests.unit.operations.checkpoints.world import (
     GOLDEN,
@@ -263,4 +263,4 @@ def test_copies_come_from_one_opener() -> None:
     """The seam that the crash tests use is the one that the code uses."""
     from anabranch.operations.checkpoints import copying
 
-    assert copying.open_files is storage.open_files
+    assert copying.open_files is open_files

@@ -13,7 +13,7 @@ from anabranch.operations.checkpoints.errors import MayRunError, NotFinishedErro
 from anabranch.operations.checkpoints.finish import finish
 from anabranch.operations.checkpoints.manifest import unfinished
 from anabranch.operations.checkpoints.rewriting import in_place
-from anabranch.storage.files import open_files
+from anabranch.storage.opening import open_files
 from tests.unit.operations.checkpoints.world import TRANSLATE, Crash, Crashing, copy, draw
 
 pytestmark = pytest.mark.unit

@@ -37,8 +37,8 @@ from anabranch.operations.checkpoints.manifest import State, litter, manifests, 
 from anabranch.operations.checkpoints.planning import opened
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.storage.errors import InUseError, StorageError
-from anabranch.storage.files import open_files
 from anabranch.storage.local import LocalFiles
+from anabranch.storage.opening import open_files
 from tests.chance import examples
 from tests.unit.operations.checkpoints.world import (
     SHIFT,

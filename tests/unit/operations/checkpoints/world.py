@@ -19,8 +19,9 @@ from anabranch.operations.checkpoints.naive import Log
 from anabranch.operations.checkpoints.planning import Drawn, drawn
 from anabranch.operations.checkpoints.plans import RewriteRequest
 from anabranch.operations.checkpoints.routes import Looked, MappedLane, MapRoute, Target
-from anabranch.storage.files import StoredFiles, open_files
+from anabranch.storage.files import StoredFiles
 from anabranch.storage.local import LocalFiles
+from anabranch.storage.opening import open_files
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 SPARK = GOLDEN / "spark" / "4.1.3"
