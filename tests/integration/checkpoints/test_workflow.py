@@ -309,15 +309,15 @@ def test_a_savepoint_goes_the_same_way(copied: Link, run: Run, tmp_path: Path) -
 
 KILLED = """
 import os, signal, sys
-from pathlib import Path
-from tests.unit.operations.checkpoints.world import TRANSLATE, Crashing, draw
+from tests.unit.operations.checkpoints.crashing import Crashing
+from tests.unit.operations.checkpoints.world import TRANSLATE, draw
 from anabranch.operations.checkpoints.rewriting import in_place
 
 class Killed(Crashing):
     def die(self):
         os.kill(os.getpid(), signal.SIGKILL)
 
-in_place(draw(Killed(Path(sys.argv[1]), int(sys.argv[2])), TRANSLATE))
+in_place(draw(Killed(sys.argv[1], int(sys.argv[2])), TRANSLATE))
 """
 
 

@@ -28,11 +28,10 @@ from anabranch.storage import paths
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.opening import open_files
 from anabranch.storage.remote import RemoteFiles
+from tests.unit.operations.checkpoints.crashing import Crash, Crashing
 from tests.unit.operations.checkpoints.world import (
     GOLDEN,
     TRANSLATE,
-    Crash,
-    Crashing,
     copy,
     draw,
     route_for,

@@ -14,7 +14,8 @@ from anabranch.operations.checkpoints.finish import finish
 from anabranch.operations.checkpoints.manifest import unfinished
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.storage.opening import open_files
-from tests.unit.operations.checkpoints.world import TRANSLATE, Crash, Crashing, copy, draw
+from tests.unit.operations.checkpoints.crashing import Crash, Crashing
+from tests.unit.operations.checkpoints.world import TRANSLATE, copy, draw
 
 pytestmark = pytest.mark.unit
 

@@ -40,11 +40,10 @@ from anabranch.storage.errors import InUseError, StorageError
 from anabranch.storage.local import LocalFiles
 from anabranch.storage.opening import open_files
 from tests.chance import examples
+from tests.unit.operations.checkpoints.crashing import Crash, Crashing
 from tests.unit.operations.checkpoints.world import (
     SHIFT,
     TRANSLATE,
-    Crash,
-    Crashing,
     copy,
     draw,
     route_for,

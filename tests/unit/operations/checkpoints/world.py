@@ -20,7 +20,6 @@ from anabranch.operations.checkpoints.planning import Drawn, drawn
 from anabranch.operations.checkpoints.plans import RewriteRequest
 from anabranch.operations.checkpoints.routes import Looked, MappedLane, MapRoute, Target
 from anabranch.storage.files import StoredFiles
-from anabranch.storage.local import LocalFiles
 from anabranch.storage.opening import open_files
 
 GOLDEN = Path(__file__).parents[3] / "golden"
@@ -41,45 +40,6 @@ def by_link(name: str) -> Asked:
 
 
 ASKED = by_link("eu")
-
-
-class Crash(BaseException):
-    """The machine went away."""
-
-
-class Crashing(LocalFiles):
-    """Dies before the step of this number; a step is anything that changes the disk.  ``steps`` counts them."""
-
-    def __init__(self, path: Path, at: int | None = None) -> None:
-        super().__init__(str(path), str(path))
-        self.at = at
-        self.steps = 0
-
-    def die(self) -> None:
-        """What dying is."""
-        raise Crash
-
-    def _step(self) -> None:
-        if self.steps == self.at:
-            self.die()
-        self.steps += 1
-
-    def _stage(self, path: str, via: str) -> Path:
-        self._step()
-        return super()._stage(path, via)
-
-    def _commit(self, temporary: Path, target: Path) -> None:
-        self._step()
-        super()._commit(temporary, target)
-        self._step()
-
-    def _unlink(self, target: Path) -> None:
-        self._step()
-        super()._unlink(target)
-
-    def _prune(self, path: str) -> None:
-        self._step()
-        super()._prune(path)
 
 
 def copy(name: str, to: Path, state: bool = False) -> Path:
