@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,11 @@ _LONGEST = (
 _PURE = ("tests/model/", "tests/simulation/")
 """Where no other process can be the reason of a failure."""
 _TIER = pytest.StashKey[str]()
+
+# A run that is begun in the background ignores these, and so would every program that a test ends by them.
+for _number, _usual in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 # How long an example takes is this machine's business, and no test's.
 _SETTINGS: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

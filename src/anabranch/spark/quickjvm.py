@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pyspark
+from pyspark.sql import SparkSession
 
 from anabranch.errors import AnabranchError
 from anabranch.jars import shared_classes
@@ -29,6 +30,7 @@ class QuickJvm:
     def __init__(self) -> None:
         self._made: Path | None = None
         self._wanted: Path | None = None
+        self._jvm: subprocess.Popen[bytes] | None = None
 
     def prepare(self) -> None:
         """Set it, where this process is to start the JVM and not the other way round."""
@@ -38,9 +40,13 @@ class QuickJvm:
         os.environ[OPTIONS] = " ".join([_QUICK, *([] if "SharedArchive" in given else self._classes()), given]).strip()
         os.environ.setdefault(LAUNCHER_OPTIONS, _QUICK)
 
-    def end(self, jvm: subprocess.Popen[bytes] | None) -> None:
+    def follow(self, spark: SparkSession) -> None:
+        """Remember the JVM of a session; there is none of our own below ``spark-submit``."""
+        self._jvm = getattr(getattr(spark.sparkContext, "_gateway", None), "proc", None)
+
+    def end(self) -> None:
         """Once the session has stopped: wait for the archive, where this run makes it."""
-        made, wanted = self._made, self._wanted
+        made, wanted, jvm = self._made, self._wanted, self._jvm
         if made is None or wanted is None or jvm is None:
             return
         with suppress(OSError, subprocess.TimeoutExpired):

@@ -138,7 +138,7 @@ def _run(
     jvm = QuickJvm()
     jvm.prepare()
     spark = session(f"anabranch link {job.link}", master, settings)
-    process = getattr(spark.sparkContext._gateway, "proc", None)
+    jvm.follow(spark)
     if ready.is_needed(spark):
         # Before the handlers: without an executor it waits for one, and whoever ends it then has nothing to give back.
         ready.check(spark, job, cores(spark) or 1)
@@ -177,7 +177,7 @@ def _run(
             following.stop()
             query.stop()
             spark.stop()
-            jvm.end(process)
+            jvm.end()
     events.tell(copied.stopped(held))
     return 0
 
