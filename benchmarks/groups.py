@@ -28,13 +28,13 @@ from anabranch.model.groups import Commit
 from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.groups import groups as engine
 from anabranch.operations.jobs.launcher import start_link
 from anabranch.operations.jobs.submission import Submission
 from anabranch.sandbox import Cluster
 from benchmarks import report
 from benchmarks.clusters import clusters
 from benchmarks.run import OUTPUT
+from qa import groups as engine
 from qa import links
 
 TOPIC = "orders"
@@ -79,21 +79,21 @@ def _run(scratch: Path, number: int, partitions: int) -> dict[str, float]:
             job.wait(60)
         figures["commit_s"] = asyncio.run(_commit(source, number, partitions))
         begun, used = time.monotonic(), time.process_time()
-        seen = engine.sync(source, target, "bench", chosen, execute=False)
+        seen = engine.plan_sync(source, target, "bench", chosen)
         figures["plan_s"] = _since(begun)
         figures["plan_cpu_s"] = round(time.process_time() - used, 1)
         assert len(seen.of(Step.MOVE)) == number, seen.groups[0].reasons
         begun = time.monotonic()
-        done = engine.sync(source, target, "bench", chosen, execute=True, fingerprint=seen.fingerprint)
+        done = engine.sync(source, target, "bench", chosen, seen)
         figures["sync_s"] = _since(begun)
         assert len(done.of(Step.MOVED)) == number
         begun, used = time.monotonic(), time.process_time()
-        again = engine.sync(source, target, "bench", chosen, execute=False)
+        again = engine.plan_sync(source, target, "bench", chosen)
         figures["plan_again_s"] = _since(begun)
         figures["plan_again_cpu_s"] = round(time.process_time() - used, 1)
         assert len(again.of(Step.IN_STEP)) == number
         begun = time.monotonic()
-        taken = engine.undo_move(target, done.undo, execute=True)
+        taken = engine.undo(target, done.undo)
         figures["undo_s"] = _since(begun)
         assert all(one.done for one in taken.groups)
     return figures

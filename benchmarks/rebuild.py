@@ -18,13 +18,15 @@ from pathlib import Path
 from anabranch.config import maps_file
 from anabranch.config.rebuildspec import RebuildSpec
 from anabranch.config.verifyspec import Levels
-from anabranch.operations.offsets import rebuilding
+from anabranch.operations.jobs.readerjob import ReaderJob
+from anabranch.operations.offsets.rebuild import start
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.findings import Kind
 from anabranch.verify.pins import LogEnds, pin
 from benchmarks import report
 from benchmarks.clusters import KAFKA, clusters
 from qa import killed_mirror
+from qa.offsets import rebuild_spec
 from qa.verify_lab import connector_settings, context_of, spark_session, spec_of
 
 TOPIC = "killed"
@@ -36,7 +38,8 @@ def rebuild(spec_out: tuple[RebuildSpec, Path], scratch: Path) -> dict[str, floa
     """Run the job as the command line does; its last figures, with the time that it took in all."""
     spec, out = spec_out
     began = time.monotonic()
-    job = rebuilding.run(spec, out, MASTER, connector_settings(), scratch)
+    how = ReaderJob(spec.source, spec.target, MASTER, scratch, connector_settings())
+    job = start(spec, out, how, how.arguments())
     figures: dict[str, float] = {}
     for line in job.stdout or ():
         figures = json.loads(line)
@@ -63,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
         copy = killed_mirror.copy(old, new, TOPIC, scratch, heap_mb=2048)
         copied = sum(killed_mirror.ends(new, copy).values())
         print(f"{copied:,} records are in the copy after {time.monotonic() - began:.0f} s", flush=True)
-        spec = rebuilding.plan(context_of(old), context_of(new), "bench", {TOPIC: copy})
+        spec = rebuild_spec(context_of(old), context_of(new), "bench", {TOPIC: copy})
         figures = rebuild((spec, out), scratch)
         maps = maps_file.load(out)
         whole = LogEnds(0, _FAR)

@@ -13,8 +13,8 @@ from anabranch.groups.plan import GroupPlan, Move
 from anabranch.groups.select import Selection
 from anabranch.mirrormaker import store as mm2_offsets
 from anabranch.model.cluster import ClusterContext
-from anabranch.operations.groups import groups
 from examples.demo.proof import LaneProof
+from qa import groups
 from qa.brokers import patiently
 from qa.logcompare import entry_of
 
@@ -56,10 +56,7 @@ def commit(config: Mapping[str, Any], group: str, positions: Mapping[tuple[str, 
 
 def move(source: ClusterContext, target: ClusterContext, link: str, group: str) -> GroupPlan:
     """Plan the group's move, carry out that very plan, and return what was done."""
-    wanted = Selection((group,))
-    seen = groups.sync(source, target, link, wanted, execute=False)
-    done = groups.sync(source, target, link, wanted, execute=True, fingerprint=seen.fingerprint)
-    return done.groups[0]
+    return groups.sync(source, target, link, Selection((group,))).groups[0]
 
 
 def read_on(config: Mapping[str, Any], group: str, topic: str) -> dict[int, list[bytes]]:

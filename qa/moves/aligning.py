@@ -14,9 +14,8 @@ from anabranch.mirrormaker.store import CopiedRun, offset_syncs, translate
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Exact, to_target
-from anabranch.operations.groups import groups
 from anabranch.state.maps.reading import LinkMaps, read_maps
-from qa import brokers
+from qa import brokers, groups
 from qa.faults.ledger import Place
 
 
@@ -31,11 +30,11 @@ class Aligner:
     def move(self, group: str) -> str:
         """Plan, and carry out that very plan; empty, or why it was refused."""
         try:
-            seen = groups.sync(self.source, self.target, self.link, Selection((group,)), execute=False)
+            seen = groups.plan_sync(self.source, self.target, self.link, Selection((group,)))
             told = "; ".join(f"{one.why}: {one.what}" for plan in seen.groups for one in plan.reasons)
             if told:
                 return told
-            done = groups.sync(self.source, self.target, self.link, Selection((group,)), True, seen.fingerprint)
+            done = groups.sync(self.source, self.target, self.link, Selection((group,)), seen)
         except AnabranchError as error:
             return error.message
         failures = [plan.failure or plan.step for plan in done.groups if plan.step not in (Step.MOVED, Step.IN_STEP)]

@@ -22,8 +22,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verify-start-exits-with-zero",
         "cli/verify/start.py",
-        '        raise typer.Exit(Verdict(found.own_report["verdict"]).exit_code)',
-        '        raise typer.Exit(Verdict(found.own_report["verdict"]).exit_code // 2)',
+        '    raise typer.Exit(Verdict(found.own_report["verdict"]).exit_code)',
+        '    raise typer.Exit(Verdict(found.own_report["verdict"]).exit_code // 2)',
         "a comparison that found differences exits as if there were none",
     ),
     Mutant(
@@ -36,10 +36,10 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "failure-says-equal",
         "cli/verify/start.py",
-        "        if found is None or found.own_report is None:",
-        "        if found is not None and found.own_report is None and process.poll() is None:\n"
-        "            return\n"
-        "        if found is None or found.own_report is None:",
+        "    if found is None or found.own_report is None:",
+        "    if found is not None and found.own_report is None and ended.process.poll() is None:\n"
+        "        return\n"
+        "    if found is None or found.own_report is None:",
         "a comparison that never ran exits with 0, which says equal, while its job is about to end",
     ),
     Mutant(
@@ -233,45 +233,59 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "verify-twice-at-once",
-        "operations/verify/comparing.py",
-        "        if last is not None and _status(verified, link_id).running:",
-        "        if last is not None and resume and _status(verified, link_id).running:",
+        "operations/verify/start.py",
+        "    if last is not None and status_of(verified, link_id).running:",
+        "    if last is not None and not last.records and status_of(verified, link_id).running:",
         "two comparisons of a link run and overwrite each other's progress",
     ),
     Mutant(
         "verify-leaves-out-what-was-not-copied",
-        "operations/verify/comparing.py",
-        "        doubts |= {str(partition): why for partition, why in unmapped.items()}\n",
+        "operations/verify/start.py",
+        "    doubts |= {str(partition): why for partition, why in blank.items()}\n",
         "",
         "a comparison says equal though partitions of the link were not copied at all",
     ),
     Mutant(
         "verify-begins-behind",
-        "operations/verify/comparing.py",
+        "operations/verify/start.py",
         "since[pin.lane] = (known.source[1], known.target[1])",
         "since[pin.lane] = (known.source[1] + 1, known.target[1])",
         "a record between two comparisons is never compared",
     ),
     Mutant(
         "verify-forgets-what-differed",
-        "operations/verify/comparing.py",
-        "                    again[pin.lane] = known.differs\n",
+        "operations/verify/start.py",
+        "                again[pin.lane] = known.differs\n",
         "",
         "what differed once is not looked at again, and the next comparison says equal",
     ),
     Mutant(
         "resume-moves-the-pins",
-        "operations/verify/comparing.py",
-        "            pins = [_cut(pin, last.pins[pin.lane]) for pin in pins if pin.lane in last.pins]\n",
-        "",
+        "operations/verify/resume.py",
+        "    return replace(found, pins=pins)\n",
+        "    return found\n",
         "a comparison that is resumed goes on to another end than the one that was begun",
     ),
     Mutant(
         "stop-of-another-run",
-        "operations/verify/comparing.py",
-        "await verified.ask_to_stop(link_id, status.run.run)",
-        "await verified.ask_to_stop(status.run.run, link_id)",
+        "operations/verify/stop.py",
+        "await verified.ask_to_stop(planned.link, now.status.run.run)",
+        "await verified.ask_to_stop(now.status.run.run, planned.link)",
         "a comparison cannot be stopped",
+    ),
+    Mutant(
+        "verify-forgets-before-it-may",
+        "operations/verify/start.py",
+        '    check_holds(f"the last comparison of link {planned.link!r}", planned, now',
+        '    check_holds(f"the last comparison of link {planned.link!r}", now, now',
+        "what another comparison found since the plan was made is forgotten",
+    ),
+    Mutant(
+        "rebuild-of-other-topics",
+        "operations/offsets/rebuild.py",
+        '    check_holds("the topics", planned, now)\n',
+        "",
+        "maps are made of the pins of a topic that was deleted, and are called those of the one that was made again",
     ),
     Mutant(
         "link-over-a-link",
@@ -304,8 +318,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "undo-refusal-exits-with-zero",
         "cli/groups/undo.py",
-        "    if refused:\n        raise",
-        "    if refused == len(found.groups) + 1:\n        raise",
+        "        if refused:\n            raise",
+        "        if refused == len(found.groups) + 1:\n            raise",
         "a script believes that groups have what they had before",
     ),
     # -- Spark clusters

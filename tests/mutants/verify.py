@@ -119,7 +119,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "verify-doubted-lanes-not-told",
-        "operations/verify/comparing.py",
+        "operations/verify/start.py",
         "doubts = {str(partition): doubt.message for partition, doubt in maps.doubts.items()}",
         "doubts: dict[str, str] = {}",
         "a lane whose map is in doubt is left out, and the link is called equal",
@@ -133,7 +133,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "verify-unclear-stretch-not-told",
-        "operations/offsets/rebuilding.py",
+        "operations/offsets/comparison.py",
         "            doubts[str(one.source)] =",
         "            _ =",
         "a rebuilt map with unclear stretches is compared in part and called equal",

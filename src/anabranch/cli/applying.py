@@ -62,7 +62,11 @@ async def carry_out(change: Change[P, R], *, execute: bool, wanted: str | None, 
         return None
     if output is Format.TABLE and wanted is None:
         console().print(change.table(plan))
-    done = await change.apply(plan)
+    try:
+        done = await change.apply(plan)
+    except PlanChangedError as error:
+        error.again = change.command
+        raise
     emit(done, change.told(done), output)
     change.refuse_done(done)
     return done

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, AnyStr, NoReturn, Self
@@ -58,9 +57,9 @@ class Tied:
         self._before = {number: signal.signal(number, self._ask) for number in numbers}
         return self
 
-    def start(self, start: Callable[[], subprocess.Popen[AnyStr]]) -> subprocess.Popen[AnyStr]:
-        """Start the job."""
-        job = self._job = start()
+    def take(self, job: subprocess.Popen[AnyStr]) -> subprocess.Popen[AnyStr]:
+        """A job that was started; where the verb was told to end meanwhile, the job is, too."""
+        self._job = job
         if self.asked:
             job.terminate()
         return job

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from anabranch.groups.refusals import Refusal, Why, active_refusal, kind_refusal
 from anabranch.model.groups import Commit, Group
+from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
 
 
@@ -14,16 +16,18 @@ from anabranch.model.topics import TopicPartition
 class CreatePlan:
     """Where a group is to begin on a cluster; what it has committed already is never touched.
 
-    ``undo`` names the undo record once it was carried out; ``notes`` say where it does not begin plainly where asked.
+    ``topics`` and ``asked`` are what was asked for; ``notes`` say where it does not begin plainly there.  ``hash``
+    covers that, the partitions and the refusals, and not the offsets: the log's ends move by themselves.
     """
 
     cluster: str
     group: str
     start: str
     begins: Mapping[TopicPartition, Commit] = field(hash=False)
+    hash: str
+    topics: tuple[str, ...] = field(metadata=REQUEST)
+    asked: StartPosition = field(metadata=REQUEST)
     refusals: tuple[Refusal, ...] = ()
-    executed: bool = False
-    undo: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -32,7 +36,27 @@ class CreatePlan:
         return not self.refusals
 
 
-def create(cluster: str, name: str, start: str, offsets: Mapping[TopicPartition, int], now: Group | None) -> CreatePlan:
+@dataclass(frozen=True, slots=True)
+class GroupCreated:
+    """A group that was begun; ``undo`` names the undo record."""
+
+    cluster: str
+    group: str
+    start: str
+    begins: Mapping[TopicPartition, Commit] = field(hash=False)
+    undo: str
+    notes: tuple[str, ...] = ()
+
+
+def create(
+    cluster: str,
+    name: str,
+    topics: Iterable[str],
+    start: StartPosition,
+    offsets: Mapping[TopicPartition, int],
+    now: Group | None,
+    notes: Iterable[str] = (),
+) -> CreatePlan:
     """Plan to begin a group at some offsets, given how it stands there."""
     found = (active_refusal(now), kind_refusal(now, "cluster") if now is not None else None)
     refusals = [one for one in found if one is not None]
@@ -49,4 +73,6 @@ def create(cluster: str, name: str, start: str, offsets: Mapping[TopicPartition,
                 )
             )
     begins = {at: Commit(offsets[at]) for at in sorted(offsets)}
-    return CreatePlan(cluster, name, start, begins, tuple(refusals))
+    given = {str(at): offset for at, offset in start.offsets.items()}
+    hash_ = plan_hash(cluster, name, str(start), given, [str(at) for at in begins], [one.why for one in refusals])
+    return CreatePlan(cluster, name, str(start), begins, hash_, tuple(topics), start, tuple(refusals), tuple(notes))

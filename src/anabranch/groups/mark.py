@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from anabranch.groups.select import EVERY, Selection
 from anabranch.groups.world import Commits, Route, Untold
 from anabranch.model.groups import Commit, Group, GroupKind
+from anabranch.model.plans import REQUEST
 from anabranch.model.topics import TopicPartition
 
 
@@ -58,6 +60,20 @@ class Mark:
         order = (Verdict.BEFORE, Verdict.NOT_IN_LINK, Verdict.UNKNOWN, Verdict.GONE, Verdict.COVERED)
         found = {one.verdict for one in self.partitions}
         return next((one for one in order if one in found), Verdict.COVERED)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkPlan:
+    """The marks that would be stored now.
+
+    ``hash`` covers which groups and topics are meant, and not where the groups stand: those that are read in move by
+    themselves, and a mark is of the moment at which it is stored.
+    """
+
+    link: str
+    marks: tuple[Mark, ...]
+    hash: str
+    selection: Selection = field(default=EVERY, metadata=REQUEST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from anabranch.groups.answer import answer, units
 from anabranch.groups.refusals import Refusal, Why, active_refusal, kind_refusal
+from anabranch.groups.select import EVERY, Selection
 from anabranch.groups.world import Commits, Untold, World
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
+from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.topics import TopicPartition
 
 
@@ -98,16 +98,36 @@ class GroupPlan:
 class GroupsPlan:
     """A plan for the selected groups of a link.
 
-    ``fingerprint`` is a hash of what it rests on: which groups are moved, with their commits, states and answers, and
-    which are refused.  It leaves out what moves while nothing is done with it: the logs' ends, and refused groups'
-    commits, so that one group that is still read in does not hold up the others.  ``undo`` names the undo record once
-    it was carried out.
+    ``hash`` covers what it rests on: which groups are moved, with their commits, states and answers, and which are
+    refused.  It leaves out what moves while nothing is done with it: the logs' ends, and refused groups' commits, so
+    that one group that is still read in does not hold up the others.  ``selection`` is what was asked for, to be
+    looked at again.
     """
 
     link: str
     groups: tuple[GroupPlan, ...]
-    fingerprint: str
-    executed: bool = False
+    hash: str
+    selection: Selection = field(default=EVERY, metadata=REQUEST)
+    took_ms: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    def of(self, step: Step) -> tuple[GroupPlan, ...]:
+        """The groups that are at a step."""
+        return tuple(group for group in self.groups if group.step is step)
+
+    @property
+    def ok(self) -> bool:
+        """Whether no group is refused."""
+        return not self.of(Step.REFUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsMoved:
+    """What became of a plan: its groups are MOVED, IN_STEP, REFUSED or FAILED; ``undo`` names the undo record."""
+
+    link: str
+    groups: tuple[GroupPlan, ...]
+    hash: str
     undo: str = ""
     took_ms: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict, hash=False)
@@ -133,13 +153,7 @@ def plan(world: World, names: Iterable[str], topics: frozenset[str] | None = Non
             left_out[name] = len(group.commits) - len(kept)
         groups.append(_group(world, group, kept))
     done = tuple(groups)
-    return GroupsPlan(world.link, done, fingerprint(world.link, done), left_out=left_out)
-
-
-def fingerprint(link: str, groups: Iterable[GroupPlan]) -> str:
-    """The hash of what a plan rests on: 16 hexadecimal digits, the same wherever it is computed."""
-    seen = [link, [_seen(group) for group in groups]]
-    return hashlib.sha256(json.dumps(seen, ensure_ascii=True).encode()).hexdigest()[:16]
+    return GroupsPlan(world.link, done, plan_hash(world.link, [_seen(group) for group in done]), left_out=left_out)
 
 
 def _seen(group: GroupPlan) -> list[object]:

@@ -63,3 +63,7 @@ class Selection:
     def counts(self, topic: str) -> bool:
         """Whether commits of a source topic count."""
         return not self.topics or any(re.fullmatch(pattern, topic) for pattern in self.topics)
+
+
+EVERY = Selection()
+"""Every group that has committed something that the link copies."""

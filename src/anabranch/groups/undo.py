@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from anabranch.groups.refusals import Refusal, Why, active_refusal
 from anabranch.model.groups import Commit, Group
+from anabranch.model.plans import plan_hash
 from anabranch.model.topics import TopicPartition
 
 
@@ -47,16 +48,45 @@ class GroupUndo:
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """What undoing one carried out plan means, group by group."""
+    """What undoing one carried out plan means, group by group.
+
+    ``hash`` covers what would be given back and deleted; of a refused group, only that it is.
+    """
 
     id: str
     groups: tuple[GroupUndo, ...]
-    executed: bool = False
+    hash: str
 
     @property
     def ok(self) -> bool:
         """Whether nothing forbids it."""
         return not any(group.refusals for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsUndone:
+    """What became of it: groups that are ``done`` have what was there before, the others have their refusals."""
+
+    id: str
+    groups: tuple[GroupUndo, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every group was undone."""
+        return not any(group.refusals for group in self.groups)
+
+
+def undo_plan(id_: str, groups: Iterable[GroupUndo]) -> UndoPlan:
+    """The plan of all groups of one move."""
+    found = tuple(groups)
+    return UndoPlan(id_, found, plan_hash(id_, [_seen(group) for group in found]))
+
+
+def _seen(group: GroupUndo) -> list[object]:
+    if group.refusals:
+        return [group.record.group, "refused"]
+    back = {str(at): [commit.offset, commit.metadata] for at, commit in group.restore.items()}
+    return [group.record.group, back, [str(at) for at in group.delete], group.delete_group]
 
 
 def undo(record: UndoRecord, now: Group | None) -> GroupUndo:

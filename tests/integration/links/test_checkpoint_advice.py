@@ -22,8 +22,8 @@ from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints import advise as operation
 from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByStart, LinkAt
 from anabranch.operations.checkpoints.told import Told
-from anabranch.operations.groups import subscriptions
 from anabranch.sandbox import Cluster, ClusterSpec
+from qa import groups
 from qa.brokers import STEADY
 from tests.integration.links.groups import commit, reader, store
 from tests.integration.links.lab import PATIENCE_S, Link, link
@@ -111,7 +111,7 @@ def test_a_flink_job_on_a_mapped_link_is_advised_in_numbers(old: Cluster, new: C
         assert not isinstance(exact, Refusal)
         assert exact.offsets == {at: offset - 2 for at, offset in stands.items()} and not exact.unread
         given = StartPosition(StartKind.OFFSETS, offsets=dict(exact.offsets))
-        assert subscriptions.create(made.target, "flights", topics, given, execute=True).ok
+        assert groups.create(made.target, "flights", topics, given).undo
         again, _ = advise(made, path, asked, by(made))
         assert "0 records would be read again and 0 never" in way(again, Kind.NEW_UID).notes[0]
 

@@ -8,17 +8,18 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 
 from anabranch.groups.mark import Verdict
-from anabranch.groups.plan import GroupsPlan, Step
+from anabranch.groups.plan import GroupsMoved, GroupsPlan, Step
 from anabranch.groups.refusals import Why
+from anabranch.groups.select import NoSuchGroupError, Selection
 from anabranch.kafka.groups import IllegalGroupNameError
 from anabranch.model.link import ModePolicy
+from anabranch.model.plans import PlanChangedError
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition as Place
-from anabranch.operations.groups import groups as engine
-from anabranch.operations.groups import subscriptions
-from anabranch.operations.groups.groups import GroupsMovedError, NoSuchGroupError, NoSuchUndoError, Selection
+from anabranch.operations.groups.undo import NoSuchUndoError
 from anabranch.sandbox import Cluster
+from qa import groups as engine
 from qa.patience import PATIENCE_S
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import commit, committed, member, read_values, reader, store, value_of
@@ -46,14 +47,12 @@ def a_group() -> str:
 
 def plan(made: Link, *groups: str, **selection: tuple[str, ...]) -> GroupsPlan:
     """What moving them means."""
-    return engine.sync(made.source, made.target, made.id, Selection(groups, **selection), execute=False)
+    return engine.plan_sync(made.source, made.target, made.id, Selection(groups, **selection))
 
 
-def move(made: Link, *groups: str, **selection: tuple[str, ...]) -> GroupsPlan:
+def move(made: Link, *groups: str, **selection: tuple[str, ...]) -> GroupsMoved:
     """Look, then do exactly that."""
-    chosen = Selection(groups, **selection)
-    seen = engine.sync(made.source, made.target, made.id, chosen, execute=False)
-    return engine.sync(made.source, made.target, made.id, chosen, execute=True, fingerprint=seen.fingerprint)
+    return engine.sync(made.source, made.target, made.id, Selection(groups, **selection))
 
 
 def whys(found: GroupsPlan) -> set[Why]:
@@ -92,7 +91,7 @@ def test_a_group_goes_on_exactly_where_it_stood_with_its_metadata(old: Cluster, 
         assert one.step is Step.MOVE, one.reasons
         assert committed(new, group, there) == dict.fromkeys(there)
         done = move(made, group)
-        assert done.ok and done.fingerprint == seen.fingerprint
+        assert done.ok and done.hash == seen.hash
         stands = committed(new, group, there)
         assert stands[(renamed, 0)] == (6, "half é way")
         assert stands[(renamed, 1)] == (15, "")
@@ -100,10 +99,10 @@ def test_a_group_goes_on_exactly_where_it_stood_with_its_metadata(old: Cluster, 
         assert [step.step for step in plan(made, group).groups] == [Step.IN_STEP]
         again = move(made, group)
         assert again.undo == "" and again.ok
-        taken = engine.undo_move(made.target, done.undo, execute=True)
+        taken = engine.undo(made.target, done.undo)
         assert [(one.done, one.delete_group) for one in taken.groups] == [(True, True)]
         assert committed(new, group, there) == dict.fromkeys(there)
-        refused = engine.undo_move(made.target, done.undo, execute=True)
+        refused = engine.undo(made.target, done.undo)
         assert [one.refusals[0].why for one in refused.groups] == [Why.UNDONE]
 
 
@@ -122,14 +121,14 @@ def test_undo_gives_back_exactly_what_stood(old: Cluster, new: Cluster) -> None:
         done = move(made, group)
         assert committed(new, group, places) == {(topic, 0): (10, "new"), (topic, 1): (11, "other")}
         commit(new, group, {(topic, 1): (12, "")})
-        refused = engine.undo_move(made.target, done.undo, execute=True)
+        refused = engine.undo(made.target, done.undo)
         assert not refused.ok and not refused.groups[0].done
         assert committed(new, group, places)[(topic, 0)] == (10, "new")
         commit(new, group, {(topic, 1): (11, "other")})
-        assert engine.undo_move(made.target, done.undo, execute=True).groups[0].done
+        assert engine.undo(made.target, done.undo).groups[0].done
         assert committed(new, group, places) == before
         with pytest.raises(NoSuchUndoError):
-            engine.undo_move(made.target, "20130101-000000-ffff", execute=False)
+            engine.plan_undo(made.target, "20130101-000000-ffff")
 
 
 def test_every_reason_to_refuse_is_found_at_once(old: Cluster, new: Cluster) -> None:
@@ -145,7 +144,7 @@ def test_every_reason_to_refuse_is_found_at_once(old: Cluster, new: Cluster) -> 
         commit(new, group, {(topic, 0): (9, "")})
         with member(new, group, topic):
             assert whys(plan(made, group)) == {Why.ACTIVE, Why.BACKWARDS, Why.NOT_COPIED, Why.NOT_IN_LINK}
-            done = engine.sync(made.source, made.target, made.id, Selection((group,)), execute=True)
+            done = move(made, group)
         assert not done.ok and done.undo == ""
         assert committed(new, group, [(topic, 0), (topic, 1)]) == {(topic, 0): (9, ""), (topic, 1): None}
         commit(old, group, {(topic, 0): (9, ""), (topic, 1): (20, "")})
@@ -165,14 +164,14 @@ def test_a_plan_is_refused_where_the_world_has_moved(old: Cluster, new: Cluster)
     chosen = Selection((group,))
     with link(old, new, topic) as made, made.running():
         made.await_position(topic, 20)
-        seen = plan(made, group).fingerprint
+        seen = plan(made, group)
         commit(old, group, {(topic, 0): (6, "")})
-        with pytest.raises(GroupsMovedError):
-            engine.sync(made.source, made.target, made.id, chosen, execute=True, fingerprint=seen)
-        seen = plan(made, group).fingerprint
+        with pytest.raises(PlanChangedError):
+            engine.sync(made.source, made.target, made.id, chosen, seen)
+        seen = plan(made, group)
         commit(new, group, {(topic, 0): (2, "")})
-        with pytest.raises(GroupsMovedError):
-            engine.sync(made.source, made.target, made.id, chosen, execute=True, fingerprint=seen)
+        with pytest.raises(PlanChangedError):
+            engine.sync(made.source, made.target, made.id, chosen, seen)
         assert committed(new, group, [(topic, 0)]) == {(topic, 0): (2, "")}
 
 
@@ -185,7 +184,7 @@ def test_marks_tell_which_groups_lie_before_the_links_start(old: Cluster, new: C
     start = StartPosition(StartKind.OFFSETS, offsets={Place(topic, 0): 10})
     with link(old, new, topic, start=start) as made, made.running():
         made.await_position(topic, 20)
-        marked = engine.mark_groups(made.source, made.target, made.id, Selection((early, late)))
+        marked = engine.mark(made.source, made.target, made.id, Selection((early, late)))
         assert {one.group: one.verdict for one in marked.marks} == {early: Verdict.BEFORE, late: Verdict.COVERED}
         assert whys(plan(made, early)) == {Why.BEFORE_START}
         assert move(made, late).ok
@@ -238,9 +237,9 @@ def test_groups_of_both_protocols_go_on_where_they_stood(old: Cluster, new: Clus
         with member(new, group, topic, **config) as consumer:
             assert [value_of(consumer.poll(PATIENCE_S)) for _ in range(7)] == [f"record {n}" for n in range(13, 20)]
             assert whys(plan(made, group)) == {Why.ACTIVE}
-            refused = engine.undo_move(made.target, done.undo, execute=True)
+            refused = engine.undo(made.target, done.undo)
             assert not refused.ok
-        assert engine.undo_move(made.target, done.undo, execute=True).ok
+        assert engine.undo(made.target, done.undo).ok
         assert committed(new, group, [(topic, 0)]) == {(topic, 0): None}
 
 
@@ -248,5 +247,5 @@ def test_a_name_that_brokers_take_for_no_groups_is_refused_in_words(new: Cluster
     """The empty one is refused; nothing was done, and the hint says what to name."""
     topic = create(new, fresh("nameless"))
     with pytest.raises(IllegalGroupNameError, match="takes '' for no name of a group") as caught:
-        subscriptions.create(context_of(new, "admin"), "", [topic], StartPosition(), execute=True)
+        engine.create(context_of(new, "admin"), "", [topic], StartPosition())
     assert caught.value.exit_code == 3

@@ -15,10 +15,10 @@ from anabranch.groups.follow import Following
 from anabranch.groups.report import GroupRow
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.model.link import GroupRules
-from anabranch.operations.groups import groups as engine
 from anabranch.operations.mirrormaker.flow import read_flow
 from anabranch.sandbox import Cluster
 from anabranch.spark.link.following import FollowingThread
+from qa import groups as engine
 from qa import links
 from tests.integration.links.groups import commit, committed, member, store
 from tests.integration.links.lab import PATIENCE_S, Link, link

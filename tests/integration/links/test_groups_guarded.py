@@ -12,10 +12,9 @@ from anabranch.groups.plan import Step
 from anabranch.groups.refusals import Why
 from anabranch.groups.select import Selection
 from anabranch.model.start import StartPosition
-from anabranch.operations.groups import groups as engine
-from anabranch.operations.groups import subscriptions
-from anabranch.operations.groups.groups import GroupNotMadeError
+from anabranch.operations.groups.create import GroupNotMadeError
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from qa import groups as engine
 from qa.brokers import STEADY
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import asked, commit, committed, read_values, reader, store
@@ -70,9 +69,9 @@ def test_a_group_moves_wholly_or_not_at_all(guarded: tuple[Cluster, Cluster]) ->
             made.await_position(topic, 20)
         commit(there, both, {(free, 0): (3, "before")})
         chosen = Selection((both, one))
-        seen = engine.sync(source, target, made.id, chosen, execute=False)
+        seen = engine.plan_sync(source, target, made.id, chosen)
         assert {group.step for group in seen.groups} == {Step.MOVE}, [group.reasons for group in seen.groups]
-        done = engine.sync(source, target, made.id, chosen, execute=True, fingerprint=seen.fingerprint)
+        done = engine.sync(source, target, made.id, chosen, seen)
         steps = {group.group: group.step for group in done.groups}
         assert steps == {both: Step.FAILED, one: Step.MOVED}
         failure = next(group.failure for group in done.groups if group.step is Step.FAILED)
@@ -81,11 +80,11 @@ def test_a_group_moves_wholly_or_not_at_all(guarded: tuple[Cluster, Cluster]) ->
         assert not done.ok
         assert committed(there, both, places) == {(free, 0): (3, "before"), (shut, 0): None}
         assert committed(there, one, [(free, 0)]) == {(free, 0): (9, "z")}
-        taken = engine.undo_move(target, done.undo, execute=True)
+        taken = engine.undo(target, done.undo)
         assert {group.record.group: group.done for group in taken.groups} == {both: False, one: True}
         assert committed(there, one, [(free, 0)]) == {(free, 0): None}
         with pytest.raises(GroupNotMadeError):
-            subscriptions.create(target, f"g-{free}-new", [free, shut], StartPosition(), execute=True)
+            engine.create(target, f"g-{free}-new", [free, shut], StartPosition())
         assert committed(there, f"g-{free}-new", places) == dict.fromkeys(places)
 
 
@@ -102,7 +101,7 @@ def test_a_source_that_is_fifty_epochs_ahead_leaves_no_epoch_behind(guarded: tup
     consumer.close()
     with link(here, there, topic) as made, made.running():
         made.await_position(topic, 20)
-        assert engine.sync(made.source, made.target, made.id, Selection((group,)), execute=True).ok
+        assert engine.sync(made.source, made.target, made.id, Selection((group,))).ok
         consumer = reader(there, group)
         (after,) = asked(consumer, [TopicPartition(topic, 0)])
         consumer.close()
@@ -128,13 +127,13 @@ def test_a_group_begins_where_one_likes_and_only_where_there_was_nothing(guarded
     }
     for number, (text, wanted) in enumerate(cases.items()):
         group, start = f"g-{topic}-{number}", StartPosition.parse(text)
-        assert not subscriptions.create(target, group, [topic], start, execute=False).executed
+        assert engine.plan_create(target, group, [topic], start).ok
         assert committed(there, group, places) == dict.fromkeys(places)
-        done = subscriptions.create(target, group, [topic], start, execute=True)
-        assert done.executed
+        done = engine.create(target, group, [topic], start)
         assert committed(there, group, places) == {at: (o, "") for at, o in zip(places, wanted, strict=True)}
-        again = subscriptions.create(target, group, [topic], start, execute=True)
+        again = engine.plan_create(target, group, [topic], start)
         assert {refusal.why for refusal in again.refusals} == {Why.EXISTS}
-        assert not again.executed
-        assert engine.undo_move(target, done.undo, execute=True).ok
+        with pytest.raises(GroupNotMadeError):
+            engine.create(target, group, [topic], start)
+        assert engine.undo(target, done.undo).ok
         assert committed(there, group, places) == dict.fromkeys(places)

@@ -12,8 +12,9 @@ from anabranch.mirrormaker.wire import Checkpoint
 from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.mirrormaker import beat, publish, publish_link, report
 from anabranch.sandbox import Cluster
+from anabranch.state.topics.mirrormaker import beat, publish
+from qa import mirror_answers
 from tests.integration.links import groups
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, fresh, transaction
@@ -42,7 +43,7 @@ def test_the_clients_of_mirror_maker_get_a_links_exact_positions(old: Cluster, n
         copy = TopicPartition(f"{made.spec.source.context}.{topic}", 0)
         mirror_makers = [Checkpoint(f"{prefix}-{at}", copy, at, max(0, exact - OFF)) for at, exact in EXACT.items()]
         made.on_target(_stale(made, mirror_makers))
-        told = report(made.source, made.target, made.spec.source.context, link=made.id)
+        told = mirror_answers.report(made.source, made.target, made.spec.source.context, link=made.id)
         rows = {row.committed: row for row in told.rows if row.group.startswith(prefix)}
         assert {at: row.exact for at, row in rows.items() if at in EXACT} == EXACT
         assert {rows[at].evidence for at in EXACT} == {Evidence.MAP}
@@ -50,15 +51,13 @@ def test_the_clients_of_mirror_maker_get_a_links_exact_positions(old: Cluster, n
         assert {rows[at].most for at in EXACT} == {OFF}
         assert rows[NOT_YET].exact is None and not rows[NOT_YET].is_answered
 
-        seen = publish_link(made.source, made.target, made.id, execute=False)
-        assert not seen.written
+        seen = mirror_answers.plan_publish(made.source, made.target, made.id)
         assert {one.group: one.downstream for one in seen.checkpoints if one.group.startswith(prefix)} == {
             f"{prefix}-{at}": exact for at, exact in EXACT.items()
         }
         assert [one.group for one in seen.left_out if one.group.startswith(prefix)] == [f"{prefix}-{NOT_YET}"]
         assert _positions(new, made, prefix) == {f"{prefix}-{at}": max(0, exact - OFF) for at, exact in EXACT.items()}
-        done = publish_link(made.source, made.target, made.id, execute=True)
-        assert done.written
+        mirror_answers.publish(made.source, made.target, made.id)
         assert _positions(new, made, prefix) == {f"{prefix}-{at}": exact for at, exact in EXACT.items()}
 
 

@@ -17,10 +17,9 @@ from anabranch.model.positions import AnswerKind
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.offsets.translate import Exact, to_target
 from anabranch.operations.links.create import LinkRefusedError
-from anabranch.operations.offsets import offsets
-from anabranch.operations.offsets.offsets import GroupUnknownError, TopicNotInLinkError
+from anabranch.operations.offsets.translate import GroupUnknownError, TopicNotInLinkError
 from anabranch.sandbox import Cluster
-from qa import links
+from qa import links, offsets
 from tests.integration.kafka.security import context_of
 from tests.integration.links import groups
 from tests.integration.links.lab import PATIENCE_S, Link, link
@@ -182,8 +181,8 @@ def test_a_groups_commits_are_translated_and_files_read_back(old: Cluster, new: 
         back = offsets.translate(made.target, made.id, [(lane.target, answer.offset)], reverse=True)
         assert back.answers[0].answer == 7 or answer.reason is not None
 
-        source, target, stored, told = offsets.export(made.target, made.id)
-        maps_file.save(tmp_path / "maps.json", made.id, source, target, stored, told)
+        maps = offsets.export(made.target, made.id)
+        maps_file.save(tmp_path / "maps.json", made.id, maps.source, maps.target, maps.stored, maps.lanes)
         assert [one.runs for one in maps_file.load(tmp_path / "maps.json")] == [lane.runs]
         assert offsets.runs(made.target, made.id, f"{topic}-0") == offsets.runs(made.target, made.id, topic)
         with pytest.raises(TopicNotInLinkError):

@@ -10,8 +10,8 @@ from confluent_kafka.admin import NewTopic
 
 from anabranch.mirrormaker.wire import Checkpoint
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.mirrormaker import beat, publish
 from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.state.topics.mirrormaker import beat, publish
 from qa.brokers import STEADY, create_topics
 from tests.contract.lab import connect
 from tests.integration.mm2.java import answers

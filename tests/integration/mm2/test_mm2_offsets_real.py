@@ -22,8 +22,10 @@ from anabranch.mirrormaker.wire import (
     encode_heartbeat,
     encode_sync,
 )
-from anabranch.operations.mirrormaker import judge, publish, read_flow
+from anabranch.operations.mirrormaker.flow import read_flow
+from anabranch.operations.mirrormaker.report import judge
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.state.topics.mirrormaker import publish
 from qa.brokers import STEADY, create_topics, existing, log_ends
 from qa.mm2 import MirrorMaker, MirrorSpec
 from qa.patience import PATIENCE_S

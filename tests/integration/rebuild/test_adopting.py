@@ -15,11 +15,11 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Before, Exact, to_target
 from anabranch.operations.links.create import LinkRefusedError
-from anabranch.operations.offsets.rebuilding import plan
 from anabranch.sandbox import Cluster
 from anabranch.state.maps.reading import LaneMap, read_maps
 from qa import links
 from qa.logcompare import read_log
+from qa.offsets import rebuild_spec
 from qa.verify_lab import Message, context_of, fresh, messages, write
 from tests.integration.links.lab import link
 from tests.unit.offsets.alignlab import align
@@ -35,7 +35,7 @@ def mirrored(pair: tuple[Cluster, Cluster], source: Sequence[Message], target: S
     topic = fresh("taken")
     write(old, topic, source)
     write(new, f"old.{topic}", target)
-    (logs,) = plan(context_of(old), context_of(new), "any", {topic: f"old.{topic}"}).lanes
+    (logs,) = rebuild_spec(context_of(old), context_of(new), "any", {topic: f"old.{topic}"}).lanes
     found = align(dict(enumerate(map(repr, source))), dict(enumerate(map(repr, target))), logs.bounds)
     return StoredMap(logs.lane, logs.source, logs.target, found.runs, logs.target_id, found.unclear)
 

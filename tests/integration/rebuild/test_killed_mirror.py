@@ -8,13 +8,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from anabranch.offsets.align.lane import Bounds
-from anabranch.operations.offsets.rebuilding import plan
 from anabranch.sandbox import Cluster
 from anabranch.spark.align.run import Rebuilding
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.findings import Kind
 from anabranch.verify.pins import LogEnds, pin
 from qa import killed_mirror
+from qa.offsets import rebuild_spec
 from qa.verify_lab import context_of, spec_of
 from tests.unit.offsets.alignlab import Mirror
 
@@ -33,7 +33,7 @@ def test_each_record_of_a_killed_mirror_is_mapped_to_its_last_copy_and_the_rest_
     old, new = pair
     killed_mirror.fill(old, TOPIC, RECORDS, PARTITIONS)
     copy = killed_mirror.copy(old, new, TOPIC, tmp_path, forgets=True)
-    maps = Rebuilding(spark, plan(context_of(old), context_of(new), "lab", {TOPIC: copy})).maps()
+    maps = Rebuilding(spark, rebuild_spec(context_of(old), context_of(new), "lab", {TOPIC: copy})).maps()
     repeats: dict[str, int] = {}
     for one in maps:
         number = one.source.partition

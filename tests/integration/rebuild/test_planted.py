@@ -11,9 +11,9 @@ from anabranch.config.rebuildspec import Part, RebuildSpec
 from anabranch.offsets.align.gaps import Why
 from anabranch.offsets.align.lane import Bounds
 from anabranch.offsets.runs import Run
-from anabranch.operations.offsets.rebuilding import plan
 from anabranch.sandbox import Cluster
 from anabranch.spark.align.run import Rebuilding
+from qa.offsets import rebuild_spec
 from qa.verify_lab import BEGIN_MS, Message, context_of, fresh, messages, write
 from tests.unit.offsets.alignlab import align
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.test
 def planned(pair: tuple[Cluster, Cluster], topic: str, **changes: frozenset[Part]) -> RebuildSpec:
     """The plan for a topic of one name on both sides."""
     old, new = pair
-    return plan(context_of(old), context_of(new), "lab", {topic: topic}, **changes)
+    return rebuild_spec(context_of(old), context_of(new), "lab", {topic: topic}, **changes)
 
 
 def same(number: int) -> Message:
@@ -101,7 +101,7 @@ def test_constant_topics_are_exact_only_where_they_are_equally_long(
         write(pair[0], topic, [same(1)] * 5000)
         write(pair[1], topic, [same(1)] * (5000 - lost))
     old, new = pair
-    spec = plan(context_of(old), context_of(new), "lab", {whole: whole, short: short})
+    spec = rebuild_spec(context_of(old), context_of(new), "lab", {whole: whole, short: short})
     by_topic = {one.source.topic: one for one in Rebuilding(spark, spec).maps()}
     assert list(by_topic[whole].runs) == [Run(0, 0, 5000)]
     assert not by_topic[whole].unclear

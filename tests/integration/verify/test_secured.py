@@ -10,8 +10,10 @@ import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
 from anabranch.config.verifyspec import Reader, VerifyOptions
-from anabranch.operations.verify import comparing as engine
+from anabranch.operations.jobs.readerjob import ReaderJob
+from anabranch.operations.verify.start import launch
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from qa import comparing as engine
 from qa.brokers import STEADY
 from qa.verify_lab import connector_settings
 from tests.integration.kafka.security import context_of
@@ -59,9 +61,11 @@ def test_an_auditor_compares(guarded: tuple[Cluster, Cluster], tmp_path: Path, r
     with link(old, new, topic) as made:
         with made.running():
             made.await_position(topic, 300)
-        spec = engine.plan(context_of(old, "auditor"), context_of(new, "auditor"), made.id, VerifyOptions(reader))
+        both = context_of(old, "auditor"), context_of(new, "auditor")
+        spec = engine.plan(*both, made.id, VerifyOptions(reader)).spec(*both)
         assert "a-secret" not in spec.to_json()
-        done = engine.launch(spec, "local[1]", tmp_path, connector_settings()).wait(600)
+        job = ReaderJob(*both, "local[1]", tmp_path, connector_settings())
+        done = launch(spec, job, job.arguments()).wait(600)
         told = (tmp_path / f"{spec.run}.log").read_text()
         assert done == 0, told
         assert "a-secret" not in told

@@ -1,4 +1,4 @@
-"""The verbs about consumer groups, from flags to the engine's port and back to text and exit codes."""
+"""The verbs about consumer groups, from flags to the operations and back to text and exit codes."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ import pytest
 import yaml
 
 from anabranch.cli import main as cli
-from anabranch.cli import port
 from anabranch.cli.groups import render as render_groups
-from anabranch.groups.create import CreatePlan
+from anabranch.groups.create import CreatePlan, GroupCreated
 from anabranch.groups.follow import Following
 from anabranch.groups.freshness import FollowedSince, SyncRound
-from anabranch.groups.mark import Mark, MarkedPartition, MarkReport, Verdict
-from anabranch.groups.plan import GroupPlan, GroupsPlan, Move, Step
+from anabranch.groups.mark import Mark, MarkedPartition, MarkPlan, MarkReport, Verdict
+from anabranch.groups.plan import GroupPlan, GroupsMoved, GroupsPlan, Move, Step
 from anabranch.groups.refusals import Refusal, Why
 from anabranch.groups.report import GroupReport, GroupRow, GroupsReport
 from anabranch.groups.select import NoSuchGroupError, Selection
-from anabranch.groups.undo import GroupUndo, UndoPlan, UndoRecord
+from anabranch.groups.undo import GroupsUndone, GroupUndo, UndoPlan, UndoRecord
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
-from anabranch.model.link import ClusterRef, GroupRules, LinkRecord, LinkSpec, WantedState
+from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.plans import PlanChangedError
 from anabranch.model.reports import LinkStatus
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.groups.groups import GroupsMovedError
 
 pytestmark = pytest.mark.unit
 
@@ -46,84 +45,101 @@ RECORD = UndoRecord(
 
 
 class Engine:
-    """The ports, filled with values; keeps what it was asked."""
+    """The operations, filled with values; keeps what it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[object, ...]] = []
-        self.plan = GroupsPlan("old-new", (PLAN,), "cafe", took_ms=2100)
-        self.rules: GroupRules | None = None
+        self.groups: tuple[GroupPlan, ...] = (PLAN,)
         self.verdict = Verdict.COVERED
         self.moved = False
         self.refusals: tuple[Refusal, ...] = ()
 
-    def show(self, target: ClusterContext, *about: object) -> object:
-        if len(about) == 1:
-            spec = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"), groups=self.rules)
-            return LinkStatus(LinkRecord(WantedState(spec), ("A",), 0), (), None, 100_000)
+    async def standing(self, *_: object) -> LinkStatus:
+        spec = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"))
+        return LinkStatus(LinkRecord(WantedState(spec), ("A",), 0), (), None, 100_000)
+
+    async def show(self, *_: object) -> GroupReport:
         group = Group("shop", GroupKind.CLASSIC, GroupState.EMPTY)
         return GroupReport("old-new", group, None, PLAN, None, FOLLOWED, ROUND, 100_000)
 
-    def set_wanted(self, target: ClusterContext, link_id: str, **changes: object) -> None:
-        self.asked.append(("set", changes))
-
-    def freshness(self, target: ClusterContext, link_id: str) -> SyncRound:
-        return ROUND
-
-    def list_groups(self, source: ClusterContext, target: ClusterContext, link_id: str) -> GroupsReport:
+    async def list_groups(self, source: ClusterContext, target: ClusterContext, link_id: str) -> GroupsReport:
         self.asked.append(("list", source.name, target.name, link_id))
         row = GroupRow("shop", GroupKind.CLASSIC, GroupState.EMPTY, GroupState.DEAD, 1, 0, Verdict.COVERED, FOLLOWED)
         share = GroupRow("share", GroupKind.SHARE, GroupState.STABLE, GroupState.DEAD, 0, 0, None, None, "drain it")
         return GroupsReport("old-new", (share, row), ROUND, 100_000)
 
-    def mark_groups(
+    async def plan_mark(
         self, source: ClusterContext, target: ClusterContext, link_id: str, selection: Selection
-    ) -> MarkReport:
+    ) -> MarkPlan:
         self.asked.append(("mark", selection))
         part = MarkedPartition(ORDERS, Commit(12), 20, self.verdict)
-        return MarkReport("old-new", (Mark("old-new", "shop", GroupKind.CLASSIC, (part,), 0),), stored=True)
+        return MarkPlan("old-new", (Mark("old-new", "shop", GroupKind.CLASSIC, (part,), 0),), "cafe", selection)
 
-    def sync(
-        self,
-        source: ClusterContext,
-        target: ClusterContext,
-        link_id: str,
-        selection: Selection,
-        execute: bool,
-        fingerprint: str | None = None,
+    async def mark(self, source: ClusterContext, target: ClusterContext, planned: MarkPlan) -> MarkReport:
+        return MarkReport("old-new", planned.marks, stored=True)
+
+    async def plan_sync(
+        self, source: ClusterContext, target: ClusterContext, link_id: str, selection: Selection
     ) -> GroupsPlan:
-        self.asked.append(("sync", source.name, target.name, link_id, selection, execute, fingerprint))
+        self.asked.append(("plan", source.name, target.name, link_id, selection))
         if selection.groups == ("nobody",):
             raise NoSuchGroupError("nobody", "old")
-        if not execute:
-            return self.plan
+        return GroupsPlan(link_id, self.groups, "cafe", selection, took_ms=2100)
+
+    async def sync(self, source: ClusterContext, target: ClusterContext, planned: GroupsPlan) -> GroupsMoved:
+        self.asked.append(("sync", source.name, target.name, planned.selection, planned.hash))
         if self.moved:
-            raise GroupsMovedError(link_id, str(fingerprint), "beef")
-        moved = tuple(replace(one, step=Step.MOVED) if one.step is Step.MOVE else one for one in self.plan.groups)
-        return replace(self.plan, groups=moved, executed=True, undo=RECORD.id)
+            raise PlanChangedError("groups of link 'old-new'", planned.hash, "beef")
+        moved = tuple(replace(one, step=Step.MOVED) if one.step is Step.MOVE else one for one in planned.groups)
+        return GroupsMoved(planned.link, moved, planned.hash, RECORD.id)
 
-    def undo_move(self, cluster: ClusterContext, undo_id: str, execute: bool) -> UndoPlan:
-        self.asked.append(("undo", cluster.name, undo_id, execute))
-        restore = {} if self.refusals else {COPY: Commit(3)}
-        done = execute and not self.refusals
-        return UndoPlan(undo_id, (GroupUndo(RECORD, restore, (), False, self.refusals, done),), executed=execute)
+    def _undo(self, done: bool) -> GroupUndo:
+        return GroupUndo(RECORD, {} if self.refusals else {COPY: Commit(3)}, (), False, self.refusals, done)
 
-    def create(
-        self, context: ClusterContext, group: str, topics: list[str], start: StartPosition, execute: bool
+    async def plan_undo(self, cluster: ClusterContext, undo_id: str) -> UndoPlan:
+        self.asked.append(("plan undo", cluster.name, undo_id))
+        return UndoPlan(undo_id, (self._undo(done=False),), "cafe")
+
+    async def undo(self, cluster: ClusterContext, planned: UndoPlan) -> GroupsUndone:
+        self.asked.append(("undo", cluster.name, planned.id))
+        if self.moved:
+            self.refusals = (REASON,)
+            return GroupsUndone(planned.id, (replace(planned.groups[0], refusals=self.refusals),))
+        return GroupsUndone(planned.id, (self._undo(done=True),))
+
+    async def plan_create(
+        self, cluster: ClusterContext, group: str, topics: list[str], start: StartPosition
     ) -> CreatePlan:
-        self.asked.append(("create", context.name, group, tuple(topics), start, execute))
-        undo = RECORD.id if execute else ""
-        return CreatePlan("new", group, str(start), {COPY: Commit(5)}, self.refusals, executed=execute, undo=undo)
+        self.asked.append(("plan create", cluster.name, group, tuple(topics), start))
+        begins = {COPY: Commit(5)}
+        return CreatePlan("new", group, str(start), begins, "cafe", tuple(topics), start, self.refusals, ("a note",))
+
+    async def create(self, cluster: ClusterContext, planned: CreatePlan) -> GroupCreated:
+        self.asked.append(("create", cluster.name, planned.group, planned.topics, planned.asked))
+        return GroupCreated("new", planned.group, planned.start, planned.begins, RECORD.id, planned.notes)
 
 
 Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """The engine that the verbs reach."""
+def engine(monkeypatch: pytest.MonkeyPatch, no_clusters: list[str]) -> Engine:
+    """The operations that the verbs reach."""
     made = Engine()
-    for name in ("links", "groups", "subscriptions"):
-        monkeypatch.setattr(port, name, lambda: made)
+    for name, ask in {
+        "links.show.show": made.standing,
+        "groups.show.show": made.show,
+        "groups.show.list_groups": made.list_groups,
+        "groups.mark.plan": made.plan_mark,
+        "groups.mark.apply": made.mark,
+        "groups.sync.plan": made.plan_sync,
+        "groups.sync.apply": made.sync,
+        "groups.undo.plan": made.plan_undo,
+        "groups.undo.apply": made.undo,
+        "groups.create.plan": made.plan_create,
+        "groups.create.apply": made.create,
+    }.items():
+        monkeypatch.setattr(f"anabranch.operations.{name}", ask)
     return made
 
 
@@ -163,7 +179,7 @@ def test_a_plan_is_shown_whole_with_the_command_that_does_it(run: Run) -> None:
 
 def test_a_plan_with_refusals_names_each_reason_and_ends_with_three(run: Run, engine: Engine) -> None:
     """What can be moved is still offered."""
-    engine.plan = replace(engine.plan, groups=(PLAN, REFUSED))
+    engine.groups = (PLAN, REFUSED)
     code, out, err = run("groups", "plan", "old-new")
     assert code == 3
     assert "till: active: till is stable on the target, with 1 member: only they may commit\n  fix: stop it" in out
@@ -172,32 +188,34 @@ def test_a_plan_with_refusals_names_each_reason_and_ends_with_three(run: Run, en
 
 
 def test_sync_does_exactly_what_was_shown(run: Run, engine: Engine) -> None:
-    """Without a hash it looks first and does that; with one it does that plan or nothing."""
+    """Without a hash it shows what it does then; with one it does that plan or nothing."""
     code, out, _ = run("groups", "sync", "old-new", "shop", "--execute")
     assert code == 0
     assert "take it back with: anabranch groups undo 20261121-100000-cafe" in out
     chosen = Selection(("shop",))
-    assert engine.asked == [
-        ("sync", "old", "new", "old-new", chosen, False, None),
-        ("sync", "old", "new", "old-new", chosen, True, "cafe"),
-    ]
+    done = [("plan", "old", "new", "old-new", chosen), ("sync", "old", "new", chosen, "cafe")]
+    assert engine.asked == done
     engine.asked.clear()
-    assert run("groups", "sync", "old-new", "--execute", "--plan", "beef")[0] == 0
-    assert engine.asked == [("sync", "old", "new", "old-new", Selection(), True, "beef")]
+    assert run("groups", "sync", "old-new", "shop", "--execute", "--plan", "cafe")[0] == 0
+    assert engine.asked == done
+    engine.asked.clear()
+    code, _, err = run("groups", "sync", "old-new", "shop", "--execute", "--plan", "beef")
+    assert (code, engine.asked) == (3, done[:1])
+    assert "groups of link 'old-new' changed since plan beef: it would be plan cafe now" in err
 
 
 def test_sync_of_refused_groups_alone_says_it_once(run: Run, engine: Engine) -> None:
     """There is nothing to carry out; and a target that was typed comes back in the next command."""
-    engine.plan = replace(engine.plan, groups=(REFUSED,))
+    engine.groups = (REFUSED,)
     code, out, err = run("groups", "sync", "old-new", "--execute", "--target", "new")
     assert (code, out.count("till: active")) == (3, 1)
-    assert [asked[5] for asked in engine.asked] == [False]
+    assert [asked[0] for asked in engine.asked] == ["plan"]
     assert err == "error: 1 group did not move\nhint: anabranch groups plan old-new --target new\n"
 
 
 def test_a_mixed_sync_says_each_refusal_once(run: Run, engine: Engine) -> None:
     """They stand below the plan; the way back names the target that was typed, and does it."""
-    engine.plan = replace(engine.plan, groups=(PLAN, REFUSED))
+    engine.groups = (PLAN, REFUSED)
     code, out, _ = run("groups", "sync", "old-new", "--execute", "--target", "new")
     assert (code, out.count("till: active")) == (3, 1)
     assert f"take it back with: anabranch groups undo {RECORD.id} --target new --execute\n" in out
@@ -211,7 +229,7 @@ def test_a_plan_that_moved_is_looked_at_again_for_the_same_groups(run: Run, engi
     engine.moved = True
     code, _, err = run("groups", "sync", "old-new", "sh.*", "--topics", "orders", "-t", "new", "--execute")
     assert code == 3
-    assert "hint: look again: `anabranch groups plan old-new 'sh.*' --topics orders --target new`\n" in err
+    assert "hint: look again: `anabranch groups sync old-new 'sh.*' --topics orders --target new`\n" in err
 
 
 def test_a_link_that_follows_no_groups_any_more_counts_none(run: Run, engine: Engine) -> None:
@@ -223,16 +241,16 @@ def test_a_link_that_follows_no_groups_any_more_counts_none(run: Run, engine: En
 def test_sync_without_execute_only_shows(run: Run, engine: Engine) -> None:
     """And a hash without --execute is a mistake that is named."""
     assert run("groups", "sync", "old-new")[0] == 0
-    assert [asked[5] for asked in engine.asked] == [False]
+    assert [asked[0] for asked in engine.asked] == ["plan"]
     code, _, err = run("groups", "sync", "old-new", "--plan", "cafe")
     assert code == 2
-    assert err.startswith("error: groups sync: --plan: it belongs to --execute\nhint: ")
+    assert err.startswith("error: groups sync old-new: --plan: it requires --execute\nhint: ")
 
 
 def test_groups_that_failed_or_were_refused_end_with_three(run: Run, engine: Engine) -> None:
     """The others were moved, and the answer says how to take them back."""
     failed = replace(PLAN, group="bad", step=Step.FAILED, failure="not allowed; nothing of it was left behind")
-    engine.plan = replace(engine.plan, groups=(failed, PLAN, REFUSED))
+    engine.groups = (failed, PLAN, REFUSED)
     code, out, err = run("groups", "sync", "old-new", "--execute", "--plan", "cafe")
     assert code == 3
     assert "bad: not allowed; nothing of it was left behind" in out
@@ -246,9 +264,13 @@ def test_programs_read_plans_as_values(run: Run, form: str) -> None:
     code, out, _ = run("groups", "plan", "old-new", "-o", form)
     value = json.loads(out) if form == "json" else yaml.safe_load(out)
     assert code == 0
-    assert value["fingerprint"] == "cafe"
+    assert value["hash"] == "cafe"
     assert value["groups"][0]["moves"][0]["commit"] == {"offset": 12, "metadata": "noted", "leader_epoch": -1}
     assert value["groups"][0]["step"] == "move"
+    assert set(value) == {"link", "groups", "hash", "took_ms", "left_out"}
+    _, out, _ = run("groups", "sync", "old-new", "--execute", "-o", form)
+    value = json.loads(out) if form == "json" else yaml.safe_load(out)
+    assert (value["undo"], value["hash"], value["groups"][0]["step"]) == (RECORD.id, "cafe", "moved")
 
 
 def test_bad_input_is_named(run: Run) -> None:
@@ -294,24 +316,37 @@ def test_mark_ends_with_three_where_records_would_be_lost(run: Run, engine: Engi
 
 
 def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
-    """And is refused for groups that moved since."""
+    """And is refused for groups that moved since, the plan's or those of the last moment."""
     code, out, err = run("groups", "undo", RECORD.id)
     assert (code, "shop   old.orders-0          7             3" in out) == (0, True)
-    assert f"Apply with: anabranch groups undo {RECORD.id} --execute" in err
+    assert f"Apply with: anabranch groups undo {RECORD.id} --execute --plan cafe\n" in err
+    for plan in ((), ("--plan", "cafe")):
+        code, out, _ = run("groups", "undo", RECORD.id, "--execute", *plan)
+        assert (code, out.count("shop   old.orders-0          7             3")) == (0, 1)
+        assert out.endswith("done: 1 group has what was there before\n")
+    assert run("groups", "undo", RECORD.id, "--execute", "--plan", "beef")[0] == 3
+    engine.moved = True
     code, out, _ = run("groups", "undo", RECORD.id, "--execute")
-    assert (code, "done: 1 group has what was there before" in out) == (0, True)
-    engine.refusals = (REASON,)
+    assert (code, out.count("till: active") + out.count("active: till")) == (3, 1)
+    asked = len(engine.asked)
     assert run("groups", "undo", RECORD.id, "--execute")[0] == 3
+    assert [one[0] for one in engine.asked[asked:]] == ["plan undo"], "all of it was refused"
 
 
 def test_create_takes_the_five_positions(run: Run, engine: Engine) -> None:
     """Shown first; then done, with the id that takes it back."""
     code, _, err = run("groups", "create", "fresh", "--topic", "old.orders", "--start", "group:shop")
-    command = "anabranch groups create fresh --topic old.orders --start group:shop --execute"
-    assert (code, err) == (0, f"Dry run. Apply with: {command}\n")
+    command = "anabranch groups create fresh --topic old.orders --start group:shop --execute --plan cafe"
+    assert (code, err) == (0, f"note: a note\nDry run. Apply with: {command}\n")
     start = StartPosition(StartKind.GROUP, group="shop")
-    assert engine.asked[-1] == ("create", "new", "fresh", ("old.orders",), start, False)
-    code, out, _ = run("groups", "create", "fresh", "--topic", "old.orders", "--execute")
-    assert (code, f"anabranch groups undo {RECORD.id}" in out) == (0, True)
+    assert engine.asked == [("plan create", "new", "fresh", ("old.orders",), start)]
+    for plan in ((), ("--plan", "cafe")):
+        code, out, _ = run("groups", "create", "fresh", "--topic", "old.orders", "--execute", *plan)
+        assert (code, out.count("old.orders-0"), f"anabranch groups undo {RECORD.id}" in out) == (0, 1, True)
+        assert engine.asked[-1] == ("create", "new", "fresh", ("old.orders",), StartPosition())
+    asked = len(engine.asked)
+    assert run("groups", "create", "fresh", "--topic", "old.orders", "--execute", "--plan", "beef")[0] == 3
     engine.refusals = (REASON,)
     assert run("groups", "create", "fresh", "--topic", "old.orders")[0] == 3
+    assert run("groups", "create", "fresh", "--topic", "old.orders", "--execute")[0] == 3
+    assert {one[0] for one in engine.asked[asked:]} == {"plan create"}, "nothing was done"

@@ -1,9 +1,10 @@
-"""``anabranch mm2``, from flags to the engine and back to text."""
+"""``anabranch mm2``, from flags to the operations and back to text."""
 
 from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +13,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from anabranch.cli import port
 from anabranch.cli.main import app
-from anabranch.cli.mirrormaker import options, tables
+from anabranch.cli.mirrormaker import tables
 from anabranch.errors import InvalidFieldError
 from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
 from anabranch.mirrormaker.wire import Checkpoint
@@ -22,8 +22,9 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.mirrormaker import LeftOut, Published, checkpoints, publish_link
+from anabranch.operations.mirrormaker.publish import LeftOut, Published, PublishPlan, checkpoints
 from anabranch.state.maps.reading import LinkMaps
+from qa.mirror_answers import plan_publish
 
 pytestmark = pytest.mark.unit
 
@@ -36,16 +37,18 @@ ROWS = (
     Judged("unseen", AT, COPY, 7, note="no checkpoint"),
 )
 REPORT = MirrorReport("old", "new", 1234, 1500, ROWS, ("bounds only for some",))
-PUBLISHED = Published("old", (Checkpoint("late", COPY, 5000, 4990),), (LeftOut("new", AT, "not copied yet"),), False)
+WRITTEN, NOT_WRITTEN = (Checkpoint("late", COPY, 5000, 4990),), (LeftOut("new", AT, "not copied yet"),)
+PLAN = PublishPlan("old-new", "old", ".", WRITTEN, NOT_WRITTEN, "cafe")
+PUBLISHED = Published("old", WRITTEN, NOT_WRITTEN)
 
 
 class Mirrors:
-    """The engine's side, filled with values; keeps what it was asked."""
+    """The operations, filled with values; keeps what it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
 
-    def report(self, source: ClusterContext, target: ClusterContext, *aliases: Any, **more: Any) -> MirrorReport:
+    async def report(self, source: ClusterContext, target: ClusterContext, *aliases: Any, **more: Any) -> MirrorReport:
         self.asked.append((source.name, target.name, *aliases, more))
         return REPORT
 
@@ -72,25 +75,42 @@ def test_a_report_begins_with_what_has_no_answer_and_then_the_worst() -> None:
 
 def test_what_has_no_exact_answer_is_said_with_its_reason() -> None:
     """A checkpoint that is not written is not passed over in silence."""
-    text = text_of(tables.published(PUBLISHED, "."))
-    assert "no answer for new, flights-0: not copied yet" in text
-    assert "1 checkpoint for old.checkpoints.internal" in text
+    for text in (text_of(tables.publishing(PLAN)), text_of(tables.published(PUBLISHED, "."))):
+        assert "no answer for new, flights-0: not copied yet" in text
+    assert "1 checkpoint for old.checkpoints.internal" in text_of(tables.publishing(PLAN))
+    assert "1 checkpoint written to old.checkpoints.internal" in text_of(tables.published(PUBLISHED, "."))
 
 
-def test_the_command_that_publishes_is_the_one_that_was_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Alias, separator and target come back in it."""
-    engine = SimpleNamespace(publish_link=lambda *_, **__: PUBLISHED)
-    shown = SimpleNamespace(spec=LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B")))
-    monkeypatch.setattr(options, "mirrors", lambda: engine)
-    monkeypatch.setattr(port, "links", lambda: SimpleNamespace(show=lambda *_: shown))
+def test_the_command_that_publishes_is_the_one_that_was_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_clusters: list[str]
+) -> None:
+    """Alias, separator and target come back in it; done, the positions are said once."""
+
+    async def show(*_: object) -> object:
+        return SimpleNamespace(spec=LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B")))
+
+    async def plan(*_: object, source_alias: str, separator: str) -> PublishPlan:
+        return replace(PLAN, source_alias=source_alias, separator=separator)
+
+    async def apply(source: ClusterContext, target: ClusterContext, planned: PublishPlan) -> Published:
+        assert (source.name, target.name, planned.source_alias) == ("old", "new", "o")
+        return replace(PUBLISHED, source_alias=planned.source_alias)
+
+    monkeypatch.setattr("anabranch.operations.links.show.show", show)
+    monkeypatch.setattr("anabranch.operations.mirrormaker.publish.plan", plan)
+    monkeypatch.setattr("anabranch.operations.mirrormaker.publish.apply", apply)
     file = tmp_path / "contexts.yaml"
     clusters = "".join(f"  {name}:\n    bootstrap: ['127.0.0.1:1']\n" for name in ("old", "new"))
     file.write_text(f"version: 1\ncontexts:\n{clusters}")
     flags = ["--target", "new", "--source-alias", "o", "--separator", "__"]
     done = CliRunner().invoke(app, ["--contexts", str(file), "mm2", "publish", "old-new", *flags])
     assert done.exit_code == 0, (done.output, done.exception)
-    command = "anabranch mm2 publish old-new --source-alias o --separator __ --target new --execute"
+    command = "anabranch mm2 publish old-new --source-alias o --separator __ --target new --execute --plan cafe"
     assert f"Apply with: {command}\n" in done.output
+    for more in (["--execute"], ["--execute", "--plan", "cafe"]):
+        done = CliRunner().invoke(app, ["--contexts", str(file), "mm2", "publish", "old-new", *flags, *more])
+        assert done.exit_code == 0, (done.output, done.exception)
+        assert done.output.count("late") == 1 and "1 checkpoint written to o__checkpoints" in done.output
 
 
 @pytest.mark.parametrize(
@@ -102,7 +122,7 @@ def test_an_alias_that_no_topic_can_be_named_by_is_refused_before_anything_is_as
     """Also where it is only shown: the preview would end in a refusal of the broker."""
     nowhere = ClusterContext("nowhere", ("127.0.0.1:1",))
     with pytest.raises(InvalidFieldError) as caught:
-        publish_link(nowhere, nowhere, "old-new", execute=False, source_alias=alias, separator=separator)
+        plan_publish(nowhere, nowhere, "old-new", source_alias=alias, separator=separator)
     assert field in caught.value.message
     assert "is not a legal topic name" in caught.value.message
 
@@ -117,10 +137,12 @@ def test_checkpoints_are_in_the_order_of_groups_and_partitions() -> None:
     assert order == [(group, number) for group in ("calm", "late") for number in (0, 2, 10)]
 
 
-def test_report_passes_its_options_on_and_writes_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Field names are the model's; the engine is given both contexts and all that was said."""
+def test_report_passes_its_options_on_and_writes_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_clusters: list[str]
+) -> None:
+    """Field names are the model's; the operation is given both clusters and all that was said."""
     engine = Mirrors()
-    monkeypatch.setattr(options, "mirrors", lambda: engine)
+    monkeypatch.setattr("anabranch.operations.mirrormaker.report.report", engine.report)
     file = tmp_path / "contexts.yaml"
     clusters = "".join(f"  {name}:\n    bootstrap: ['127.0.0.1:1']\n" for name in ("old", "new"))
     file.write_text(f"version: 1\ncontexts:\n{clusters}")

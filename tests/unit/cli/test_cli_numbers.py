@@ -18,7 +18,8 @@ from anabranch.cli.verify import render as render_verify
 from anabranch.groups.plan import GroupsPlan
 from anabranch.model.groups import Commit
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.offsets.offsets import lane_runs, translated
+from anabranch.operations.offsets.runs import lane_runs
+from anabranch.operations.offsets.translate import translated
 from anabranch.state.maps.reading import LaneMap, LinkMaps
 from tests.unit.cli.test_cli_groups import MOVE, PLAN
 from tests.unit.cli.test_cli_mirrormaker import PUBLISHED, REPORT

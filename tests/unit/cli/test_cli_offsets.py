@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,16 +12,16 @@ import pytest
 import yaml
 
 from anabranch.cli import main as cli
-from anabranch.cli import port
 from anabranch.config import maps_file, offsets_file
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneMode, LaneState
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.positions import LaneRuns, Translation
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets import codec
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.offsets.offsets import TopicNotInLinkError, lane_runs, translated
+from anabranch.operations.offsets.export import ExportedMaps, exported
+from anabranch.operations.offsets.runs import lane_runs
+from anabranch.operations.offsets.translate import TopicNotInLinkError, translated
 from anabranch.state.maps.reading import LaneMap, LinkMaps
 
 pytestmark = pytest.mark.unit
@@ -58,12 +58,12 @@ SOURCE  TARGET  RECORDS  HOLE BEFORE  FOREIGN BEFORE
 
 
 class Engine:
-    """The port, answering from one map; keeps how it was asked."""
+    """The operations, answering from one map; keeps how it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[object, ...]] = []
 
-    def translate(
+    async def translate(
         self,
         target: ClusterContext,
         link_id: str,
@@ -77,31 +77,36 @@ class Engine:
             raise TopicNotInLinkError(link_id, "nothing", "source", ("orders",))
         return translated(MAPS, questions, reverse=reverse, records=records)
 
-    def translate_group(
+    async def translate_group(
         self, source: ClusterContext, target: ClusterContext, link_id: str, group: str, *, reverse: bool = False
     ) -> Translation:
         self.asked.append((source.name, target.name, link_id, group, reverse))
         return translated(MAPS, [(ORDERS, 103)])
 
-    def runs(self, target: ClusterContext, link_id: str, where: str | None = None) -> Sequence[LaneRuns]:
+    async def runs(self, target: ClusterContext, link_id: str, where: str | None = None) -> Sequence[LaneRuns]:
         self.asked.append((target.name, link_id, where))
         return (lane_runs(LANE),)
 
-    def export(
-        self, target: ClusterContext, link_id: str
-    ) -> tuple[str, str, Mapping[LaneKey, bytes], Sequence[LaneRuns]]:
-        return "old", "new", {LANE.lane: codec.encode(MAP)}, (lane_runs(LANE),)
+    async def export(self, *_: object) -> ExportedMaps:
+        return exported(MAPS)
 
 
 Run_ = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """The engine that the verbs reach."""
+def engine(monkeypatch: pytest.MonkeyPatch, no_clusters: list[str]) -> Engine:
+    """The operations that the verbs reach."""
     made = Engine()
-    monkeypatch.setattr(port, "offsets", lambda: made)
-    monkeypatch.setattr(port, "links", lambda: SimpleNamespace(show=lambda *_: SimpleNamespace(spec=SPEC)))
+
+    async def show(*_: object) -> object:
+        return SimpleNamespace(spec=SPEC)
+
+    monkeypatch.setattr("anabranch.operations.links.show.show", show)
+    monkeypatch.setattr("anabranch.operations.offsets.translate.translate", made.translate)
+    monkeypatch.setattr("anabranch.operations.offsets.translate.translate_group", made.translate_group)
+    monkeypatch.setattr("anabranch.operations.offsets.runs.runs", made.runs)
+    monkeypatch.setattr("anabranch.operations.offsets.export.export", made.export)
     return made
 
 

@@ -1,4 +1,4 @@
-"""``anabranch offsets rebuild``: what is asked of the engine, and what is made of the job's end."""
+"""``anabranch offsets rebuild``: what is asked of the operations, and what is made of the job's end."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from uuid import UUID
 import pytest
 from typer.testing import CliRunner
 
-from anabranch.cli import port
 from anabranch.cli.main import app
 from anabranch.cli.offsets.rebuild import _step
 from anabranch.config import maps_file, rebuild_part
 from anabranch.config.maps_file import StoredMap
-from anabranch.config.rebuildspec import LaneLogs, Part, RebuildSpec
+from anabranch.config.rebuildspec import LaneLogs, Part
+from anabranch.config.verifyspec import VerifySpec
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.align.gaps import Unclear, Why
 from anabranch.offsets.align.lane import Bounds
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.offsets import rebuilding
+from anabranch.operations.jobs.readerjob import ReaderJob
+from anabranch.operations.offsets.rebuild import RebuildPlan
 
 pytestmark = pytest.mark.unit
 
@@ -38,24 +39,25 @@ UNCLEAR = StoredMap(LANE, HERE, THERE, CLEAR.runs.append(Run(9, 8, 4)), ID, (Unc
 
 
 class Engine:
-    """The engine, with a job that writes given maps, or fails."""
+    """The operations, with a job that writes given maps, or fails."""
 
     def __init__(self, made: StoredMap | None, fails: str = "raise SystemExit(4)") -> None:
         self.made, self.finished = made, False
         self.fails = fails
         self.asked: list[Any] = []
 
-    def plan(
+    async def plan(
         self, source: ClusterContext, target: ClusterContext, link: str, topics: Mapping[str, str], ignore: Any
-    ) -> RebuildSpec:
+    ) -> RebuildPlan:
         self.asked.append((source.name, target.name, link, dict(topics), list(ignore)))
         logs = LaneLogs(LANE, HERE, THERE, ID, Bounds(0, 13, 0, 12))
-        return RebuildSpec(link, source, target, (logs,), frozenset(ignore))
+        return RebuildPlan(link, (logs,), "cafe", dict(topics), frozenset(ignore))
 
-    def run(
-        self, spec: RebuildSpec, out: Path, master: str, settings: Mapping[str, str], work: Path
+    async def apply(
+        self, source: ClusterContext, target: ClusterContext, planned: RebuildPlan, out: Path, job: ReaderJob
     ) -> subprocess.Popen[str]:
-        self.asked.append((RebuildSpec.from_json(spec.to_json()) == spec, master, dict(settings)))
+        spec, work = planned.spec(job.source, job.target), job.directory
+        self.asked.append((job.source.name, job.target.name, job.master, dict(job.settings)))
         if self.made is None:
             if self.finished:
                 rebuild_part.keep(out, spec, [CLEAR], 5)
@@ -65,12 +67,11 @@ class Engine:
         step = json.dumps({"step": "done", "seconds": 1.5, "runs": 1234})
         return subprocess.Popen([sys.executable, "-c", f"print({step!r})"], stdout=subprocess.PIPE, text=True)
 
-    comparison = staticmethod(rebuilding.comparison)
-
 
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, engine: Engine, *words: str) -> tuple[int, str]:
     """Exit code and all that was printed."""
-    monkeypatch.setattr(port, "rebuilding", lambda: engine)
+    monkeypatch.setattr("anabranch.operations.offsets.rebuild.plan", engine.plan)
+    monkeypatch.setattr("anabranch.operations.offsets.rebuild.apply", engine.apply)
     contexts = tmp_path / "contexts.yaml"
     contexts.write_text("contexts:\n  old:\n    bootstrap: [a:9092]\n  new:\n    bootstrap: [b:9092]\n")
     command = ["--contexts", str(contexts), "offsets", "rebuild", "--source", "old", "--target", "new"]
@@ -88,7 +89,7 @@ def test_copies_are_called_as_mirror_maker_calls_them_unless_told(
     code, said = run(monkeypatch, tmp_path, engine, *words)
     assert code == 0, said
     topics = {"orders": "old.orders", "bills": "copy-of-bills"}
-    assert engine.asked == [("old", "new", "old-new", topics, [Part.HEADERS]), (True, "local[*]", {"a": "b"})]
+    assert engine.asked == [("old", "new", "old-new", topics, [Part.HEADERS]), ("old", "new", "local[*]", {"a": "b"})]
     assert "1.5 s  done: runs 1,234" in said
     assert maps_file.load(tmp_path / "maps.json") == (CLEAR,)
 
@@ -99,7 +100,7 @@ def test_unclear_stretches_are_an_exit_code_of_their_own(monkeypatch: pytest.Mon
     code, said = run(monkeypatch, tmp_path, Engine(UNCLEAR), *words)
     assert code == 6, said
     assert maps_file.load(tmp_path / "maps.json") == (UNCLEAR,)
-    described = rebuilding.VerifySpec.from_json((tmp_path / "verify.json").read_text())
+    described = VerifySpec.from_json((tmp_path / "verify.json").read_text())
     (one,) = described.pins
     assert (one.source_from, one.source_to, one.target_from, one.target_to) == (9, 13, 8, 12)
     assert described.doubts == {"orders-0": "unclear up to source offset 9; only what follows is compared"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,10 +18,12 @@ import yaml
 from rich.console import Console
 
 from anabranch.cli import main as cli
-from anabranch.cli import port
 from anabranch.cli.verify import render, watch
 from anabranch.cli.verify.watch import follow
+from anabranch.config.verifyspec import VerifyOptions
 from anabranch.errors import AnabranchError
+from anabranch.operations.jobs.readerjob import ReaderJob
+from anabranch.operations.verify.start import VerifyPlan
 from anabranch.state.codecs.verified import NeverVerifiedError, RunState, VerifyRun, VerifyStatus
 from anabranch.verify.report import Circumstances, report
 
@@ -34,26 +38,19 @@ def made(verdict: str) -> dict[str, Any]:
     return {**report(HOW, [], {}), "verdict": verdict}
 
 
-class Engine:
-    """The engine's comparisons, answering one status or raising."""
-
-    def __init__(self, answer: VerifyStatus | Exception) -> None:
-        self.answer = answer
-
-    def show(self, *_: object) -> VerifyStatus:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., int]:
-    """Run ``verify show`` against an engine; returns the exit code."""
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_clusters: list[str]) -> Callable[..., int]:
+    """Run ``verify show`` of one status, or of an error; returns the exit code."""
     file = tmp_path / "contexts.yaml"
     file.write_text(yaml.safe_dump({"contexts": {"new": {"bootstrap": ["new:9092"]}}, "target": "new"}))
 
     def call(answer: VerifyStatus | Exception, *arguments: str) -> int:
-        monkeypatch.setattr(port, "verify", lambda: Engine(answer))
+        async def show(*_: object) -> VerifyStatus:
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        monkeypatch.setattr("anabranch.operations.verify.show.show", show)
         monkeypatch.setattr(
             sys, "argv", ["anabranch", "--contexts", str(file), "verify", "show", "old-new", *arguments]
         )
@@ -131,19 +128,31 @@ def test_no_error_exits_as_a_verdict_would(run: Callable[..., int], error: Excep
     assert not isinstance(error, AnabranchError) or error.exit_code == code
 
 
+async def interrupted(*_: object) -> Any:
+    """Press Ctrl-C."""
+    signal.raise_signal(signal.SIGINT)
+    await asyncio.sleep(60)
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C does what it does to a program, whatever runs the tests makes of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_detaches() -> None:
     """Leaving the view asks nothing of the comparison."""
     asked = []
 
-    def read() -> VerifyStatus:
+    async def read() -> VerifyStatus:
         asked.append(1)
         return VerifyStatus(replace(RUN, state=RunState.RUNNING), (), None, 2001)
 
-    def interrupted(_: float) -> None:
-        raise KeyboardInterrupt
-
     console = Console(record=True, width=200)
-    assert follow(read, None, console, sleep=interrupted).left
+    assert asyncio.run(follow(read, None, console, sleep=interrupted)).left
     assert "the comparison goes on" in console.export_text()
     assert asked == [1]
 
@@ -167,7 +176,7 @@ class Job:
 
 
 class Starting:
-    """Engine and links for ``verify start``: a job that was launched, and what the target tells each time."""
+    """The operations behind ``verify start``: a job that was launched, and what the target tells each time."""
 
     log = 'noise\n{"error": "no jar is there", "hint": "bring it"}\n'
 
@@ -177,19 +186,20 @@ class Starting:
         self.launched: list[str] = []
         self.detached: list[Job] = []
 
-    def show(self, *_: object) -> object:
-        if not self.launched:
-            return SimpleNamespace(spec=SimpleNamespace(source=SimpleNamespace(context="new")))
+    async def link(self, *_: object) -> object:
+        return SimpleNamespace(spec=SimpleNamespace(source=SimpleNamespace(context="new")))
+
+    async def show(self, *_: object) -> object:
         if not self.told:
             raise NeverVerifiedError("old-new")
         return self.told.pop(0) if len(self.told) > 1 else self.told[0]
 
-    def plan(self, *_: object) -> object:
-        return SimpleNamespace(run="verify-1", to_json=lambda: "{}")
+    async def plan(self, *_: object) -> VerifyPlan:
+        return VerifyPlan("old-new", "verify-1", (), VerifyOptions(), "cafe")
 
-    def launch(self, spec: Any, _master: str, place: Path, _settings: object, _detached: bool) -> Job:
-        self.launched.append(spec.run)
-        (place / f"{spec.run}.log").write_text(self.log)
+    async def apply(self, _target: object, planned: VerifyPlan, job: ReaderJob) -> Job:
+        self.launched.append(planned.run)
+        (job.directory / f"{planned.run}.log").write_text(self.log)
         return self.job
 
     def detach(self, job: Job) -> None:
@@ -197,15 +207,22 @@ class Starting:
 
 
 @pytest.fixture
-def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., int]:
-    """Run ``verify start``, or another verb, against an engine; returns the exit code."""
+def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_clusters: list[str]) -> Callable[..., int]:
+    """Run ``verify start``, or another verb, against operations; returns the exit code."""
     file = tmp_path / "contexts.yaml"
     file.write_text(yaml.safe_dump({"contexts": {"new": {"bootstrap": ["new:9092"]}}, "target": "new"}))
     monkeypatch.setattr(watch, "INTERVAL_S", 0.0)
 
     def call(engine: Starting, *arguments: str, verb: str = "start") -> int:
-        for name in ("verify", "links"):
-            monkeypatch.setattr(port, name, lambda: engine)
+        for name, ask in {
+            "links.show.show": engine.link,
+            "verify.show.show": engine.show,
+            "verify.start.plan": engine.plan,
+            "verify.resume.plan": engine.plan,
+            "verify.start.apply": engine.apply,
+            "verify.start.detach": engine.detach,
+        }.items():
+            monkeypatch.setattr(f"anabranch.operations.{name}", ask)
         place = ["--directory", str(tmp_path)]
         monkeypatch.setattr(
             sys, "argv", ["anabranch", "--contexts", str(file), "verify", verb, "old-new", *place, *arguments]
@@ -265,15 +282,12 @@ def test_why_a_comparison_failed_is_told(start: Callable[..., int], capsys: pyte
     assert "verify-1 made no comparison: the job ended with 2: Spark did not start" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("verb", ["start", "resume"])
 def test_ctrl_c_is_no_verdict(
     start: Callable[..., int], verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Who leaves a comparison does not know what it will say; at any time it is 130, as for any program."""
-
-    def interrupted(*_: object) -> VerifyStatus:
-        raise KeyboardInterrupt
-
     following = Starting(Job(None))
     monkeypatch.setattr(watch, "_read", interrupted)
     assert start(following, verb=verb) == 130

@@ -18,6 +18,7 @@ from anabranch.groups.select import NoSuchGroupError, Selection
 from anabranch.groups.undo import UndoRecord, undo
 from anabranch.groups.world import Route, Untold
 from anabranch.model.groups import Commit, GroupKind, GroupState, Member
+from anabranch.model.start import StartPosition
 from anabranch.offsets.runs import Run, RunMap
 
 pytestmark = pytest.mark.unit
@@ -111,17 +112,17 @@ def test_a_plans_hash_is_of_what_it_rests_on() -> None:
     Of a refused group it only counts that it is refused: one that is read in does not hold up the others.
     """
     here = group({A: Commit(12)})
-    first = plan(world(here), ["g"]).fingerprint
-    assert plan(world(here, routes={A: route(end=99)}), ["g"]).fingerprint == first
+    first = plan(world(here), ["g"]).hash
+    assert plan(world(here, routes={A: route(end=99)}), ["g"]).hash == first
     others = [
         world(group({A: Commit(13)})),
         world(group({A: Commit(12, "noted")})),
         world(here, group({TO_A: Commit(1)})),
         world(here, group({}, state=GroupState.STABLE)),
     ]
-    assert len({first, *(plan(other, ["g"]).fingerprint for other in others)}) == 5
+    assert len({first, *(plan(other, ["g"]).hash for other in others)}) == 5
     moving = [world(group({A: Commit(at)}), later={"g": {A: Commit(at + 1)}}) for at in (12, 13)]
-    assert len({first, *(plan(one, ["g"]).fingerprint for one in moving)}) == 2
+    assert len({first, *(plan(one, ["g"]).hash for one in moving)}) == 2
 
 
 def test_topics_that_do_not_count_are_left_out_and_counted() -> None:
@@ -174,7 +175,7 @@ def test_another_answer_is_another_plan() -> None:
     other = Route(TO_A, RunMap.of([Run(10, 3, 10)], 10, 0), 0, 0, 15)
     plans = [plan(world(here, routes={A: one}), ["g"]) for one in (route(), other)]
     assert [one.groups[0].moves[0].answer for one in plans] == [2, 5]
-    assert plans[0].fingerprint != plans[1].fingerprint
+    assert plans[0].hash != plans[1].hash
 
 
 def test_a_group_that_a_move_made_stays_where_it_has_committed_more() -> None:
@@ -200,10 +201,10 @@ def test_groups_that_sync_by_hand_refuses_are_not_followed() -> None:
 
 def test_a_subscription_is_refused_where_something_is_committed_or_read() -> None:
     """Whatever the offset; and where nothing is left to begin at."""
-    found = create("new", "g", "earliest", {A: 4, B: 5}, group({B: Commit(9)}, state=GroupState.STABLE))
+    found = create("new", "g", [A.topic], StartPosition(), {A: 4, B: 5}, group({B: Commit(9)}, state=GroupState.STABLE))
     assert [one.why for one in found.refusals] == [Why.ACTIVE, Why.EXISTS]
-    assert create("new", "g", "earliest", {A: 4}, None).begins == {A: Commit(4)}
-    assert [one.why for one in create("new", "g", "earliest", {}, None).refusals] == [Why.NO_COMMITS]
+    assert create("new", "g", [A.topic], StartPosition(), {A: 4}, None).begins == {A: Commit(4)}
+    assert [one.why for one in create("new", "g", [A.topic], StartPosition(), {}, None).refusals] == [Why.NO_COMMITS]
 
 
 def test_groups_are_selected_by_whole_names_and_exclude_wins() -> None:

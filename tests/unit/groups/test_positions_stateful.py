@@ -86,7 +86,7 @@ class Groups(RuleBasedStateMachine):
     def sync(self) -> None:
         """A plan is carried out: what nothing forbids moves wholly and exactly, the rest stands as it stood."""
         found = plan(self.world(still=True), NAMES)
-        assert found.fingerprint == plan(self.world(still=True), NAMES).fingerprint
+        assert found.hash == plan(self.world(still=True), NAMES).hash
         for one in found.groups:
             before = dict(self.target[one.group] or {})
             if one.step is not Step.MOVE:

@@ -13,7 +13,9 @@ from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.positions import AnswerKind, Pair
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.offsets.offsets import NotBegunError, exported, lane_runs, translated
+from anabranch.operations.offsets.export import NotBegunError, exported
+from anabranch.operations.offsets.runs import lane_runs
+from anabranch.operations.offsets.translate import translated
 from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps
 from tests.unit.offsets.strategies import pairs, run_maps
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import pytest
 
 from anabranch.groups.mark import Verdict
-from anabranch.groups.plan import GroupsPlan, Step
+from anabranch.groups.plan import GroupsMoved, GroupsPlan, Step
 from anabranch.groups.refusals import Why
 from anabranch.groups.select import NoSuchGroupError, Selection
 from anabranch.groups.undo import UndoRecord
@@ -17,14 +17,19 @@ from anabranch.kafka.errors import BrokerRefusedError
 from anabranch.kafka.groups import PartitionsRefusedError
 from anabranch.kafka.groups import look as grouplook
 from anabranch.model.groups import Commit, GroupState
+from anabranch.model.plans import PlanChangedError
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.groups import groupmoves, groups, subscriptions
-from anabranch.operations.groups.groups import GroupNotMadeError, GroupsMovedError, NoSuchUndoError
+from anabranch.operations.groups import create as creating
+from anabranch.operations.groups import groupmoves
+from anabranch.operations.groups import undo as undoing
+from anabranch.operations.groups.create import GroupNotMadeError
+from anabranch.operations.groups.undo import NoSuchUndoError
 from anabranch.state.codecs import topics
 from anabranch.state.codecs.positions import encode_undo
 from anabranch.state.topics.control import ControlLostError
 from anabranch.state.topics.positions import Positions
+from qa import groups
 from tests.unit.link_lab import (
     LINK,
     OTHER,
@@ -34,6 +39,7 @@ from tests.unit.link_lab import (
     A,
     B,
     Lab,
+    append,
     lab,
 )
 
@@ -64,34 +70,37 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grouplook, "read_commits", impatient)
 
 
-def sync(
-    both: Lab, *names: str, execute: bool = False, plan: str | None = None, **chosen: tuple[str, ...]
-) -> GroupsPlan:
-    """Plan to move groups, or move them."""
-    return groups.sync(both.source, both.target, LINK, Selection(names, **chosen), execute, plan)
+def plan(both: Lab, *names: str, **chosen: tuple[str, ...]) -> GroupsPlan:
+    """Plan to move groups."""
+    return groups.plan_sync(both.source, both.target, LINK, Selection(names, **chosen))
+
+
+def sync(both: Lab, *names: str, planned: GroupsPlan | None = None, **chosen: tuple[str, ...]) -> GroupsMoved:
+    """Move groups, by a plan that was made before or by one that is made now."""
+    return groups.sync(both.source, both.target, LINK, Selection(names, **chosen), planned)
 
 
 def test_a_move_writes_what_was_shown_and_an_undo_gives_back_what_was_there(both: Lab) -> None:
     """Shown, nothing is written; done, position and note are there and the former ones stored; then undone."""
     both.commit(both.source, "shop", HERE)
     both.commit(both.target, "shop", {TO_A: Commit(1, "old")})
-    shown = sync(both, "shop")
-    assert (shown.executed, [one.step for one in shown.groups]) == (False, [Step.MOVE])
+    shown = plan(both, "shop")
+    assert [one.step for one in shown.groups] == [Step.MOVE]
     assert both.committed(both.target, "shop") == {TO_A: Commit(1, "old")}
-    done = sync(both, "shop", execute=True, plan=shown.fingerprint)
-    assert (done.executed, [one.step for one in done.groups]) == (True, [Step.MOVED])
+    done = sync(both, "shop", planned=shown)
+    assert (done.hash, [one.step for one in done.groups]) == (shown.hash, [Step.MOVED])
     assert both.committed(both.target, "shop") == THERE
     (record,) = both.stored().undo[done.undo].values()
     assert (record.existed, record.undone_at_ms) == (True, None)
     assert record.former == {TO_A: Commit(1, "old"), TO_B: None}
     assert record.wrote == THERE
-    assert [one.step for one in sync(both, "shop", execute=True).groups] == [Step.IN_STEP]
-    seen = groups.undo_move(both.target, done.undo, execute=False)
-    assert (seen.executed, both.committed(both.target, "shop")) == (False, THERE)
-    taken = groups.undo_move(both.target, done.undo, execute=True)
-    assert (taken.executed, taken.ok, taken.groups[0].done) == (True, True, True)
+    assert [one.step for one in sync(both, "shop").groups] == [Step.IN_STEP]
+    seen = groups.plan_undo(both.target, done.undo)
+    assert (seen.ok, both.committed(both.target, "shop")) == (True, THERE)
+    taken = groups.undo(both.target, done.undo)
+    assert (taken.ok, taken.groups[0].done) == (True, True)
     assert both.committed(both.target, "shop") == {TO_A: Commit(1, "old")}
-    again = groups.undo_move(both.target, done.undo, execute=True)
+    again = groups.undo(both.target, done.undo)
     assert [[why.why for why in one.refusals] for one in again.groups] == [[Why.UNDONE]]
     assert both.committed(both.target, "shop") == {TO_A: Commit(1, "old")}
 
@@ -99,21 +108,22 @@ def test_a_move_writes_what_was_shown_and_an_undo_gives_back_what_was_there(both
 def test_undoing_takes_away_a_group_that_the_move_made(both: Lab) -> None:
     """It is not there afterwards, as it was not before; one that was there without commits stays."""
     both.commit(both.source, "fresh", HERE)
-    done = sync(both, "fresh", execute=True)
+    done = sync(both, "fresh")
     assert both.stored().undo[done.undo]["fresh"].existed is False
-    groups.undo_move(both.target, done.undo, execute=True)
+    groups.undo(both.target, done.undo)
     assert both.described(both.target, "fresh").state is GroupState.DEAD
     with pytest.raises(NoSuchUndoError):
-        groups.undo_move(both.target, "20261121-100000-cafe", execute=True)
+        groups.undo(both.target, "20261121-100000-cafe")
 
 
 def test_a_plan_that_is_no_longer_so_is_not_carried_out(both: Lab) -> None:
     """The group committed on the source since: nothing is written and nothing stored."""
     both.commit(both.source, "late", HERE)
-    shown = sync(both, "late")
+    shown = plan(both, "late")
     both.commit(both.source, "late", {A: Commit(13)})
-    with pytest.raises(GroupsMovedError):
-        sync(both, "late", execute=True, plan=shown.fingerprint)
+    with pytest.raises(PlanChangedError) as raised:
+        sync(both, "late", planned=shown)
+    assert raised.value.hint == "look again: `anabranch groups plan old-new late`"
     assert both.committed(both.target, "late") == {}
     assert not any("late" in records for records in both.stored().undo.values())
 
@@ -123,12 +133,12 @@ def test_a_group_that_somebody_reads_in_is_not_moved(both: Lab) -> None:
     both.commit(both.source, "read", HERE)
     for cluster, why in ((both.here, Why.MOVING), (both.there, Why.ACTIVE)):
         with both.reader(cluster, "read"):
-            done = sync(both, "read", execute=True)
+            done = sync(both, "read")
         assert [one.step for one in done.groups] == [Step.REFUSED]
         assert [one.why for one in done.groups[0].reasons] == [why]
         assert done.undo == ""
         assert both.committed(both.target, "read") == {}
-    assert sync(both, "read").groups[0].step is Step.MOVE
+    assert plan(both, "read").groups[0].step is Step.MOVE
 
 
 def test_a_group_with_an_open_transaction_is_not_moved(both: Lab) -> None:
@@ -136,9 +146,9 @@ def test_a_group_with_an_open_transaction_is_not_moved(both: Lab) -> None:
     both.commit(both.source, "open", HERE)
     both.commit(both.target, "open", {TO_A: Commit(1)})
     with both.pending(both.here, "open", A, 20):
-        assert [one.why for one in sync(both, "open").groups[0].reasons] == [Why.MOVING, Why.NO_COMMITS]
+        assert [one.why for one in plan(both, "open").groups[0].reasons] == [Why.MOVING, Why.NO_COMMITS]
     with both.pending(both.there, "open", TO_A, 9):
-        assert [one.why for one in sync(both, "open", execute=True).groups[0].reasons] == [Why.ACTIVE]
+        assert [one.why for one in sync(both, "open").groups[0].reasons] == [Why.ACTIVE]
     assert both.committed(both.target, "open") == {TO_A: Commit(1)}
 
 
@@ -153,7 +163,7 @@ def test_a_transaction_that_opens_between_the_two_looks_is_seen(both: Lab, monke
         return commits, {"between": (A,)} if looks.count(both.source.name) > 1 else pending
 
     monkeypatch.setattr(grouplook, "read_commits", opening)
-    done = sync(both, "between", execute=True)
+    done = sync(both, "between")
     assert [one.why for one in done.groups[0].reasons] == [Why.MOVING]
     assert both.committed(both.target, "between") == {}
 
@@ -170,7 +180,7 @@ def test_who_joins_between_the_two_looks_is_seen(both: Lab, monkeypatch: pytest.
         return await read(cluster, names)
 
     monkeypatch.setattr(grouplook, "read_commits", joining)
-    done = sync(both, "joined", execute=True)
+    done = sync(both, "joined")
     reading.__exit__(None, None, None)
     assert [one.why for one in done.groups[0].reasons] == [Why.MOVING]
     assert both.committed(both.target, "joined") == {}
@@ -179,10 +189,10 @@ def test_who_joins_between_the_two_looks_is_seen(both: Lab, monkeypatch: pytest.
 def test_a_group_moves_wholly_or_not_at_all(both: Lab) -> None:
     """One partition that is not in the link keeps the others back, unless only the topics of the link count."""
     both.commit(both.source, "wide", {**HERE, OTHER: Commit(5)})
-    done = sync(both, "wide", execute=True)
+    done = sync(both, "wide")
     assert [one.why for one in done.groups[0].reasons] == [Why.NOT_IN_LINK]
     assert both.committed(both.target, "wide") == {}
-    done = sync(both, "wide", execute=True, topics=("orders",))
+    done = sync(both, "wide", topics=("orders",))
     assert (done.left_out, both.committed(both.target, "wide")) == ({"wide": 1}, THERE)
 
 
@@ -191,11 +201,11 @@ def test_groups_that_are_left_out_or_not_of_the_link_are_not_moved(both: Lab) ->
     both.commit(both.source, "mine", HERE)
     both.commit(both.source, "left", HERE)
     both.commit(both.source, "private", {OTHER: Commit(5)})
-    names = {one.group for one in sync(both, exclude=("left", "wide")).groups}
+    names = {one.group for one in plan(both, exclude=("left", "wide")).groups}
     assert "mine" in names
     assert not names & {"left", "private", "wide"}
     with pytest.raises(NoSuchGroupError):
-        sync(both, "nobody")
+        plan(both, "nobody")
 
 
 def test_the_leader_epoch_of_the_source_is_not_taken_along(both: Lab) -> None:
@@ -209,7 +219,7 @@ def test_the_leader_epoch_of_the_source_is_not_taken_along(both: Lab) -> None:
 
     both.here.served.do(mark)
     assert both.committed(both.source, "epoch")[A].leader_epoch == 7
-    sync(both, "epoch", execute=True)
+    sync(both, "epoch")
     assert both.committed(both.target, "epoch") == THERE
     both.commit(both.target, "epoch", {TO_A: Commit(3, "", 7)})
     assert both.committed(both.target, "epoch")[TO_A].leader_epoch == -1
@@ -293,10 +303,10 @@ def test_an_undo_that_does_not_read_back_is_refused(both: Lab, monkeypatch: pyte
 
     with monkeypatch.context() as patch:
         patch.setattr(groupmoves.kafka_groups, "commit", loses)
-        found = groups.undo_move(both.target, "u-stuck", execute=True)
+        found = groups.undo(both.target, "u-stuck")
     assert (found.groups[0].done, [one.why for one in found.groups[0].refusals]) == (False, [Why.UNTOLD])
     assert both.stored().undo["u-stuck"]["stuck"].undone_at_ms is None
-    assert groups.undo_move(both.target, "u-stuck", execute=True).groups[0].done
+    assert groups.undo(both.target, "u-stuck").groups[0].done
     assert both.committed(both.target, "stuck") == {TO_A: Commit(1)}
 
 
@@ -306,7 +316,7 @@ def test_a_group_that_moved_since_is_not_undone(both: Lab) -> None:
     both.commit(both.target, "went", {TO_A: Commit(9)})
     for name in ("went", "reads"):
         with both.reader(both.there, name) if name == "reads" else both.pending(both.here, "none", A, 1):
-            found = groups.undo_move(both.target, f"u-{name}", execute=True)
+            found = groups.undo(both.target, f"u-{name}")
         assert (found.ok, found.groups[0].done) == (False, False)
     assert both.committed(both.target, "went") == {TO_A: Commit(9)}
     assert both.committed(both.target, "reads") == {TO_A: Commit(5)}
@@ -316,7 +326,7 @@ def test_marks_are_stored_with_what_the_link_holds(both: Lab) -> None:
     """A group before the link's begin would lose records; one at its begin would not."""
     both.commit(both.source, "begins", {A: Commit(10)})
     both.commit(both.source, "before", {A: Commit(9), B: Commit(12)})
-    report = groups.mark_groups(both.source, both.target, LINK, Selection(("begins", "before")))
+    report = groups.mark(both.source, both.target, LINK, Selection(("begins", "before")))
     assert (report.ok, report.stored) == (False, True)
     found = both.stored().marks[LINK]
     assert (found["begins"].verdict, found["before"].verdict) == (Verdict.COVERED, Verdict.BEFORE)
@@ -344,19 +354,46 @@ def test_groups_are_listed_and_shown_as_they_stand_on_both_sides(both: Lab) -> N
 def test_a_subscription_begins_only_where_nothing_is_committed(both: Lab) -> None:
     """Shown first, then made with an undo record that takes the group away again; what exists is never touched."""
     start = StartPosition.parse("old.orders-0:4,old.orders-1:6")
-    shown = subscriptions.create(both.target, "made", [TO_A.topic], start, execute=False)
-    assert (shown.ok, shown.executed, both.committed(both.target, "made")) == (True, False, {})
-    done = subscriptions.create(both.target, "made", [TO_A.topic], start, execute=True)
+    shown = groups.plan_create(both.target, "made", [TO_A.topic], start)
+    assert (shown.ok, both.committed(both.target, "made")) == (True, {})
+    done = groups.create(both.target, "made", [TO_A.topic], start)
     assert both.committed(both.target, "made") == {TO_A: Commit(4), TO_B: Commit(6)}
     other = StartPosition.parse("earliest")
-    again = subscriptions.create(both.target, "made", [TO_A.topic], other, execute=True)
-    assert ([one.why for one in again.refusals], again.executed) == ([Why.EXISTS, Why.EXISTS], False)
+    again = groups.plan_create(both.target, "made", [TO_A.topic], other)
+    assert [one.why for one in again.refusals] == [Why.EXISTS, Why.EXISTS]
+    with pytest.raises(GroupNotMadeError, match=r"has committed 4 for old\.orders-0 already"):
+        groups.create(both.target, "made", [TO_A.topic], other)
     assert both.committed(both.target, "made") == {TO_A: Commit(4), TO_B: Commit(6)}
-    assert groups.undo_move(both.target, done.undo, execute=True).groups[0].done
+    assert groups.undo(both.target, done.undo).groups[0].done
     assert both.described(both.target, "made").state is GroupState.DEAD
     with both.reader(both.there, "made"):
-        read = subscriptions.create(both.target, "made", [TO_A.topic], start, execute=True)
-    assert ([one.why for one in read.refusals], read.executed) == ([Why.ACTIVE], False)
+        read = groups.plan_create(both.target, "made", [TO_A.topic], start)
+        assert [one.why for one in read.refusals] == [Why.ACTIVE]
+        with pytest.raises(GroupNotMadeError):
+            groups.create(both.target, "made", [TO_A.topic], start)
+
+
+def test_a_subscription_is_begun_as_it_was_shown(both: Lab) -> None:
+    """Where somebody else has begun it since, nothing is written; the log's end may have moved."""
+    shown = groups.plan_create(both.target, "begun", [TO_A.topic], StartPosition.parse("latest"))
+    both.commit(both.target, "begun", {TO_A: Commit(1)})
+    with pytest.raises(PlanChangedError):
+        both.on(both.target, lambda cluster: creating.apply(cluster, shown))
+    assert both.committed(both.target, "begun") == {TO_A: Commit(1)}
+    shown = groups.plan_create(both.target, "later", [TO_A.topic], StartPosition.parse("latest"))
+    both.on(both.target, lambda cluster: append(cluster, TO_B, 1))
+    done = both.on(both.target, lambda cluster: creating.apply(cluster, shown))
+    assert done.begins == {TO_A: Commit(15), TO_B: Commit(16)}
+
+
+def test_an_undo_is_carried_out_as_it_was_shown(both: Lab) -> None:
+    """Where a group could be undone then and cannot be now, nothing is done before somebody has looked."""
+    move(both, record("seen", {TO_A: Commit(5)}))
+    shown = groups.plan_undo(both.target, "u-seen")
+    both.commit(both.target, "seen", {TO_A: Commit(9)})
+    with pytest.raises(PlanChangedError):
+        both.on(both.target, lambda cluster: undoing.apply(cluster, shown))
+    assert both.committed(both.target, "seen") == {TO_A: Commit(9)}
 
 
 def test_a_subscription_that_was_not_made_is_an_error(both: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,14 +404,14 @@ def test_a_subscription_that_was_not_made_is_an_error(both: Lab, monkeypatch: py
 
     monkeypatch.setattr(groupmoves.kafka_groups, "commit", loses)
     with pytest.raises(GroupNotMadeError):
-        subscriptions.create(both.target, "unmade", [TO_A.topic], StartPosition.parse("earliest"), execute=True)
+        groups.create(both.target, "unmade", [TO_A.topic], StartPosition.parse("earliest"))
     assert both.described(both.target, "unmade").state is GroupState.DEAD
 
 
 def test_a_group_at_the_source_end_moves_to_the_target_end(both: Lab) -> None:
     """The map ends where both logs end, and nothing is left to read."""
     both.commit(both.source, "ends", {A: Commit(SOURCE_END)})
-    done = sync(both, "ends", execute=True)
+    done = sync(both, "ends")
     assert [one.lag for one in done.groups[0].moves] == [0]
     assert both.committed(both.target, "ends") == {TO_A: Commit(15)}
 

@@ -1,4 +1,4 @@
-"""Verbs about a link on simulated clusters: deleting, pausing, creating, and planning a comparison of it."""
+"""Verbs about a link on simulated clusters: deleting, pausing, creating."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.config.verifyspec import VerifyOptions, VerifySpec
 from anabranch.copier.planning.planner import Plan, Planner
 from anabranch.groups.mark import Mark, MarkedPartition, Verdict
 from anabranch.kafka.admin import delete_topic, grow_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.settling import until_led
-from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit, GroupKind
 from anabranch.model.link import ClusterRef, LinkSpec, UnknownLinkError
 from anabranch.model.plans import PlanChangedError
@@ -24,21 +22,15 @@ from anabranch.model.start import StartKind, StartPosition
 from anabranch.operations.links import change, delete
 from anabranch.operations.links import create as creating
 from anabranch.operations.links.create import LinkExistsError, LinkRefusedError
-from anabranch.operations.verify import comparing as verify
-from anabranch.operations.verify.comparing import NothingToResumeError, VerifyRunningError
 from anabranch.state.codecs import topics as control_topics
-from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRun
 from anabranch.state.topics.control import Links, Progress, Runs, present
 from anabranch.state.topics.journal import Journal
 from anabranch.state.topics.positions import Positions
-from anabranch.state.topics.verified import Verified
 from qa import links
 from qa.asking import between
-from tests.unit.link_lab import BLANK, LINK, OTHER, SOURCE_END, TARGET_END, TO_A, A, B, Lab, lab
+from tests.unit.link_lab import LINK, OTHER, TO_A, A, Lab, lab
 
 pytestmark = pytest.mark.unit
-
-OPTIONS = {"reader": "records", "levels": "both", "rate_limit": None, "samples": 20, "values": False}
 
 
 @pytest.fixture
@@ -212,69 +204,6 @@ def test_a_topic_that_another_link_fills_is_planned_only_where_that_is_meant(bot
     made = asyncio.run(plan_it())
     assert {lane.source.topic for lane in made.lanes} == ({A.topic, OTHER.topic} if shared else {OTHER.topic})
     assert [f"link {LINK} fills old.{A.topic} too" in one.what for one in made.findings] == ([] if shared else [True])
-
-
-def plan(both: Lab, *, resume: bool = False) -> VerifySpec:
-    """Plan a comparison."""
-    return verify.plan(both.source, both.target, LINK, VerifyOptions(), resume)
-
-
-def file(both: Lab, run: VerifyRun, *lanes: LaneVerified) -> None:
-    """File a comparison as its job does."""
-
-    async def ask(cluster: Cluster) -> None:
-        verified = Verified(cluster)
-        await verified.ensure()
-        await verified.file(run, lanes)
-
-    both.on(both.target, ask)
-
-
-def test_a_comparison_tells_of_all_that_the_link_copies(both: Lab) -> None:
-    """Lanes are pinned at the ends of both logs; what was not copied at all is a doubt, and never equal."""
-    spec = plan(both)
-    assert [(one.source, one.source_to, one.target_to) for one in spec.pins] == [
-        (A, SOURCE_END, TARGET_END),
-        (B, SOURCE_END, TARGET_END),
-    ]
-    assert list(spec.doubts) == [str(BLANK)]
-    assert (spec.since, spec.again) == ({}, {})
-
-
-def test_a_comparison_goes_on_where_the_last_one_ended(both: Lab) -> None:
-    """At that offset and no other, and what differed is looked at again; resumed, it keeps its pins."""
-    lane = str(both.lanes[0].lane)
-    done = VerifyRun(LINK, "verify-1", RunState.STOPPED, 1, 2, 10, 10, 20, 200, 1, OPTIONS, {lane: (28, 13)})
-    file(both, done, LaneVerified(lane, "verify-1", (10, 20), (0, 10), ((0, 0),), 2))
-    spec = plan(both)
-    assert (spec.since, spec.again) == ({lane: (20, 10)}, {lane: ((0, 0),)})
-    assert [(one.source_to, one.target_to) for one in spec.pins] == [(SOURCE_END, TARGET_END)] * 2
-    resumed = plan(both, resume=True)
-    assert [(one.lane, one.source_to, one.target_to) for one in resumed.pins] == [(lane, 28, 13)]
-    assert resumed.since == {lane: (20, 10)}
-    file(both, replace(done, state=RunState.DONE))
-    with pytest.raises(NothingToResumeError):
-        plan(both, resume=True)
-
-
-def test_one_comparison_of_a_link_runs_at_a_time(both: Lab) -> None:
-    """A second one is refused while the first is heard of, and stopping is asked of that very run."""
-    running = VerifyRun(LINK, "verify-1", RunState.RUNNING, 1, now_ms(), 10, 1, 20, 200, 0, OPTIONS, {})
-    file(both, running)
-    for resume in (False, True):
-        with pytest.raises(VerifyRunningError):
-            plan(both, resume=resume)
-    assert verify.stop(both.target, LINK).running
-
-    async def stops(cluster: Cluster) -> dict[str, str]:
-        verified = Verified(cluster)
-        await verified.sync()
-        return verified.stops
-
-    assert both.on(both.target, stops) == {LINK: "verify-1"}
-    file(both, replace(running, updated_at_ms=1))
-    assert not verify.show(both.target, LINK).running
-    assert plan(both).pins
 
 
 def test_a_link_is_shown_and_deleted_where_control_topics_were_deleted(both: Lab) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.verifyspec import VerifyOptions
-from anabranch.kafka.admin import create_topic
+from anabranch.kafka.admin import create_topic, delete_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
 from anabranch.kafka.settling import until_led
@@ -19,24 +20,28 @@ from anabranch.mirrormaker.store import OffsetSync
 from anabranch.mirrormaker.wire import Checkpoint, decode_checkpoint, encode_sync
 from anabranch.model.groups import Commit
 from anabranch.model.lane import LaneMode
+from anabranch.model.plans import PlanChangedError
 from anabranch.model.positions import Answered, AnswerKind, Pair
 from anabranch.model.topics import TopicId
 from anabranch.offsets import codec
 from anabranch.offsets.align.gaps import Unclear, Why
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations import mirrormaker
-from anabranch.operations.offsets import offsets
-from anabranch.operations.offsets.offsets import GroupUnknownError, TopicNotInLinkError
-from anabranch.operations.offsets.rebuilding import comparison
-from anabranch.operations.verify import comparing as verify
+from anabranch.operations.jobs.readerjob import ReaderJob
+from anabranch.operations.offsets import rebuild
+from anabranch.operations.offsets.comparison import comparison
+from anabranch.operations.offsets.translate import GroupUnknownError, TopicNotInLinkError
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.records.encode import encode
 from anabranch.records.sequence import sequence_of
 from anabranch.state.maps.reading import LaneInDoubtError
 from anabranch.state.topics.control import Links, Runs, write
 from anabranch.state.topics.journal import Journal
+from qa import comparing as verify
+from qa import mirror_answers, offsets
+from qa.asking import between
 from tests.unit.asking import append, records
-from tests.unit.link_lab import BLANK, LINK, RUNS, SOURCE_END, TARGET_END, TO_A, TO_B, A, B, Lab, lab
+from tests.unit.link_lab import BLANK, LINK, OTHER, RUNS, SOURCE_END, TARGET_END, TO_A, TO_B, A, B, Lab, lab
+from tests.unit.link_lab import append as more
 
 pytestmark = pytest.mark.unit
 
@@ -75,11 +80,11 @@ def test_a_topic_that_the_link_has_not_on_that_side_is_refused(both: Lab) -> Non
 
 def test_an_export_names_both_clusters_and_has_every_lane(both: Lab) -> None:
     """The source first; each lane's stored runs are those that its map is of."""
-    source, target, stored, lanes = offsets.export(both.target, LINK)
-    assert (source, target) == ("old", "new")
-    assert [(lane.source, lane.target) for lane in lanes] == [(A, TO_A), (B, TO_B)]
-    assert {codec.decode(data).target_end for data in stored.values()} == {TARGET_END}
-    assert set(stored) == {lane.lane for lane in lanes}
+    maps = offsets.export(both.target, LINK)
+    assert (maps.source, maps.target) == ("old", "new")
+    assert [(lane.source, lane.target) for lane in maps.lanes] == [(A, TO_A), (B, TO_B)]
+    assert {codec.decode(data).target_end for data in maps.stored.values()} == {TARGET_END}
+    assert set(maps.stored) == {lane.lane for lane in maps.lanes}
 
 
 def test_a_reader_of_everything_is_at_the_end_of_the_copy(both: Lab) -> None:
@@ -186,11 +191,38 @@ def test_a_rebuilt_map_is_compared_behind_what_is_unclear_and_says_so(both: Lab)
     assert set(spec.doubts) == {str(B)}
 
 
+def test_maps_are_made_of_the_topics_that_were_pinned(
+    both: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Logs may have grown since; a copy that was made again is another one, and no job is started for it."""
+    topics = {OTHER.topic: TO_A.topic}
+    monkeypatch.setattr("anabranch.operations.jobs.readerjob.check_reader", lambda _, settings: dict(settings))
+    job = ReaderJob(both.source, both.target, "local[1]", tmp_path)
+    planned = between(both.source, both.target, lambda *clusters: rebuild.plan(*clusters, "made", topics))
+    assert [(one.source, one.target, *one.bounds) for one in planned.lanes] == [
+        (OTHER, TO_A, 0, SOURCE_END, 0, TARGET_END)
+    ]
+    both.on(both.target, lambda cluster: more(cluster, TO_A, 1))
+    again = between(both.source, both.target, lambda *clusters: rebuild.plan(*clusters, "made", topics))
+    assert (again.lanes[0].bounds[3], again.hash) == (TARGET_END + 1, planned.hash)
+
+    async def make_again(cluster: Cluster) -> None:
+        await delete_topic(cluster, TO_A.topic)
+        await create_topic(cluster, TO_A.topic, 2, 1, {})
+        await until_led(cluster, [TO_A.topic])
+
+    both.on(both.target, make_again)
+    out = tmp_path / "maps.json"
+    with pytest.raises(PlanChangedError):
+        between(both.source, both.target, lambda *clusters: rebuild.apply(*clusters, planned, out, job))
+    assert not list(tmp_path.iterdir())
+
+
 def test_clients_of_mirror_maker_find_exact_positions_under_the_copy_s_name(both: Lab) -> None:
     """Shown, nothing is written; written, they are what was shown, and what is not exact is left out."""
     both.commit(both.source, "shop", {A: Commit(20, "noted"), BLANK: Commit(4)})
-    shown = mirrormaker.publish_link(both.source, both.target, LINK, execute=False)
-    assert (shown.source_alias, shown.written) == ("old", False)
+    shown = mirror_answers.plan_publish(both.source, both.target, LINK)
+    assert shown.source_alias == "old"
     assert shown.checkpoints == (Checkpoint("shop", TO_A, 20, 10, "noted"),)
     assert [(one.group, one.source) for one in shown.left_out] == [("shop", BLANK)]
 
@@ -198,8 +230,8 @@ def test_clients_of_mirror_maker_find_exact_positions_under_the_copy_s_name(both
         return set((await cluster.metadata(None)).topics)
 
     assert "old.checkpoints.internal" not in both.on(both.target, topics)
-    done = mirrormaker.publish_link(both.source, both.target, LINK, execute=True)
-    assert done.written and done.checkpoints == shown.checkpoints
+    done = mirror_answers.publish(both.source, both.target, LINK)
+    assert done.checkpoints == shown.checkpoints
     stored = both.on(both.target, lambda cluster: KeyedLog(cluster, "old.checkpoints.internal").read())
     assert tuple(decode_checkpoint(one.key, one.value or b"") for one in stored) == shown.checkpoints
 
@@ -207,7 +239,7 @@ def test_clients_of_mirror_maker_find_exact_positions_under_the_copy_s_name(both
 def test_an_answer_of_mirror_maker_has_bounds_where_records_cannot_be_told_apart(both: Lab) -> None:
     """Equal records give no exact position; at most what lies up to the commit, by the newest sync before it."""
     both.commit(both.source, "shop", {A: Commit(20)})
-    mirrormaker.publish_link(both.source, both.target, LINK, execute=True)
+    mirror_answers.publish(both.source, both.target, LINK)
 
     async def sync(cluster: Cluster) -> None:
         name = "mm2-offset-syncs.new.internal"
@@ -217,10 +249,10 @@ def test_an_answer_of_mirror_maker_has_bounds_where_records_cannot_be_told_apart
             await write(KeyedLog(cluster, name), [encode_sync(A, one)])
 
     both.on(both.source, sync)
-    report = mirrormaker.report(both.source, both.target)
+    report = mirror_answers.report(both.source, both.target)
     (row,) = report.rows
     assert (row.group, row.source, row.target, row.committed, row.downstream) == ("shop", A, TO_A, 20, 10)
     assert (row.exact, row.evidence, row.least, row.most) == (None, Evidence.NONE, 0, 2)
     assert (report.exact, report.unanswered, report.most_read_again) == (0, 0, 2)
-    (known,) = mirrormaker.report(both.source, both.target, link=LINK).rows
+    (known,) = mirror_answers.report(both.source, both.target, link=LINK).rows
     assert (known.exact, known.evidence, known.least, known.most) == (10, Evidence.MAP, 0, 0)

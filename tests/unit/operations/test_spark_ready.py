@@ -14,19 +14,37 @@ from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.jars.errors import MissingProgramError
 from anabranch.model.cluster import ClusterContext
 from anabranch.operations.jobs import launcher, sparkready
+from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.jobs.sparkready import check
 from anabranch.operations.jobs.submission import Submission
-from anabranch.operations.offsets import rebuilding
-from anabranch.operations.verify import comparing as verify
+from anabranch.operations.offsets import rebuild
+from anabranch.operations.verify import start as verify
 
 pytestmark = pytest.mark.unit
 
 SPEC = cast(Any, SimpleNamespace(run="verify-1", to_json=lambda: "{}"))
 OLD, NEW = ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",))
+
+
+def job(place: Path, master: str) -> ReaderJob:
+    """A job that reads both."""
+    return ReaderJob(OLD, NEW, master, place)
+
+
+def start_rebuild(made: ReaderJob) -> object:
+    """Have maps made."""
+    return rebuild.start(SPEC, made.directory / "maps.json", made, made.arguments())
+
+
+def start_verify(made: ReaderJob) -> object:
+    """Have both sides compared."""
+    return verify.launch(SPEC, made, made.arguments())
+
+
 STARTS: dict[str, Callable[[Path, str], object]] = {
     "link run": lambda place, master: launcher.start_link(NEW, OLD, "l", Submission(master), 60, place),
-    "offsets rebuild": lambda place, master: rebuilding.run(SPEC, place / "maps.json", master, {}, place),
-    "verify start": lambda place, master: verify.launch(SPEC, master, place, {}),
+    "offsets rebuild": lambda place, master: start_rebuild(job(place, master)),
+    "verify start": lambda place, master: start_verify(job(place, master)),
 }
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import typer
 
-from anabranch.cli import port
 from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import (
     ExcludeOption,
     GroupsArgument,
     GroupsRefusedError,
     TopicsOption,
-    clusters,
     selection,
 )
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.running import on_both, run
 from anabranch.groups.mark import Verdict
+from anabranch.groups.select import Selection
 
 
 def mark(
@@ -29,8 +29,15 @@ def mark(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Store what groups have committed on the source, and name those that lie before the link's begin."""
-    engine = port.groups()
-    report = engine.mark_groups(*clusters(ctx, link, target_name), link, selection(groups, exclude, topics))
+    run(_mark(ctx, link, selection(groups, exclude, topics), target_name, output))
+
+
+async def _mark(ctx: typer.Context, link: str, chosen: Selection, target_name: str | None, output: Format) -> None:
+    from anabranch.operations.groups import mark as operation
+
+    async with on_both(ctx, link, target_name) as (source, target):
+        planned = await operation.plan(source, target, link, chosen)
+        report = await operation.apply(source, target, planned)
     emit(report, render_groups.marks(report), output)
     unknown = sum(part.verdict is Verdict.UNKNOWN for one in report.marks for part in one.partitions)
     if unknown:

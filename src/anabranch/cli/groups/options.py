@@ -1,4 +1,4 @@
-"""Options that the verbs about groups share, the clusters that they lead to, and the error that ends a refusal."""
+"""Options that the verbs about groups share, and the error that ends a refusal."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import port
 from anabranch.cli.completing import context_names, source_groups, source_topics
 from anabranch.cli.hints import quoted, repeated
-from anabranch.cli.options import contexts, target
 from anabranch.errors import RefusedError
 from anabranch.groups.select import Selection
-from anabranch.model.cluster import ClusterContext
 
 GroupsArgument = Annotated[
     list[str] | None,
@@ -62,12 +59,6 @@ class GroupsRefusedError(RefusedError):
     @property
     def hint(self) -> str:
         return self.next
-
-
-def clusters(ctx: typer.Context, link: str, target_name: str | None) -> tuple[ClusterContext, ClusterContext]:
-    """(source, target) of a link; raises ``ConfigError``, ``UnknownLinkError``."""
-    there = target(ctx, target_name)
-    return contexts(ctx).get(port.links().show(there, link).spec.source.context), there
 
 
 def selection(groups: list[str] | None, exclude: list[str] | None, topics: list[str] | None) -> Selection:

@@ -10,13 +10,13 @@ from rich.text import Text
 from anabranch.cli.hints import aimed, repeated, typed_target
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, duration, moment
-from anabranch.groups.create import CreatePlan
+from anabranch.groups.create import CreatePlan, GroupCreated
 from anabranch.groups.freshness import SyncRound
 from anabranch.groups.mark import MarkReport, Verdict
-from anabranch.groups.plan import GroupPlan, GroupsPlan, Step
+from anabranch.groups.plan import GroupPlan, GroupsMoved, GroupsPlan, Step
 from anabranch.groups.refusals import Refusal
 from anabranch.groups.report import GroupReport, GroupsReport
-from anabranch.groups.undo import UndoPlan
+from anabranch.groups.undo import GroupsUndone, GroupUndo, UndoPlan
 from anabranch.model.groups import Commit
 
 _STEP_STYLE: Mapping[Step, str] = {
@@ -107,7 +107,7 @@ def plan(found: GroupsPlan) -> RenderableType:
     return Group(*parts)
 
 
-def done(found: GroupsPlan, reasons: bool = True) -> RenderableType:
+def done(found: GroupsMoved, reasons: bool = True) -> RenderableType:
     """What was carried out; without reasons where the plan was shown with them just before."""
     parts: list[RenderableType] = []
     for group in found.groups:
@@ -140,7 +140,7 @@ def marks(found: MarkReport) -> RenderableType:
     return Group(table, *lines)
 
 
-def undo(found: UndoPlan) -> RenderableType:
+def undo(found: UndoPlan | GroupsUndone) -> RenderableType:
     """Each partition that is given back or deleted, and what forbids it."""
     table = grid("GROUP", "PARTITION", "STANDS AT", "GOES BACK TO", right=("STANDS AT", "GOES BACK TO"))
     lines: list[RenderableType] = []
@@ -155,22 +155,39 @@ def undo(found: UndoPlan) -> RenderableType:
             lines.append(Text(f"{record.group} was not there before, and {gone} deleted"))
         elif group.empty and not group.refusals:
             lines.append(Text(f"{record.group} stands as it stood"))
-    if found.executed:
-        number = sum(group.done for group in found.groups)
-        lines.append(Text(f"done: {'1 group has' if number == 1 else f'{number:,} groups have'} what was there before"))
     return Group(table, *lines)
 
 
-def created(found: CreatePlan) -> RenderableType:
-    """Where a group begins."""
+def undone(found: GroupsUndone, shown: bool = False) -> RenderableType:
+    """What was undone; where the plan was ``shown`` just before, only what failed since."""
+    number = sum(group.done for group in found.groups)
+    total = Text(f"done: {'1 group has' if number == 1 else f'{number:,} groups have'} what was there before")
+    if not shown:
+        return Group(undo(found), total)
+    return Group(*(line for group in found.groups if _failed(group) for line in _refusals(group.refusals)), total)
+
+
+def _failed(group: GroupUndo) -> bool:
+    """Whether a group could be undone by the plan, and then was not."""
+    return bool(group.refusals) and not group.empty
+
+
+def creating(found: CreatePlan) -> RenderableType:
+    """Where a group would begin."""
+    return Group(*_begins(found), *_refusals(found.refusals))
+
+
+def created(found: GroupCreated, shown: bool = False) -> RenderableType:
+    """Where it begins, unless that was ``shown`` just before, and what takes it back."""
+    done = Text(f"done; take it back with: {_undo_command(found.undo)}")
+    return done if shown else Group(*_begins(found), done)
+
+
+def _begins(found: CreatePlan | GroupCreated) -> list[RenderableType]:
     table = grid("PARTITION", "BEGINS AT", right=("BEGINS AT",))
     for at, commit in found.begins.items():
         table.add_row(str(at), _at(commit))
-    head = Text(f"{found.group} on {found.cluster}, {found.start}", style="bold")
-    parts: list[RenderableType] = [head, table, *_refusals(found.refusals)]
-    if found.executed:
-        parts.append(Text(f"done; take it back with: {_undo_command(found.undo)}"))
-    return Group(*parts)
+    return [Text(f"{found.group} on {found.cluster}, {found.start}", style="bold"), table]
 
 
 def _undo_command(undo_id: str) -> str:
@@ -222,9 +239,9 @@ def _refusals(refusals: Iterable[Refusal], before: str = "") -> list[RenderableT
     return lines
 
 
-def _summary(found: GroupsPlan) -> Text:
+def _summary(found: GroupsPlan | GroupsMoved) -> Text:
     numbers = ", ".join(f"{count(len(found.of(step)))} {step.value}" for step in Step if found.of(step))
-    return Text(f"{numbers or 'no groups'}; plan {found.fingerprint}, {duration(found.took_ms / 1000)}")
+    return Text(f"{numbers or 'no groups'}; plan {found.hash}, {duration(found.took_ms / 1000)}")
 
 
 def _verdict(verdict: Verdict) -> Text:

@@ -6,20 +6,18 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import port
 from anabranch.cli.completing import source_groups
 from anabranch.cli.groups import render as render_groups
-from anabranch.cli.groups.options import clusters
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.running import on_both, run
 
 
 def list_(
     ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None, output: FormatOption = Format.TABLE
 ) -> None:
     """List the groups of a link's source, and how fresh those are that the link follows."""
-    report = port.groups().list_groups(*clusters(ctx, link, target_name), link)
-    emit(report, render_groups.report(report), output)
+    run(_list(ctx, link, target_name, output))
 
 
 def show(
@@ -32,5 +30,20 @@ def show(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show one group: members and commits on both sides, what moving it now would mean, its mark."""
-    found = port.groups().show(*clusters(ctx, link, target_name), link, group)
+    run(_show(ctx, link, group, target_name, output))
+
+
+async def _list(ctx: typer.Context, link: str, target_name: str | None, output: Format) -> None:
+    from anabranch.operations.groups import show as operation
+
+    async with on_both(ctx, link, target_name) as (source, target):
+        report = await operation.list_groups(source, target, link)
+    emit(report, render_groups.report(report), output)
+
+
+async def _show(ctx: typer.Context, link: str, group: str, target_name: str | None, output: Format) -> None:
+    from anabranch.operations.groups import show as operation
+
+    async with on_both(ctx, link, target_name) as (source, target):
+        found = await operation.show(source, target, link, group)
     emit(found, render_groups.one(found), output)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import typer
+from rich.console import RenderableType
 
-from anabranch.cli import port
-from anabranch.cli.dryrun import ExecuteOption, PlanOption, say_dry_run
+from anabranch.cli.applying import Change, carry_out, check_flags
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import (
     ExcludeOption,
@@ -15,13 +14,13 @@ from anabranch.cli.groups.options import (
     GroupsRefusedError,
     TopicsOption,
     arguments,
-    clusters,
     selection,
 )
 from anabranch.cli.options import LinkArgument, TargetOption
-from anabranch.cli.output import Format, FormatOption, console, emit
-from anabranch.errors import InvalidFieldError
-from anabranch.groups.plan import GroupsPlan, Step
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.running import on_both, run
+from anabranch.groups.plan import GroupsMoved, GroupsPlan, Step
+from anabranch.groups.select import Selection
 
 
 def plan(
@@ -34,9 +33,8 @@ def plan(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show per group and partition where it stands, where it would stand on the target, and every reason not to."""
-    chosen = selection(groups, exclude, topics)
-    found = port.groups().sync(*clusters(ctx, link, target_name), link, chosen, execute=False)
-    _show(found, link, arguments(groups, exclude, topics, target_name), output)
+    chosen, words = selection(groups, exclude, topics), arguments(groups, exclude, topics, target_name)
+    run(_sync(ctx, link, chosen, words, target_name, False, None, output))
 
 
 def sync(
@@ -51,53 +49,44 @@ def sync(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Move groups to the target, each wholly or not at all; their consumers must be stopped on both sides."""
-    if plan_ is not None and not execute:
-        raise InvalidFieldError("groups sync", "--plan", "it belongs to --execute", f"anabranch groups plan {link}")
-    chosen = selection(groups, exclude, topics)
-    both = clusters(ctx, link, target_name)
-    engine = port.groups()
-    words = arguments(groups, exclude, topics, target_name)
-    fingerprint = plan_
-    if plan_ is None:
-        seen = engine.sync(*both, link, chosen, execute=False)
-        if not execute:
-            _show(seen, link, words, output)
-            return
-        if output is Format.TABLE:
-            console().print(render_groups.plan(seen))
-        if not seen.of(Step.MOVE):  # nothing to carry out, and all of it was said
-            if output is not Format.TABLE:
-                emit(seen, render_groups.plan(seen), output)
-            _end(seen, link, words)
-            return
-        fingerprint = seen.fingerprint
-    done = _carry_out(lambda: engine.sync(*both, link, chosen, execute=True, fingerprint=fingerprint), words)
-    emit(done, render_groups.done(done, reasons=plan_ is not None), output)
-    _end(done, link, words)
+    chosen, words = selection(groups, exclude, topics), arguments(groups, exclude, topics, target_name)
+    run(_sync(ctx, link, chosen, words, target_name, execute, plan_, output))
 
 
-def _carry_out(move: Callable[[], GroupsPlan], words: str) -> GroupsPlan:
-    """Do it; where the plan is no longer that one, the next command is for the same groups."""
-    from anabranch.operations.groups.groups import GroupsMovedError
+async def _sync(
+    ctx: typer.Context,
+    link: str,
+    chosen: Selection,
+    words: str,
+    target_name: str | None,
+    execute: bool,
+    wanted: str | None,
+    output: Format,
+) -> None:
+    from anabranch.operations.groups import sync as operation
 
-    try:
-        return move()
-    except GroupsMovedError as error:
-        error.selection = words
-        raise
+    def refuse(found: GroupsPlan | GroupsMoved) -> None:
+        number = len(found.of(Step.REFUSED)) + len(found.of(Step.FAILED))
+        if number and execute:
+            raise GroupsRefusedError("did not move", number, f"anabranch groups plan {link}{words}")
+        if number:
+            raise GroupsRefusedError("would not be moved", number, "the plan names every reason and its next step")
 
+    def told(done: GroupsMoved) -> RenderableType:
+        return render_groups.done(done, reasons=wanted is not None)
 
-def _end(done: GroupsPlan, link: str, words: str) -> None:
-    failed = len(done.of(Step.REFUSED)) + len(done.of(Step.FAILED))
-    if failed:
-        raise GroupsRefusedError("did not move", failed, f"anabranch groups plan {link}{words}")
-
-
-def _show(found: GroupsPlan, link: str, words: str, output: Format) -> None:
-    emit(found, render_groups.plan(found), output)
-    if found.of(Step.MOVE):
-        command = f"anabranch groups sync {link}{words} --execute --plan {found.fingerprint}"
-        say_dry_run(command)
-    refused = len(found.of(Step.REFUSED))
-    if refused:
-        raise GroupsRefusedError("would not be moved", refused, "the plan names every reason and its next step")
+    command = f"anabranch groups sync {link}{words}"
+    check_flags(command, execute, wanted)
+    async with on_both(ctx, link, target_name) as (source, target):
+        change = Change(
+            command=command,
+            what=f"groups of link {link!r}",
+            plan=lambda: operation.plan(source, target, link, chosen),
+            apply=lambda planned: operation.apply(source, target, planned),
+            table=render_groups.plan,
+            told=told,
+            empty=lambda found: not found.of(Step.MOVE),
+            refuse=refuse,
+            refuse_done=refuse,
+        )
+        await carry_out(change, execute=execute, wanted=wanted, output=output)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 
-from anabranch.cli import port
-from anabranch.cli.dryrun import ExecuteOption, say_dry_run
+from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import ClusterOption, GroupsRefusedError
 from anabranch.cli.hints import repeated
-from anabranch.cli.options import target
-from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.running import on_target, run
+from anabranch.groups.undo import GroupsUndone, UndoPlan
 
 
 def undo(
@@ -20,13 +22,36 @@ def undo(
     id_: Annotated[str, typer.Argument(metavar="ID", help="As sync and create printed it.", show_default=False)],
     target_name: ClusterOption = None,
     execute: ExecuteOption = False,
+    plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Restore exactly the former commits, and delete those that were not there; a group that moved since is left."""
-    found = port.groups().undo_move(target(ctx, target_name), id_, execute)
-    emit(found, render_groups.undo(found), output)
-    refused = sum(bool(group.refusals) for group in found.groups)
-    if not execute and refused < len(found.groups):
-        say_dry_run(f"anabranch groups undo {id_}{repeated(target_name)} --execute")
-    if refused:
-        raise GroupsRefusedError("cannot be given back what was there before", refused)
+    run(_undo(ctx, id_, target_name, execute, plan, output))
+
+
+async def _undo(
+    ctx: typer.Context, id_: str, target_name: str | None, execute: bool, wanted: str | None, output: Format
+) -> None:
+    from anabranch.operations.groups import undo as operation
+
+    def refuse(found: UndoPlan | GroupsUndone) -> None:
+        refused = sum(bool(group.refusals) for group in found.groups)
+        if refused:
+            raise GroupsRefusedError("cannot be given back what was there before", refused)
+
+    def told(done: GroupsUndone) -> RenderableType:
+        return render_groups.undone(done, shown=wanted is None)
+
+    async with on_target(ctx, target_name) as target:
+        change = Change(
+            command=f"anabranch groups undo {id_}{repeated(target_name)}",
+            what=f"the undoing of {id_}",
+            plan=lambda: operation.plan(target, id_),
+            apply=lambda planned: operation.apply(target, planned),
+            table=render_groups.undo,
+            told=told,
+            empty=lambda found: all(group.refusals for group in found.groups),
+            refuse=refuse,
+            refuse_done=refuse,
+        )
+        await carry_out(change, execute=execute, wanted=wanted, output=output)

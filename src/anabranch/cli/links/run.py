@@ -111,7 +111,7 @@ def stay(start: Callable[[], StartedLink]) -> int:
     Ctrl-C, SIGTERM and SIGHUP end the leases cleanly: what is in flight is answered, claims are given back.
     """
     with Tied() as tied:
-        code = tied.start(lambda: start().process).wait()
+        code = tied.take(start().process).wait()
     # Told to end before it could do so cleanly, as Spark was starting: what any program exits with then.
     return 128 + tied.asked[0] if tied.asked and code < 0 else code
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import typer
+from typing import TYPE_CHECKING
 
-from anabranch.cli import port
-from anabranch.cli.dryrun import ExecuteOption, say_dry_run
+import typer
+from rich.console import RenderableType
+
+from anabranch.cli.applying import Change, carry_out, check_flags
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted, repeated
-from anabranch.cli.mirrormaker import options, tables
+from anabranch.cli.mirrormaker import tables
 from anabranch.cli.mirrormaker.options import SeparatorOption, SourceAliasOption
-from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
-from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.options import LinkArgument, TargetOption
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.running import on_both, run
 from anabranch.mirrormaker.names import SEPARATOR
+
+if TYPE_CHECKING:
+    from anabranch.operations.mirrormaker.publish import Published
 
 
 def publish(
@@ -21,15 +28,39 @@ def publish(
     source_alias: SourceAliasOption = None,
     separator: SeparatorOption = SEPARATOR,
     execute: ExecuteOption = False,
+    plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Write every group's exact position as a checkpoint, where RemoteClusterUtils and MirrorClient read it."""
-    there = target(ctx, target_name)
-    here = contexts(ctx).get(port.links().show(there, link).spec.source.context)
-    found = options.mirrors().publish_link(here, there, link, execute, source_alias=source_alias, separator=separator)
-    emit(found, tables.published(found, separator), output)
-    if not execute:
-        words = "" if source_alias is None else f" --source-alias {quoted(source_alias)}"
-        words += "" if separator == SEPARATOR else f" --separator {quoted(separator)}"
-        command = f"anabranch mm2 publish {link}{words}{repeated(target_name)} --execute"
-        say_dry_run(command)
+    run(_publish(ctx, link, target_name, source_alias, separator, execute, plan, output))
+
+
+async def _publish(
+    ctx: typer.Context,
+    link: str,
+    target_name: str | None,
+    source_alias: str | None,
+    separator: str,
+    execute: bool,
+    wanted: str | None,
+    output: Format,
+) -> None:
+    from anabranch.operations.mirrormaker import publish as operation
+
+    def told(done: Published) -> RenderableType:
+        return tables.published(done, separator, shown=wanted is None)
+
+    words = "" if source_alias is None else f" --source-alias {quoted(source_alias)}"
+    words += "" if separator == SEPARATOR else f" --separator {quoted(separator)}"
+    command = f"anabranch mm2 publish {link}{words}{repeated(target_name)}"
+    check_flags(command, execute, wanted)
+    async with on_both(ctx, link, target_name) as (source, target):
+        change = Change(
+            command=command,
+            what=f"link {link!r}",
+            plan=lambda: operation.plan(source, target, link, source_alias=source_alias, separator=separator),
+            apply=lambda planned: operation.apply(source, target, planned),
+            table=tables.publishing,
+            told=told,
+        )
+        await carry_out(change, execute=execute, wanted=wanted, output=output)

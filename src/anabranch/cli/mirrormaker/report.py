@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from anabranch.cli.completing import context_names, link_ids
-from anabranch.cli.mirrormaker import options, tables
+from anabranch.cli.mirrormaker import tables
 from anabranch.cli.mirrormaker.options import SeparatorOption, SourceAliasOption
-from anabranch.cli.options import TargetOption, contexts, target
+from anabranch.cli.options import TargetOption, contexts
 from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.running import on_context, on_target, run
 from anabranch.mirrormaker.names import SEPARATOR
 
 
@@ -43,7 +44,21 @@ def report(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Compare MirrorMaker 2's answer for each group and partition with the exact one; nothing is changed."""
-    there = target(ctx, target_name)
-    here = contexts(ctx).get(source_name)
-    found = options.mirrors().report(here, there, source_alias, target_alias, separator=separator, link=link, look=look)
+    run(_report(ctx, source_name, target_name, (source_alias, target_alias), separator, link, look, output))
+
+
+async def _report(
+    ctx: typer.Context,
+    source_name: str,
+    target_name: str | None,
+    aliases: tuple[str | None, str | None],
+    separator: str,
+    link: str | None,
+    look: int,
+    output: Format,
+) -> None:
+    from anabranch.operations.mirrormaker import report as operation
+
+    async with on_target(ctx, target_name) as target, on_context(contexts(ctx).get(source_name)) as source:
+        found = await operation.report(source, target, *aliases, separator=separator, link=link, look=look)
     emit(found, tables.report(found), output)

@@ -13,7 +13,7 @@ from anabranch.mirrormaker.names import checkpoints_topic
 from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
 
 if TYPE_CHECKING:
-    from anabranch.operations.mirrormaker import Published
+    from anabranch.operations.mirrormaker.publish import Published, PublishPlan
 
 
 def report(found: MirrorReport) -> RenderableType:
@@ -53,17 +53,28 @@ def _again(row: Judged) -> str:
     return f"at most {count(row.most)}"
 
 
-def published(found: Published, separator: str) -> RenderableType:
-    """What is written, then what is not and why."""
+def publishing(found: PublishPlan) -> RenderableType:
+    """What would be written, then what would not and why."""
+    return Group(*_checkpoints(found), _total(found, "for", found.separator))
+
+
+def published(found: Published, separator: str, shown: bool = False) -> RenderableType:
+    """The same of what was written; only how much it is where that was ``shown`` just before."""
+    total = _total(found, "written to", separator)
+    return total if shown else Group(*_checkpoints(found), total)
+
+
+def _checkpoints(found: PublishPlan | Published) -> list[RenderableType]:
     grid = render.grid("GROUP", "PARTITION", "UPSTREAM", "DOWNSTREAM", right=("UPSTREAM", "DOWNSTREAM"))
     for one in found.checkpoints:
         grid.add_row(one.group, str(one.partition), count(one.upstream), count(one.downstream))
     parts: list[RenderableType] = [grid]
     parts += [Text(f"no answer for {one.group}, {one.source}: {one.reason}", style="yellow") for one in found.left_out]
     parts += [Text(note, style="yellow") for note in found.notes]
-    verb = "written to" if found.written else "for"
-    topic = checkpoints_topic(found.source_alias, separator)
+    return parts
+
+
+def _total(found: PublishPlan | Published, verb: str, separator: str) -> Text:
     number = len(found.checkpoints)
     what = "1 checkpoint" if number == 1 else f"{number:,} checkpoints"
-    parts.append(Text(f"{what} {verb} {topic}", style="bold"))
-    return Group(*parts)
+    return Text(f"{what} {verb} {checkpoints_topic(found.source_alias, separator)}", style="bold")

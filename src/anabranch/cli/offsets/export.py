@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import port
-from anabranch.cli.options import LinkArgument, TargetOption, target
+from anabranch.cli.options import LinkArgument, TargetOption
+from anabranch.cli.running import on_target, run
 from anabranch.config import maps_file
 
 
@@ -28,9 +28,16 @@ def export(
     target_name: TargetOption = None,
 ) -> None:
     """Write all maps of a link to a file; nothing is written where one of them is in doubt."""
-    source_name, target_context, stored, lanes = port.offsets().export(target(ctx, target_name), link)
+    run(_export(ctx, link, out, format_, target_name))
+
+
+async def _export(ctx: typer.Context, link: str, out: Path, format_: FileFormat, target_name: str | None) -> None:
+    from anabranch.operations.offsets import export as operation
+
+    async with on_target(ctx, target_name) as target:
+        maps = await operation.export(target, link)
     if format_ is FileFormat.JSON:
-        maps_file.save(out, link, source_name, target_context, stored, lanes)
+        maps_file.save(out, link, maps.source, maps.target, maps.stored, maps.lanes)
     else:
-        maps_file.save_csv(out, lanes)
-    typer.echo(f"{len(lanes):,} lanes, {sum(len(one.runs) for one in lanes):,} runs are in {out}", err=True)
+        maps_file.save_csv(out, maps.lanes)
+    typer.echo(f"{len(maps.lanes):,} lanes, {sum(len(one.runs) for one in maps.lanes):,} runs are in {out}", err=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -12,16 +15,17 @@ from typing import Annotated, ClassVar
 import typer
 from rich.console import Console, RenderableType
 
-from anabranch.cli import port
 from anabranch.cli.completing import context_names, source_topics
 from anabranch.cli.jobs import JobFailedError, Tied, exit_code, fail, last_error
 from anabranch.cli.options import TargetOption, contexts, settings_of, target
 from anabranch.cli.render import grid
+from anabranch.cli.running import on_context, run
 from anabranch.cli.words import count, moment, span
 from anabranch.config import maps_file, rebuild_part
 from anabranch.config.jobspec import write_spec
-from anabranch.config.rebuildspec import Part
+from anabranch.config.rebuildspec import Part, RebuildSpec
 from anabranch.errors import RefusedError
+from anabranch.model.cluster import ClusterContext
 from anabranch.model.naming import load as load_naming
 from anabranch.model.plugins import PluginSpec
 
@@ -80,43 +84,84 @@ def rebuild(
     """Align two topics by their records, and write which offset is which; what is unclear is said, never guessed."""
     settings = settings_of(conf)
     source, there = contexts(ctx).get(source_name), target(ctx, target_name)
-    spec = port.rebuilding().plan(
-        source, there, link or f"{source.name}-{there.name}", _names(topics, naming, source.name), ignore or ()
-    )
-    if only_spec is not None:
-        write_spec(only_spec, spec.to_json())
-        typer.echo(f"the job is described in {only_spec}", err=True)
+    names = _names(topics, naming, source.name)
+    id_ = link or f"{source.name}-{there.name}"
+    flags = RebuildFlags(id_, names, tuple(ignore or ()), out, only_spec, master, settings)
+    spec = run(_rebuild(source, there, flags))
+    if spec is None:
         return
-    part = rebuild_part.part_of(out)
-    before = len(rebuild_part.kept(out, spec))
-    if before:
-        at = moment(round(part.stat().st_mtime * 1000))
-        what = f"{part} has the maps of {count(before)} of {count(len(spec.lanes))} partitions, of {at} UTC"
-        typer.echo(f"{what}: they are not made again; delete it to begin from the start", err=True)
-    with tempfile.TemporaryDirectory(prefix="anabranch-") as work:
-        with Tied() as tied:
-            job = tied.start(lambda: port.rebuilding().run(spec, out, master, settings, Path(work)))
-            for line in job.stdout or ():
-                typer.echo(_step(line), err=True)
-            code = job.wait()
-            done = len(rebuild_part.kept(out, spec))
-            if code and done:
-                what = f"{part} keeps the maps of {count(done)} of {count(len(spec.lanes))} partitions"
-                typer.echo(f"{what}: run the same command again, and it goes on from there", err=True)
+    maps = maps_file.load(out)
+    Console().print(_table(maps))
+    if verify_to is not None:
+        from anabranch.operations.offsets.comparison import comparison
+
+        write_spec(verify_to, comparison(source, there, spec.link, maps).to_json())
+        typer.echo(f"a comparison is described in {verify_to}", err=True)
+    unclear = [len(one.unclear) for one in maps if one.unclear]
+    if unclear:
+        raise UnclearMapsError(str(out), sum(unclear), len(unclear))
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildFlags:
+    """What was asked for: maps of topics for a link, into a file; or only the job's specification."""
+
+    link: str
+    topics: Mapping[str, str]
+    ignore: tuple[Part, ...]
+    out: Path
+    only_spec: Path | None
+    master: str
+    settings: Mapping[str, str]
+
+
+async def _rebuild(source: ClusterContext, target: ClusterContext, flags: RebuildFlags) -> RebuildSpec | None:
+    """Have the maps made; None where only the specification was asked for."""
+    from anabranch.operations.jobs.readerjob import ReaderJob
+    from anabranch.operations.offsets import rebuild as operation
+
+    with tempfile.TemporaryDirectory(prefix="anabranch-") as work, ExitStack() as waiting:
+        async with on_context(source) as here, on_context(target) as there:
+            planned = await operation.plan(here, there, flags.link, flags.topics, flags.ignore)
+            spec = planned.spec(source, target)
+            if flags.only_spec is not None:
+                write_spec(flags.only_spec, spec.to_json())
+                typer.echo(f"the job is described in {flags.only_spec}", err=True)
+                return None
+            _say_kept(flags.out, spec)
+            tied = waiting.enter_context(Tied())
+            how = ReaderJob(source, target, flags.master, Path(work), flags.settings)
+            job = tied.take(await operation.apply(here, there, planned, flags.out, how))
+        code = await asyncio.to_thread(_follow, job)
+        waiting.close()
+        done = len(rebuild_part.kept(flags.out, spec))
+        if code and done:
+            part = rebuild_part.part_of(flags.out)
+            what = f"{part} keeps the maps of {count(done)} of {count(len(spec.lanes))} partitions"
+            typer.echo(f"{what}: run the same command again, and it goes on from there", err=True)
         if tied.asked:
             typer.echo("interrupted: the maps are not made", err=True)
             raise typer.Exit(128 + tied.asked[0])
         if code:
             why, fix = last_error(Path(work) / "rebuild.log")
             fail(JobFailedError("no maps were made", code, why, fix), exit_code(code))
-    maps = maps_file.load(out)
-    Console().print(_table(maps))
-    if verify_to is not None:
-        write_spec(verify_to, port.rebuilding().comparison(source, there, spec.link, maps).to_json())
-        typer.echo(f"a comparison is described in {verify_to}", err=True)
-    unclear = [len(one.unclear) for one in maps if one.unclear]
-    if unclear:
-        raise UnclearMapsError(str(out), sum(unclear), len(unclear))
+    return spec
+
+
+def _say_kept(out: Path, spec: RebuildSpec) -> None:
+    """Say that maps of an earlier run are kept, and not made again."""
+    part, before = rebuild_part.part_of(out), len(rebuild_part.kept(out, spec))
+    if before:
+        at = moment(round(part.stat().st_mtime * 1000))
+        what = f"{part} has the maps of {count(before)} of {count(len(spec.lanes))} partitions, of {at} UTC"
+        typer.echo(f"{what}: they are not made again; delete it to begin from the start", err=True)
+
+
+def _follow(job: subprocess.Popen[str]) -> int:
+    """Say each step of the job; its exit code."""
+    for line in job.stdout or ():
+        typer.echo(_step(line), err=True)
+    return job.wait()
 
 
 def _names(topics: Sequence[str], naming: str, source: str) -> dict[str, str]:

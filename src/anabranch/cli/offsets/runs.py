@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import port
 from anabranch.cli.completing import link_partitions
 from anabranch.cli.offsets import render as render_offsets
-from anabranch.cli.options import LinkArgument, TargetOption, target
+from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.running import on_target, run
 
 
 def runs(
@@ -30,5 +30,14 @@ def runs(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show which source offsets lie where on the target: a line a lane, or the runs of one topic or partition."""
-    found = port.offsets().runs(target(ctx, target_name), link, where)
+    run(_runs(ctx, link, where, limit, target_name, output))
+
+
+async def _runs(
+    ctx: typer.Context, link: str, where: str | None, limit: int, target_name: str | None, output: Format
+) -> None:
+    from anabranch.operations.offsets import runs as operation
+
+    async with on_target(ctx, target_name) as target:
+        found = await operation.runs(target, link, where)
     emit(found, render_offsets.lanes(found) if where is None else render_offsets.runs(found, limit), output)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 import typer
 
-from anabranch.cli import port
 from anabranch.cli.completing import link_partitions, source_groups
 from anabranch.cli.offsets import render as render_offsets
-from anabranch.cli.options import LinkArgument, TargetOption, contexts, target
+from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.running import on_both, on_target, run
 from anabranch.config import offsets_file
 from anabranch.errors import InvalidFieldError, RefusedError
-from anabranch.model.cluster import ClusterContext
+from anabranch.model.link import LinkSpec
+from anabranch.model.positions import Translation
 from anabranch.model.start import parse_offset
 
 
@@ -73,16 +75,11 @@ def translate(
     if records and group is not None:
         fix = "leave --records away: a commit is the next offset to read"
         raise InvalidFieldError("offsets translate", "--records", "commits are positions, not records", fix)
-    cluster = target(ctx, target_name)
     if group is not None:
-        source = contexts(ctx).get(port.links().show(cluster, link).spec.source.context)
-        found = port.offsets().translate_group(source, cluster, link, group, reverse=reverse)
+        asking = _of_group(ctx, link, group, reverse, target_name)
     else:
-        questions = [parse_offset(one) for one in offsets or ()]
-        if file is not None:
-            _right_side(cluster, link, file, reverse)
-            questions = list(offsets_file.load(file).items())
-        found = port.offsets().translate(cluster, link, questions, reverse=reverse, records=records)
+        asking = _of_offsets(ctx, link, offsets or (), file, reverse, records, target_name)
+    found = run(asking)
     emit(found, render_offsets.translation(found), output)
     if found.refused:
         raise NotAllExactError(found.refused, len(found.answers), "" if out is None else str(out))
@@ -91,12 +88,37 @@ def translate(
         typer.echo(f"{len(found.offsets):,} offsets are in {out}", err=True)
 
 
-def _right_side(cluster: ClusterContext, link: str, file: Path, reverse: bool) -> None:
+async def _of_group(ctx: typer.Context, link: str, group: str, reverse: bool, target_name: str | None) -> Translation:
+    from anabranch.operations.offsets import translate as operation
+
+    async with on_both(ctx, link, target_name) as (source, target):
+        return await operation.translate_group(source, target, link, group, reverse=reverse)
+
+
+async def _of_offsets(
+    ctx: typer.Context,
+    link: str,
+    offsets: Sequence[str],
+    file: Path | None,
+    reverse: bool,
+    records: bool,
+    target_name: str | None,
+) -> Translation:
+    from anabranch.operations.links import show
+    from anabranch.operations.offsets import translate as operation
+
+    questions = [parse_offset(one) for one in offsets]
+    async with on_target(ctx, target_name) as target:
+        if file is not None:
+            named = offsets_file.cluster_of(file)
+            if named is not None:
+                _check_side((await show.show(target, link)).spec, file, named, reverse)
+            questions = list(offsets_file.load(file).items())
+        return await operation.translate(target, link, questions, reverse=reverse, records=records)
+
+
+def _check_side(spec: LinkSpec, file: Path, named: str, reverse: bool) -> None:
     """Refuse a file that names the link's other cluster: its offsets would lead somewhere, and not where they lie."""
-    named = offsets_file.cluster_of(file)
-    if named is None:
-        return
-    spec = port.links().show(cluster, link).spec
     asked, other = (spec.target, spec.source) if reverse else (spec.source, spec.target)
     if named == other.context != asked.context:
         problem = f"its offsets are those of {named}, and this translates offsets of {asked.context}"

@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from anabranch.cli import port
-from anabranch.cli.options import LinkArgument, TargetOption, target
+from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.running import on_target, run
 from anabranch.cli.verify import render
 from anabranch.cli.verify.guard import COULD_NOT_TELL, no_false_verdict
 from anabranch.cli.verify.watch import follow
+from anabranch.state.codecs.verified import VerifyStatus
 from anabranch.verify.page import page as make_page
 from anabranch.verify.report import Verdict
 
@@ -30,11 +31,7 @@ def show(
 ) -> None:
     """Show the last comparison of a link and exit with its verdict; one that runs has none: 2."""
     with no_false_verdict():
-        cluster = target(ctx, target_name)
-        engine = port.verify()
-        found = engine.show(cluster, link)
-        if live and found.running:
-            found = follow(lambda: engine.show(cluster, link), None, Console(stderr=True)).status or found
+        found = run(_show(ctx, link, target_name, live))
         made = found.own_report
         if made is not None and report is not None:
             report.write_text(json.dumps(made, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -42,3 +39,13 @@ def show(
             page.write_text(make_page(made), encoding="utf-8")
         emit({"run": found.run, "lanes": found.lanes, "report": made}, render.status(found), output)
         raise typer.Exit(COULD_NOT_TELL if made is None else Verdict(made["verdict"]).exit_code)
+
+
+async def _show(ctx: typer.Context, link: str, target_name: str | None, live: bool) -> VerifyStatus:
+    from anabranch.operations.verify import show as operation
+
+    async with on_target(ctx, target_name) as target:
+        found = await operation.show(target, link)
+        if live and found.running:
+            found = (await follow(lambda: operation.show(target, link), None, Console(stderr=True))).status or found
+        return found

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -10,14 +13,14 @@ import platformdirs
 import typer
 from rich.console import Console
 
-from anabranch.cli import port
 from anabranch.cli.hints import repeated
 from anabranch.cli.jobs import JobFailedError, ended, fail, last_error
 from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target
 from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.running import on_context, run
 from anabranch.cli.verify import render
 from anabranch.cli.verify.guard import COULD_NOT_TELL, LEFT, no_false_verdict
-from anabranch.cli.verify.watch import follow
+from anabranch.cli.verify.watch import Watched, follow
 from anabranch.config.jobspec import write_spec
 from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, Reader, VerifyOptions
@@ -54,7 +57,9 @@ def start(
     """Compare what is new since the last time; Ctrl-C detaches, and the comparison goes on."""
     rate = None if rate_limit is None else parse_rate(rate_limit)
     options = VerifyOptions(reader, levels, rate, samples, show_values, fresh)
-    _launch(ctx, link, target_name, options, False, only_spec, master, conf, directory, detach, output)
+    flags = VerifyFlags(link, target_name, options, only_spec, master, settings_of(conf), directory, detach, output)
+    with no_false_verdict():
+        _end(flags, run(_compare(ctx, flags)))
 
 
 def resume(
@@ -71,49 +76,85 @@ def resume(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Go on with a comparison that was stopped or died, up to the same pins."""
-    _launch(ctx, link, target_name, VerifyOptions(), True, only_spec, master, conf, directory, detach, output)
-
-
-def _launch(
-    ctx: typer.Context,
-    link: str,
-    target_name: str | None,
-    options: VerifyOptions,
-    resumed: bool,
-    only_spec: Path | None,
-    master: str,
-    conf: list[str] | None,
-    directory: Path | None,
-    detach: bool,
-    output: Format,
-) -> None:
+    flags = VerifyFlags(link, target_name, None, only_spec, master, settings_of(conf), directory, detach, output)
     with no_false_verdict():
-        settings = settings_of(conf)
-        cluster = target(ctx, target_name)
-        known = port.links().show(cluster, link).spec
-        engine = port.verify()
-        spec = engine.plan(contexts(ctx).get(known.source.context), cluster, link, options, resumed)
-        if only_spec is not None:
-            write_spec(only_spec, spec.to_json())
-            typer.echo(f"{spec.run} is described in {only_spec}", err=True)
-            return
-        place = directory or platformdirs.user_state_path("anabranch") / "verify" / link
-        process = engine.launch(spec, master, place, settings, detach)
-        typer.echo(f"{spec.run}: process {process.pid}; log, report and page are in {place}", err=True)
-        if detach:
-            return
-        followed = follow(lambda: engine.show(cluster, link), spec.run, Console(stderr=True), process)
+        _end(flags, run(_compare(ctx, flags)))
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyFlags:
+    """What was asked for; without ``options`` the last comparison is resumed."""
+
+    link: str
+    target_name: str | None
+    options: VerifyOptions | None
+    only_spec: Path | None
+    master: str
+    settings: Mapping[str, str]
+    directory: Path | None
+    detach: bool
+    output: Format
+
+    @property
+    def place(self) -> Path:
+        """Where specification, log, report and page go."""
+        return self.directory or platformdirs.user_state_path("anabranch") / "verify" / self.link
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedJob:
+    """A comparison that was started, and how following it ended."""
+
+    run: str
+    process: subprocess.Popen[bytes]
+    followed: Watched
+
+
+async def _compare(ctx: typer.Context, flags: VerifyFlags) -> FollowedJob | None:
+    """Start it and follow it to its end; None where only its specification was wanted, or nobody follows."""
+    from anabranch.operations.jobs.readerjob import ReaderJob
+    from anabranch.operations.links import show as links
+    from anabranch.operations.verify import resume, show, start
+
+    link, there = flags.link, target(ctx, flags.target_name)
+    async with on_context(there) as target_cluster:
+        here = contexts(ctx).get((await links.show(target_cluster, link)).spec.source.context)
+        async with on_context(here) as source_cluster:
+            if flags.options is None:
+                planned = await resume.plan(source_cluster, target_cluster, link)
+            else:
+                planned = await start.plan(source_cluster, target_cluster, link, flags.options)
+        if flags.only_spec is not None:
+            await start.prepare(target_cluster, planned)
+            write_spec(flags.only_spec, planned.spec(here, there).to_json())
+            typer.echo(f"{planned.run} is described in {flags.only_spec}", err=True)
+            return None
+        job = ReaderJob(here, there, flags.master, flags.place, flags.settings, flags.detach)
+        process = await start.apply(target_cluster, planned, job)
+        typer.echo(f"{planned.run}: process {process.pid}; log, report and page are in {flags.place}", err=True)
+        if flags.detach:
+            return None
+        read = partial(show.show, target_cluster, link)
+        followed = await follow(read, planned.run, Console(stderr=True), process)
         if followed.left:
-            engine.detach(process)
-            typer.echo(f"no verdict yet: anabranch verify show {link}{repeated(target_name)} --watch", err=True)
-            raise typer.Exit(LEFT)
-        found = followed.status
-        if found is None or found.own_report is None:
-            _fail(spec.run, link, found, process, place)
-        emit(found.own_report, render.status(found), output)
-        if found.run.state is RunState.STOPPED:
-            typer.echo(f"stopped; go on with: anabranch verify resume {link}{repeated(target_name)}", err=True)
-        raise typer.Exit(Verdict(found.own_report["verdict"]).exit_code)
+            start.detach(process)
+        return FollowedJob(planned.run, process, followed)
+
+
+def _end(flags: VerifyFlags, ended: FollowedJob | None) -> None:
+    """Leave with the verdict of a comparison that was followed."""
+    if ended is None:
+        return
+    link, found = flags.link, ended.followed.status
+    if ended.followed.left:
+        typer.echo(f"no verdict yet: anabranch verify show {link}{repeated(flags.target_name)} --watch", err=True)
+        raise typer.Exit(LEFT)
+    if found is None or found.own_report is None:
+        _fail(ended.run, link, found, ended.process, flags.place)
+    emit(found.own_report, render.status(found), flags.output)
+    if found.run.state is RunState.STOPPED:
+        typer.echo(f"stopped; go on with: anabranch verify resume {link}{repeated(flags.target_name)}", err=True)
+    raise typer.Exit(Verdict(found.own_report["verdict"]).exit_code)
 
 
 def _fail(run: str, link: str, found: VerifyStatus | None, process: subprocess.Popen[bytes], place: Path) -> NoReturn:

@@ -9,13 +9,11 @@ from dataclasses import replace
 from anabranch.errors import ClusterError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups import UnstableCommitsError, committed, list_groups
-from anabranch.kafka.security import open_cluster
 from anabranch.mirrormaker.names import SEPARATOR
 from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
 from anabranch.mirrormaker.store import most_between, translate
 from anabranch.mirrormaker.wire import Checkpoint
 from anabranch.model.clock import now_ms
-from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Exact, to_target
@@ -27,9 +25,9 @@ LOOKED_AT = 500
 _AT_ONCE = 8
 
 
-def report(
-    source: ClusterContext,
-    target: ClusterContext,
+async def report(
+    source: Cluster,
+    target: Cluster,
     source_alias: str | None = None,
     target_alias: str | None = None,
     *,
@@ -37,14 +35,9 @@ def report(
     link: str | None = None,
     look: int = LOOKED_AT,
 ) -> MirrorReport:
-    """``judge`` between two contexts; raises ConfigError too."""
-
-    async def go() -> MirrorReport:
-        async with open_cluster(source) as here, open_cluster(target) as there:
-            flow = await read_flow(here, there, source_alias, target_alias, separator)
-            return await judge(here, there, flow, link=link, look=look)
-
-    return asyncio.run(go())
+    """``judge`` of the flow that these clusters' topics tell of; raises AnabranchError."""
+    flow = await read_flow(source, target, source_alias, target_alias, separator)
+    return await judge(source, target, flow, link=link, look=look)
 
 
 async def judge(

@@ -1,0 +1,59 @@
+"""All maps of a link, to translate without its clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from anabranch.errors import RefusedError
+from anabranch.kafka.cluster import Cluster
+from anabranch.model.lane import LaneKey
+from anabranch.model.positions import LaneRuns
+from anabranch.offsets import codec
+from anabranch.operations.offsets.runs import certain, lane_runs
+from anabranch.state.maps.reading import LinkMaps, read_maps
+
+
+@dataclass(eq=False)
+class NotBegunError(RefusedError):
+    """A link whose maps are asked for has copied nothing yet, so that it has none."""
+
+    link: str
+
+    @property
+    def message(self) -> str:
+        return f"link {self.link!r} has no maps: none of its lanes has begun"
+
+    @property
+    def hint(self) -> str:
+        return f"it has some once it copies: anabranch link run {self.link}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedMaps:
+    """The contexts of source and target by name, each lane's runs as they are stored, and the maps."""
+
+    link: str
+    source: str
+    target: str
+    stored: Mapping[LaneKey, bytes] = field(hash=False)
+    lanes: tuple[LaneRuns, ...]
+
+
+async def export(target: Cluster, link_id: str) -> ExportedMaps:
+    """Everything that translates a link; raises UnknownLinkError, NotBegunError, LaneInDoubtError, ClusterError."""
+    return exported(await read_maps(target, link_id, None))
+
+
+def exported(maps: LinkMaps) -> ExportedMaps:
+    """The same of maps that were read; raises NotBegunError, LaneInDoubtError."""
+    found = certain([*maps, *maps.doubts.values()])
+    if not found:
+        raise NotBegunError(maps.link)
+    return ExportedMaps(
+        maps.link,
+        maps.spec.source.context,
+        maps.spec.target.context,
+        {one.lane: codec.encode(one.runs) for one in found},
+        tuple(lane_runs(one) for one in found),
+    )
