@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from anabranch.copier.lane import Lane, Phase
-from anabranch.copier.target.filing import Filing
-from anabranch.copier.target.gate import Gate
+from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.reporting.progress_writer import ProgressWriter
+from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.security import open_cluster
@@ -91,7 +91,7 @@ class Meter:
 
 
 class Beside:
-    """The takeovers and jumps of a filing that has none."""
+    """The takeovers and gap records of a progress writer that has none."""
 
     def is_anothers(self, _: Lane) -> bool:
         return False
@@ -109,13 +109,19 @@ def lanes_of(count: int, topics: int, first: int, chance: random.Random) -> list
         place = TopicPartition(f"orders-of-region-{topic}", partition)
         key = LaneKey(LINK, topic_id, partition)
         lane = Lane(LaneAssignment(key, place, place, topic_id, LaneStart(), ModePolicy.MAPPED))
-        lane.phase, lane.mode, lane.mode_reason = Phase.RUNNING, LaneMode.MAPPED, "the link asks for mapped lanes"
-        lane.position = chance.randrange(10**6, 10**9)
-        lane.target_end = lane.position - chance.randrange(10**5)
-        lane.source.log_start = chance.randrange(lane.position)
-        lane.acknowledged_epoch, lane.source_epoch = 7, (lane.position, 12)
-        lane.tally.records, lane.tally.bytes = lane.position, 200 * lane.position
-        lane.book.append(Run(0, lane.target_end - lane.position + 10**6, lane.position - 10**6))
+        lane.phase, lane.status.mode, lane.status.mode_reason = (
+            Phase.RUNNING,
+            LaneMode.MAPPED,
+            "the link asks for mapped lanes",
+        )
+        lane.copied.position = chance.randrange(10**6, 10**9)
+        lane.copied.target_end = lane.copied.position - chance.randrange(10**5)
+        lane.source.log_start = chance.randrange(lane.copied.position)
+        lane.copied.acknowledged_epoch, lane.copied.source_epoch = 7, (lane.copied.position, 12)
+        lane.copied.tally.records, lane.copied.tally.bytes = lane.copied.position, 200 * lane.copied.position
+        lane.copied.book.append(
+            Run(0, lane.copied.target_end - lane.copied.position + 10**6, lane.copied.position - 10**6)
+        )
         made.append(lane)
     return made
 
@@ -124,37 +130,44 @@ def copy(lanes: Sequence[Lane], chance: random.Random) -> None:
     """A second's worth of records in each lane."""
     for lane in lanes:
         records = chance.randrange(50, 500)
-        last = lane.book.last
+        last = lane.copied.book.last
         assert last is not None
-        lane.book.append(Run(last.source_end, last.target_end, records))
-        lane.position, lane.target_end = lane.position + records, lane.target_end + records
-        lane.source.stable = lane.source.high_watermark = lane.position + chance.randrange(100)
-        lane.source.seen_at = lane.made_at
-        lane.tally.records, lane.tally.bytes = lane.tally.records + records, lane.tally.bytes + 213 * records
+        lane.copied.book.append(Run(last.source_end, last.target_end, records))
+        lane.copied.position, lane.copied.target_end = lane.copied.position + records, lane.copied.target_end + records
+        lane.source.stable = lane.source.high_watermark = lane.copied.position + chance.randrange(100)
+        lane.source.seen_at = lane.source.made_at
+        lane.copied.tally.records, lane.copied.tally.bytes = (
+            lane.copied.tally.records + records,
+            lane.copied.tally.bytes + 213 * records,
+        )
 
 
 async def measure(target: Cluster, lanes: int, workers: int, rounds: int) -> Traffic:
-    """One worker's filing and one reader's reading, and from these the rest."""
+    """One worker's progress writer and one reader's reading, and from these the rest."""
     meter, chance = Meter(), random.Random(1)
     await ensure_topics(target)
     progress, runs = Progress(target), Runs(target)
     beside = cast(Any, Beside())
-    gate = Gate(lambda: 0.0)
+    gate = WriteGate(lambda: 0.0)
     gate.renew(0.0)
     every = lanes_of(lanes, max(1, lanes // 50), 0, chance)
-    await Filing("20260101T000000-4711/worker-1-4711-abcd", every, runs, progress, beside, beside, gate).file()
+    await ProgressWriter(
+        "20260101T000000-4711/worker-1-4711-abcd", every, runs, progress, beside.is_anothers, beside.forget, gate
+    ).file()
     await progress.sync()
     mine = every[: lanes // workers]
-    filing = Filing("20260101T000000-4711/worker-7-4711-abcd", mine, runs, progress, beside, beside, gate)
-    await filing.file()
+    writer = ProgressWriter(
+        "20260101T000000-4711/worker-7-4711-abcd", mine, runs, progress, beside.is_anothers, beside.forget, gate
+    )
+    await writer.file()
     links, seen, journal = Links(target), Progress(target), Journal(target)
     await _look(links, seen, journal)
-    json_bytes = sum(len(codec.encode_lane(filing.report(one))) + len(str(one.assignment.lane)) for one in mine)
+    json_bytes = sum(len(codec.encode_lane(writer.report(one))) + len(str(one.assignment.lane)) for one in mine)
     meter.take()
     filed = 0
     for _ in range(rounds):
         copy(mine, chance)
-        await filing.file()
+        await writer.file()
         filed += meter.take()
         await asyncio.sleep(ROUND_S)
         meter.take()

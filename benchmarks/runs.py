@@ -22,9 +22,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from anabranch.copier.lane import Lane
-from anabranch.copier.target.filing import Filing
-from anabranch.copier.target.gate import Gate
+from anabranch.copier.lane.lane import Lane
+from anabranch.copier.reporting.progress_writer import ProgressWriter
+from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.log import STEP_ENTRIES, Entry
@@ -122,21 +122,23 @@ async def measure(lanes: int, filed_s: int, seconds: int) -> Cost:
     await runs.sync()
     read_s, read_pause, read_mb = time.perf_counter() - began, pauses.longest, _memory()
     for lane in made:
-        lane.book = runs.book(lane.assignment.lane)
-        lane.source.log_start = lane.target_start = 10**9 + 1
+        lane.copied.book = runs.book(lane.assignment.lane)
+        lane.source.log_start = lane.copied.target_start = 10**9 + 1
         await asyncio.sleep(0)
     taken_pause = pauses.longest
-    gate = Gate(lambda: 0.0)
+    gate = WriteGate(lambda: 0.0)
     gate.renew(0.0)
     none = cast(Any, Beside())
-    filing = Filing("20260101T000000-4711/worker-7-4711-abcd", made, runs, progress, none, none, gate)
+    writer = ProgressWriter(
+        "20260101T000000-4711/worker-7-4711-abcd", made, runs, progress, none.is_anothers, none.forget, gate
+    )
     pauses.longest, cpu = 0.0, 0.0
     for _ in range(seconds):
         for lane in made:
             _copy(lane, chance)
             await asyncio.sleep(0)
         began = time.process_time()
-        await filing.file()
+        await writer.file()
         cpu += time.process_time() - began
     beside.cancel()
     return Cost(
@@ -179,13 +181,13 @@ def _filed(keys: Sequence[str], count: int, kinds: Sequence[bytes], newest: Sequ
 
 def _copy(lane: Lane, chance: random.Random) -> None:
     for _ in range(A_SECOND):
-        last = lane.book.last
+        last = lane.copied.book.last
         assert last is not None
         run = Run(last.source_end + chance.randrange(1, 30), last.target_end, chance.randrange(1, 120))
-        lane.book.append(run)
-        lane.tally.records += run.length
-    lane.position = lane.source.stable = lane.source.high_watermark = run.source_end
-    lane.target_end = run.target_end
+        lane.copied.book.append(run)
+        lane.copied.tally.records += run.length
+    lane.copied.position = lane.source.stable = lane.source.high_watermark = run.source_end
+    lane.copied.target_end = run.target_end
 
 
 def _memory() -> float:

@@ -16,9 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from anabranch.copier.lane import Lane, Phase
-from anabranch.copier.ownership.keeper import Keeper
-from anabranch.copier.target.gate import Gate
+from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.ownership.takeover_manager import takeover_manager
+from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka import produce
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -68,8 +68,8 @@ async def _run(context: ClusterContext, batches: int, size: int) -> dict[str, fl
         await until_led(cluster, [SOURCE, TARGET])
         await _append(cluster, SOURCE, 1, RECORDS, 10, -1)
         lane = await _taken(cluster, "first")
-        assert lane.tenure is not None
-        await _append(cluster, TARGET, 1, RECORDS, 10, lane.tenure.producer_id)
+        assert lane.ownership is not None
+        await _append(cluster, TARGET, 1, RECORDS, 10, lane.ownership.tenure.producer_id)
         begun = time.monotonic()
         await _taken(cluster, "second")
         alone = time.monotonic() - begun
@@ -79,7 +79,7 @@ async def _run(context: ClusterContext, batches: int, size: int) -> dict[str, fl
         lane = await _taken(cluster, "third")
         behind, cpu = time.monotonic() - begun, time.process_time() - used
         watch.cancel()
-        assert lane.position == RECORDS, lane.position
+        assert lane.copied.position == RECORDS, lane.copied.position
         return {
             "foreign_batches": batches,
             "alone_s": round(alone, 3),
@@ -106,11 +106,11 @@ async def _taken(cluster: Cluster, owner: str) -> Lane:
     )
     journal, jumps, progress, runs = Journal(cluster), Jumps(cluster), Progress(cluster), Runs(cluster)
     await asyncio.gather(journal.read(), jumps.read(), progress.sync(), runs.sync())
-    gate = Gate()
+    gate = WriteGate()
     gate.renew(time.monotonic())
     parts = (journal, jumps, progress, runs)
-    keeper = Keeper(f"run/{owner}", cluster, cluster, *parts, lambda _: None, gate)
-    task = asyncio.create_task(keeper.run([lane], lambda: True))
+    manager = takeover_manager(f"run/{owner}", cluster, cluster, *parts, lambda *_: None, gate)
+    task = asyncio.create_task(manager.run([lane], lambda: True))
     while lane.phase is Phase.TAKING:
         await asyncio.sleep(0.001)
     task.cancel()

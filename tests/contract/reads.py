@@ -47,13 +47,13 @@ class Copy:
     def take(self, reading: Reading) -> None:
         """Add one answer's reading, whose bytes are the frame's."""
         assert reading.fault is None
-        self.position = reading.position
+        self.position = reading.fetch_offset
         self.aborted += reading.aborted
         self.compacted += reading.compacted
         self.control += reading.control
         for one in reading.batches:
             batch = bytearray(one.view[one.at : one.at + one.header.size])
-            offsets = [offset for source, length in one.stretches for offset in range(source, source + length)]
+            offsets = [offset for source, length in one.spans for offset in range(source, source + length)]
             records = decode(memoryview(batch), 0, read_header(batch))
             self.records += [
                 Seen(offset, record.timestamp, record.key, record.value, record.headers)  # type: ignore[arg-type]

@@ -402,9 +402,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "following-far-behind",
-        "copier/lane.py",
-        "is_read = not self.queue and self.fetch_at >= self.source.stable",
-        "is_read = not self.queue",
+        "copier/reporting/report.py",
+        "is_read = not fetched.batches and fetched.fetch_offset >= source.stable",
+        "is_read = not fetched.batches",
         "a lane that waits for memory is said to follow its source's end, however far behind it is",
     ),
     Mutant(
@@ -416,7 +416,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "reason-with-its-lane",
-        "copier/target/filing.py",
+        "copier/reporting/report.py",
         "lane.stopped.why if",
         "lane.stopped.message if",
         "each lane that stopped has a reason of its own, so that a hundred of them fill a screen each",

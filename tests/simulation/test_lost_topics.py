@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.copier.target.gate import HOLD_SECONDS
+from anabranch.copier.write_gate import HOLD_SECONDS
 from anabranch.model.link import ModePolicy
 from anabranch.operations.links.choices import HistoryLostError
 from anabranch.state.codecs import topics

@@ -21,7 +21,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
-from anabranch.copier.crew import FILE_S, Crew
+from anabranch.copier.leases.runner import FILE_S, LeaseRunner
 from anabranch.copier.ownership.handover import owner_name
 from anabranch.copier.planning.lease import Figures, Lease
 from anabranch.kafka.security import open_cluster
@@ -39,7 +39,7 @@ class Worker:
         self.owner = owner_name(run, uuid.uuid4().hex[:8])
         self.loop = asyncio.new_event_loop()
         self._clusters = (open_cluster(source), open_cluster(target))
-        self._crew = Crew(self.owner, *self._clusters, alive)
+        self._runner = LeaseRunner(self.owner, *self._clusters, alive)
         self._halt = asyncio.Event()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
@@ -58,16 +58,16 @@ class Worker:
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure
-            self._do(self._crew.begin(lease))
-            while not self._crew.over:
-                self._do(self._crew.work(FILE_S))
-                yield self._crew.figures()
+            self._do(self._runner.begin(lease))
+            while not self._runner.over:
+                self._do(self._runner.work(FILE_S))
+                yield self._runner.figures()
             drain = DRAIN_S
-            goes_on = not self._crew.is_final
+            goes_on = not self._runner.is_final
         finally:
             if not goes_on:
-                self._do(self._crew.end(drain))
-        last = self._crew.figures()
+                self._do(self._runner.end(drain))
+        last = self._runner.figures()
         if goes_on:
             self._copy_on()
         yield last
@@ -75,7 +75,7 @@ class Worker:
     def close(self) -> None:
         """Give everything back, and end the connections and the loop."""
         self._take_loop()
-        self._do(self._crew.end(QUICK_DRAIN_S))
+        self._do(self._runner.end(QUICK_DRAIN_S))
         for cluster in self._clusters:
             cluster.close()
         self._do(asyncio.sleep(0))
@@ -103,11 +103,11 @@ class Worker:
         halted = False
         drain = QUICK_DRAIN_S
         try:
-            self.loop.run_until_complete(self._crew.copy_on(self._halt, GRACE_S))
+            self.loop.run_until_complete(self._runner.copy_on(self._halt, GRACE_S))
             halted = self._halt.is_set()
             drain = DRAIN_S
         except BaseException as error:
             self._failure = error  # nobody is there to raise it to: the next lease's caller is
         finally:
             if not halted:
-                self.loop.run_until_complete(self._crew.end(drain))
+                self.loop.run_until_complete(self._runner.end(drain))

@@ -44,7 +44,6 @@ class Pipeline:
     """
 
     __slots__ = (
-        "_appended",
         "_began",
         "_claimed_at",
         "_clock",
@@ -56,7 +55,8 @@ class Pipeline:
         "_jumps",
         "_lane",
         "_limit",
-        "_next",
+        "_next_offset",
+        "_position",
         "_quiet_since",
         "_renew",
         "_sequence",
@@ -77,9 +77,9 @@ class Pipeline:
         self._lane = tenure.lane
         self._expiration = tenure.expiration_ms
         self._exact = sole_writer or tenure.mode is LaneMode.IDENTITY
-        self._next = tenure.position
+        self._next_offset = tenure.position
         self._sequence = tenure.sequence
-        self._appended = tenure.position
+        self._position = tenure.position
         self._target_end = tenure.target_end
         self._timestamp = tenure.last_timestamp
         self._flight: deque[tuple[int, int, int, Sequence[Stretch] | None]] = deque()
@@ -99,7 +99,7 @@ class Pipeline:
     @property
     def next_offset(self) -> int:
         """The source offset after the last record sent: where the next batch begins unless a jump leads past it."""
-        return self._next
+        return self._next_offset
 
     @property
     def next_sequence(self) -> int:
@@ -114,7 +114,7 @@ class Pipeline:
     @property
     def position(self) -> int:
         """The source offset after the last acknowledged record."""
-        return self._appended
+        return self._position
 
     @property
     def target_end(self) -> int:
@@ -208,7 +208,7 @@ class Pipeline:
         """
         if self._flight:
             raise LaneMisuseError(self._lane, "a hole was filled with batches in flight")
-        self._next = self._appended = self._target_end = end
+        self._next_offset = self._position = self._target_end = end
         self._quiet_since = self._clock()
 
     def intend(self) -> None:
@@ -220,14 +220,12 @@ class Pipeline:
         self._intended -= 1
         self._jumps.extend(breaks(jump.sequence, jump.stretches))
 
-    def send(
-        self, first_offset: int, count: int, max_timestamp: int, stretches: Sequence[Stretch] | None = None
-    ) -> int:
+    def send(self, source: int, count: int, max_timestamp: int, spans: Sequence[Stretch] | None = None) -> int:
         """Enter a batch into the window and return its base sequence; the caller sends it at once, and once.
 
-        ``stretches`` say which source offsets its records have, where they are not ``count`` from ``first_offset``
-        on.  Raises LaneMisuseError where no jump leads to them or the window has no room, and the tenure's own
-        error after it ended.
+        ``spans`` say which source offsets its records have, where they are not ``count`` from ``source`` on.  Raises
+        LaneMisuseError where no jump leads to them or the window has no room, and the tenure's own error after it
+        ended.
         """
         if self._error is None and self._claimed_at is not None and self._age_ms(self._claimed_at) >= self._limit:
             self._error = TenureEnded(self._lane, Ending.CLAIM_OLD)
@@ -236,27 +234,27 @@ class Pipeline:
         if not self.room():
             raise LaneMisuseError(self._lane, "no room for another batch in flight")
         sequence = self._sequence
-        following = self._next
-        if stretches is None and first_offset == following and not self._jumps:
-            following += count
+        next_offset = self._next_offset
+        if spans is None and source == next_offset and not self._jumps:
+            next_offset += count
         else:
-            following = self._follow(stretches or (Stretch(first_offset, count),))
-        self._flight.append((first_offset, count, max_timestamp, stretches))
-        self._next = following
+            next_offset = self._follow(spans or (Stretch(source, count),))
+        self._flight.append((source, count, max_timestamp, spans))
+        self._next_offset = next_offset
         self._sequence = advance(sequence, count)
         return sequence
 
-    def _follow(self, stretches: Sequence[Stretch]) -> int:
+    def _follow(self, spans: Sequence[Stretch]) -> int:
         """Check each step from the last record sent to the next against what was jumped for (P4)."""
-        sequence, following, jumps = self._sequence, self._next, self._jumps
-        for source, length in stretches:
+        sequence, next_offset, jumps = self._sequence, self._next_offset, self._jumps
+        for source, length in spans:
             jumped = bool(jumps) and jumps[0] == (sequence, source)
-            if not jumped and (source != following or (jumps and jumps[0][0] == sequence)):
-                raise LaneMisuseError(self._lane, f"no jump leads from offset {following:,} to {source:,}")
+            if not jumped and (source != next_offset or (jumps and jumps[0][0] == sequence)):
+                raise LaneMisuseError(self._lane, f"no jump leads from offset {next_offset:,} to {source:,}")
             if jumped:
                 jumps.popleft()
-            sequence, following = advance(sequence, length), source + length
-        return following
+            sequence, next_offset = advance(sequence, length), source + length
+        return next_offset
 
     def acknowledge(self, error_code: int, base_offset: int) -> tuple[Run, ...]:
         """Take the answer to the oldest batch in flight; return the runs it appended.
@@ -265,27 +263,27 @@ class Pipeline:
         """
         if self._error is not None:
             raise self._error
-        first, count, timestamp, stretches = self._flight.popleft()
+        source, count, timestamp, spans = self._flight.popleft()
         if error_code:
-            self._flight.appendleft((first, count, timestamp, stretches))
-            self._error = refusal(self._lane, error_code, first)
+            self._flight.appendleft((source, count, timestamp, spans))
+            self._error = refusal(self._lane, error_code, source)
             raise self._error
         expected = self._target_end
         if base_offset < expected or (self._exact and base_offset != expected):
             self._error = TenureEnded(
                 self._lane,
                 Ending.BASE_OFFSET,
-                detail=f"source offset {first:,} lies at {base_offset:,}, expected {expected:,}",
+                detail=f"source offset {source:,} lies at {base_offset:,}, expected {expected:,}",
             )
             raise self._error
         self._target_end = base_offset + count
         runs: tuple[Run, ...]
-        if stretches is None:
-            self._appended = first + count
-            runs = (Run(first, base_offset, count),)
+        if spans is None:
+            self._position = source + count
+            runs = (Run(source, base_offset, count),)
         else:
-            self._appended = stretches[-1].end
-            runs = _runs(stretches, base_offset)
+            self._position = spans[-1].end
+            runs = _runs(spans, base_offset)
         self._timestamp = timestamp
         self._warm = True
         if not self._flight:
@@ -299,9 +297,9 @@ class Pipeline:
         return self._error
 
 
-def _runs(stretches: Sequence[Stretch], target: int) -> tuple[Run, ...]:
+def _runs(spans: Sequence[Stretch], target: int) -> tuple[Run, ...]:
     found = []
-    for source, length in stretches:
+    for source, length in spans:
         found.append(Run(source, target, length))
         target += length
     return tuple(found)

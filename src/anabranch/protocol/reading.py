@@ -2,15 +2,15 @@
 
 Most batches are passed on as they lie in the answer.  What no consumer sees is dropped: control batches, records
 of aborted transactions, offsets whose records the cleaner took.  What no broker would take, or take as something
-else, is written anew with the same records: batches with holes, batches cut by the position, batches that carry
+else, is written anew with the same records: batches with holes, batches cut by the fetch offset, batches that carry
 the source broker's clock.
 
 Invariants
-    R1  every offset from the first position to the new one is in exactly one stretch or in exactly one of the
+    R1  every offset from the fetch offset to the next one is in exactly one span or in exactly one of the
         counts ``aborted``, ``compacted`` and ``control``.
     R2  nothing is dropped on the word of bytes whose CRC was not checked.  A batch that is passed on as it is, is
         checked where it is sent; a gap between two batches is believed, as by every consumer.
-    R3  stretches rise, within a batch and from batch to batch.
+    R3  spans rise, within a batch and from batch to batch.
 
 Source: KIP-98; ``CompletedFetch.java`` in Apache Kafka.
 """
@@ -44,30 +44,30 @@ class Copyable(NamedTuple):
     """A dense batch of the producer's timestamps, to be patched and sent.
 
     It lies at ``at`` in the writable ``view``: a buffer of its own if ``owned``, else the answer's.  ``header`` is
-    as in the bytes, but for ``base_offset`` and ``leader_epoch``, which are the source's.  ``stretches`` say which
-    source offsets its records have; ``through`` is the source offset after the batch that they came from, or after
+    as in the bytes, but for ``base_offset`` and ``leader_epoch``, which are the source's.  ``spans`` say which
+    source offsets its records have; ``end`` is the source offset after the batch that they came from, or after
     its last record where that batch had to be split and more of it follows.
     """
 
     view: memoryview
     at: int
     header: BatchHeader
-    stretches: tuple[Stretch, ...]
-    through: int
+    spans: tuple[Stretch, ...]
+    end: int
     owned: bool
 
 
 class Reading(NamedTuple):
-    """What to send, and where to fetch next: all below ``position`` is in ``batches`` or was dropped for good.
+    """What to send, and where to fetch next: all below ``fetch_offset`` is in ``batches`` or was dropped for good.
 
     The counts are offsets: of aborted batches whole, with the holes in them.  ``fault`` is the first thing that
-    cannot be read; what is before it is good, and ``position`` stands before it.  ``epoch`` is the leader epoch of
-    the batch that ends at ``position``, dropped or not, -1 where nothing was read: a fetch from ``position`` that
-    named an older one would be told of a truncation that never was.
+    cannot be read; what is before it is good, and ``fetch_offset`` stands before it.  ``epoch`` is the leader epoch of
+    the batch that ends at ``fetch_offset``, dropped or not, -1 where nothing was read: a fetch from there that named an
+    older one would be told of a truncation that never was.
     """
 
     batches: tuple[Copyable, ...]
-    position: int
+    fetch_offset: int
     aborted: int
     compacted: int
     control: int
@@ -76,36 +76,36 @@ class Reading(NamedTuple):
 
 
 def read(
-    records: memoryview, position: int, aborted: Sequence[tuple[int, int]], *, from_inside: bool = True
+    records: memoryview, fetch_offset: int, aborted: Sequence[tuple[int, int]], *, from_inside: bool = True
 ) -> Reading:
-    """Turn one partition's answer, fetched from ``position`` with isolation level 1, into batches to send.
+    """Turn one partition's answer, fetched from ``fetch_offset`` with isolation level 1, into batches to send.
 
     ``aborted`` are the answer's (producer id, first offset) in any order.  A batch that has to be written anew and
     then exceeds its former size is split until it fits or holds one record.  An answer begins with the batch that
-    ``position`` is inside of; not so ``from_inside`` of an answer, behind batches that were read already.
+    ``fetch_offset`` is inside of; not so ``from_inside`` of an answer, behind batches that were read already.
     """
     batches, fault = _split(records)
     transactions = _Transactions(aborted)
-    start, epoch = position if from_inside else -1, -1
+    inside, epoch = fetch_offset if from_inside else -1, -1
     dropped_aborted = dropped_compacted = dropped_control = 0
     copied: list[Copyable] = []
     append, new = copied.append, tuple.__new__
     special = CONTROL | LOG_APPEND_TIME | (TRANSACTIONAL if aborted else 0)
     for at, header in batches:
-        base, _, leader_epoch, _, _, attributes, delta, _, _, _, _, _, count = header
-        if count == delta + 1 and count > 0 and base >= position and not attributes & special:
+        base_offset, _, leader_epoch, _, _, attributes, delta, _, _, _, _, _, count = header
+        if count == delta + 1 and count > 0 and base_offset >= fetch_offset and not attributes & special:
             # Nearly every batch; the tuples are made as in ``split``, the other loop that each batch passes.
-            following = base + count
-            stretches = (new(Stretch, (base, count)),)
-            append(new(Copyable, (records, at, header, stretches, following, False)))
-            dropped_compacted += base - position
-            position, epoch = following, leader_epoch
+            end = base_offset + count
+            spans = (new(Stretch, (base_offset, count)),)
+            append(new(Copyable, (records, at, header, spans, end, False)))
+            dropped_compacted += base_offset - fetch_offset
+            fetch_offset, epoch = end, leader_epoch
             continue
-        following = base + delta + 1
+        end = base_offset + delta + 1
         try:
-            if delta < 0 or (base < position and position != start):
-                raise CorruptBatchError(base, f"it ends at {following - 1:,} and follows offset {position - 1:,}")
-            gap, span = max(0, base - position), following - max(base, position)
+            if delta < 0 or (base_offset < fetch_offset and fetch_offset != inside):
+                raise CorruptBatchError(base_offset, f"it ends at {end - 1:,} and follows offset {fetch_offset - 1:,}")
+            gap, span = max(0, base_offset - fetch_offset), end - max(base_offset, fetch_offset)
             if attributes & CONTROL:
                 check_crc(records, at, header)
                 transactions.end(records, at, header)
@@ -115,11 +115,11 @@ def read(
                 dropped_aborted += max(0, span)
             elif span <= 0:
                 continue
-            elif count == delta + 1 and base >= position and not attributes & LOG_APPEND_TIME:
-                append(Copyable(records, at, header, (Stretch(base, count),), following, False))
+            elif count == delta + 1 and base_offset >= fetch_offset and not attributes & LOG_APPEND_TIME:
+                append(Copyable(records, at, header, (Stretch(base_offset, count),), end, False))
             else:
-                anew = _restamped(records, at, header, position)
-                anew = anew or list(_written_anew(records, at, header, position))
+                anew = _restamped(records, at, header, fetch_offset)
+                anew = anew or list(_written_anew(records, at, header, fetch_offset))
                 copied += anew
                 dropped_compacted += span - sum(one.header.count for one in anew)
         except CorruptBatchError as error:
@@ -127,8 +127,8 @@ def read(
             break
         if span > 0:
             dropped_compacted += gap
-            position, epoch = following, leader_epoch
-    return Reading(tuple(copied), position, dropped_aborted, dropped_compacted, dropped_control, fault, epoch)
+            fetch_offset, epoch = end, leader_epoch
+    return Reading(tuple(copied), fetch_offset, dropped_aborted, dropped_compacted, dropped_control, fault, epoch)
 
 
 class _Transactions:
@@ -172,12 +172,12 @@ def _split(
         return split(records[:good]), error
 
 
-def _restamped(records: memoryview, at: int, header: BatchHeader, first: int) -> list[Copyable]:
+def _restamped(records: memoryview, at: int, header: BatchHeader, fetch_offset: int) -> list[Copyable]:
     """A whole batch with its broker's time at every record; empty where it is no such batch, or would be too large.
 
     A third of the time of taking its records apart, for logs in which every batch is such a one.
     """
-    if not (header.is_dense and header.is_log_append_time and header.count and header.base_offset >= first):
+    if not (header.is_dense and header.is_log_append_time and header.count and header.base_offset >= fetch_offset):
         return []
     try:
         view = memoryview(join([(records, at, header)]))
@@ -186,16 +186,16 @@ def _restamped(records: memoryview, at: int, header: BatchHeader, first: int) ->
     if len(view) > header.size:
         return []
     as_read = read_header(view)._replace(base_offset=header.base_offset, leader_epoch=header.leader_epoch)
-    stretches = (Stretch(header.base_offset, header.count),)
-    return [Copyable(view, 0, as_read, stretches, header.last_offset + 1, True)]
+    spans = (Stretch(header.base_offset, header.count),)
+    return [Copyable(view, 0, as_read, spans, header.last_offset + 1, True)]
 
 
-def _written_anew(records: memoryview, at: int, header: BatchHeader, first: int) -> Iterator[Copyable]:
-    """The records of one batch from offset ``first`` on, dense, with the timestamps that consumers see."""
+def _written_anew(records: memoryview, at: int, header: BatchHeader, fetch_offset: int) -> Iterator[Copyable]:
+    """The records of one batch from ``fetch_offset`` on, dense, with the timestamps that consumers see."""
     check_crc(records, at, header)
     if header.count == 0 and header.size == HEADER_SIZE:
         return  # the cleaner emptied it and kept the header for its producer's sake
-    kept = [record for record in decode(records, at, header) if record.offset >= first]
+    kept = [record for record in decode(records, at, header) if record.offset >= fetch_offset]
     try:
         pieces = list(_encoded(kept, header.codec, header.size)) if kept else []
     except ValueError as error:
@@ -203,8 +203,8 @@ def _written_anew(records: memoryview, at: int, header: BatchHeader, first: int)
     for held, encoded in pieces:
         view = memoryview(encoded)
         as_read = read_header(view)._replace(base_offset=held[0].offset, leader_epoch=header.leader_epoch)
-        through = header.last_offset + 1 if held[-1] is kept[-1] else held[-1].offset + 1
-        yield Copyable(view, 0, as_read, _stretches(held), through, True)
+        end = header.last_offset + 1 if held[-1] is kept[-1] else held[-1].offset + 1
+        yield Copyable(view, 0, as_read, _spans(held), end, True)
 
 
 def _encoded(records: list[Record], codec: Codec, limit: int) -> Iterator[tuple[list[Record], bytearray]]:
@@ -217,13 +217,13 @@ def _encoded(records: list[Record], codec: Codec, limit: int) -> Iterator[tuple[
     yield from _encoded(records[half:], codec, limit)
 
 
-def _stretches(records: Sequence[Record]) -> tuple[Stretch, ...]:
+def _spans(records: Sequence[Record]) -> tuple[Stretch, ...]:
     found: list[Stretch] = []
-    first = following = records[0].offset
+    source = end = records[0].offset
     for record in records:
-        if record.offset != following:
-            found.append(Stretch(first, following - first))
-            first = record.offset
-        following = record.offset + 1
-    found.append(Stretch(first, following - first))
+        if record.offset != end:
+            found.append(Stretch(source, end - source))
+            source = record.offset
+        end = record.offset + 1
+    found.append(Stretch(source, end - source))
     return tuple(found)

@@ -59,12 +59,12 @@ def _unwritten() -> None:
 
 
 def _undropped() -> None:
-    from anabranch.copier.source import fetcher
+    from anabranch.copier.source import queueing
 
     def overlooking(read: Any) -> Any:
         return lambda records, position, _aborted, **rest: read(records, position, (), **rest)
 
-    fetcher.read, fetcher.read_joining = overlooking(fetcher.read), overlooking(fetcher.read_joining)
+    queueing.read, queueing.read_joining = overlooking(queueing.read), overlooking(queueing.read_joining)
 
 
 _BUGS = {"remembered": _remembered, "altered": _altered, "unwritten": _unwritten, "undropped": _undropped}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.copier.target import headgap
+from anabranch.copier.target import head_padding
 from anabranch.model.lane import LaneMode
 from anabranch.protocol import fill
 from anabranch.sandbox import Cluster
@@ -56,7 +56,7 @@ def test_a_head_that_is_too_long_to_pad_is_mapped_with_the_reason(
     old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before anything is written."""
-    monkeypatch.setattr(headgap, "PAD_LIMIT", 1000)
+    monkeypatch.setattr(head_padding, "PAD_LIMIT", 1000)
     topic = create(old, fresh("far"))
     begin_at(old, topic, 1001)
     produce(old, topic, numbered(10))

@@ -110,7 +110,7 @@ def test_an_idle_lane_whose_records_are_deleted_goes_on_through_takeovers(
     old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All was filed as copied: another process finds the place, also behind the markers of takeovers."""
-    monkeypatch.setattr("anabranch.copier.ownership.keeper.SILENCE_S", 0.2)
+    monkeypatch.setattr("anabranch.copier.ownership.other_owners.SILENCE_S", 0.2)
     with copied(old, new) as (made, topic):
         for _ in range(2):
             delete_records(new, topic, ends(new, topic)[1])

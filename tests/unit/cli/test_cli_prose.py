@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from anabranch.checkpoints.position import Marker, offset_text
-from anabranch.copier.source.agreement import truncated
+from anabranch.copier.source.truncation_check import truncated
 from anabranch.groups.answer import answer
 from anabranch.groups.plan import plan
 from anabranch.groups.refusals import Refusal

@@ -12,7 +12,7 @@ from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.protocol.endings import Ending, LaneStopped, Stop, TenureEnded, cause_and_detail, refusal
 from anabranch.state.codecs.progress import decode_lane, encode_lane, lane_key
 from tests.unit.cli.test_cli_render import lane, status, text
-from tests.unit.copier.test_replicate_filing import made
+from tests.unit.copier.test_progress_writer import made
 
 pytestmark = pytest.mark.unit
 
@@ -21,12 +21,12 @@ FIRST = 1_234_567
 
 def stopped(*errors: LaneStopped | TenureEnded) -> list[LaneProgress]:
     """Lanes that these errors stopped, as their worker stores them and as they are read."""
-    filing, lanes, _ = made(len(errors))
+    writer, lanes, _ = made(len(errors))
     found = []
     for one, error in zip(lanes, errors, strict=True):
         assert isinstance(error, LaneStopped)
         one.stop(replace(error, lane=one.key))
-        report = filing.report(one)
+        report = writer.report(one)
         found.append(decode_lane(lane_key(report.lane), encode_lane(report)))
     return found
 
@@ -66,10 +66,13 @@ def test_what_was_seen_of_each_lane_stands_below_their_common_cause() -> None:
 
 def test_lanes_that_wait_for_the_same_are_one_reason() -> None:
     """A tenure that ended does not name its lane there either."""
-    filing, lanes, _ = made(3)
+    writer, lanes, _ = made(3)
     for one in lanes:
-        one.source.seen_at, one.held_by = one.made_at, TenureEnded(one.key, Ending.UNKNOWN_PARTITION, 3).why
-    assert told([filing.report(one) for one in lanes]) == [
+        one.source.seen_at, one.status.held_by = (
+            one.source.made_at,
+            TenureEnded(one.key, Ending.UNKNOWN_PARTITION, 3).why,
+        )
+    assert told([writer.report(one) for one in lanes]) == [
         "t-0, t-1, t-2 waiting: the broker does not know the partition (error 3)"
     ]
 

@@ -34,7 +34,7 @@ NUMBERS = (
     ("fine-print.md", "1 MB each at least", "copier.source.fetcher.LANE_BYTES", 1 << 20),
     ("what-if.md", "up to five times in a row", "spark.link.steady.TRIES", 1 + 5),
     ("what-if.md", "five minutes at most", "spark.jobs.link.PATIENCE_S", 300.0),
-    ("adr/0008-copying-on-between-leases.md", "less than five seconds ago", "copier.target.gate.HOLD_SECONDS", 5.0),
+    ("adr/0008-copying-on-between-leases.md", "less than five seconds ago", "copier.write_gate.HOLD_SECONDS", 5.0),
     (
         "adr/0008-copying-on-between-leases.md",
         "after three seconds without a sign",

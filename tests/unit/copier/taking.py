@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from anabranch.copier.lane import Lane, Phase
-from anabranch.copier.ownership.keeper import Keeper
-from anabranch.copier.target.gate import Gate
+from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.ownership.takeover_manager import TakeoverManager, takeover_manager
+from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.partitions import delete_records
@@ -39,14 +39,14 @@ SCENES = 12
 class Owner:
     """A process that takes lanes over, with what it has read of the control topics."""
 
-    keeper: Keeper
+    manager: TakeoverManager
     journal: Journal
     runs: Runs
     task: asyncio.Task[None] | None = None
 
     def begin(self, *lanes: Lane) -> None:
         """Take these over."""
-        self.task = asyncio.create_task(self.keeper.run(list(lanes), lambda: True))
+        self.task = asyncio.create_task(self.manager.run(list(lanes), lambda: True))
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Go on until it is so."""
@@ -82,10 +82,12 @@ class Lab:
         """A new process; of one run where the names are the same up to a slash."""
         journal, jumps, progress, runs = (of(self.cluster) for of in (Journal, Jumps, Progress, Runs))
         await asyncio.gather(journal.read(), jumps.read(), progress.sync(), runs.sync())
-        gate = Gate()
+        gate = WriteGate()
         gate.renew(monotonic())
-        keeper = Keeper(name, self.cluster, self.cluster, journal, jumps, progress, runs, lambda _: None, gate)
-        return Owner(keeper, journal, runs)
+        manager = takeover_manager(
+            name, self.cluster, self.cluster, journal, jumps, progress, runs, lambda *_: None, gate
+        )
+        return Owner(manager, journal, runs)
 
     async def copied(self, *counts: int) -> int:
         """An owner takes the lane over, sends batches of so many records, and is killed; returns its producer id."""
@@ -97,13 +99,14 @@ class Lab:
 
     async def send(self, lane: Lane, *counts: int) -> int:
         """Batches of so many records, from where a lane was taken over on; returns its producer id."""
-        assert lane.tenure is not None and lane.connection is not None
-        sequence = lane.tenure.position
+        assert lane.ownership is not None and lane.ownership.connection is not None
+        tenure, connection = lane.ownership.tenure, lane.ownership.connection
+        sequence = tenure.position
         for count in counts:
-            batch = encode(records(count), producer_id=lane.tenure.producer_id, producer_epoch=0, sequence=sequence)
-            assert await append(lane.connection, TARGET, self.target.uuid, batch, 2 * self.number) == 0
+            batch = encode(records(count), producer_id=tenure.producer_id, producer_epoch=0, sequence=sequence)
+            assert await append(connection, TARGET, self.target.uuid, batch, 2 * self.number) == 0
             sequence += count
-        return lane.tenure.producer_id
+        return tenure.producer_id
 
     async def take(self, name: str) -> tuple[Lane, Owner]:
         """A new process has taken the lane over, and goes on."""
@@ -114,8 +117,8 @@ class Lab:
 
     async def delete_below(self, lane: Lane, offset: int) -> None:
         """The lane's target log begins there from now on."""
-        assert lane.connection is not None
-        assert await delete_records(lane.connection, TARGET, 2 * self.number, offset) == 0
+        assert lane.ownership is not None and lane.ownership.connection is not None
+        assert await delete_records(lane.ownership.connection, TARGET, 2 * self.number, offset) == 0
 
     async def forgotten(self, producer_id: int, sequence: int, source: int) -> None:
         """What an owner sent from a sequence on is told by its second jump, and what is before by runs alone."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.copier.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, Phase
 from anabranch.copier.planning import overlooked
 from anabranch.copier.planning.planner import Planner
 from anabranch.copier.source import missing

@@ -34,7 +34,7 @@ def told(batches: list[Copyable]) -> list[tuple[int, bytes | None]]:
     """Each record's key, which is its source offset, beside the offset that the stretches tell."""
     found = []
     for one in batches:
-        offsets = [at for source, length in one.stretches for at in range(source, source + length)]
+        offsets = [at for source, length in one.spans for at in range(source, source + length)]
         records = decode(one.view, one.at, read_header(one.view, one.at))
         found += [(offset, record.key) for offset, record in zip(offsets, records, strict=True)]
     return found
@@ -49,8 +49,8 @@ def test_joining_keeps_every_record_and_its_source_offset(steps: list[tuple[int,
         at += gap + count
     found = list(joined(batches))
     assert told(found) == told(batches) == [(offset, b"%d" % offset) for offset, _ in told(batches)]
-    assert [one.through for one in found[-1:]] == [one.through for one in batches[-1:]]
-    assert all(one.header.base_offset == one.stretches[0].source and one.header.is_dense for one in found)
+    assert [one.end for one in found[-1:]] == [one.end for one in batches[-1:]]
+    assert all(one.header.base_offset == one.spans[0].source and one.header.is_dense for one in found)
 
 
 def test_small_neighbours_become_one_up_to_a_size_and_others_stay_as_they_are() -> None:
@@ -75,8 +75,8 @@ def test_a_corrupt_batch_is_passed_on_with_its_neighbours() -> None:
 def test_batches_around_a_hole_stay_apart_where_it_must_be_filled() -> None:
     """Each side becomes one batch."""
     batches = [copyable(at + at // LEAST, 1) for at in range(2 * LEAST)]
-    assert [one.stretches for one in joined(batches)] == [(Stretch(0, LEAST), Stretch(LEAST + 1, LEAST))]
-    parted = [one.stretches for one in joined(batches, across_holes=False)]
+    assert [one.spans for one in joined(batches)] == [(Stretch(0, LEAST), Stretch(LEAST + 1, LEAST))]
+    parted = [one.spans for one in joined(batches, across_holes=False)]
     assert parted == [(Stretch(0, LEAST),), (Stretch(LEAST + 1, LEAST),)]
 
 
@@ -132,15 +132,15 @@ def test_reading_with_rows_joined_is_reading_then_joining(
     assert quickly._replace(batches=(), fault=None) == plainly._replace(batches=(), fault=None)
     assert told(list(quickly.batches)) == told(list(plainly.batches))
     assert told(list(joined(quickly.batches, across_holes=across))) == told(list(plainly.batches))
-    spans = [(one.header.leader_epoch, part) for one in quickly.batches for part in one.stretches]
+    spans = [(one.header.leader_epoch, part) for one in quickly.batches for part in one.spans]
     by_epoch = {at: epoch for epoch, (first, length) in spans for at in range(first, first + length)}
     assert by_epoch == {
-        at: one.header.leader_epoch for one in plainly.batches for at in range(one.header.base_offset, one.through)
+        at: one.header.leader_epoch for one in plainly.batches for at in range(one.header.base_offset, one.end)
     }
-    assert [one.through for one in quickly.batches[-1:]] == [one.through for one in plainly.batches[-1:]]
+    assert [one.end for one in quickly.batches[-1:]] == [one.end for one in plainly.batches[-1:]]
     assert corrupt(quickly) == corrupt(plainly)
     if not across:
-        assert all(len(one.stretches) == 1 for one in quickly.batches)
+        assert all(len(one.spans) == 1 for one in quickly.batches)
 
 
 def test_an_answer_of_small_batches_becomes_rows_of_a_bounded_size() -> None:

@@ -87,12 +87,12 @@ def seen(reading: Reading) -> list[Record]:
     for one in reading.batches:
         header = one.header
         assert header.is_copyable
-        assert header.base_offset == one.stretches[0].source
-        assert one.through > one.stretches[-1].end - 1
+        assert header.base_offset == one.spans[0].source
+        assert one.end > one.spans[-1].end - 1
         view = memoryview(bytearray(one.view[one.at : one.at + header.size]))
         check_and_patch(view, 0, header, 5, 0, 77)
         records = decode(view, 0, read_header(view))
-        offsets = [offset for source, length in one.stretches for offset in range(source, source + length)]
+        offsets = [offset for source, length in one.spans for offset in range(source, source + length)]
         found += [record._replace(offset=offset) for record, offset in zip(records, offsets, strict=True)]
     return found
 
@@ -262,12 +262,12 @@ def test_every_log_is_read_as_a_read_committed_consumer_does(steps: list[Step], 
         aborted = log.aborted(position, log.stable, gone)
         reading = read(answer, position, data.draw(st.permutations(aborted), label="aborted"))
         assert reading.fault is None
-        assert reading.position > position
-        position = reading.position
+        assert reading.fetch_offset > position
+        position = reading.fetch_offset
         found += seen(reading)
         dropped += reading.aborted + reading.compacted + reading.control
         for one in reading.batches:
-            assert one.through <= position
+            assert one.end <= position
             largest = max(len(batch) for _, batch in stored)
             assert not one.owned or one.header.size <= largest or one.header.count == 1
 
@@ -298,7 +298,7 @@ def test_a_dense_committed_batch_is_passed_on_where_it_lies() -> None:
         (True, len(batches[0]), False),
     ]
     assert [one.header.crc for one in reading.batches] == [read_header(batch).crc for batch in batches[:2]]
-    assert (reading.position, reading.control) == (7, 1)
+    assert (reading.fetch_offset, reading.control) == (7, 1)
 
 
 def test_each_reason_to_drop_is_counted_by_offsets() -> None:
@@ -313,9 +313,9 @@ def test_each_reason_to_drop_is_counted_by_offsets() -> None:
         aborted=((9, 0),),
     )
     assert (reading.aborted, reading.control, reading.compacted) == (3, 2, 5 + 3 + 3)
-    assert (reading.position, reading.fault) == (21, None)
-    assert [one.stretches for one in reading.batches] == [((10, 3),), ((17, 1), (19, 1))]
-    assert [one.through for one in reading.batches] == [13, 21]
+    assert (reading.fetch_offset, reading.fault) == (21, None)
+    assert [one.spans for one in reading.batches] == [((10, 3),), ((17, 1), (19, 1))]
+    assert [one.end for one in reading.batches] == [13, 21]
     assert [(record.offset, record.value) for record in seen(reading)[3:]] == [(17, None), (19, b"v")]
 
 
@@ -369,8 +369,8 @@ def test_the_brokers_clock_becomes_the_records_own() -> None:
 def test_a_position_inside_a_batch_cuts_it() -> None:
     """The rest is dense; what lies before the position is neither sent nor counted."""
     reading = reading_of(plain(5, 10), position=8)
-    assert [one.stretches for one in reading.batches] == [((8, 7),)]
-    assert (reading.position, reading.compacted) == (15, 0)
+    assert [one.spans for one in reading.batches] == [((8, 7),)]
+    assert (reading.fetch_offset, reading.compacted) == (15, 0)
 
 
 def test_batches_before_the_position_are_passed_over() -> None:
@@ -408,11 +408,11 @@ def test_what_grew_past_its_size_is_split_in_order() -> None:
     batch, records = grown()
     reading = read(memoryview(bytearray(batch)), 0, ())
     assert seen(reading) == records
-    assert [(one.header.base_offset, one.header.count, one.through) for one in reading.batches] == [
+    assert [(one.header.base_offset, one.header.count, one.end) for one in reading.batches] == [
         (0, 50, 99),
         (100, 50, 301),
     ]
-    assert (reading.position, reading.compacted) == (301, 201)
+    assert (reading.fetch_offset, reading.compacted) == (301, 201)
 
 
 def test_a_record_that_fits_nowhere_is_sent_alone() -> None:
@@ -468,7 +468,7 @@ def test_nothing_is_dropped_or_written_anew_on_the_word_of_broken_bytes(bad: byt
     reading = reading_of(plain(0), bad, plain(9), aborted=((8, 5),))
     assert isinstance(reading.fault, CorruptBatchError)
     assert [record.offset for record in seen(reading)] == [0, 1, 2]
-    assert (reading.position, reading.compacted, reading.control, reading.aborted) == (3, 0, 0, 0)
+    assert (reading.fetch_offset, reading.compacted, reading.control, reading.aborted) == (3, 0, 0, 0)
 
 
 def test_an_old_format_is_a_fault_behind_what_is_good() -> None:
@@ -476,7 +476,7 @@ def test_an_old_format_is_a_fault_behind_what_is_good() -> None:
     old = (3).to_bytes(8, "big") + (30).to_bytes(4, "big") + bytes(4) + b"\x01" + bytes(25)
     reading = reading_of(plain(0), old)
     assert isinstance(reading.fault, OldFormatError)
-    assert (reading.fault.offset, reading.position, len(reading.batches)) == (3, 3, 1)
+    assert (reading.fault.offset, reading.fetch_offset, len(reading.batches)) == (3, 3, 1)
 
 
 def test_times_that_no_batch_can_hold_are_a_fault() -> None:

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import pytest
 
-from anabranch.copier.lane import Lane, Phase
-from anabranch.copier.target.filing import Filing
-from anabranch.copier.target.gate import Gate
+from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.reporting.progress_writer import ProgressWriter
+from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.log import Entry
@@ -99,18 +99,18 @@ def test_what_an_earlier_owner_overwrote_is_noticed_whoever_read_it() -> None:
         lane = Lane(
             LaneAssignment(KEY, TopicPartition("t", 0), TopicPartition("t", 0), TOPIC, LaneStart(), ModePolicy.AUTO)
         )
-        lane.book = runs.book(KEY)
+        lane.copied.book = runs.book(KEY)
         lane.phase = Phase.RUNNING
         none = cast(Any, None)
-        filing = Filing("me", [lane], runs, none, none, none, Gate())
-        found = [await filing._check_filed()]
+        writer = ProgressWriter("me", [lane], runs, none, none, none, WriteGate())
+        found = [await writer._check_filed()]
         log.add(0, OLDER)
         await runs.sync()  # a colleague, for a lane of its own
         lane.phase = Phase.TAKING
-        found.append(await filing._check_filed())
+        found.append(await writer._check_filed())
         lane.phase = Phase.RUNNING
-        found.append(await filing._check_filed())
-        assert lane.book.unfiled() == [(0, run_codec.encode(NEWER))]
+        found.append(await writer._check_filed())
+        assert lane.copied.book.unfiled() == [(0, run_codec.encode(NEWER))]
         return found
 
     assert asyncio.run(play()) == [set(), set(), {str(KEY)}]

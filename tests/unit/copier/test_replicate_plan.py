@@ -7,10 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.copier.planning.planner import Planner
+from anabranch.copier.planning.pairs import not_home, pairs_of
 from anabranch.kafka.cluster import Metadata, PartitionMeta, TopicMeta
-from anabranch.kafka.security import open_cluster
-from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import Finding, Severity
@@ -18,6 +16,8 @@ from anabranch.model.topics import TopicId
 from anabranch.operations.links.probing import topic_plans
 
 pytestmark = pytest.mark.unit
+
+ME = "User:ANONYMOUS"
 
 
 def pairs(
@@ -29,12 +29,10 @@ def pairs(
         name: TopicMeta(name, uuid.uuid5(uuid.NAMESPACE_DNS, name), False, code, {0: part}, None)
         for name, code in topics.items()
     }
-    source, target = (open_cluster(ClusterContext(name, ("127.0.0.1:1",))) for name in ("old", "new"))
-    planner = Planner("link", source, target)
     wanted = LinkSpec("link", ClusterRef("old", "a"), ClusterRef("new", "b"), **spec)
     findings: list[Finding] = []
     left_out = frozenset(TopicId(found[name].id) for name in looping)
-    made = planner._pairs(wanted, Metadata("a", 1, {}, found), left_out, findings)
+    made = pairs_of(wanted, Metadata("a", 1, {}, found), left_out, ME, findings)
     return {pair.source.name: pair.target for pair in made}, findings
 
 
@@ -79,14 +77,13 @@ def test_what_another_tool_copies_the_other_way_is_not_copied_home() -> None:
         return Metadata("a", 1, {}, topics)
 
     here = metadata("orders", "new.ringy", "new.named.so", "renew.ringy")
-    source, target = (open_cluster(ClusterContext(name, ("127.0.0.1:1",))) for name in ("old", "new"))
-    planner, there = Planner("link", source, target), metadata("ringy", "other")
+    there = metadata("ringy", "other")
     spec = LinkSpec("link", ClusterRef("old", "a"), ClusterRef("new", "b"), naming=PluginSpec("prefix", {}))
 
     def planned(wanted: LinkSpec, **known: object) -> tuple[set[str], list[Finding]]:
         findings: list[Finding] = []
-        made = planner._pairs(wanted, here, frozenset(), findings)
-        made = planner._not_home(wanted, made, known, there, findings)  # type: ignore[arg-type]
+        made = pairs_of(wanted, here, frozenset(), ME, findings)
+        made = not_home(wanted, made, known, there, findings)  # type: ignore[arg-type]
         return {pair.source.name for pair in made}, findings
 
     made, findings = planned(spec)

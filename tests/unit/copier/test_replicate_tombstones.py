@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from anabranch.copier.source.tombstones import outlived
+from anabranch.copier.planning.tombstones import outlived
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from anabranch.copier.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, Phase
 from anabranch.errors import InvalidFieldError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog

@@ -10,6 +10,7 @@ import pytest
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.copier.planning.target_topics import TargetTopics
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import ConnectionLostError, PermissionDeniedError
@@ -159,7 +160,7 @@ def test_a_topic_that_could_not_be_planned_is_not_copied(
     both.on(both.source, lambda cluster: admin.delete_topic(cluster, A.topic))
     make(both, A)
     aim = goal(both)
-    monkeypatch.setattr(Planner, "_provide", refuses)
+    monkeypatch.setattr(TargetTopics, "provide", refuses)
     survey.look()
     assert {NEW, A} <= not_begun(both, aim)
     monkeypatch.undo()

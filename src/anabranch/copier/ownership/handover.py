@@ -14,7 +14,7 @@ import socket
 from collections.abc import Iterable
 from dataclasses import replace
 
-from anabranch.copier.lane import Lane
+from anabranch.copier.lane.lane import Lane
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneMode, LaneState
 from anabranch.protocol.claims import ClaimState
@@ -38,7 +38,7 @@ class Handover:
 
     def patience(self, wanted: LaneAssignment) -> float:
         """Until when, on this process' monotonic clock, the lane's holder shall be waited for; 0 where not at all."""
-        heard = self._progress.heard.get(wanted.lane)
+        heard = self._progress.liveness.get(wanted.lane)
         if heard is None or heard[0] != self.holder(wanted):
             return 0.0
         return heard[1] + PATIENCE_S
@@ -86,11 +86,12 @@ class Handover:
         found = []
         for lane in lanes:
             filed = self._progress.lanes.get(lane.assignment.lane)
-            if filed is None or lane.tenure is None or filed.owner == self._owner or not self._is_sibling(filed.owner):
+            if filed is None or lane.ownership is None:
                 continue
-            if filed.state is LaneState.WAITING and filed.updated_at_ms > self._won_at_ms(
-                lane, lane.tenure.producer_id
-            ):
+            if filed.owner == self._owner or not self._is_sibling(filed.owner):
+                continue
+            won_at_ms = self._won_at_ms(lane, lane.ownership.tenure.producer_id)
+            if filed.state is LaneState.WAITING and filed.updated_at_ms > won_at_ms:
                 found.append(lane)
         return found
 

@@ -24,30 +24,32 @@ MOST_BYTES = 256 << 10
 
 
 def read_joining(
-    records: memoryview, position: int, aborted: Sequence[tuple[int, int]], *, across_holes: bool = True
+    records: memoryview, fetch_offset: int, aborted: Sequence[tuple[int, int]], *, across_holes: bool = True
 ) -> Reading:
     """Do what ``read`` does, with the rows of small plain batches that the answer begins with joined on the way.
 
     What comes out of it goes through ``joined`` all the same: the rows are those that it would make, or nearly, in a
     third of the time; whatever is no such row is for it to judge.
     """
-    start, at, copied = position, 0, 0
+    asked, at, copied = fetch_offset, 0, 0
     rows: list[Copyable] = []
     while _begins_small(records, at):
         window = bytes(records[at : at + MOST_BYTES])
-        row = join_row(window, position, most_bytes=SMALL_BYTES, most_records=FEW_RECORDS, across_holes=across_holes)
+        row = join_row(
+            window, fetch_offset, most_bytes=SMALL_BYTES, most_records=FEW_RECORDS, across_holes=across_holes
+        )
         if row is None or row.batches < LEAST:
             break
         one = _copyable(row)
         rows.append(one)
         copied += one.header.count
         at += row.end
-        position = row.following
+        fetch_offset = row.following
     if not rows:
-        return read(records, position, aborted)
-    rest = read(records[at:], position, aborted, from_inside=False)
-    epoch = rows[-1].header.leader_epoch if rest.position == position else rest.epoch
-    compacted = rest.compacted + position - start - copied
+        return read(records, fetch_offset, aborted)
+    rest = read(records[at:], fetch_offset, aborted, from_inside=False)
+    epoch = rows[-1].header.leader_epoch if rest.fetch_offset == fetch_offset else rest.epoch
+    compacted = rest.compacted + fetch_offset - asked - copied
     return rest._replace(batches=(*rows, *rest.batches), compacted=compacted, epoch=epoch)
 
 
@@ -61,16 +63,16 @@ def _begins_small(records: memoryview, at: int) -> bool:
 
 def _copyable(row: Row) -> Copyable:
     view = memoryview(row.joined)
-    stretches = tuple(Stretch(*one) for one in row.stretches)
-    header = read_header(view)._replace(base_offset=stretches[0].source, leader_epoch=row.leader_epoch)
-    return Copyable(view, 0, header, stretches, row.following, True)
+    spans = tuple(Stretch(*one) for one in row.stretches)
+    header = read_header(view)._replace(base_offset=spans[0].source, leader_epoch=row.leader_epoch)
+    return Copyable(view, 0, header, spans, row.following, True)
 
 
 def joined(batches: Sequence[Copyable], *, across_holes: bool = True) -> Iterator[Copyable]:
     """The same records in the same order, with neighbouring small batches as one.
 
     Without ``across_holes`` only batches between which no source offset is missing become one: an identity lane fills
-    a hole before it sends what lies behind.
+    a gap before it sends what lies behind.
     What cannot be joined, or proves to be corrupt, is passed on as it is: whoever sends it says what is wrong.
     """
     if len(batches) < LEAST:
@@ -82,7 +84,7 @@ def joined(batches: Sequence[Copyable], *, across_holes: bool = True) -> Iterato
         header = batch[2]
         length = header[1] + LOG_OVERHEAD  # by place, as in ``split``: each batch of a log of small ones passes here
         small = length <= SMALL_BYTES and header[12] <= FEW_RECORDS
-        parted = not across_holes and group and group[-1].stretches[-1].end != batch.stretches[0].source
+        parted = not across_holes and group and group[-1].spans[-1].end != batch.spans[0].source
         if group and (not small or parted or size + length > MOST_BYTES):
             yield from _as_one(group)
             group, size = [], 0
@@ -102,8 +104,8 @@ def _as_one(group: list[Copyable]) -> Sequence[Copyable]:
     except (CorruptBatchError, UnjoinableError):
         return group
     last = group[-1]
-    start, end = group[0].stretches[0].source, last.stretches[-1].end
-    header = read_header(view)._replace(base_offset=start, leader_epoch=last.header.leader_epoch)
-    dense = header.count == end - start
-    stretches = (Stretch(start, header.count),) if dense else merged(part for one in group for part in one.stretches)
-    return (Copyable(view, 0, header, stretches, last.through, True),)
+    source, end = group[0].spans[0].source, last.spans[-1].end
+    header = read_header(view)._replace(base_offset=source, leader_epoch=last.header.leader_epoch)
+    dense = header.count == end - source
+    spans = (Stretch(source, header.count),) if dense else merged(part for one in group for part in one.spans)
+    return (Copyable(view, 0, header, spans, last.end, True),)

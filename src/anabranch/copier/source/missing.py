@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from anabranch.copier.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, Phase
 from anabranch.errors import ClusterError
 from anabranch.kafka.cluster import Cluster, TopicMeta
 from anabranch.kafka.presence import Presence, ask_all
@@ -44,9 +44,11 @@ def _wait_or_stop(lane: Lane, presence: Presence) -> None:
     if presence.is_made_again:
         lane.stop_at(
             Stop.SOURCE_MADE_AGAIN,
-            lane.position,
+            lane.copied.position,
             presence.told,
             f"let the new one be copied behind the old one's records: {accepting(lane.key)}",
         )
     elif lane.source.absence.lasts(presence.is_gone):
-        lane.stop_at(Stop.SOURCE_GONE, lane.position, presence.told, "exclude the topic from the link, or make it")
+        lane.stop_at(
+            Stop.SOURCE_GONE, lane.copied.position, presence.told, "exclude the topic from the link, or make it"
+        )

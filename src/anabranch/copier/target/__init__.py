@@ -1,1 +1,1 @@
-"""Writing to the target: takeovers' effects, batches, padding, gap records, and persisted progress."""
+"""Writing to the target: takeovers' effects, batches, padding and gap records."""

@@ -144,15 +144,15 @@ async def read(log: Sighted, start: int, most: int, *, until: int | None = None)
             for batch in got.batches:
                 if len(found) < most:
                     found += _seen(batch, start, end)
-            if got.position <= at:
+            if got.fetch_offset <= at:
                 break
-            at = got.position
+            at = got.fetch_offset
     return Stretch(found[:most], start <= log.start, at >= log.end and len(found) <= most)
 
 
 def _seen(batch: reading.Copyable, start: int, end: int) -> Iterator[Seen]:
     """The records of a batch with offsets in ``[start, end)``."""
-    offsets = chain.from_iterable(range(one.source, one.source + one.length) for one in batch.stretches)
+    offsets = chain.from_iterable(range(one.source, one.source + one.length) for one in batch.spans)
     for offset, record in zip(offsets, decode(batch.view, batch.at, batch.header), strict=True):
         if start <= offset < end:
             yield Seen(offset, record.timestamp, hash((record.key, record.value, record.headers)))

@@ -30,7 +30,7 @@ from anabranch.state.codecs import topics
 from anabranch.state.segments.retiring import Begins, Starts
 from anabranch.state.segments.runs import HELD, OlderRunsError, RunBook, Segments
 from anabranch.state.topics.fold import Fold
-from anabranch.state.topics.heard import Heard
+from anabranch.state.topics.owner_liveness import OwnerLiveness
 from anabranch.state.topics.storedlanes import StoredLanes
 
 _CHUNK = 500
@@ -162,12 +162,12 @@ class Progress:
         self.lanes = StoredLanes()
         self.plans: dict[str, LinkPlan] = {}
         self.stops: dict[str, StopRequest] = {}
-        self.heard = Heard()
+        self.liveness = OwnerLiveness()
         self._news: dict[LaneKey, str] = {}
         self._keys: dict[bytes, LaneKey | tuple[str, progress_codec.About]] = {}
 
     async def sync(self) -> None:
-        """Read what changed; ``heard`` notes who filed it."""
+        """Read what changed; ``liveness`` notes who filed it."""
         wall, clock = now_ms(), time.monotonic()
         await self._log.fold(lambda entry: self._take(entry, wall, clock))
 
@@ -179,14 +179,14 @@ class Progress:
             self._take_of_link(*key, entry)
         elif entry.value is None:
             self.lanes.drop(key)
-            self.heard.forget(key)
+            self.liveness.forget(key)
             self._news.pop(key, None)
             del self._keys[entry.key]
         else:
             owner, at_ms = progress_codec.filed_by(entry.key, entry.value)
             self.lanes.keep(key, entry.key, entry.value)
             self._news[key] = owner
-            self.heard.note(key, owner, clock - max(0, wall - at_ms) / 1000)
+            self.liveness.note(key, owner, clock - max(0, wall - at_ms) / 1000)
 
     def _take_of_link(self, link: str, about: progress_codec.About, entry: Entry) -> None:
         """What a record about a link tells."""

@@ -1,0 +1,57 @@
+"""What lies of a lane on the target, as far as this worker knows: written by takeovers and acknowledgements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from anabranch.copier.lane.tally import Tally
+from anabranch.offsets.runs import Run
+from anabranch.protocol.tenure import Tenure
+from anabranch.state.segments.runs import RunBook
+
+
+@dataclass(slots=True)
+class Copied:
+    """How far the lane came on both sides, its offset map, and how much that was.
+
+    ``position`` is the source offset after the last record copied.  ``target_start`` is the first offset of the
+    target's log, as this tenure was told, -1 before; ``target_end`` the target offset after the last record.
+    ``acknowledged_epoch`` is the target's leader epoch that acknowledged it.  ``source_epoch`` and ``target_epoch``
+    are (offset, leader epoch) as they were filed last.  ``target_gap`` are target offsets that an acknowledgement left
+    out and nobody has looked at.  ``is_map_incomplete``: not all that was filed of the offset map was read.
+    """
+
+    position: int = 0
+    target_start: int = -1
+    target_end: int = 0
+    acknowledged_epoch: int = -1
+    source_epoch: tuple[int, int] | None = None
+    target_epoch: tuple[int, int] | None = None
+    target_gap: tuple[int, int] | None = None
+    book: RunBook = field(default_factory=RunBook)
+    is_map_incomplete: bool = False
+    tally: Tally = field(default_factory=Tally)
+
+    def begin(self, tenure: Tenure) -> None:
+        """A takeover has read how far the target's log goes."""
+        self.position = tenure.position
+        self.target_start, self.target_end = -1, tenure.target_end
+        self.acknowledged_epoch = tenure.leader_epoch  # the takeover has found it all in this epoch's log
+        if self.book.last is not None and tenure.tail_end < tenure.target_end:
+            self.target_gap = (tenure.tail_end, tenure.target_end)
+
+    def add(self, runs: Sequence[Run], size: int) -> None:
+        """A batch was acknowledged; raises RunOrderError."""
+        if runs[0].target > self.target_end and self.target_gap is None:
+            self.target_gap = (self.target_end, runs[0].target)
+        for run in runs:
+            self.book.append(run)
+            self.tally.records += run.length
+        self.position = self.tally.position = runs[-1].source_end
+        self.target_end = runs[-1].target_end
+        self.tally.bytes += size
+
+    def filled(self, end: int) -> None:
+        """An identity lane's target log ends here now, where its next record belongs."""
+        self.position = self.target_end = end

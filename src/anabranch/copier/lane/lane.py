@@ -1,0 +1,208 @@
+"""One lane in a worker: its phase, and the parts of its state, each with one owner.
+
+The lane holds no task and no socket.  The fetcher puts batches into ``fetched``, the sender takes them out, takeovers
+make an ``ownership``; each looks at ``phase`` and nothing else decides.
+
+Invariant: there is an ownership in phase RUNNING.  In phase STOPPED there may still be one, of which nothing is sent.
+"""
+
+from __future__ import annotations
+
+import time
+from enum import Enum
+
+from anabranch.copier.lane.copied import Copied
+from anabranch.copier.lane.epochs import UNKNOWN
+from anabranch.copier.lane.fetched import Fetched
+from anabranch.copier.lane.ownership import Ownership
+from anabranch.copier.lane.source_log import SourceLog
+from anabranch.copier.lane.status import Status
+from anabranch.kafka.connection import Connection
+from anabranch.model.lane import LaneAssignment
+from anabranch.model.link import ModePolicy
+from anabranch.protocol.endings import LaneStopped, Stop, TenureEnded
+from anabranch.protocol.fill import Budget, Hole
+from anabranch.protocol.pipeline import Pipeline
+from anabranch.protocol.tenure import Held, Tenure
+from anabranch.state.segments.retiring import Starts
+
+
+class Phase(Enum):
+    """``TAKING``: being taken over; ``RUNNING``: batches may flow; ``STOPPED``: a person must act; ``OVER``: left."""
+
+    TAKING = "taking"
+    RUNNING = "running"
+    STOPPED = "stopped"
+    OVER = "over"
+
+
+OWNED = frozenset({Phase.RUNNING, Phase.STOPPED})
+"""Phases in which a lane that was won has runs to file and a claim to give back."""
+
+
+class Lane:
+    """The state of one lane; see the module's docstring for who may do what.
+
+    ``reusable_producer`` is what a clean tenure left for the next one; ``mapped_because`` says why the lane is to be
+    mapped, empty where the link asks for that, None where it need not be.
+    """
+
+    __slots__ = (
+        "assignment",
+        "budget",
+        "copied",
+        "ended",
+        "fetched",
+        "key",
+        "mapped_because",
+        "ownership",
+        "phase",
+        "reusable_producer",
+        "source",
+        "status",
+        "stopped",
+    )
+
+    def __init__(self, assignment: LaneAssignment) -> None:
+        self.assignment = assignment
+        self.key = str(assignment.lane)
+        self.phase = Phase.TAKING
+        self.source = SourceLog()
+        self.fetched = Fetched()
+        self.ownership: Ownership | None = None
+        self.copied = Copied()
+        self.status = Status()
+        self.budget = Budget(time.monotonic())
+        self.reusable_producer: Held | None = None
+        self.mapped_because: str | None = "" if assignment.mode is ModePolicy.MAPPED else None
+        self.ended: TenureEnded | None = None
+        self.stopped: LaneStopped | None = None
+
+    # -- phases ----------------------------------------------------------------------------------------
+
+    def begin(self, tenure: Tenure, pipeline: Pipeline, connection: Connection) -> Ownership:
+        """A tenure was won: batches flow from its position."""
+        self._drop_fetched()
+        self.ownership = Ownership(tenure, pipeline, connection)
+        self.fetched.begin(tenure, self.assignment.onward(tenure.position))
+        self.copied.begin(tenure)
+        self.status.mode, self.status.mode_reason, self.status.held_by = tenure.mode, tenure.why, ""
+        self.ended = None
+        self.phase = Phase.RUNNING
+        return self.ownership
+
+    def end_tenure(self, ownership: Ownership, ended: TenureEnded) -> bool:
+        """This tenure is over and the lane must be taken over again; False where it was over before."""
+        if self.ownership is not ownership or self.phase is not Phase.RUNNING:
+            return False
+        self.ownership = None  # what is asked or filled for it still, nobody need wait for
+        self.ended = ended
+        self._drop_fetched()
+        self.phase = Phase.TAKING
+        return True
+
+    def disconnected(self) -> bool:
+        """The connection ended; True where nothing was under way on it, so that the tenure goes on over another."""
+        if self.ownership is None or self.phase is not Phase.RUNNING or not self.ownership.is_idle:
+            return False
+        self.ownership.connection = None
+        return True
+
+    def stop(self, stopped: LaneStopped) -> None:
+        """Going on would lose, repeat or guess: stand still until a person acts."""
+        self.stopped = stopped
+        self._drop_fetched()
+        if self.phase is not Phase.OVER:
+            self.phase = Phase.STOPPED
+
+    def stop_at(self, reason: Stop, offset: int, detail: str = "", fix: str = "") -> None:
+        """``stop`` with a reason found on the source's side."""
+        self.stop(LaneStopped(self.key, reason, offset, None, detail, fix))
+
+    def retry(self) -> None:
+        """A person acted: a stopped lane is taken over again, and stops again where nothing was mended."""
+        if self.phase is Phase.STOPPED:
+            self.stopped = self.ownership = None
+            self.source.leader = -1
+            self.source.is_there()
+            self.phase = Phase.TAKING
+
+    def leave(self) -> None:
+        """The lease is over, or the link no longer wants this lane."""
+        self._drop_fetched()
+        self.phase = Phase.OVER
+
+    def _drop_fetched(self) -> None:
+        self.fetched.drop()
+        if self.ownership is not None:
+            self.fetched.restart_at(self.ownership.pipeline.next_offset)
+
+    # -- what may happen next --------------------------------------------------------------------------
+
+    @property
+    def wants_fetch(self) -> bool:
+        """Whether the fetcher should ask for more."""
+        return self.phase is Phase.RUNNING and self.fetched.has_room
+
+    @property
+    def may_send(self) -> bool:
+        """Whether the sender may take a batch now."""
+        batches = self.fetched.batches
+        return (
+            bool(batches)
+            and ((pending := batches[0].pending) is None or pending.good)
+            and self.phase is Phase.RUNNING
+            and self.ownership is not None
+            and self.ownership.may_send
+        )
+
+    @property
+    def gap(self) -> Hole | None:
+        """What an identity lane must fill before its next batch; None where that may be sent."""
+        if self.ownership is None or self.fetched.is_mapped:
+            return None
+        pipeline = self.ownership.pipeline
+        return self.fetched.gap_before(pipeline.next_offset, pipeline.next_sequence)
+
+    def filled(self, gap: Hole) -> None:
+        """The target log ends where the gap does, and a gap record leads over it."""
+        assert self.ownership is not None
+        self.ownership.pipeline.filled(gap.end)
+        self.fetched.filled()
+        self.copied.filled(gap.end)
+
+    # -- how far it came -------------------------------------------------------------------------------
+
+    @property
+    def drained(self) -> bool:
+        """Whether nothing that was fetched is on its way any more."""
+        return not self.fetched.batches and (self.ownership is None or not self.ownership.pipeline.in_flight)
+
+    @property
+    def reached(self) -> int:
+        """The source offset below which every record was copied or is none to be copied."""
+        position = self.copied.position
+        return max(position, self.fetched.fetch_offset) if self.phase is Phase.RUNNING and self.drained else position
+
+    def note_epoch(self) -> tuple[int, int] | None:
+        """How far the lane has come with the source's epoch there; the last place of which it is known, else."""
+        reached = self.reached
+        epoch = self.fetched.epochs.at(reached)
+        if epoch != UNKNOWN:
+            self.copied.source_epoch = (reached, epoch)
+        return self.copied.source_epoch
+
+    def known_to(self) -> tuple[int, int] | None:
+        """The target offset below which the book tells of all that the lane wrote, and the epoch of which that holds;
+        what was filed of it before, while the lane does not run."""
+        copied = self.copied
+        if self.phase is not Phase.RUNNING or copied.acknowledged_epoch < 0:
+            return copied.target_epoch
+        return copied.target_end, copied.acknowledged_epoch
+
+    @property
+    def starts(self) -> Starts | None:
+        """Where both logs begin; None unless both were told while this worker owns the lane."""
+        if self.phase is not Phase.RUNNING or self.copied.target_start < 0:
+            return None
+        return Starts(self.source.log_start, self.copied.target_start)

@@ -1,0 +1,51 @@
+"""How much a lane has copied, ever and lately."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.offsets.runs import RunMap
+
+LEAST_RATE = 1.0
+"""Bytes a second below which a lane that copies nothing is said to stand still."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was copied, ever and lately; rates are smoothed over some seconds.
+
+    ``position`` is the source offset below which ``records`` counts all that was copied.
+    """
+
+    records: int = 0
+    bytes: int = 0
+    position: int = 0
+    records_per_s: float = 0.0
+    bytes_per_s: float = 0.0
+    _seen: tuple[int, int, float] = (0, 0, 0.0)
+
+    def measure(self, now: float) -> None:
+        """Take the rates anew; called about once a second."""
+        records, size, before = self._seen
+        if before and now > before:
+            weight = min(1.0, (now - before) / 3)
+            self.records_per_s += weight * ((self.records - records) / (now - before) - self.records_per_s)
+            self.bytes_per_s += weight * ((self.bytes - size) / (now - before) - self.bytes_per_s)
+            if self.records == records and self.bytes_per_s < LEAST_RATE:
+                self.records_per_s = self.bytes_per_s = 0.0  # what fades away for ever would be news for ever
+        self._seen = (self.records, self.bytes, now)
+
+    def add_found(self, runs: RunMap) -> None:
+        """Count what of these runs was copied and not counted: by an owner that was killed before it filed that.
+
+        Its bytes are an estimate, from the mean size of what was counted.
+        """
+        last = runs.last
+        if last is None or last.source_end <= self.position:
+            return
+        indexes = range(max(0, runs.find_source(self.position)), len(runs))
+        found = sum(max(0, runs[at].source_end - max(runs[at].source, self.position)) for at in indexes)
+        size = round(found * self.bytes / self.records) if self.records else 0
+        records, before, at = self._seen
+        self._seen = (records + found, before + size, at)  # it is no rate of now
+        self.records, self.bytes, self.position = self.records + found, self.bytes + size, last.source_end

@@ -1,0 +1,27 @@
+"""The control topics of one target as a worker holds them: each read on from where it was read last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from anabranch.kafka.cluster import Cluster
+from anabranch.state.segments.runs import HELD
+from anabranch.state.topics.control import Links, Progress, Runs
+from anabranch.state.topics.journal import Journal, Jumps
+
+
+@dataclass(frozen=True, slots=True)
+class ControlTopics:
+    """What a worker reads and writes of its link beside the data."""
+
+    links: Links
+    progress: Progress
+    journal: Journal
+    jumps: Jumps
+    runs: Runs
+
+    @classmethod
+    def of(cls, target: Cluster) -> Self:
+        """Nothing is read yet."""
+        return cls(Links(target), Progress(target), Journal(target), Jumps(target), Runs(target, HELD))

@@ -1,0 +1,183 @@
+"""One attempt at a lane: resolve the start, take over, bring the offset map up to the log's tail, let batches flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.ownership.earlier_owners import fence_earlier_owners
+from anabranch.copier.ownership.map_completion import MapCompletion
+from anabranch.copier.ownership.source_history import SourceHistory
+from anabranch.copier.ownership.start import mode_of, start_of
+from anabranch.copier.ownership.target_access import TargetAccess
+from anabranch.copier.source.truncation_check import truncated
+from anabranch.copier.target import head_padding
+from anabranch.copier.target.partition import TargetPartition
+from anabranch.copier.write_gate import WriteGate
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.offset_at import offset_at
+from anabranch.kafka.partitions import LATEST
+from anabranch.model.clock import now_ms
+from anabranch.model.lane import LaneMode, LaneProgress
+from anabranch.protocol.endings import Ending, TenureEnded
+from anabranch.protocol.pipeline import Pipeline
+from anabranch.protocol.tail import GRANT
+from anabranch.protocol.takeover import takeover
+from anabranch.protocol.tenure import Bid, Filed, Reported, Tenure
+from anabranch.state.segments.runs import RunBook
+from anabranch.state.topics.control import Progress, Runs
+from anabranch.state.topics.journal import Journal
+
+
+@dataclass(slots=True)
+class _Failed:
+    """What attempts that failed leave for the next one: it finds a claim of this owner as the lane's last.
+
+    ``is_stale``: an earlier owner may have filed since.  ``book`` is of the runs that were read again for an attempt.
+    """
+
+    is_stale: bool = False
+    book: RunBook | None = None
+
+
+class LaneTakeover:
+    """Takes lanes over, one attempt a call; ``on_taken`` has a lane's batches sent."""
+
+    def __init__(
+        self,
+        owner: str,
+        source: Cluster,
+        access: TargetAccess,
+        completion: MapCompletion,
+        journal: Journal,
+        progress: Progress,
+        runs: Runs,
+        gate: WriteGate,
+        on_taken: Callable[[Lane, TargetPartition], None],
+    ) -> None:
+        self._owner = owner
+        self._source = source
+        self._access = access
+        self._completion = completion
+        self._journal = journal
+        self._progress = progress
+        self._runs = runs
+        self._gate = gate
+        self._on_taken = on_taken
+        self._history = SourceHistory(source, progress)
+        self._failed: dict[str, _Failed] = {}
+
+    async def take(self, lane: Lane) -> None:
+        """Take a lane over; raises TenureEnded, LaneStopped, RunOrderError, UntoldBatchError, ClusterError."""
+        claims, failed = self._journal.claims, self._failed.setdefault(lane.key, _Failed())
+        start = await start_of(self._source, lane.assignment, claims)
+        known_to = self._journal.claims.end
+        others = await self._refresh_runs(lane, failed.is_stale or lane.copied.is_map_incomplete)
+        kept = await self._history.surviving(lane)
+        target = await self._access.open(lane.assignment, start)
+        expiration = await self._access.expiration(target)
+        claims, filed = self._journal.claims, self._progress.lanes.into(lane.assignment.target)
+        await target.drive(fence_earlier_owners(lane.assignment, lane.copied.position, claims, filed, now_ms()))
+        mode, why = await mode_of(self._source, self._access, lane, start, expiration, self._journal.claims)
+        bid = await self._bid(lane, start, mode, why, target.leader_epoch, expiration)
+        lane.reusable_producer = None
+        # Where this attempt fails after its claim, the next one finds its own last: what another filed may be missing.
+        failed.is_stale = True
+        target, tenure = await self._drive(lane, target, bid)
+        # Who was cut off, or was stopped, learns by its own claim that another had the lane since.
+        others = others or not self._journal.claims.untouched_since(lane.key, known_to - 1, tenure.producer_id)
+        if others:
+            # They may have filed runs, and forgotten gap records behind them, until this takeover fenced them.
+            await self._refresh_runs(lane, others)
+        if tenure.mode is LaneMode.MAPPED:  # identity owners share a claim, and none of them is the later one
+            self._runs.claimed(lane.assignment.lane, tenure.claim_offset)
+        await self._completion.complete(lane, tenure)
+        lane.copied.tally.add_found(lane.copied.book.map)
+        failed.is_stale, failed.book = False, None
+        if kept is not None and kept < tenure.position:
+            lane.copied.position = tenure.position
+            raise truncated(lane.key, kept, tenure.position)
+        await self._history.note(lane, tenure.position)
+        if lane.phase is not Phase.TAKING:
+            return
+        if target.connection.closed is not None:
+            raise TenureEnded(lane.key, Ending.DISCONNECTED, None, target.connection.closed.reason)
+        lane.begin(tenure, Pipeline(tenure, sole_writer=False), target.connection)
+        self._on_taken(lane, target)
+
+    async def _drive(self, lane: Lane, target: TargetPartition, bid: Bid) -> tuple[TargetPartition, Tenure]:
+        """Run the takeover, with the head of an identity lane's log padded in between where that is to be done."""
+        tenure = await target.drive(takeover(bid))
+        while not tenure.is_padded:
+            padding = await self._access.open(lane.assignment, bid.start, head_padding.PURPOSE)
+            tenure = await padding.drive(takeover(replace(bid, leader_epoch=padding.leader_epoch, now_ms=now_ms())))
+            if not tenure.is_padded:
+                await head_padding.pad(padding, tenure, self._gate, lambda told: setattr(lane.status, "waiting", told))
+            target = await self._access.open(lane.assignment, bid.start)
+            tenure = await target.drive(takeover(replace(bid, leader_epoch=target.leader_epoch, now_ms=now_ms())))
+        fixed = self._journal.claims.fixed(lane.key)
+        if fixed is not None and fixed.pads:
+            await head_padding.cut(target, fixed.start)
+        return target, tenure
+
+    async def _refresh_runs(self, lane: Lane, others: bool = False) -> bool:
+        """Take the runs that another owner has filed since, if one had the lane; gap records that those cover may be
+        forgotten.  Returns whether one had it."""
+        claims = self._journal.claims.claims(lane.key)
+        others = others or (bool(claims) and claims[-1].claim.owner != self._owner)
+        if others:
+            await self._runs.sync()
+            failed, copied = self._failed[lane.key], lane.copied
+            if copied.book is not failed.book or self._runs.has_news(lane.assignment.lane):
+                copied.book = failed.book = await self._runs.whole_book(lane.assignment.lane)
+                copied.is_map_incomplete = False
+        return others
+
+    async def _bid(self, lane: Lane, start: int, mode: LaneMode, why: str, leader_epoch: int, expiration: int) -> Bid:
+        told = self._told(lane)
+        return Bid(
+            lane=lane.key,
+            owner=self._owner,
+            mode=mode,
+            start=start,
+            leader_epoch=leader_epoch,
+            expiration_ms=expiration,
+            now_ms=now_ms(),
+            filed=_filed(lane, told),
+            held=lane.reusable_producer,
+            why=why,
+            expiration_known=self._access.expiration_ms is not None,
+            longest_expiration_ms=self._access.longest_expiration_ms,
+            reported=None if told is None else Reported(told.position, told.target_end),
+            source_end=await self._source_end(lane, start, told),
+            begun_at=lane.assignment.begun_at,
+            claims_deleted=self._journal.is_shortened,
+        )
+
+    def _told(self, lane: Lane) -> LaneProgress | None:
+        """What was filed last of how far the lane came; None where it had not begun."""
+        filed = self._progress.lanes.get(lane.assignment.lane)
+        return filed if filed is not None and (filed.position or filed.records or filed.target_end) else None
+
+    async def _source_end(self, lane: Lane, start: int, told: LaneProgress | None) -> int | None:
+        """The end of the source's log, asked for where sequences alone may not tell where the lane is in it."""
+        last = lane.copied.book.last
+        reached = max(0 if last is None else last.source_end, 0 if told is None else told.high_watermark)
+        if max(reached, lane.source.high_watermark) - start < GRANT:
+            return None
+        return await offset_at(self._source, lane.assignment.source, LATEST)
+
+
+def _filed(lane: Lane, told: LaneProgress | None) -> Filed | None:
+    """Where the lane's runs end; the epoch as this process was acknowledged, or took the lane over, or as was filed.
+
+    What was filed of the epoch is older than what this process knows, but where another had the lane since.
+    """
+    last, acknowledged = lane.copied.book.last, lane.copied.acknowledged_epoch
+    if last is None:
+        return None
+    known = None if told is None else told.target_epoch
+    if known is None or (known[1] <= acknowledged and known[0] <= last.target_end):
+        return Filed(last.source_end, last.target_end, acknowledged)
+    return Filed(last.source_end, last.target_end, known[1], known[0])

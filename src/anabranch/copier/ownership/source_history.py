@@ -1,0 +1,44 @@
+"""The source's leader epochs as a takeover needs them: what is filed of a lane must lie in the same history."""
+
+from __future__ import annotations
+
+from anabranch.copier.lane.epochs import UNKNOWN
+from anabranch.copier.lane.lane import Lane
+from anabranch.copier.source.truncation_check import epoch_before, surviving
+from anabranch.kafka.cluster import Cluster
+from anabranch.state.topics.control import Progress
+
+
+class SourceHistory:
+    """What was filed, or read by this process, of the epochs of lanes' records."""
+
+    def __init__(self, source: Cluster, progress: Progress) -> None:
+        self._source = source
+        self._progress = progress
+
+    async def surviving(self, lane: Lane) -> int | None:
+        """Where the source's history parts from what was filed of the lane; None where it does not.
+
+        What this process has read itself, its next fetch asks about.
+        """
+        known = self._known(lane)
+        if known is None or lane.fetched.epochs.at(known[0]) == known[1]:
+            return None
+        return await surviving(self._source, lane.assignment.source, *known)
+
+    async def note(self, lane: Lane, position: int) -> None:
+        """See to it that the next fetch can name the epoch of the record before it, if one was copied."""
+        trail = lane.fetched.epochs
+        if trail.at(position) != UNKNOWN or lane.copied.book.last is None:
+            return
+        known = self._known(lane)
+        if known is not None and known[0] == position:
+            epoch = known[1]
+        else:
+            epoch = await epoch_before(self._source, lane.assignment.source, position)
+        trail.note(epoch, position - 1, position)
+
+    def _known(self, lane: Lane) -> tuple[int, int] | None:
+        """What was filed last, by whomever: what a process files itself keeps what it was told."""
+        filed = self._progress.lanes.get(lane.assignment.lane)
+        return lane.copied.source_epoch if filed is None else filed.source_epoch

@@ -1,0 +1,1 @@
+"""What a worker files of its lanes: offset maps and progress."""

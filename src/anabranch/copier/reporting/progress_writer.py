@@ -1,0 +1,151 @@
+"""Filing, about once a second, how far the lanes of a worker have come: runs first, then progress.
+
+Segments that tell of nothing which either log still holds are filed as empty, ``MOST_RETIRED`` at a time
+(:mod:`anabranch.state.segments.retiring`).
+
+Whatever is filed is an index and a report, never the truth: that is the data on the target and the claims.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from anabranch.copier.lane.lane import OWNED, Lane, Phase
+from anabranch.copier.reporting.report import report
+from anabranch.copier.reporting.schedule import ReportSchedule
+from anabranch.copier.write_gate import WriteGate
+from anabranch.errors import AnabranchError
+from anabranch.kafka.errors import passing
+from anabranch.model.clock import now_ms
+from anabranch.model.lane import LaneKey, LaneProgress
+from anabranch.offsets.runs import Run
+from anabranch.state.segments.runs import RunBook
+from anabranch.state.topics.control import Progress, Runs
+
+STEP_LANES = 25
+"""Lanes of which the reports are made before others may run; those of one lane and its runs are of one moment."""
+MOST_RETIRED = 200
+"""Segments that are retired in one filing: what a week has left takes some hours and delays nothing."""
+
+Forget = Callable[[Iterable[Lane], Callable[[], Awaitable[set[str]]]], Awaitable[None]]
+
+
+class ProgressWriter:
+    """Files runs and progress of the lanes of one worker, ``owner``.
+
+    ``is_anothers`` says of a lane that is being taken over whether somebody else tells of it; ``forget`` forgets gap
+    records behind runs, given what checks that those are there.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        lanes: Sequence[Lane],
+        runs: Runs,
+        progress: Progress,
+        is_anothers: Callable[[Lane], bool],
+        forget: Forget,
+        gate: WriteGate,
+    ) -> None:
+        self._owner = owner
+        self._lanes = lanes
+        self._runs = runs
+        self._progress = progress
+        self._is_anothers = is_anothers
+        self._forget = forget
+        self._gate = gate
+        self._schedule = ReportSchedule(owner, progress)
+
+    async def file(self, *, everything: bool = False) -> None:
+        """Store runs, then progress: progress never tells of records whose runs are not filed.
+
+        With ``everything`` nothing waits for a later round.
+        """
+        if not self._gate.is_fresh:
+            return  # a process that was stopped and goes on must not file its old runs over its successor's
+        now = time.monotonic()
+        self._schedule.begin_round(everything)
+        mine = [lane for lane in self._lanes if self._is_mine(lane)]
+        for lane in mine:
+            lane.copied.tally.measure(now)
+        due = self._schedule.due(mine, self._gate.paused)
+        settled = self._schedule.is_settled
+        segments: dict[tuple[LaneKey, int], tuple[Run, ...] | bytes] = {}
+        filing: list[tuple[RunBook, int]] = []
+        at_ms = now_ms()
+        reports: list[LaneProgress] = []
+        known: dict[Lane, tuple[int, int] | None] = {}
+        # Gap records are forgotten behind runs, so those of lanes that have some are filed each time before.
+        chosen = set(due)
+        others = [lane for lane in mine if settled and lane.fetched.gap_records and lane not in chosen]
+        try:
+            for at, lane in enumerate((*due, *others)):
+                if at and at % STEP_LANES == 0:
+                    await asyncio.sleep(0)
+                book = lane.copied.book
+                if lane.phase in OWNED and (unfiled := book.unfiled()):
+                    filing.append((book, unfiled[0][0]))
+                    book.filed()
+                    for number, runs in unfiled:
+                        segments[(lane.assignment.lane, number)] = runs
+                if at < len(due):
+                    reports.append(self.report(lane, at_ms))
+                    known[lane] = lane.known_to()
+            retired = self._retire(due, segments)
+            reports.sort(key=lambda one: one.lane)  # neighbours share the most bytes when they are compressed
+            if segments:
+                await self._runs.file(segments)
+            for key, until in retired.items():
+                self._runs.retired(key, until)
+            if reports:
+                await self._progress.file(reports)
+            for lane, told in known.items():
+                lane.copied.target_epoch = told  # of a lane that runs no longer it is filed still
+            if settled:
+                await self._forget(mine, self._check_filed)
+        except BaseException as error:  # a lane that is let go may be cancelled in here, and has filed for all of them
+            for book, number in filing:
+                book.refile(number)
+            self._schedule.forget()
+            if not isinstance(error, AnabranchError) or not passing(error):
+                raise
+
+    def report(self, lane: Lane, at_ms: int | None = None) -> LaneProgress:
+        """Where a lane stands now."""
+        return report(lane, self._owner, self._gate.paused, now_ms() if at_ms is None else at_ms)
+
+    def _is_mine(self, lane: Lane) -> bool:
+        return lane.phase is not Phase.OVER and not (lane.phase is Phase.TAKING and self._is_anothers(lane))
+
+    def _retire(
+        self, lanes: Sequence[Lane], segments: dict[tuple[LaneKey, int], tuple[Run, ...] | bytes]
+    ) -> dict[LaneKey, int]:
+        """Have segments filed as empty of which both logs have deleted all; returns up to where, by lane."""
+        retired: dict[LaneKey, int] = {}
+        left = MOST_RETIRED
+        for lane in lanes:
+            if left and (starts := lane.starts) is not None:
+                key = lane.assignment.lane
+                numbers = self._runs.retirable(key, starts, lane.copied.book)[:left]
+                if numbers:
+                    segments |= {(key, number): () for number in numbers}
+                    retired[key] = numbers.stop
+                    left -= len(numbers)
+        return retired
+
+    async def _check_filed(self) -> set[str]:
+        """File again what somebody else has overwritten, and return those lanes: a request of an earlier owner may be
+        carried out late, and once gap records are forgotten the filed runs are what tells."""
+        await self._runs.sync()
+        overwritten: set[str] = set()
+        for lane in self._lanes:
+            if lane.phase is not Phase.RUNNING:
+                continue  # what is news of it stays so until it runs
+            key, book = lane.assignment.lane, lane.copied.book
+            for number, stored in self._runs.news(key).items():
+                if not book.is_as_filed(number, stored):
+                    book.refile(number)
+                    overwritten.add(lane.key)
+        return overwritten

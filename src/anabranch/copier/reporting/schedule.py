@@ -1,0 +1,118 @@
+"""Of which lanes progress is due in a round, a second each.
+
+It is due at once of lanes whose state or reason changed.  Where only offsets and counts did it is due each second
+while the target's links have up to ``MANY`` lanes.  With more, as everybody reads what everybody files, lanes wait for
+their turn: a share of them every ``STRIDE`` rounds, for few records together compress badly, and all of them within
+``SPACING``.  The lanes that stand still are due in turn, too: at least one each time, for that an owner is heard of is
+what tells others that it lives.  What somebody else has overwritten is due again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from anabranch.copier.lane.lane import Lane
+from anabranch.model.lane import KNOWN_S
+from anabranch.state.topics.control import Progress
+
+ROUNDS = 12
+"""Rounds, a second each, within which every lane is filed, changed or not: in less than ``LANE_PATIENCE_S``."""
+MANY = 625
+SPACING = 8
+"""The most rounds for which changed offsets and counts wait: within ``KNOWN_S``, for which a lag counts as known."""
+STRIDE = 2
+"""Rounds between two times that something is filed of thousands of lanes: within ``PATIENCE_S`` of a handover."""
+
+
+class _Mark(NamedTuple):
+    """What a report is made of, but for what cannot change alone; ``figures`` None: they change with the time."""
+
+    state: tuple[object, ...]
+    figures: tuple[object, ...] | None
+
+
+class ReportSchedule:
+    """What was filed last of the lanes of one worker, ``owner``, and whose turn it is."""
+
+    def __init__(self, owner: str, progress: Progress) -> None:
+        self._owner = owner
+        self._progress = progress
+        self._turn = self._round = 0
+        self._spacing = 1
+        self._marks: dict[Lane, _Mark] = {}
+
+    def begin_round(self, everything: bool) -> None:
+        """A round begins; with ``everything`` nothing waits for a later one."""
+        self._round += 1
+        self._spacing = 1
+        if not everything:
+            wanted = min(SPACING, -(-len(self._progress.lanes) // MANY))
+            self._spacing = 1 if wanted <= 1 else -(-wanted // STRIDE) * STRIDE
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether after this round nothing waits that was changed before it."""
+        return self._round % self._spacing == 0
+
+    def forget(self) -> None:
+        """What was to be filed may not have been: all is due again."""
+        self._marks = {}
+
+    def due(self, lanes: Sequence[Lane], paused: bool) -> list[Lane]:
+        """The lanes whose progress is to be filed now, of those that are this owner's to tell of."""
+        share = -(-len(lanes) // ROUNDS)
+        first, self._turn = self._turn % max(1, len(lanes)), self._turn + share
+        in_turn = {(first + at) % len(lanes) for at in range(share)}
+        others = self._progress.overwritten(self._owner)
+        before, self._marks = self._marks, {}
+        due, later = [], []
+        is_turn, shares = self._spacing == 1 or self._round % STRIDE == 0, max(1, self._spacing // STRIDE)
+        for at, lane in enumerate(lanes):
+            mark = _mark(lane, paused)
+            told = before.get(lane, mark)
+            changed = mark.figures is None or told.figures != mark.figures
+            if (
+                lane not in before
+                or told.state != mark.state
+                or (is_turn and changed and (at + self._round // STRIDE) % shares == 0)
+                or (not changed and at in in_turn)
+                or (others and lane.assignment.lane in others)
+            ):
+                due.append(lane)
+                self._marks[lane] = mark
+            else:
+                later.append(lane)
+                self._marks[lane] = told
+        if is_turn and not due and later:  # of an owner something is heard each round
+            due.append(later[first % len(later)])
+        return due
+
+
+def _mark(lane: Lane, paused: bool) -> _Mark:
+    source, copied, status, fetched = lane.source, lane.copied, lane.status, lane.fetched
+    state = (
+        lane.phase,
+        status.mode,
+        status.mode_reason,
+        status.foreign_writer,
+        status.held_by,
+        status.waiting,
+        source.doubt,
+        lane.stopped,
+        paused,
+        source.silence() > KNOWN_S,
+    )
+    figures = (
+        copied.position,
+        fetched.fetch_offset,
+        copied.target_end,
+        lane.known_to(),
+        source.log_start,
+        source.stable,
+        source.high_watermark,
+        copied.tally.records,
+        copied.tally.bytes_per_s,
+        lane.drained,
+    )
+    return _Mark(state, None if fetched.batches else figures)

@@ -1,0 +1,42 @@
+"""What is read from one broker: which lanes, each from which source offset on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from anabranch.copier.lane.lane import Lane
+from anabranch.kafka import fetch
+from anabranch.kafka.connection import Connection
+from anabranch.kafka.session import FetchSession, Key
+
+LANE_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class BrokerReads:
+    """A fetch session with a broker; ``at`` is what ``lanes`` and ``wanted`` were made of."""
+
+    session: FetchSession
+    connection: Connection
+    at: list[tuple[Lane, int, int, int]] = field(default_factory=list)
+    lanes: dict[Key, Lane] = field(default_factory=dict)
+    wanted: dict[Key, fetch.Wanted] = field(default_factory=dict)
+
+    def want(self, ready: Sequence[Lane], by_id: bool) -> None:
+        """Say what is to be read; where nothing has changed since the last time, the same objects say it."""
+        at = [(lane, lane.fetched.fetch_offset, lane.fetched.last_epoch, lane.source.epoch) for lane in ready]
+        if at == self.at:
+            return
+        lanes: dict[Key, Lane] = {}
+        wanted: dict[Key, fetch.Wanted] = {}
+        for lane, fetch_offset, last_epoch, epoch in at:
+            source, topic_id = lane.assignment.source, lane.assignment.source_id.uuid
+            key = (topic_id if by_id else source.topic, source.partition)
+            lanes[key] = lane
+            wanted[key] = fetch.Wanted(
+                source.topic, topic_id, source.partition, epoch, fetch_offset, last_epoch, LANE_BYTES
+            )
+            if not lane.source.told_at and key in self.session.held:
+                self.session.lost()  # of a lane that is new here, the broker thinks that all has been told
+        self.at, self.lanes, self.wanted = at, lanes, wanted

@@ -1,0 +1,69 @@
+"""Filling the offset gap before an identity lane's next batch, while other lanes of the connection go on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.ownership import Ownership
+from anabranch.copier.target.identity import keep_identity
+from anabranch.copier.target.partition import TargetPartition
+from anabranch.errors import AnabranchError
+from anabranch.protocol.endings import Ending, LaneStopped, TenureEnded
+from anabranch.protocol.fill import Hole, fill, jumps_over
+
+
+class GapPadding:
+    """The gaps of one connection's lanes that are being filled."""
+
+    def __init__(
+        self,
+        may_write: Callable[[], bool],
+        on_ended: Callable[[Lane, Ownership, TenureEnded], None],
+        on_filled: Callable[[], None],
+    ) -> None:
+        self._may_write = may_write
+        self._on_ended = on_ended
+        self._on_filled = on_filled
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, lane: Lane, ownership: Ownership, target: TargetPartition, gap: Hole) -> None:
+        """Fill the gap before a lane's next batch; the lane waits for it, or turns mapped where it takes too long."""
+        try:
+            keep_identity(lane.key, ownership, lane.fetched.batches[0])
+            if why := lane.budget.take(gap, lane.fetched.missing(gap, lane.source.stable), time.monotonic()):
+                raise TenureEnded(lane.key, Ending.NOT_IDENTITY, detail=why)
+        except TenureEnded as ended:
+            self._on_ended(lane, ownership, ended)
+            return
+        ownership.is_checking = True
+        task = asyncio.create_task(self._fill(lane, ownership, target, gap), name=f"fill-{lane.key}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def end(self) -> None:
+        """Nothing is filled any more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _fill(self, lane: Lane, ownership: Ownership, target: TargetPartition, gap: Hole) -> None:
+        tenure = ownership.tenure
+        records = () if tenure.ahead == gap.end else jumps_over(tenure, gap, lane.fetched.gap_records > 0)
+        try:
+            await target.drive(fill(tenure, gap, records), self._may_write)
+        except TenureEnded as ended:
+            self._on_ended(lane, ownership, ended)
+        except LaneStopped as stopped:
+            if lane.ownership is ownership:
+                lane.stop(stopped)
+        except AnabranchError as error:
+            self._on_ended(lane, ownership, TenureEnded(lane.key, Ending.BROKER, None, error.message))
+        else:
+            if lane.ownership is ownership and lane.phase is Phase.RUNNING:
+                lane.filled(gap)
+        finally:
+            ownership.is_checking = False
+            self._on_filled()

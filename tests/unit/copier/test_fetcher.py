@@ -1,0 +1,205 @@
+"""What a fetch loop does where brokers and tenures end while it waits."""
+
+import asyncio
+import uuid
+from typing import Any, cast
+
+import pytest
+
+from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.source import refused as module
+from anabranch.copier.source.fetcher import Fetcher
+from anabranch.copier.write_gate import WriteGate
+from anabranch.kafka.admin import create_topic
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Connection, Transport
+from anabranch.kafka.errors import ConnectionLostError
+from anabranch.kafka.partitions import OffsetAnswer
+from anabranch.kafka.settling import until_led
+from anabranch.kafka.simulated import SimulatedCluster
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.protocol.claims import Claim, ClaimState
+from anabranch.protocol.endings import Ending, Stop, TenureEnded
+from anabranch.protocol.pipeline import Pipeline
+from anabranch.protocol.tenure import Tenure
+from anabranch.records.decode import decode
+from anabranch.records.encode import body_of, encode, seal
+from anabranch.records.header import TRANSACTIONAL, read_header
+from anabranch.records.record import Record, TimestampType
+from anabranch.sandbox import ClusterSpec
+from tests.simulated import Simulated
+from tests.unit.asking import on, records
+
+pytestmark = pytest.mark.unit
+
+TOPIC = TopicId(uuid.UUID(int=9))
+
+
+class Dying(Cluster):
+    """A cluster whose broker is gone, which is found out only after a while."""
+
+    def __init__(self) -> None:
+        super().__init__(Transport("dying", "User:ANONYMOUS"), [])
+        self.asked = asyncio.Event()
+        self.dies = asyncio.Event()
+
+    async def connection(self, node: int, purpose: str = "main") -> Connection:
+        self.asked.set()
+        await self.dies.wait()
+        raise ConnectionLostError(self.name, str(node), "gone")
+
+
+def made(part: int) -> Lane:
+    """A lane that runs."""
+    place = TopicPartition("t", part)
+    lane = Lane(LaneAssignment(LaneKey("l", TOPIC, part), place, place, TOPIC, LaneStart(), ModePolicy.AUTO))
+    lane.phase = Phase.RUNNING
+    return lane
+
+
+def fetcher(cluster: Cluster) -> Fetcher:
+    """One whose gate is open."""
+    gate = WriteGate(lambda: 0.0)
+    gate.renew(0.0)
+    return Fetcher(cluster, gate, lambda _: None, lambda *_: None)
+
+
+def test_a_lane_that_came_to_a_broker_while_it_was_lost_is_placed_anew() -> None:
+    """The loop of that broker ends: nobody would ever read a lane that still counted on it."""
+
+    async def play() -> list[int]:
+        cluster = Dying()
+        loops, lanes = fetcher(cluster), [made(0), made(1), made(2)]
+        loops.add(lanes)
+        lanes[0].source.leader, lanes[2].source.leader = 1, 2
+        task = asyncio.create_task(loops._loop(1))
+        await cluster.asked.wait()
+        lanes[1].source.leader = 1
+        cluster.dies.set()
+        await task
+        return [lane.source.leader for lane in lanes]
+
+    assert asyncio.run(play()) == [-1, -1, 2]
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_the_source_lost_is_told_of_the_tenure_that_asked_alone(
+    ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the tenure ends while the source is asked for its ends, where the lane stands is no longer known here."""
+    lane = made(0)
+    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
+    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, 80, 80, 80, 80, None, frozenset(), "")
+    pipeline = Pipeline(tenure, sole_writer=False)
+    connection = cast(Connection, None)
+    ownership = lane.begin(tenure, pipeline, connection)
+
+    async def list_offset(*asked: Any, epoch: int) -> OffsetAnswer:
+        if ends:
+            lane.end_tenure(ownership, TenureEnded(lane.key, Ending.DISCONNECTED))
+        return OffsetAnswer(0, 200 if asked[3] == -2 else 300, -1)
+
+    monkeypatch.setattr(module, "list_offset", list_offset)
+    asyncio.run(module.out_of_range(connection, lane))
+    if ends:
+        assert (lane.phase, lane.stopped) == (Phase.TAKING, None)
+    else:
+        assert lane.stopped is not None
+        assert (lane.phase, lane.stopped.reason, lane.stopped.offset) == (Phase.STOPPED, Stop.SOURCE_EXPIRED, 80)
+
+
+def running(position: int, source: TopicId = TOPIC) -> Lane:
+    """A lane that has copied up to there."""
+    at = TopicPartition("t", 0)
+    lane = Lane(LaneAssignment(LaneKey("l", source, 0), at, at, TOPIC, LaneStart(), ModePolicy.AUTO))
+    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
+    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, position, position, 0, 0, None, frozenset(), "")
+    lane.begin(tenure, Pipeline(tenure, sole_writer=False), cast(Connection, None))
+    return lane
+
+
+@pytest.mark.parametrize(("kept", "phase"), [(79, Phase.STOPPED), (80, Phase.TAKING)])
+def test_a_source_that_lost_what_was_copied_stops_the_lane(kept: int, phase: Phase) -> None:
+    """What was only read is read again; what was copied is on the target, and a person must say what becomes of it."""
+    lane = running(80)
+    module.lost(lane, kept)
+    assert lane.phase is phase
+    assert (lane.stopped.reason if lane.stopped else None) is (Stop.SOURCE_TRUNCATED if kept < 80 else None)
+
+
+def stored(cluster: SimulatedCluster, batch: bytes) -> None:
+    """Put a batch into the leader's log, as a producer's request would."""
+    partition = cluster.partition("t", 0)
+    partition.led.log.append(batch, read_header(batch), partition.leader_epoch, 1_000)
+    cluster.appended(partition)
+
+
+def test_only_what_transactions_have_committed_is_queued() -> None:
+    """Neither what was aborted, nor what is open still, nor what lies behind that."""
+    sent = {"first": b"committed", "second": b"aborted", "third": b"open"}
+    with Simulated(ClusterSpec(name="old"), 1) as simulated:
+        context = ClusterContext("old", tuple(simulated.bootstrap.split(",")))
+
+        async def play(cluster: Cluster) -> list[bytes]:
+            await create_topic(cluster, "t", 1, 1, {})
+            await until_led(cluster, ["t"])
+            meta, _ = await cluster.partition("t", 0)
+            for name, value in sent.items():
+                code, producer_id, epoch = simulated.served.do(lambda one, n=name: one.transactions.begin(n, 60_000))
+                assert code == 0
+                add = (name, producer_id, epoch, {("t", 0)})
+                assert simulated.served.do(lambda one, a=add: one.transactions.add(*a)) == 0
+                body = body_of([Record(0, 1_000, TimestampType.CREATE_TIME, None, value)], range(1))
+                batch = seal(
+                    body,
+                    count=1,
+                    last_offset_delta=0,
+                    timestamps=(1_000, 1_000),
+                    attributes=TRANSACTIONAL,
+                    producer=(producer_id, epoch, 0),
+                )
+                simulated.served.do(lambda one, b=batch: stored(one, b))
+                if value != b"open":
+                    end = (name, producer_id, epoch)
+                    commit = value == b"committed"
+                    assert simulated.served.do(lambda one, e=end, c=commit: one.transactions.end(*e, commit=c)) == 0
+            lane = running(0, TopicId(meta.id))
+            loops = fetcher(cluster)
+            loops.add([lane])
+            task = asyncio.create_task(loops.run())
+            while lane.fetched.fetch_offset < 3:  # two records and a marker lie before the open transaction
+                await asyncio.sleep(0.01)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            found = [one.value for batch in lane.fetched.batches for one in decode(batch.view, batch.at, batch.header)]
+            return [bytes(value) for value in found if value is not None]
+
+        assert on(context, play) == [b"committed"]
+
+
+def test_a_throttled_answer_does_not_tell_that_there_is_no_news() -> None:
+    """How far the source is stays unknown until a broker says so; then the lane goes on, within a session or not."""
+    with Simulated(ClusterSpec(name="old"), 1) as simulated:
+
+        async def play(cluster: Cluster) -> list[tuple[bool, int]]:
+            await create_topic(cluster, "t", 1, 1, {})
+            await until_led(cluster, ["t"])
+            meta, part = await cluster.partition("t", 0)
+            connection = await cluster.connection(part.leader)
+            lane, loops, told = running(0, TopicId(meta.id)), fetcher(cluster), []
+            for throttles in ([1], [], [1], []):
+                simulated.served.do(lambda one, ms=throttles: one.throttles.extend(ms))
+                batch = encode(records(1))
+                simulated.served.do(lambda one, b=batch: stored(one, b))
+                lane.source.told_at = lane.source.seen_at = 0.0
+                await loops._fetch(part.leader, connection, [lane], 0)
+                assert lane.source.told_at == lane.source.seen_at
+                told.append((bool(lane.source.told_at), lane.fetched.fetch_offset))
+            return told
+
+        context = ClusterContext("old", tuple(simulated.bootstrap.split(",")))
+        assert on(context, play) == [(False, 0), (True, 2), (False, 2), (True, 4)]

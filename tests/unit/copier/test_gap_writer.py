@@ -1,0 +1,119 @@
+"""Jumps on their way into the journal, and when they are forgotten."""
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from anabranch.copier.lane.fetched import PendingGapRecord
+from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.ownership import Ownership
+from anabranch.copier.target import gap_writer as module
+from anabranch.copier.target.gap_writer import FORGET_S, GapWriter
+from anabranch.errors import AnabranchError
+from anabranch.kafka.connection import Connection
+from anabranch.kafka.errors import ConnectionLostError
+from anabranch.model.clock import now_ms
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.protocol.claims import Claim, ClaimLog, ClaimState
+from anabranch.protocol.endings import Ending
+from anabranch.protocol.holes import Jump, JumpKey, JumpLog, Stretch
+from anabranch.protocol.pipeline import Pipeline
+from anabranch.protocol.tenure import Tenure
+
+pytestmark = pytest.mark.unit
+
+TOPIC, PLACE = TopicId(uuid.UUID(int=9)), TopicPartition("t", 0)
+
+
+class Stored:
+    """The journal of jumps, in memory; ``fails`` is what an append raises, False what it answers."""
+
+    def __init__(self, fails: AnabranchError | bool | None = None) -> None:
+        self.fails = fails
+        self.jumps = JumpLog()
+        self.forgotten: list[JumpKey] = []
+
+    async def append(self, jumps: Sequence[Jump]) -> bool:
+        """Keep them, or not."""
+        if isinstance(self.fails, AnabranchError):
+            raise self.fails
+        if self.fails is None:
+            for jump in jumps:
+                self.jumps.apply(self.jumps.end, jump.key, jump)
+        return self.fails is None
+
+    async def read(self) -> JumpLog:
+        """All of them."""
+        return self.jumps
+
+    async def forget(self, keys: Sequence[JumpKey]) -> None:
+        """Keep which."""
+        self.forgotten += keys
+
+
+def made() -> tuple[Lane, Ownership]:
+    """A running lane whose sequences begin at 0."""
+    lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, now_ms(), ClaimState.CLAIMED, 0, 0)
+    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, 0, 0, 0, 0, None, frozenset(), "")
+    pipeline = Pipeline(tenure, sole_writer=False)
+    return lane, lane.begin(tenure, pipeline, cast(Connection, None))
+
+
+@pytest.mark.parametrize("fails", [None, False, ConnectionLostError("new", "1", "gone")])
+def test_a_batch_may_leave_only_where_the_journal_has_the_jump(fails: AnabranchError | bool | None) -> None:
+    """Else the tenure ends: its records must not leave."""
+
+    async def play() -> tuple[bool, Phase, Ending | None]:
+        lane, ownership = made()
+        pending = PendingGapRecord()
+        gap_writer = GapWriter(cast(Any, Stored(fails)), cast(Any, None), lambda _: None, lambda: None)
+        gap_writer.submit(lane, ownership, lane.fetched.gap_record(ownership.tenure, 0, [Stretch(7, 1)]), pending)
+        task = asyncio.create_task(gap_writer.run())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return pending.good, lane.phase, lane.ended.reason if lane.ended else None
+
+    wanted = (True, Phase.RUNNING, None) if fails is None else (False, Phase.TAKING, Ending.JOURNAL)
+    assert asyncio.run(play()) == wanted
+
+
+@pytest.mark.parametrize("overwritten", [False, True])
+def test_jumps_are_forgotten_only_while_their_runs_are_as_they_were_filed(
+    overwritten: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request of an earlier owner may be carried out late: then the jumps are what tells the offsets still."""
+    now = iter([0.0, FORGET_S + 1, 2 * FORGET_S + 2])
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    lane, ownership = made()
+    pipeline = ownership.pipeline
+    stored = Stored()
+    journal = SimpleNamespace(claims=ClaimLog())
+    gap_writer = GapWriter(cast(Any, stored), cast(Any, journal), lambda _: None, lambda: None)
+
+    async def checked() -> set[str]:
+        return {lane.key} if overwritten else set()
+
+    async def play() -> None:
+        for at, source in enumerate((7, 20)):
+            jump = lane.fetched.gap_record(ownership.tenure, at, [Stretch(source, 1)])
+            await stored.append([jump])
+            pipeline.intend()
+            pipeline.permit(jump)
+            pipeline.send(source, 1, 1, (Stretch(source, 1),))
+            pipeline.acknowledge(0, at)
+        await gap_writer.forget([lane], checked)
+        assert stored.forgotten == []
+        await gap_writer.forget([lane], checked)
+
+    asyncio.run(play())
+    assert [key.sequence for key in stored.forgotten] == ([] if overwritten else [0])

@@ -1,0 +1,278 @@
+"""Over which connection a lane's batches leave, and what stays of a tenure that has ended."""
+
+import asyncio
+import struct
+import uuid
+from typing import Any, cast
+
+import pytest
+
+from anabranch.copier.lane.fetched import FetchedBatch
+from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.target import sender as module
+from anabranch.copier.target.sender import Sender
+from anabranch.copier.write_gate import WriteGate
+from anabranch.kafka.connection import Connection
+from anabranch.kafka.frames import Frame, FramePool
+from anabranch.kafka.partitions import OffsetAnswer
+from anabranch.model.clock import now_ms
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.protocol.claims import Claim, ClaimState
+from anabranch.protocol.endings import Ending, TenureEnded
+from anabranch.protocol.holes import Stretch
+from anabranch.protocol.pipeline import IDLE_S, Pipeline
+from anabranch.protocol.tenure import Tenure
+from anabranch.records.encode import encode
+from anabranch.records.header import read_header
+from anabranch.records.record import Record, TimestampType
+
+pytestmark = pytest.mark.unit
+
+TOPIC, PLACE = TopicId(uuid.UUID(int=9)), TopicPartition("t", 0)
+
+
+class Wire:
+    """A connection that keeps what was submitted and answers nothing by itself."""
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        self.closed = None
+        self.is_renewing = False
+        self.on_close: list[Any] = []
+        self.writable = asyncio.Event()
+        self.writable.set()
+        self.sent = 0
+        self.waiting: list[asyncio.Future[Frame]] = []
+        self.aborted: list[str] = []
+        self.throttles: list[float] = []
+
+    @property
+    def in_flight(self) -> int:
+        """What was sent: nothing is answered."""
+        return self.sent
+
+    def offers(self, api_key: int) -> int:
+        """Versions with names."""
+        return 9 if api_key == 0 else 7
+
+    def submit(self, *_: object) -> asyncio.Future[Any]:
+        """Take a request."""
+        self.sent += 1
+        self.waiting.append(asyncio.get_running_loop().create_future())
+        return self.waiting[-1]
+
+    def abort(self, reason: str) -> None:
+        """Keep why."""
+        self.aborted.append(reason)
+
+    def throttled(self, seconds: float) -> None:
+        """Keep for how long."""
+        self.throttles.append(seconds)
+
+    def answer(self, *partitions: tuple[int, int, int], cut: int = 0, throttle_ms: int = 0) -> None:
+        """Answer the oldest request for topic t: partition, code and base offset each, without the last bytes."""
+        raw = bytes(5) + bytes([2, 2]) + b"t" + bytes([len(partitions) + 1])
+        for partition, code, base in partitions:
+            raw += struct.pack(">ihqqq", partition, code, base, -1, 0) + bytes([1, 0, 0])
+        raw = (raw + bytes(1) + throttle_ms.to_bytes(4) + bytes(1))[: -cut or None]
+        frame = FramePool().take(len(raw))
+        frame.view[:] = raw
+        self.waiting.pop(0).set_result(frame)
+
+
+async def settled() -> None:
+    """Whatever has been woken has run."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def won(lane: Lane, wire: Wire, producer_id: int, gate: WriteGate | None = None, idle_s: float = 0.0) -> Sender:
+    """The lane's next tenure over a connection, and the sender of that connection with the lane in it."""
+    claim = Claim(lane.key, producer_id, LaneMode.MAPPED, "me", None, now_ms(), ClaimState.CLAIMED, 0, 0)
+    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, producer_id, 1, 86_400_000, 0, 0, 0, 0, None, frozenset(), "")
+    connection = cast(Connection, wire)
+    clock = iter([0.0])
+    lane.begin(tenure, Pipeline(tenure, sole_writer=False, clock=lambda: next(clock, idle_s)), connection)
+    if gate is None:
+        gate = WriteGate(lambda: 0.0)
+        gate.renew(0.0)
+    sender = Sender(connection, gate, lambda: None, lambda: None)
+    sender.add(lane, cast(Any, None))
+    return sender
+
+
+def queued(lane: Lane) -> None:
+    """One batch for the lane."""
+    batch = memoryview(bytearray(encode([Record(0, 1, TimestampType.CREATE_TIME, b"k", b"v")])))
+    lane.fetched.put(FetchedBatch(batch, 0, read_header(batch, 0), None, (Stretch(0, 1),)))
+
+
+def made() -> Lane:
+    """A lane that nobody has taken yet."""
+    return Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+
+
+def test_a_lane_is_sent_over_the_connection_of_its_tenure_alone() -> None:
+    """A tenure that others end (a journal, a later claim, a person) leaves the lane with its old sender, too."""
+
+    async def play() -> tuple[int, int]:
+        old, new = Wire("1"), Wire("2")
+        lane = made()
+        senders = [won(lane, old, 1)]
+        ownership = lane.ownership
+        assert ownership is not None
+        lane.end_tenure(ownership, TenureEnded(lane.key, Ending.JOURNAL))
+        senders.append(won(lane, new, 2))
+        queued(lane)
+        tasks = [asyncio.create_task(sender.run()) for sender in senders]
+        await asyncio.sleep(0.01)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return old.sent, new.sent
+
+    assert asyncio.run(play()) == (0, 1)
+
+
+def test_a_check_whose_tenure_ends_before_it_begins_leaves_nothing_behind() -> None:
+    """Its task runs a moment later than it was made; who lets the lane go then must not wait for it."""
+
+    async def play() -> tuple[BaseException | None, bool, Phase]:
+        lane = made()
+        sender = won(lane, Wire("1"), 1)
+        ownership = lane.ownership
+        assert ownership is not None
+        sender._start_check(lane, ownership)
+        (task,) = sender._checks
+        lane.end_tenure(ownership, TenureEnded(lane.key, Ending.SUPERSEDED))
+        await asyncio.sleep(0)
+        failure = task.exception() if task.done() else None
+        task.cancel()
+        return failure, lane.ownership is not None, lane.phase
+
+    assert asyncio.run(play()) == (None, False, Phase.TAKING)
+
+
+def sending(lane: Lane, sender: Sender) -> asyncio.Task[None]:
+    """The sender at work, with one batch of the lane."""
+    queued(lane)
+    return asyncio.create_task(sender.run())
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    """The sender is ended from outside, as by a worker that is over."""
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def test_nothing_leaves_where_the_gate_shuts_between_choosing_and_sending() -> None:
+    """That is where a process may have been stopped for a minute."""
+
+    async def play() -> tuple[int, Phase, TenureEnded | None]:
+        lane, wire = made(), Wire("1")
+        now = iter([0.0, 0.0, *[60.0] * 1000])  # made, open when the sender begins to choose, shut at the last look
+        gate = WriteGate(lambda: next(now))
+        gate.renew(0.0)
+        task = sending(lane, won(lane, wire, 1, gate))
+        await settled()
+        await ended(task)
+        return wire.sent, lane.phase, lane.ended
+
+    sent, phase, why = asyncio.run(play())
+    assert (sent, phase) == (0, Phase.TAKING)
+    assert why is not None and why.reason is Ending.LEASE
+
+
+def test_an_answer_to_a_batch_of_an_earlier_tenure_moves_nothing() -> None:
+    """A tenure may end by what others write while its batch is on its way; the next one reads how far the log goes."""
+
+    async def play() -> tuple[int, int, Phase]:
+        lane, wire = made(), Wire("1")
+        sender = won(lane, wire, 1)
+        task = sending(lane, sender)
+        await settled()
+        assert wire.sent == 1
+        ownership = lane.ownership
+        assert ownership is not None
+        lane.end_tenure(ownership, TenureEnded(lane.key, Ending.JOURNAL))
+        won(lane, wire, 2)
+        wire.answer((0, 0, 0))
+        await settled()
+        await ended(task)
+        return lane.copied.position, lane.copied.tally.records, lane.phase
+
+    assert asyncio.run(play()) == (0, 0, Phase.RUNNING)
+
+
+def test_a_batch_that_the_answer_leaves_out_ends_its_tenure() -> None:
+    """It would stay in flight for ever."""
+
+    async def play() -> tuple[Phase, TenureEnded | None]:
+        lane, wire = made(), Wire("1")
+        task = sending(lane, won(lane, wire, 1))
+        await settled()
+        wire.answer()
+        await settled()
+        await ended(task)
+        return lane.phase, lane.ended
+
+    phase, why = asyncio.run(play())
+    assert phase is Phase.TAKING
+    assert why is not None and (why.reason, why.detail) == (Ending.BROKER, "no answer for it")
+
+
+def test_the_connection_is_told_for_how_long_a_quota_throttles_it() -> None:
+    """The other batches that are in flight are answered that much later."""
+
+    async def play() -> list[float]:
+        lane, wire = made(), Wire("1")
+        task = sending(lane, won(lane, wire, 1))
+        await settled()
+        wire.answer((0, 0, 0), throttle_ms=40_000)
+        await settled()
+        await ended(task)
+        return wire.throttles
+
+    assert asyncio.run(play()) == [40.0]
+
+
+def test_an_answer_that_cannot_be_read_ends_the_connection() -> None:
+    """Later answers on it must not be taken for those of its batches."""
+
+    async def play() -> list[str]:
+        lane, wire = made(), Wire("1")
+        task = sending(lane, won(lane, wire, 1))
+        await settled()
+        wire.answer((0, 0, 0), cut=20)
+        await settled()
+        await ended(task)
+        return wire.aborted
+
+    assert [why.startswith("an answer could not be used: ") for why in asyncio.run(play())] == [True]
+
+
+@pytest.mark.parametrize(
+    ("code", "sent", "phase"), [(0, 1, Phase.RUNNING), (74, 0, Phase.TAKING), (6, 0, Phase.TAKING)]
+)
+def test_after_idling_a_lane_sends_only_to_a_leader_of_its_tenure_s_epoch(
+    code: int, sent: int, phase: Phase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that lost its partition and won it back has a log that others have written to meanwhile."""
+
+    async def list_offset(*_: object, epoch: int) -> OffsetAnswer:
+        assert epoch == 1  # that of the tenure
+        return OffsetAnswer(code, 0, -1)
+
+    monkeypatch.setattr(module, "list_offset", list_offset)
+
+    async def play() -> tuple[int, Phase, bool]:
+        lane, wire = made(), Wire("1")
+        task = sending(lane, won(lane, wire, 1, idle_s=2 * IDLE_S))
+        await settled()
+        await ended(task)
+        return wire.sent, lane.phase, lane.ownership is not None and lane.ownership.is_checking
+
+    assert asyncio.run(play()) == (sent, phase, False)

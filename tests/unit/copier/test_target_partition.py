@@ -1,0 +1,116 @@
+"""Carrying out a takeover's effects: on the leader of the tenure's epoch, in the lane's own topic, and nowhere else."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from unittest.mock import patch
+
+import pytest
+
+from anabranch.copier.target.partition import TargetPartition
+from anabranch.kafka.admin import create_topic
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Connection
+from anabranch.kafka.settling import until_led
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneAssignment, LaneKey
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.protocol.effects import FORGOTTEN, Kill, Kills, ReadMarkers, Steps
+from anabranch.protocol.endings import Ending, LaneStopped, Stop, TenureEnded
+from anabranch.records.encode import encode
+from anabranch.sandbox import ClusterSpec
+from anabranch.state.topics.control import Runs, ensure_topics
+from anabranch.state.topics.journal import Journal, Jumps
+from tests.simulated import Simulated
+from tests.unit.asking import append, on, records
+
+pytestmark = pytest.mark.unit
+
+PLACE = TopicPartition("orders", 0)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[tuple[Simulated, ClusterContext]]:
+    """Two brokers."""
+    with Simulated(ClusterSpec(name="new", brokers=2), 1) as made:
+        yield made, ClusterContext("new", tuple(made.bootstrap.split(",")))
+
+
+async def opened(target: Cluster, topic_id: uuid.UUID | None = None) -> TargetPartition:
+    """The partition of a topic that is there."""
+    if "orders" not in (await target.metadata(None)).topics:
+        await ensure_topics(target)
+        await create_topic(target, "orders", 1, 2, {})
+        await until_led(target, ["orders"])
+    meta, _ = await target.partition("orders", 0)
+    found = TopicId(topic_id or meta.id)
+    lane = LaneAssignment(LaneKey("l", TopicId(uuid.UUID(int=9)), 0), PLACE, PLACE, found, LaneStart(), ModePolicy.AUTO)
+    return await TargetPartition.open(
+        target, Journal(target), Jumps(target), Runs(target), lane, "produce", 0, by_coordinator=False
+    )
+
+
+def effect(kills: Kills | ReadMarkers) -> Steps[tuple[object, ...]]:
+    """One effect alone."""
+    answer: tuple[object, ...] = yield kills
+    return answer
+
+
+def test_a_topic_that_was_made_again_is_not_written(cluster: tuple[Simulated, ClusterContext]) -> None:
+    """Its records belong to another history."""
+    with pytest.raises(LaneStopped) as stopped:
+        on(cluster[1], lambda target: opened(target, uuid.UUID(int=77)))
+    assert stopped.value.reason is Stop.TARGET_MADE_AGAIN
+
+
+def test_what_a_leader_of_another_epoch_answers_counts_for_nothing(cluster: tuple[Simulated, ClusterContext]) -> None:
+    """A follower answers Fetch and DescribeProducers as a leader does."""
+    simulated, context = cluster
+
+    async def ask(target: Cluster) -> Ending:
+        place = await opened(target)
+        await place.confirm()
+        simulated.served.do(
+            lambda one: one.move_leader(one.partition("orders", 0), 3 - one.partition("orders", 0).leader)
+        )
+        with pytest.raises(TenureEnded) as ended:
+            await place.confirm()
+        return ended.value.reason
+
+    assert on(context, ask) in {Ending.NOT_LEADER, Ending.LEADER_EPOCH}
+
+
+def test_many_owners_are_shut_out_and_proven_by_few_requests(cluster: tuple[Simulated, ClusterContext]) -> None:
+    """However many earlier claims there are; each has its own answer, and its marker is found again."""
+    ids = range(5_000, 5_120)
+
+    async def ask(target: Cluster) -> tuple[tuple[object, ...], list[int], int]:
+        place = await opened(target)
+        meta, _ = await target.partition("orders", 0)
+        await append(place.connection, "orders", meta.id, encode(records(1)))
+        with patch.object(Connection, "call", autospec=True, side_effect=Connection.call) as calls:
+            codes = await place.drive(effect(Kills(tuple(Kill(one, None) for one in ids))))
+        asked = calls.call_count
+        end = (await place._read_end()).end
+        found = await place.drive(effect(ReadMarkers(tuple(range(end - len(ids), end)))))
+        return codes, [one.producer_id for one in found], asked
+
+    codes, found, asked = on(cluster[1], ask)
+    assert codes == (0,) * len(ids)
+    assert sorted(found) == list(ids)
+    assert asked <= 3
+
+
+def test_an_id_that_its_coordinator_does_not_know_is_told_as_forgotten(
+    cluster: tuple[Simulated, ClusterContext],
+) -> None:
+    """What that means depends on how old the claim is."""
+
+    async def ask(target: Cluster) -> tuple[object, ...]:
+        place = await opened(target)
+        return await place.drive(effect(Kills((Kill(4_242, "nobody-s"),))))
+
+    assert on(cluster[1], ask) == (FORGOTTEN,)

@@ -1,0 +1,66 @@
+"""What of the control topics is news to a worker, and what ends its lease."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from anabranch.copier.leases.wanted import Verdict, Wanted, plan_verdict
+from anabranch.copier.planning.lease import Lease
+from anabranch.model.link import ClusterRef, LinkSpec, WantedState
+from anabranch.model.plugins import PluginSpec
+
+pytestmark = pytest.mark.unit
+
+LEASE = Lease("l", "run-1", 4, 0, 1, 60.0, ())
+
+
+def wanted(topics: str = "a", revision: int = 1, paused: bool = False, decided: int = 0) -> Wanted:
+    """What a person wants of the link."""
+    spec = LinkSpec(
+        "l", ClusterRef("old", "a"), ClusterRef("new", "b"), filter=PluginSpec("regex", {"include": [topics]})
+    )
+    return Wanted(WantedState(spec, paused, revision), cast(Any, {decided: decided} if decided else {}))
+
+
+def test_what_is_read_first_ends_no_lease_and_leaves_what_the_filter_leaves_out() -> None:
+    """A lease may be older than the link's filter."""
+    assert wanted().ends_lease(None) == ""
+    assert wanted().has_new_filter(None)
+    assert not wanted().has_changed(None)
+
+
+def test_a_new_filter_and_a_decision_end_a_lease() -> None:
+    """Lanes are planned anew for both; a decision is told first."""
+    before = wanted()
+    assert wanted(revision=2).ends_lease(before) == ""
+    assert wanted("b").ends_lease(before) == "the link's filter changed"
+    assert wanted("b", decided=1).ends_lease(before) == "a person decided about a lane"
+
+
+def test_stopped_lanes_are_tried_again_after_a_change_but_for_a_pause() -> None:
+    """Whoever pauses a link has mended nothing."""
+    assert wanted(revision=2).has_changed(wanted())
+    assert not wanted(revision=2, paused=True).has_changed(wanted())
+    assert not wanted().has_changed(wanted())
+
+
+@pytest.mark.parametrize(
+    ("owner", "batch", "ends", "stops", "verdict"),
+    [
+        ("run-1", 4, False, False, Verdict()),
+        ("run-2", 5, True, False, Verdict()),
+        ("run-1", 5, False, False, Verdict("the link was planned anew")),
+        ("run-1", 5, True, False, Verdict("the run was told to end", is_final=True)),
+        ("run-1", 5, False, True, Verdict("a person asked the run to stop", is_final=True)),
+    ],
+)
+def test_a_later_plan_of_the_own_run_ends_a_lease_and_who_stops_the_run_ends_all(
+    owner: str, batch: int, ends: bool, stops: bool, verdict: Verdict
+) -> None:
+    """Another run's plan is nothing to this one."""
+    plan = SimpleNamespace(owner=owner, batch=batch, ends=ends)
+    progress = SimpleNamespace(plans={"l": plan}, is_to_stop=lambda link, run: stops and (link, run) == ("l", "run-1"))
+    assert plan_verdict(cast(Any, SimpleNamespace(progress=progress)), LEASE) == verdict
