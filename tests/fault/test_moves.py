@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from anabranch.groups import plan
-from anabranch.groups.refusals import Refusal
 from anabranch.groups.world import Route
 from anabranch.model.groups import Commit
+from anabranch.model.reasons import Reason
 from qa.moves.trials import run_moves
 from tests.chance import seed
 
@@ -42,9 +42,9 @@ def test_a_move_that_is_one_record_off_is_noticed(monkeypatch: pytest.MonkeyPatc
     """The control: every position is one record too old, as MirrorMaker 2's may be, and that record is read again."""
     exact = plan.answer
 
-    def one_too_old(route: Route, commit: Commit, link: str) -> int | Refusal:
+    def one_too_old(route: Route, commit: Commit, link: str) -> int | Reason:
         found = exact(route, commit, link)
-        return found if isinstance(found, Refusal) else max(0, found - 1)
+        return found if isinstance(found, Reason) else max(0, found - 1)
 
     monkeypatch.setattr(plan, "answer", one_too_old)
     moves = run_moves(20130402, 4, print, seconds=8.0)

@@ -18,9 +18,10 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import NewTopic
 
 from anabranch.checkpoints.position import Marker, Position
-from anabranch.checkpoints.route import Moved, Refusal, Why
+from anabranch.checkpoints.route import Moved
 from anabranch.config.maps_file import StoredMap, save_rebuilt
 from anabranch.model.lane import LaneKey
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.sandbox import Cluster
@@ -54,20 +55,20 @@ class Copies:
     offsets: dict[TopicPartition, list[int]] = field(default_factory=lambda: defaultdict(list))
     ends: dict[TopicPartition, int] = field(default_factory=dict)
 
-    def move(self, position: Position) -> Moved | Refusal | None:
+    def move(self, position: Position) -> Moved | Reason | None:
         """The copy of the record at an offset; the end of the log for the position behind the last one."""
         at = position.partition
         if position.offset is None:
             return Moved(self.place(at), None)
         if isinstance(position.offset, Marker):
-            return Refusal(Why.MARKER, str(position))
+            return Reason(ReasonKind.MARKER, str(position))
         return Moved(self.place(at), self.target(at, position.offset))
 
-    def equal(self, partition: TopicPartition, start: int, end: int) -> Refusal | None:
+    def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """Every range is: this is the map by construction."""
         return None
 
-    def partitions(self, topic: str) -> frozenset[int] | Refusal:
+    def partitions(self, topic: str) -> frozenset[int] | Reason:
         """All that the target topic has."""
         return frozenset(one.partition for one in self.ends if one.topic == topic)
 

@@ -11,7 +11,7 @@ from typing import Any
 from anabranch.checkpoints.flink import open_checkpoint
 from anabranch.checkpoints.flink.metadata import Metadata, Subtask, read_metadata
 from anabranch.checkpoints.plan import Wish
-from anabranch.checkpoints.route import Refusal
+from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import Cluster
 from anabranch.storage.opening import open_files
@@ -198,7 +198,7 @@ def paced(specs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [dict(spec) | {"slow_ms": 130 if spec["uid"] == PAYMENTS_UID else 48} for spec in specs]
 
 
-def refusals(place: Path, copies: Copies) -> tuple[Refusal, ...]:
+def refusals(place: Path, copies: Copies) -> tuple[Reason, ...]:
     """Why a checkpoint is not rewritten as it is."""
     checkpoint = open_checkpoint(open_files(str(place)))
     assert checkpoint is not None

@@ -106,8 +106,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "map-hole-one-run-back",
         "offsets/translate.py",
-        "    return Exact(_next_target(runs, index + 1), Reason.HOLE)",
-        "    return Exact(_next_target(runs, max(index, 0)), Reason.HOLE)",
+        "    return Exact(_next_target(runs, index + 1), NoRecord.HOLE)",
+        "    return Exact(_next_target(runs, max(index, 0)), NoRecord.HOLE)",
         "a reader in a hole reads the run before it again",
     ),
     Mutant(

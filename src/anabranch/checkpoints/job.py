@@ -9,7 +9,8 @@ from typing import Protocol
 
 from anabranch.checkpoints.plan import Rewrite, Wish
 from anabranch.checkpoints.position import Position
-from anabranch.checkpoints.route import Refusal, Route
+from anabranch.checkpoints.route import Route
+from anabranch.model.reasons import Reason
 
 
 class Format(StrEnum):
@@ -30,7 +31,7 @@ class SourcePage:
     name: str
     kind: str
     positions: tuple[Position, ...]
-    problems: tuple[Refusal, ...] = ()
+    problems: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from anabranch.checkpoints.position import Position
-from anabranch.checkpoints.route import Moved, Refusal
+from anabranch.checkpoints.route import Moved
+from anabranch.model.reasons import Reason
 
 
 class Uncommitted(StrEnum):
@@ -87,7 +88,7 @@ class Rewrite:
     """
 
     changes: tuple[Change, ...]
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
     writes: Mapping[str, bytes | None] = field(default_factory=dict, hash=False)
     reads: Mapping[str, str] = field(default_factory=dict, hash=False)

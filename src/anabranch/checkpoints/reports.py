@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from anabranch.checkpoints.job import Format, Page
 from anabranch.checkpoints.position import Position
-from anabranch.checkpoints.route import Refusal
+from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
 
 
@@ -108,7 +108,7 @@ class UndoRewritePlan:
     at_ms: int
     finished: bool
     files: tuple[FileChange, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Reason, ...]
     hash: str
 
 

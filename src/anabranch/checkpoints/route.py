@@ -3,45 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
 from anabranch.checkpoints.position import Position
+from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
-
-
-class Why(StrEnum):
-    """The kinds of reasons; a plan names every one that holds."""
-
-    NOT_IN_LINK = "not in link"
-    NOT_COPIED = "not copied"
-    BEFORE_START = "before start"
-    EXPIRED = "expired"
-    OUTSIDE_LOG = "outside log"
-    NEW_PARTITIONS = "new partitions"
-    IN_DOUBT = "in doubt"
-    MARKER = "marker"
-    UNCOMMITTED = "uncommitted batch"
-    NOT_EQUAL = "ranges differ"
-    COLLISION = "collision"
-    AMBIGUOUS = "ambiguous"
-    PENDING_TRANSACTIONS = "pending transactions"
-    LOG_ORDER = "log order"
-    UNFINISHED = "unfinished rewrite"
-    MOVED = "moved already"
-    RUNNING = "running"
-    UNKNOWN = "unknown"
-    UNSUPPORTED = "unsupported"
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """One reason why a checkpoint is not rewritten; ``place`` is where in it, ``fix`` the next step."""
-
-    why: Why
-    what: str
-    fix: str = ""
-    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +32,14 @@ class Moved:
 class Route(Protocol):
     """Translates positions of one checkpoint. An answer is exact or a refusal; it is the same for equal questions."""
 
-    def move(self, position: Position) -> Moved | Refusal | None:
+    def move(self, position: Position) -> Moved | Reason | None:
         """Where a position leads; None for a partition that is to stay where it is, on the old cluster.
 
         The answer lies inside of the target's log as it was looked at.
         """
 
-    def equal(self, partition: TopicPartition, start: int, end: int) -> Refusal | None:
+    def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """None if the map proves that source offsets [start, end) and what they translate to hold the same records."""
 
-    def partitions(self, topic: str) -> frozenset[int] | Refusal:
+    def partitions(self, topic: str) -> frozenset[int] | Reason:
         """Every partition that a target topic has now."""

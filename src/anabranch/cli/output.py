@@ -20,6 +20,7 @@ from rich.console import Console, RenderableType
 
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import LinkSpec
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.reports import LinkStatus
 from anabranch.model.secrets import SecretRef
 from anabranch.model.topics import TopicId, TopicPartition
@@ -65,6 +66,8 @@ def plain(value: object) -> Any:
         return spec_fields(value)
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, Reason):
+        return _reason(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         told = [field.name for field in dataclasses.fields(value) if not field.metadata.get("request")]
         fields = {name: plain(getattr(value, name)) for name in told}
@@ -80,3 +83,11 @@ def plain(value: object) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [plain(item) for item in value]
     return value
+
+
+def _reason(reason: Reason) -> dict[str, str]:
+    """A finding has its severity; what forbids has its kind and its place."""
+    told = {"what": reason.what, "fix": reason.fix}
+    if reason.why is ReasonKind.FINDING:
+        return {"severity": reason.severity.value, **told}
+    return {"why": reason.why.value, **told, "place": reason.place}

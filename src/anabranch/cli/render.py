@@ -16,16 +16,8 @@ from anabranch.cli.reasons import reasons, some
 from anabranch.cli.totals import Totals, totals
 from anabranch.cli.words import count, duration, moment, size
 from anabranch.model.lane import LaneProgress, LaneState
-from anabranch.model.reports import (
-    ClusterFacts,
-    DeletePlan,
-    DeleteReport,
-    Finding,
-    LinkStatus,
-    ProbeReport,
-    Severity,
-    TopicPlan,
-)
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import ClusterFacts, DeletePlan, DeleteReport, LinkStatus, ProbeReport, TopicPlan
 
 _STATE_STYLE: Mapping[LaneState, str] = {
     LaneState.WAITING: "dim",
@@ -185,7 +177,7 @@ def _urgency(lane: LaneProgress) -> tuple[bool, bool, int]:
     return lane.state is not LaneState.STOPPED, lane.lag_records is not None, -(lane.lag_records or 0)
 
 
-def findings(found: Iterable[Finding]) -> RenderableType:
+def findings(found: Iterable[Reason]) -> RenderableType:
     """Each finding with its fix, the worst first."""
     order = list(Severity)
     text = Text()

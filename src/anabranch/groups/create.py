@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from anabranch.groups.refusals import Refusal, Why, active_refusal, kind_refusal
+from anabranch.groups.refusals import active_refusal, kind_refusal
 from anabranch.model.groups import Commit, Group
 from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
 
@@ -27,7 +28,7 @@ class CreatePlan:
     hash: str
     topics: tuple[str, ...] = field(metadata=REQUEST)
     asked: StartPosition = field(metadata=REQUEST)
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -62,12 +63,14 @@ def create(
     refusals = [one for one in found if one is not None]
     commits = {} if now is None else now.commits
     if not offsets:
-        refusals.append(Refusal(Why.NO_COMMITS, f"no partition is left to begin {name} at", "name topics by --topic"))
+        refusals.append(
+            Reason(ReasonKind.NO_COMMITS, f"no partition is left to begin {name} at", "name topics by --topic")
+        )
     for at in sorted(offsets):
         if at in commits:
             refusals.append(
-                Refusal(
-                    Why.EXISTS,
+                Reason(
+                    ReasonKind.EXISTS,
                     f"{name} has committed {commits[at].offset:,} for {at} already",
                     "only what does not exist is created; kafka-consumer-groups --reset-offsets moves what does",
                 )

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from anabranch.groups.answer import answer, units
-from anabranch.groups.refusals import Refusal, Why, active_refusal, kind_refusal
+from anabranch.groups.refusals import active_refusal, kind_refusal
 from anabranch.groups.world import Route, World
 from anabranch.model.groups import Commit, Group
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 Waiting = Mapping[str, Mapping[TopicPartition, Commit]]
@@ -77,31 +78,31 @@ def _follow(
         return Followed(group.name, Following.WAITING, {}, f"{first} is committed in an open transaction"), waiting
     writes: dict[TopicPartition, Commit] = {}
     left: dict[TopicPartition, Commit] = {}
-    held: list[Refusal] = []
+    held: list[Reason] = []
     for at in sorted(group.commits):
         route, commit = world.routes.get(at), group.commits[at]
         if not isinstance(route, Route):
             if route is not None:
-                held.append(Refusal(Why.UNTOLD, f"{at}: {route.reason}", route.fix))
+                held.append(Reason(ReasonKind.UNTOLD, f"{at}: {route.reason}", route.fix))
             continue
         found = answer(route, commit, world.link)
-        if isinstance(found, Refusal) and found.why is Why.NOT_COPIED:
+        if isinstance(found, Reason) and found.why is ReasonKind.NOT_COPIED:
             older = waiting.get(at)
             left[at] = commit if older is None or older.offset >= commit.offset else older
             found, commit = answer(route, left[at], world.link), left[at]
             if isinstance(found, int):
                 left[at] = group.commits[at]
-        if isinstance(found, Refusal):
-            if found.why is not Why.NOT_COPIED:
-                held.append(Refusal(found.why, f"{at}: {found.what}", found.fix))
+        if isinstance(found, Reason):
+            if found.why is not ReasonKind.NOT_COPIED:
+                held.append(Reason(found.why, f"{at}: {found.what}", found.fix))
             continue
         if world.metadata_limit is not None and units(commit.metadata) > world.metadata_limit:
-            held.append(Refusal(Why.METADATA, f"{at}: {units(commit.metadata):,} characters of metadata"))
+            held.append(Reason(ReasonKind.METADATA, f"{at}: {units(commit.metadata):,} characters of metadata"))
             continue
         current = None if there is None else there.commits.get(route.target)
         if current is not None and found < current.offset:
             if at not in left:
-                held.append(Refusal(Why.BACKWARDS, f"{at}: {found:,} is before {current.offset:,} on the target"))
+                held.append(Reason(ReasonKind.BACKWARDS, f"{at}: {found:,} is before {current.offset:,} on the target"))
             continue
         if current is None or (current.offset, current.metadata) != (found, commit.metadata):
             writes[route.target] = Commit(found, commit.metadata)

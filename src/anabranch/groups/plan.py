@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from anabranch.groups.answer import answer, units
-from anabranch.groups.refusals import Refusal, Why, active_refusal, kind_refusal
+from anabranch.groups.refusals import active_refusal, kind_refusal
 from anabranch.groups.select import EVERY, Selection
 from anabranch.groups.world import Commits, Untold, World
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
 from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 
@@ -39,7 +40,7 @@ class Move:
     answer: int | None
     current: Commit | None
     lag: int | None
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[Reason, ...] = ()
 
     @property
     def wanted(self) -> Commit | None:
@@ -67,12 +68,12 @@ class GroupPlan:
     state: GroupState
     target_state: GroupState
     moves: tuple[Move, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Reason, ...]
     step: Step
     failure: str = ""
 
     @property
-    def reasons(self) -> tuple[Refusal, ...]:
+    def reasons(self) -> tuple[Reason, ...]:
         """Every reason against it."""
         return (*self.refusals, *(refusal for move in self.moves for refusal in move.refusals))
 
@@ -189,8 +190,8 @@ def _group(world: World, group: Group, commits: Commits) -> GroupPlan:
     ]
     if not commits and group.kind.is_movable:
         refusals.append(
-            Refusal(
-                Why.NO_COMMITS,
+            Reason(
+                ReasonKind.NO_COMMITS,
                 f"{group.name} has committed nothing that is looked at",
                 f"begin it at a position of your choice: anabranch groups create {group.name}",
             )
@@ -204,7 +205,7 @@ def _group(world: World, group: Group, commits: Commits) -> GroupPlan:
     return GroupPlan(group.name, group.kind, group.state, target_state, moves, tuple(refusals), step)
 
 
-def _moving(world: World, group: Group) -> list[Refusal]:
+def _moving(world: World, group: Group) -> list[Reason]:
     """Why a group that must be still is not; sync by hand is for the cut, when nobody reads on the source any more."""
     if world.later is None:
         return []
@@ -212,13 +213,15 @@ def _moving(world: World, group: Group) -> list[Refusal]:
     fix = f"stop its consumers on the source, or let the link follow it: anabranch link set {world.link} --sync-groups"
     if group.state.is_active or group.members:
         number = "1 member" if len(group.members) == 1 else f"{len(group.members):,} members"
-        found.append(Refusal(Why.MOVING, f"{group.name} is {group.state.value} on the source, with {number}", fix))
+        found.append(
+            Reason(ReasonKind.MOVING, f"{group.name} is {group.state.value} on the source, with {number}", fix)
+        )
     pending = world.pending.get(group.name, ())
     if pending:
         some = ", ".join(map(str, pending[:3]))
         found.append(
-            Refusal(
-                Why.MOVING,
+            Reason(
+                ReasonKind.MOVING,
                 f"{group.name} has commits in a transaction that is open on the source: {some}",
                 "wait until it ends, or until transaction.timeout.ms ends it",
             )
@@ -230,7 +233,9 @@ def _moving(world: World, group: Group) -> list[Refusal]:
         before, now = group.commits.get(at), after.get(at)
         said = [("nothing" if one is None else str(one.offset)) for one in (before, now)]
         found.append(
-            Refusal(Why.MOVING, f"{group.name} moved on the source meanwhile: {at} from {said[0]} to {said[1]}", fix)
+            Reason(
+                ReasonKind.MOVING, f"{group.name} moved on the source meanwhile: {at} from {said[0]} to {said[1]}", fix
+            )
         )
     return found
 
@@ -238,24 +243,24 @@ def _moving(world: World, group: Group) -> list[Refusal]:
 def _move(world: World, at: TopicPartition, commit: Commit, there: Group | None) -> Move:
     route = world.routes.get(at)
     if route is None:
-        refusal = Refusal(
-            Why.NOT_IN_LINK,
+        refusal = Reason(
+            ReasonKind.NOT_IN_LINK,
             f"{at} is not in link {world.link}",
             f"widen the link's filter: anabranch link set {world.link} --include; "
             "or leave the topic out: --topics names those that count",
         )
         return Move(at, commit, None, None, None, None, (refusal,))
     if isinstance(route, Untold):
-        refusal = Refusal(Why.UNTOLD, f"{at}: {route.reason}", route.fix)
+        refusal = Reason(ReasonKind.UNTOLD, f"{at}: {route.reason}", route.fix)
         return Move(at, commit, None, None, None, None, (refusal,))
     current = None if there is None else there.commits.get(route.target)
     found = answer(route, commit, world.link)
-    offset = None if isinstance(found, Refusal) else found
-    refusals = [Refusal(found.why, f"{at}: {found.what}", found.fix)] if isinstance(found, Refusal) else []
+    offset = None if isinstance(found, Reason) else found
+    refusals = [Reason(found.why, f"{at}: {found.what}", found.fix)] if isinstance(found, Reason) else []
     if offset is not None and current is not None and offset < current.offset:
         refusals.append(
-            Refusal(
-                Why.BACKWARDS,
+            Reason(
+                ReasonKind.BACKWARDS,
                 f"{at}: {offset:,} is before {current.offset:,}, which the group has committed on the target: "
                 "records would be read twice",
                 "if the target's position is wrong, delete it there: kafka-consumer-groups --delete-offsets "
@@ -264,8 +269,8 @@ def _move(world: World, at: TopicPartition, commit: Commit, there: Group | None)
         )
     if world.metadata_limit is not None and units(commit.metadata) > world.metadata_limit:
         refusals.append(
-            Refusal(
-                Why.METADATA,
+            Reason(
+                ReasonKind.METADATA,
                 f"{at}: {units(commit.metadata):,} characters of metadata, the target takes {world.metadata_limit:,}",
                 "raise offset.metadata.max.bytes on the target's brokers",
             )

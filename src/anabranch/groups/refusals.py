@@ -1,39 +1,9 @@
-"""Why a group is not moved: a kind that programs read, a sentence with names and numbers, and the next step."""
+"""Why a group of some kind, or one that is read in, is not moved."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-
 from anabranch.model.groups import Group, GroupKind
-
-
-class Why(StrEnum):
-    """The kinds of reasons; ``groups plan`` names every one that holds."""
-
-    KIND = "kind"
-    ACTIVE = "active"
-    MOVING = "moving"
-    NO_COMMITS = "no commits"
-    NOT_IN_LINK = "not in link"
-    UNTOLD = "untold"
-    NOT_COPIED = "not copied"
-    BEFORE_START = "before start"
-    EXPIRED = "expired"
-    BACKWARDS = "backwards"
-    METADATA = "metadata"
-    EXISTS = "exists"
-    UNDONE = "undone"
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """One reason."""
-
-    why: Why
-    what: str
-    fix: str = ""
-
+from anabranch.model.reasons import Reason, ReasonKind
 
 _ADVICE = {
     GroupKind.SHARE: (
@@ -57,21 +27,21 @@ _ADVICE = {
 }
 
 
-def kind_refusal(group: Group, cluster: str) -> Refusal | None:
+def kind_refusal(group: Group, cluster: str) -> Reason | None:
     """Why a group of this kind is not moved, with advice; None for kinds whose commits are all of their position."""
     if group.kind.is_movable:
         return None
     what, fix = _ADVICE[group.kind]
-    return Refusal(Why.KIND, f"{group.name} is a {group.kind.value} group on the {cluster}: {what}", fix)
+    return Reason(ReasonKind.KIND, f"{group.name} is a {group.kind.value} group on the {cluster}: {what}", fix)
 
 
-def active_refusal(group: Group | None) -> Refusal | None:
+def active_refusal(group: Group | None) -> Reason | None:
     """Why a group that is read in on the target is not moved; None where nobody reads."""
     if group is None or not (group.state.is_active or group.members):
         return None
     number = "1 member" if len(group.members) == 1 else f"{len(group.members):,} members"
-    return Refusal(
-        Why.ACTIVE,
+    return Reason(
+        ReasonKind.ACTIVE,
         f"{group.name} is {group.state.value} on the target, with {number}: only they may commit",
         "stop the consumers that read on the target",
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from anabranch.groups.refusals import Refusal, Why, active_refusal
+from anabranch.groups.refusals import active_refusal
 from anabranch.model.groups import Commit, Group
 from anabranch.model.plans import plan_hash
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 
@@ -37,7 +38,7 @@ class GroupUndo:
     restore: Mapping[TopicPartition, Commit] = field(hash=False)
     delete: tuple[TopicPartition, ...]
     delete_group: bool
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[Reason, ...] = ()
     done: bool = False
 
     @property
@@ -99,7 +100,7 @@ def undo(record: UndoRecord, now: Group | None) -> GroupUndo:
     commits = {} if now is None else now.commits
     refusals = [one for one in (active_refusal(now),) if one is not None]
     if record.undone_at_ms is not None:
-        refusals.append(Refusal(Why.UNDONE, f"{record.group}: {record.id} was undone already"))
+        refusals.append(Reason(ReasonKind.UNDONE, f"{record.group}: {record.id} was undone already"))
     restore: dict[TopicPartition, Commit] = {}
     delete = []
     for at, wrote in sorted(record.wrote.items()):
@@ -109,8 +110,8 @@ def undo(record: UndoRecord, now: Group | None) -> GroupUndo:
         if not same(stands, wrote):
             said = "nothing" if stands is None else f"offset {stands.offset:,}"
             refusals.append(
-                Refusal(
-                    Why.MOVING,
+                Reason(
+                    ReasonKind.MOVING,
                     f"{record.group} moved since: {at} has {said}, {wrote.offset:,} was written",
                     "what was read since would be read again: keep the position, or delete it by hand",
                 )

@@ -12,7 +12,7 @@ from anabranch.kafka.presence import ASK_S
 from anabranch.model import preconditions
 from anabranch.model.clock import now_ms
 from anabranch.model.preconditions import TargetTopic
-from anabranch.model.reports import Finding
+from anabranch.model.reasons import Reason
 
 AGAIN_MS = 300_000
 """How long a running link goes by what was told last."""
@@ -54,9 +54,9 @@ class Safety:
         self._target = target
         self._asked_ms = -AGAIN_MS
         self._first_ms: int | None = None
-        self._findings: list[Finding] = []
+        self._findings: list[Reason] = []
 
-    async def findings(self, lease_seconds: int) -> list[Finding]:
+    async def findings(self, lease_seconds: int) -> list[Reason]:
         """What is to be said now; never raises for a broker that does not answer."""
         if now_ms() - self._asked_ms < AGAIN_MS:
             return list(self._findings)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from anabranch.model.reports import Finding, Severity
+from anabranch.model.reasons import Reason, Severity
 
 PRODUCER_IDS = "producer.id.expiration.ms"
 TRANSACTIONAL_IDS = "transactional.id.expiration.ms"
@@ -39,7 +39,7 @@ class TargetTopic:
         return cls(name, replicas, int(configs.get(IN_SYNC) or 1), configs.get(UNCLEAN) == "true")
 
 
-def of_brokers(brokers: Sequence[Mapping[str, str | None]], lease_seconds: int) -> list[Finding]:
+def of_brokers(brokers: Sequence[Mapping[str, str | None]], lease_seconds: int) -> list[Reason]:
     """Whether producer ids and transactional ids outlive a request of an owner that was fenced.
 
     Where no broker told, nothing is said.  ``brokers`` are the settings of each broker that told them: the shortest
@@ -50,7 +50,7 @@ def of_brokers(brokers: Sequence[Mapping[str, str | None]], lease_seconds: int) 
     idles = [_ms(one, IDLE) for one in brokers]
     if min(idles) < 0:
         what = f"the target has {IDLE}={min(idles)}: connections of fenced owners are never closed"
-        return [Finding(Severity.WARNING, what, _alter(IDLE, _DEFAULTS_MS[IDLE]))]
+        return [Reason.found(Severity.WARNING, what, _alter(IDLE, _DEFAULTS_MS[IDLE]))]
     idle = max(idles)
     late = f"{IDLE} of {idle:,}, a lease of {lease_seconds} s"
     found = []
@@ -61,16 +61,16 @@ def of_brokers(brokers: Sequence[Mapping[str, str | None]], lease_seconds: int) 
         shortest = min(_ms(one, name) for one in brokers)
         if shortest <= least:
             what = f"the target has {name}={shortest:,}, which must be more than {least:,} ({of}): {why}"
-            found.append(Finding(Severity.WARNING, what, _alter(name, least + 3_600_000)))
+            found.append(Reason.found(Severity.WARNING, what, _alter(name, least + 3_600_000)))
     return found
 
 
-def changed(before_ms: int, now_ms: int) -> list[Finding]:
+def changed(before_ms: int, now_ms: int) -> list[Reason]:
     """That the target forgets producer ids sooner than it did when the run began."""
     if now_ms >= before_ms:
         return []
     return [
-        Finding(
+        Reason.found(
             Severity.WARNING,
             f"the target's {PRODUCER_IDS} was {before_ms:,} when the run began and is {now_ms:,} now: lanes that were "
             "claimed before rely on the longer one",
@@ -79,7 +79,7 @@ def changed(before_ms: int, now_ms: int) -> list[Finding]:
     ]
 
 
-def of_topics(topics: Iterable[TargetTopic]) -> list[Finding]:
+def of_topics(topics: Iterable[TargetTopic]) -> list[Reason]:
     """What of the target topics' replication may lose records that were acknowledged; one finding a kind."""
     alone: dict[int, list[str]] = {}
     stuck: dict[tuple[int, int], list[str]] = {}
@@ -92,7 +92,7 @@ def of_topics(topics: Iterable[TargetTopic]) -> list[Finding]:
         if topic.unclean and topic.replicas > 1:
             unclean.append(topic.name)
     found = [
-        Finding(
+        Reason.found(
             Severity.WARNING,
             f"target {_topics(names)}: {IN_SYNC}={wanted} with {replicas} replicas: nothing can be appended",
             f"kafka-configs --alter --topic {names[0]} --add-config {IN_SYNC}={replicas}",
@@ -100,7 +100,7 @@ def of_topics(topics: Iterable[TargetTopic]) -> list[Finding]:
         for (wanted, replicas), names in sorted(stuck.items())
     ]
     found += [
-        Finding(
+        Reason.found(
             Severity.WARNING,
             f"target {_topics(names)}: {IN_SYNC}=1 with {replicas} replicas: what one broker took is lost with it",
             f"kafka-configs --alter --topic {names[0]} --add-config {IN_SYNC}=2",
@@ -109,7 +109,7 @@ def of_topics(topics: Iterable[TargetTopic]) -> list[Finding]:
     ]
     if unclean:
         found.append(
-            Finding(
+            Reason.found(
                 Severity.WARNING,
                 f"target {_topics(unclean)}: {UNCLEAN}=true: an unclean election loses acknowledged records, and a "
                 "late request may be appended past the gap",

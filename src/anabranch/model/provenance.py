@@ -19,7 +19,7 @@ from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic
 from anabranch.model.naming import load as load_naming
-from anabranch.model.reports import Finding, Severity
+from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId
 
 
@@ -83,14 +83,14 @@ def copied_home(spec: LinkSpec, topics: Iterable[str], own_topics: Collection[st
     return {name: original for name, original in found.items() if original in own_topics}
 
 
-def home_finding(spec: LinkSpec, topic: str, original: str, filled: bool) -> Finding:
+def home_finding(spec: LinkSpec, topic: str, original: str, filled: bool) -> Reason:
     """What is said of such a topic; one that the link has ``filled`` before is copied on, so that nobody loses it."""
     what = f"topic {topic} is named as a copy of the target's own topic {original}"
     if filled:
         fix = f"leave it out: anabranch link set {spec.id} --exclude '{re.escape(topic)}'"
-        return Finding(Severity.WARNING, f"{what}, and is copied home", fix)
+        return Reason.found(Severity.WARNING, f"{what}, and is copied home", fix)
     fix = "where it is none, make a link for it with --naming '{source}.{topic}', which has no such rule"
-    return Finding(Severity.WARNING, f"{what}, and is left out", fix)
+    return Reason.found(Severity.WARNING, f"{what}, and is left out", fix)
 
 
 def claimed_by_opposite(
@@ -147,9 +147,9 @@ def would_be_filled(spec: LinkSpec, into_target: Iterable[LinkRecord], source_to
     return found
 
 
-def second_link(source: str, target: str, other: str, severity: Severity) -> Finding:
+def second_link(source: str, target: str, other: str, severity: Severity) -> Reason:
     """What is wrong with two links that fill one topic."""
-    return Finding(
+    return Reason.found(
         severity,
         f"topic {source}: link {other} fills {target} too: what both copy is there twice, and neither notices",
         "exclude the topic from one of them or give it another name (--naming); if it is meant: --shared-topics",

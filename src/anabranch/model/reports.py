@@ -4,28 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from anabranch.model.lane import LaneMode, LaneProgress, run_of
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, WantedState
+from anabranch.model.reasons import Reason, Severity
 from anabranch.model.staleness import as_read
-
-
-class Severity(StrEnum):
-    """``error`` forbids; ``warning`` is worth a person's look; ``info`` is said for the record."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was found: what it is, with names and numbers, and what to do about it."""
-
-    severity: Severity
-    what: str
-    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +80,7 @@ class ProbeReport:
     source: ClusterFacts
     target: ClusterFacts
     topics: tuple[TopicPlan, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Reason, ...]
 
     @property
     def ok(self) -> bool:
@@ -120,7 +103,7 @@ class LinkPlan:
     batch: int
     planned_at_ms: int
     lanes: int
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Reason, ...] = ()
     ends: bool = False
     digest: str = ""
     looked_at_ms: int | None = None
@@ -174,7 +157,7 @@ class LinkStatus:
     lanes: tuple[LaneProgress, ...]
     plan: LinkPlan | None
     read_at_ms: int
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Reason, ...] = ()
 
     @property
     def wanted(self) -> WantedState:
@@ -243,4 +226,4 @@ class DeleteReport:
     """A link that was deleted; ``findings`` are configs that could not be given back."""
 
     plan: DeletePlan
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Reason, ...] = ()

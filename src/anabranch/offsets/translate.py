@@ -28,7 +28,7 @@ from enum import Enum
 from anabranch.offsets.runs import RunMap
 
 
-class Reason(Enum):
+class NoRecord(Enum):
     """Why an offset has no record of its own on the other side; the value is for people."""
 
     HOLE = (
@@ -52,7 +52,7 @@ class Exact:
     """The offset on the other side; ``reason`` is set where the asked offset itself has no counterpart."""
 
     offset: int
-    reason: Reason | None = None
+    reason: NoRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class After:
 class Unmapped:
     """There is no such record on the other side, for ``reason``; the nearest that are, where there are any."""
 
-    reason: Reason
+    reason: NoRecord
     below: Copied | None
     above: Copied | None
 
@@ -103,8 +103,8 @@ def to_target(runs: RunMap, offset: int) -> Position:
         if offset < run.source_end:
             return Exact(offset - run.source + run.target)
     if offset == runs.source_end:
-        return Exact(runs.target_end, Reason.END)
-    return Exact(_next_target(runs, index + 1), Reason.HOLE)
+        return Exact(runs.target_end, NoRecord.END)
+    return Exact(_next_target(runs, index + 1), NoRecord.HOLE)
 
 
 def to_source(runs: RunMap, offset: int) -> Position:
@@ -123,8 +123,8 @@ def to_source(runs: RunMap, offset: int) -> Position:
         if offset < run.target_end:
             return Exact(offset - run.target + run.source)
     if offset == runs.target_end:
-        return Exact(runs.source_end, Reason.END)
-    return Exact(_next_source(runs, index + 1), Reason.FOREIGN)
+        return Exact(runs.source_end, NoRecord.END)
+    return Exact(_next_source(runs, index + 1), NoRecord.FOREIGN)
 
 
 def record_to_target(runs: RunMap, offset: int) -> Answer:
@@ -132,7 +132,7 @@ def record_to_target(runs: RunMap, offset: int) -> Answer:
     position = to_target(runs, offset)
     if not isinstance(position, Exact) or position.reason is None:
         return position
-    if position.reason is Reason.END:
+    if position.reason is NoRecord.END:
         return After(runs.source_end, runs.target_end)
     return _unmapped(runs, runs.find_source(offset), position.reason)
 
@@ -142,7 +142,7 @@ def record_to_source(runs: RunMap, offset: int) -> Answer:
     position = to_source(runs, offset)
     if not isinstance(position, Exact) or position.reason is None:
         return position
-    if position.reason is Reason.END:
+    if position.reason is NoRecord.END:
         return After(runs.target_end, runs.source_end)
     return _unmapped(runs, runs.find_target(offset), position.reason)
 
@@ -155,7 +155,7 @@ def _next_source(runs: RunMap, index: int) -> int:
     return runs[index].source if index < len(runs) else runs.source_end
 
 
-def _unmapped(runs: RunMap, index: int, reason: Reason) -> Unmapped:
+def _unmapped(runs: RunMap, index: int, reason: NoRecord) -> Unmapped:
     """Return the refusal for an offset between run ``index`` and the one after it."""
     below = above = None
     if index >= 0:

@@ -14,7 +14,7 @@ import pytest
 
 from anabranch.checkpoints.flink.keyed import NO_CHANNELS
 from anabranch.checkpoints.plan import Transactions, Wish
-from anabranch.checkpoints.route import Why
+from anabranch.model.reasons import ReasonKind
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from qa.brokers import STEADY
 from tests.chance import is_full
@@ -213,7 +213,7 @@ def test_pending_transactions_of_a_sink_do_not_move(lab: Lab, tmp_path: Path, nu
     begun = flink.start("sinking", moves.paced(moves.sources(lab.source)), settings, sink=first)
     flink.wait_records(begun, ALL // 4)
     savepoint = flink.stop(begun, tmp_path)
-    assert {refusal.why for refusal in moves.refusals(savepoint, lab.copies)} == {Why.PENDING_TRANSACTIONS}
+    assert {refusal.why for refusal in moves.refusals(savepoint, lab.copies)} == {ReasonKind.PENDING_TRANSACTIONS}
     specs = moves.sources(lab.target, lab.copies.names)
     kept = moves.rewrite(savepoint, lab.copies, Wish(transactions=Transactions.KEEP), tmp_path / "kept")
     failing = flink.start("kept", specs, flink.version.conf(restore=kept), sink=second)
@@ -280,7 +280,7 @@ def test_an_old_consumer_that_was_stopped_with_a_savepoint_is_refused(lab: Lab, 
     flink.wait_records(begun, len(begun.records) + 10)  # behind one checkpoint, and long before the next
     savepoint = flink.stop(begun, tmp_path)
     found = moves.refusals(savepoint, lab.copies)
-    assert {refusal.why for refusal in found} == {Why.UNKNOWN}
+    assert {refusal.why for refusal in found} == {ReasonKind.UNKNOWN}
     assert all("last checkpoint before the stop" in one.what and "retained checkpoint" in one.fix for one in found)
     again = moves.wrong(flink, "again", specs, savepoint)
     assert (Output.of(begun) + again).duplicates > 0

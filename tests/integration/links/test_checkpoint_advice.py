@@ -13,10 +13,10 @@ from confluent_kafka import TopicPartition as Place
 
 from anabranch.checkpoints.advice import Advice, Kind, Onward, Standing, Way
 from anabranch.checkpoints.plan import Wish
-from anabranch.checkpoints.route import Refusal
 from anabranch.kafka.clusters import Clusters
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ModePolicy
+from anabranch.model.reasons import Reason
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints import advise as operation
@@ -42,10 +42,10 @@ def by(made: Link) -> Asked:
 
 def advise(
     made: Link, path: str, told: Told, asked: Asked | None, source: ClusterContext | None = None
-) -> tuple[Advice, Onward | Refusal]:
+) -> tuple[Advice, Onward | Reason]:
     """What is advised, with the contexts of a link's clusters."""
 
-    async def run() -> tuple[Advice, Onward | Refusal]:
+    async def run() -> tuple[Advice, Onward | Reason]:
         async with Clusters({one.name: one for one in (made.source, made.target)}.__getitem__) as clusters:
             return await operation.advise(clusters, path, told, Wish(), asked, source)
 
@@ -108,7 +108,7 @@ def test_a_flink_job_on_a_mapped_link_is_advised_in_numbers(old: Cluster, new: C
         assert not way(advice, Kind.IDENTITY).possible
         assert not way(advice, Kind.PRODUCERS_FIRST).possible
 
-        assert not isinstance(exact, Refusal)
+        assert not isinstance(exact, Reason)
         assert exact.offsets == {at: offset - 2 for at, offset in stands.items()} and not exact.unread
         given = StartPosition(StartKind.OFFSETS, offsets=dict(exact.offsets))
         assert groups.create(made.target, "flights", topics, given).undo
@@ -131,12 +131,12 @@ def test_a_spark_query_on_identity_lanes_needs_no_rewrite(old: Cluster, new: Clu
         assert advice.best is not None
         assert advice.best.kind is Kind.IDENTITY
         assert advice.naive.exact
-        assert not isinstance(exact, Refusal)
+        assert not isinstance(exact, Reason)
         assert exact.offsets == {TopicPartition(topic, 0): 40, TopicPartition(topic, 1): 50}
         produce(old, topic, numbered(20))
         later = a_query(tmp_path / "later", topic, [65, 50])
         behind, exact = advise(made, later, told(made, measure_s=0.0), by(made))
-        assert isinstance(exact, Refusal)
+        assert isinstance(exact, Reason)
         rewritten = way(behind, Kind.REWRITE)
         assert rewritten.possible
         assert rewritten.count(Standing.LATER) == 1
@@ -170,7 +170,7 @@ def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(old: Clu
         advice, exact = advise(near, path, Told(flags, measure_s=0.0), asked)
         assert advice.best is not None and advice.best.kind is Kind.REWRITE, advice.best
         assert (advice.naive.repeated, advice.naive.lost) == (0, 4), "payments begin two records later there"
-        assert not isinstance(exact, Refusal)
+        assert not isinstance(exact, Reason)
         assert exact.offsets[TopicPartition("orders", 0)] == 40 and exact.offsets[TopicPartition("payments", 0)] == 10
         steps = [step.command for step in way(advice, Kind.DROP_SOURCE).steps]
         assert any(f"--link {near.id}@new --stay payments --out positions-new.json" in one for one in steps), steps

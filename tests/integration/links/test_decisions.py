@@ -9,7 +9,7 @@ from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneMode, LaneState
 from anabranch.model.plans import PlanChangedError
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.offsets.translate import Exact, Reason, Unmapped, record_to_target, to_target
+from anabranch.offsets.translate import Exact, NoRecord, Unmapped, record_to_target, to_target
 from anabranch.operations.links import accept
 from anabranch.operations.links.accept import NothingToAcceptError
 from anabranch.sandbox import Cluster
@@ -66,7 +66,7 @@ def test_a_lane_goes_on_behind_records_that_expired_once_that_was_accepted(old: 
         assert made.rebuilt(lane) == runs
         found = RunMap.of(runs)
         assert isinstance(record_to_target(found, 12), Unmapped)
-        assert to_target(found, 12) == Exact(runs[1].target, Reason.HOLE)
+        assert to_target(found, 12) == Exact(runs[1].target, NoRecord.HOLE)
         assert values(new, topic) == [*values_of(range(10)), *values_of(range(30, 45))]
         refuses(made)
 

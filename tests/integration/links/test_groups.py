@@ -9,12 +9,12 @@ from confluent_kafka import Producer, TopicPartition
 
 from anabranch.groups.mark import Verdict
 from anabranch.groups.plan import GroupsMoved, GroupsPlan, Step
-from anabranch.groups.refusals import Why
 from anabranch.groups.select import NoSuchGroupError, Selection
 from anabranch.kafka.groups import IllegalGroupNameError
 from anabranch.model.link import ModePolicy
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.plugins import PluginSpec
+from anabranch.model.reasons import ReasonKind
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition as Place
 from anabranch.operations.groups.undo import NoSuchUndoError
@@ -55,7 +55,7 @@ def move(made: Link, *groups: str, **selection: tuple[str, ...]) -> GroupsMoved:
     return engine.sync(made.source, made.target, made.id, Selection(groups, **selection))
 
 
-def whys(found: GroupsPlan) -> set[Why]:
+def whys(found: GroupsPlan) -> set[ReasonKind]:
     """Every kind of reason in a plan."""
     return {refusal.why for group in found.groups for refusal in group.reasons}
 
@@ -103,7 +103,7 @@ def test_a_group_goes_on_exactly_where_it_stood_with_its_metadata(old: Cluster, 
         assert [(one.done, one.delete_group) for one in taken.groups] == [(True, True)]
         assert committed(new, group, there) == dict.fromkeys(there)
         refused = engine.undo(made.target, done.undo)
-        assert [one.refusals[0].why for one in refused.groups] == [Why.UNDONE]
+        assert [one.refusals[0].why for one in refused.groups] == [ReasonKind.UNDONE]
 
 
 def test_undo_gives_back_exactly_what_stood(old: Cluster, new: Cluster) -> None:
@@ -143,15 +143,20 @@ def test_every_reason_to_refuse_is_found_at_once(old: Cluster, new: Cluster) -> 
         commit(old, group, {(topic, 0): (5, ""), (topic, 1): (30, ""), (other, 0): (2, "")})
         commit(new, group, {(topic, 0): (9, "")})
         with member(new, group, topic):
-            assert whys(plan(made, group)) == {Why.ACTIVE, Why.BACKWARDS, Why.NOT_COPIED, Why.NOT_IN_LINK}
+            assert whys(plan(made, group)) == {
+                ReasonKind.ACTIVE,
+                ReasonKind.BACKWARDS,
+                ReasonKind.NOT_COPIED,
+                ReasonKind.NOT_IN_LINK,
+            }
             done = move(made, group)
         assert not done.ok and done.undo == ""
         assert committed(new, group, [(topic, 0), (topic, 1)]) == {(topic, 0): (9, ""), (topic, 1): None}
         commit(old, group, {(topic, 0): (9, ""), (topic, 1): (20, "")})
-        assert whys(plan(made, group)) == {Why.NOT_IN_LINK}
+        assert whys(plan(made, group)) == {ReasonKind.NOT_IN_LINK}
         assert move(made, group, topics=(topic,)).ok
         with member(old, group, topic):
-            assert Why.MOVING in whys(plan(made, group))
+            assert ReasonKind.MOVING in whys(plan(made, group))
         with pytest.raises(NoSuchGroupError):
             plan(made, "nobody-.*")
 
@@ -186,7 +191,7 @@ def test_marks_tell_which_groups_lie_before_the_links_start(old: Cluster, new: C
         made.await_position(topic, 20)
         marked = engine.mark(made.source, made.target, made.id, Selection((early, late)))
         assert {one.group: one.verdict for one in marked.marks} == {early: Verdict.BEFORE, late: Verdict.COVERED}
-        assert whys(plan(made, early)) == {Why.BEFORE_START}
+        assert whys(plan(made, early)) == {ReasonKind.BEFORE_START}
         assert move(made, late).ok
         assert read_values(new, late, (topic, 0), 5) == read_values(old, late, (topic, 0), 5)
         delete_records(old, topic, 10)
@@ -210,7 +215,7 @@ def test_commits_of_transactions_are_moved_when_they_are_decided(old: Cluster, n
         producer.begin_transaction()
         positions = [TopicPartition(topic, 0, 12)]
         producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), PATIENCE_S)
-        assert Why.MOVING in whys(plan(made, group))
+        assert ReasonKind.MOVING in whys(plan(made, group))
         producer.commit_transaction(PATIENCE_S)
         # The coordinator of transactions answers before that of the group knows; this one waits for it.
         assert committed(old, group, [(topic, 0)]) == {(topic, 0): (12, "")}
@@ -231,12 +236,12 @@ def test_groups_of_both_protocols_go_on_where_they_stood(old: Cluster, new: Clus
         made.await_position(topic, 20)
         with member(old, group, topic, **config) as consumer:
             store(consumer, [TopicPartition(topic, 0, 13, metadata="left")])
-            assert Why.MOVING in whys(plan(made, group))
+            assert ReasonKind.MOVING in whys(plan(made, group))
         done = move(made, group)
         assert done.ok, done.groups[0].reasons
         with member(new, group, topic, **config) as consumer:
             assert [value_of(consumer.poll(PATIENCE_S)) for _ in range(7)] == [f"record {n}" for n in range(13, 20)]
-            assert whys(plan(made, group)) == {Why.ACTIVE}
+            assert whys(plan(made, group)) == {ReasonKind.ACTIVE}
             refused = engine.undo(made.target, done.undo)
             assert not refused.ok
         assert engine.undo(made.target, done.undo).ok

@@ -9,8 +9,8 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AclOperation, ResourceType
 
 from anabranch.groups.plan import Step
-from anabranch.groups.refusals import Why
 from anabranch.groups.select import Selection
+from anabranch.model.reasons import ReasonKind
 from anabranch.model.start import StartPosition
 from anabranch.operations.groups.create import GroupNotMadeError
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
@@ -132,7 +132,7 @@ def test_a_group_begins_where_one_likes_and_only_where_there_was_nothing(guarded
         done = engine.create(target, group, [topic], start)
         assert committed(there, group, places) == {at: (o, "") for at, o in zip(places, wanted, strict=True)}
         again = engine.plan_create(target, group, [topic], start)
-        assert {refusal.why for refusal in again.refusals} == {Why.EXISTS}
+        assert {refusal.why for refusal in again.refusals} == {ReasonKind.EXISTS}
         with pytest.raises(GroupNotMadeError):
             engine.create(target, group, [topic], start)
         assert engine.undo(target, done.undo).ok

@@ -12,7 +12,8 @@ from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.model.lane import LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
-from anabranch.model.reports import Finding, ProbeReport, Severity
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import ProbeReport
 from anabranch.operations.links.create import LinkRefusedError
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from qa import links as engine
@@ -99,7 +100,7 @@ def test_without_alter_on_the_cluster_lanes_are_mapped_and_fenced_by_the_coordin
         assert made.rebuilt(lane) == made.runs(lane.lane)
 
 
-def lacking(report: ProbeReport) -> list[Finding]:
+def lacking(report: ProbeReport) -> list[Reason]:
     """What was found, but for what is said for the record: settings of a topic that exists are changed."""
     return [finding for finding in report.findings if finding.severity is not Severity.INFO]
 

@@ -16,7 +16,7 @@ from anabranch.kafka.simulated import SimulatedCluster
 from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneState
 from anabranch.model.link import ModePolicy
-from anabranch.model.reports import Severity
+from anabranch.model.reasons import Severity
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.links.choices import HistoryLostError
 from anabranch.sandbox import Cluster, ClusterSpec

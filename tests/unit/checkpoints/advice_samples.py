@@ -10,8 +10,9 @@ from anabranch.checkpoints.advice.facts import Answer
 from anabranch.checkpoints.job import Format, OperatorPage, Page, SourcePage
 from anabranch.checkpoints.plan import Change, Rewrite
 from anabranch.checkpoints.position import Position, Role
-from anabranch.checkpoints.route import Moved, Refusal, Why
+from anabranch.checkpoints.route import Moved
 from anabranch.model.lane import LaneMode
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 A = TopicPartition("orders", 0)
@@ -43,7 +44,7 @@ def page(form: Format = Format.FLINK, source: str = UID, kind: str = "kafka", **
     return Page(**{**given, **fields})
 
 
-def attempt(changes: tuple[Change, ...] = (), *refusals: Refusal, flags: tuple[str, ...] = ()) -> Attempt:
+def attempt(changes: tuple[Change, ...] = (), *refusals: Reason, flags: tuple[str, ...] = ()) -> Attempt:
     """A rewrite that was planned."""
     return Attempt(flags, Rewrite(changes, refusals))
 
@@ -88,5 +89,5 @@ def group(a: int, b: int, per_s: float | None = None, shift: int = 5) -> GroupFa
     return GroupFacts("billing", {A: a, B: b}, answers, {}, per_s)
 
 
-NOT_COPIED = Refusal(Why.NOT_COPIED, "offset 100 is stored, copied up to 90", "wait for the link")
-EXPIRED = Refusal(Why.EXPIRED, "the target lost what was not read", "copy the topic anew")
+NOT_COPIED = Reason(ReasonKind.NOT_COPIED, "offset 100 is stored, copied up to 90", "wait for the link")
+EXPIRED = Reason(ReasonKind.EXPIRED, "the target lost what was not read", "copy the topic anew")

@@ -27,8 +27,9 @@ from anabranch.checkpoints.advice import Advice, Facts, Kind, Lane, Log, Onward,
 from anabranch.checkpoints.advice.ranking import rank
 from anabranch.checkpoints.job import Format, OperatorPage, SourcePage
 from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved, Refusal, Why
+from anabranch.checkpoints.route import Moved
 from anabranch.model.lane import LaneMode
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.advise import exact_positions
 
@@ -110,7 +111,7 @@ def test_what_cannot_be_rewritten_is_not_advised() -> None:
 
 def test_the_attempt_that_works_is_the_one_that_is_shown() -> None:
     """An uncommitted batch that can be translated is: the flag is in every command."""
-    refused = attempt((), Refusal(Why.UNCOMMITTED, "batch 8 was not committed"))
+    refused = attempt((), Reason(ReasonKind.UNCOMMITTED, "batch 8 was not committed"))
     works = attempt(flags=("--uncommitted", "translate"))
     known = facts(Format.SPARK, attempts=(refused, works), page=page(Format.SPARK, "0", uncommitted=8))
     rewritten = way(advise(known), Kind.REWRITE)
@@ -122,7 +123,7 @@ def test_the_attempt_that_works_is_the_one_that_is_shown() -> None:
 
 def test_transactions_are_discarded_only_with_a_question() -> None:
     """A rewrite that throws pending transactions away asks whether they were committed."""
-    pending = Refusal(Why.PENDING_TRANSACTIONS, "sink counts has 2 pending transactions")
+    pending = Reason(ReasonKind.PENDING_TRANSACTIONS, "sink counts has 2 pending transactions")
     known = facts(attempts=(attempt((), pending), attempt(flags=("--transactions", "discard"))))
     rewritten = way(advise(known), Kind.REWRITE)
     assert [one.standing for one in rewritten.conditions] == [Standing.MET, Standing.UNKNOWN]
@@ -282,7 +283,7 @@ def test_links_to_several_clusters_are_told_apart() -> None:
 
 def test_a_source_whose_positions_are_not_known_leaves_no_way() -> None:
     """Nothing is claimed of a job that the checkpoint does not tell of: not its lag, not that it repeats nothing."""
-    lost = Refusal(Why.UNKNOWN, "no position is stored", "begin from a retained checkpoint", "orders-source")
+    lost = Reason(ReasonKind.UNKNOWN, "no position is stored", "begin from a retained checkpoint", "orders-source")
     advice = advise(facts(positions=(), answers={}, unread=(lost,), page=page(kind="kafka (old consumer)")))
     assert advice.best is None
     for one in advice.ways:
@@ -325,7 +326,7 @@ _ANSWERS = st.one_of(
         st.none() | st.integers(0, 50),
         st.none() | st.integers(0, 50),
     ),
-    st.builds(Refusal, st.sampled_from(Why), st.just("a reason")),
+    st.builds(Reason, st.sampled_from(ReasonKind), st.just("a reason")),
     st.none(),
 )
 _LOGS = st.builds(
@@ -348,7 +349,7 @@ def situations(draw: st.DrawFn) -> Facts:
         position(TopicPartition("orders", number), draw(st.integers(0, 300)), source)
         for number in range(draw(st.integers(0, 3)))
     )
-    rewrites = st.lists(st.builds(Refusal, st.sampled_from(Why), st.just("a reason")), max_size=2)
+    rewrites = st.lists(st.builds(Reason, st.sampled_from(ReasonKind), st.just("a reason")), max_size=2)
     return Facts(
         "/save/1",
         page(
@@ -425,7 +426,7 @@ def test_two_positions_in_one_place_are_not_exact() -> None:
     to = TopicPartition("all", 0)
     one, other = position(A, 100), position(B, 200)
     found = exact_positions({one: Moved(to, 5), other: Moved(to, 6)})
-    assert isinstance(found, Refusal) and found.why is Why.COLLISION
+    assert isinstance(found, Reason) and found.why is ReasonKind.COLLISION
     assert exact_positions({one: Moved(to, 5), other: Moved(to, 5)}) == Onward({to: 5})
 
 
@@ -436,5 +437,5 @@ def test_partitions_that_nobody_has_read_are_told_or_begin_where_the_route_says(
     read = {position(A, 100): Moved(to, 5)}
     assert exact_positions({**read, waiting: Moved(other, None)}) == Onward({to: 5}, (other,))
     assert exact_positions({**read, waiting: Moved(other, 9)}) == Onward({to: 5, other: 9})
-    away = Refusal(Why.NOT_IN_LINK, "not in it")
+    away = Reason(ReasonKind.NOT_IN_LINK, "not in it")
     assert exact_positions({**read, waiting: away}) == away

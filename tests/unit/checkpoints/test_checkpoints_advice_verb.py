@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 from anabranch.checkpoints.advice import Advice, Facts, Onward
 from anabranch.checkpoints.advice import advise as ranked
 from anabranch.checkpoints.plan import Wish
-from anabranch.checkpoints.route import Refusal, Why
 from anabranch.cli.main import app
 from anabranch.config import offsets_file
 from anabranch.errors import AnabranchError
 from anabranch.kafka.clusters import Clusters
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.asked import Asked
 from anabranch.operations.checkpoints.told import Told
@@ -28,20 +28,20 @@ pytestmark = pytest.mark.unit
 EXACT: Mapping[TopicPartition, int] = {A: 105, B: 205}
 WHOLE = Onward(EXACT)
 UNREAD = TopicPartition("orders", 7)
-NOT_YET = Refusal(Why.NOT_COPIED, "orders-0 is at 100, and the link has copied up to 90", "wait for the link")
+NOT_YET = Reason(ReasonKind.NOT_COPIED, "orders-0 is at 100, and the link has copied up to 90", "wait for the link")
 
 
 class Engine:
     """The engine, with given facts."""
 
-    def __init__(self, known: Facts, exact: Onward | Refusal = WHOLE) -> None:
+    def __init__(self, known: Facts, exact: Onward | Reason = WHOLE) -> None:
         self.known = known
         self.exact = exact
         self.asked: list[tuple[str, Told, Wish, str, str]] = []
 
     async def advise(
         self, _: Clusters, path: str, told: Told, wish: Wish, asked: Asked | None, source: ClusterContext | None
-    ) -> tuple[Advice, Onward | Refusal]:
+    ) -> tuple[Advice, Onward | Reason]:
         self.asked.append((path, told, wish, str(asked), "" if source is None else source.name))
         return ranked(self.known), self.exact
 
@@ -119,7 +119,7 @@ def test_out_is_of_one_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 def test_where_no_way_is_possible_it_ends_with_3(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Every way is shown with its reason, and the exit code says that none can be taken."""
-    gone = Refusal(Why.EXPIRED, "the target lost what was not read", "copy the topic anew")
+    gone = Reason(ReasonKind.EXPIRED, "the target lost what was not read", "copy the topic anew")
     known = facts(
         answers=dict.fromkeys(facts().positions, gone),
         attempts=(attempt((), gone),),

@@ -18,7 +18,6 @@ from anabranch.groups.follow import Following
 from anabranch.groups.freshness import FollowedSince, SyncRound
 from anabranch.groups.mark import Mark, MarkedPartition, MarkPlan, MarkReport, Verdict
 from anabranch.groups.plan import GroupPlan, GroupsMoved, GroupsPlan, Move, Step
-from anabranch.groups.refusals import Refusal, Why
 from anabranch.groups.report import GroupReport, GroupRow, GroupsReport
 from anabranch.groups.select import NoSuchGroupError, Selection
 from anabranch.groups.undo import GroupsUndone, GroupUndo, UndoPlan, UndoRecord
@@ -26,6 +25,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.plans import PlanChangedError
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.reports import LinkStatus
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.unit
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("old.orders", 0)
 MOVE = Move(ORDERS, Commit(12, "noted"), COPY, 7, Commit(3), 8)
 PLAN = GroupPlan("shop", GroupKind.CLASSIC, GroupState.EMPTY, GroupState.EMPTY, (MOVE,), (), Step.MOVE)
-REASON = Refusal(Why.ACTIVE, "till is stable on the target, with 1 member: only they may commit", "stop it")
+REASON = Reason(ReasonKind.ACTIVE, "till is stable on the target, with 1 member: only they may commit", "stop it")
 REFUSED = replace(PLAN, group="till", step=Step.REFUSED, refusals=(REASON,))
 ROUND = SyncRound("old-new", "run-1", 99_000, 98_000, 40, 10_000, 2, {Following.IN_STEP: 2})
 FOLLOWED = FollowedSince("old-new", "shop", Following.WAITING, 90_000, "not copied yet: orders-0")
@@ -52,7 +52,7 @@ class Engine:
         self.groups: tuple[GroupPlan, ...] = (PLAN,)
         self.verdict = Verdict.COVERED
         self.moved = False
-        self.refusals: tuple[Refusal, ...] = ()
+        self.refusals: tuple[Reason, ...] = ()
 
     async def standing(self, *_: object) -> LinkStatus:
         spec = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from anabranch.cli import hints, render
-from anabranch.model.reports import Finding, Severity
+from anabranch.model.reasons import Reason, Severity
 
 pytestmark = pytest.mark.unit
 
@@ -52,5 +52,5 @@ def test_fixes_of_findings_go_to_the_typed_target() -> None:
     """Those that a running link has filed, too."""
     fix = "anabranch link set l --include REGEX"
     assert "fix: anabranch link set l --target new --include REGEX" in str(
-        render.findings([Finding(Severity.WARNING, "x", fix)])
+        render.findings([Reason.found(Severity.WARNING, "x", fix)])
     )

@@ -10,11 +10,11 @@ from anabranch.checkpoints.position import Marker, offset_text
 from anabranch.copier.source.truncation_check import truncated
 from anabranch.groups.answer import answer
 from anabranch.groups.plan import plan
-from anabranch.groups.refusals import Refusal
 from anabranch.groups.world import Route
 from anabranch.kafka.log import LogShrunkError
 from anabranch.kafka.start import OutsideLogError
 from anabranch.model.groups import Commit
+from anabranch.model.reasons import Reason
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.operations.links.recovering import words
@@ -32,7 +32,7 @@ WHERE = Route(TO_A, LONG, 10_000, 70_000, 75_000)
 def refused(offset: int, route: Route = WHERE) -> str:
     """Why a committed offset has no answer."""
     found = answer(route, Commit(offset), "old-new")
-    assert isinstance(found, Refusal)
+    assert isinstance(found, Reason)
     return f"{found.what}; {found.fix}"
 
 

@@ -17,18 +17,17 @@ from anabranch.cli.output import plain
 from anabranch.cli.totals import totals
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.reasons import Reason, ReasonKind, Severity
 from anabranch.model.reports import (
     ApiSupport,
     ClusterFacts,
     DeletePlan,
     DeleteReport,
-    Finding,
     LaneForecast,
     LinkPlan,
     LinkStatus,
     Permission,
     ProbeReport,
-    Severity,
     TopicPlan,
 )
 from anabranch.model.topics import TopicId, TopicPartition
@@ -285,7 +284,7 @@ def test_show_is_readable_at_80_columns() -> None:
 
 def test_show_tells_why_a_lane_stopped_and_what_the_planner_found() -> None:
     """The exact offset and the reason of a stopped lane, and findings with their fixes, are below the table."""
-    plan = LinkPlan("old-new", "d", 1, NOW, 1, (Finding(Severity.WARNING, "topic bills: 2 partitions", "add 2"),))
+    plan = LinkPlan("old-new", "d", 1, NOW, 1, (Reason.found(Severity.WARNING, "topic bills: 2 partitions", "add 2"),))
     stopped = lane(0, state=LaneState.STOPPED, stop_reason="the source log has a hole", stop_offset=900)
     shown = text(render.status(status(stopped, plan=plan)))
     assert "orders-0 stopped at offset 900: the source log has a hole" in shown
@@ -345,7 +344,7 @@ def test_a_probe_tells_everything_that_is_missing() -> None:
         source,
         ClusterFacts("new", "B", "4.3.1", 1),
         (TopicPlan("orders", "orders", 3, False),),
-        (Finding(Severity.INFO, "small"), Finding(Severity.ERROR, "big", "mend it")),
+        (Reason.found(Severity.INFO, "small"), Reason.found(Severity.ERROR, "big", "mend it")),
     )
     shown = text(render.probe(report))
     assert not report.ok
@@ -384,7 +383,7 @@ def test_a_deletion_is_told_before_it_is_done() -> None:
     ):
         assert part in shown
     assert "it is running" not in shown and "it is running" in text(render.delete_plan(replace(plan, running=True)))
-    done = text(render.deleted(DeleteReport(plan, (Finding(Severity.WARNING, "orders is gone"),))))
+    done = text(render.deleted(DeleteReport(plan, (Reason.found(Severity.WARNING, "orders is gone"),))))
     assert done.splitlines() == ["warning: orders is gone", "done: link old-new is deleted"]
 
 
@@ -431,8 +430,19 @@ def test_ctrl_c_detaches_from_the_live_view(terminal: bool) -> None:
 
 def test_what_is_found_as_a_link_is_read_stands_before_what_its_last_plan_found() -> None:
     """A link that does not run has the findings of its last run, and those of now."""
-    now, then = (Finding(Severity.ERROR, what, "do it") for what in ("made again", "too small"))
+    now, then = (Reason.found(Severity.ERROR, what, "do it") for what in ("made again", "too small"))
     plan = LinkPlan(SPEC.id, "run-1", 1, NOW, 1, (then,))
     shown = text(render.status(replace(status(lane(0), plan=plan), findings=(now,))))
     assert shown.index("error: made again") < shown.index("error: too small")
     assert "error: made again" in text(render.status(replace(status(lane(0)), findings=(now,))))
+
+
+def test_a_reason_is_written_by_its_kind_and_a_finding_by_its_severity() -> None:
+    """Programs tell the former apart by ``why``; the keys of findings are those of the stored plan."""
+    assert plain(Reason(ReasonKind.EXPIRED, "gone", "copy anew")) == {
+        "why": "expired",
+        "what": "gone",
+        "fix": "copy anew",
+        "place": "",
+    }
+    assert plain([Reason.found(Severity.INFO, "small")]) == [{"severity": "info", "what": "small", "fix": ""}]

@@ -25,17 +25,8 @@ from anabranch.kafka.errors import AuthenticationError, UnreachableError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ClusterRef, GroupRules, LinkRecord, LinkSpec, WantedState
 from anabranch.model.plugins import PluginSpec
-from anabranch.model.reports import (
-    ClusterFacts,
-    DeletePlan,
-    DeleteReport,
-    Finding,
-    LinkPlan,
-    LinkStatus,
-    Severity,
-    StopPlan,
-    StopReport,
-)
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import ClusterFacts, DeletePlan, DeleteReport, LinkPlan, LinkStatus, StopPlan, StopReport
 from anabranch.model.runevents import LogFormat
 from anabranch.operations.jobs import launcher
 from anabranch.operations.jobs.jobprocess import StartedLink
@@ -55,7 +46,7 @@ class Engine:
 
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
-        self.findings: tuple[Finding, ...] = ()
+        self.findings: tuple[Reason, ...] = ()
         self.fails: BaseException | None = None
         self.status = STATUS
         self.code = 0
@@ -362,7 +353,9 @@ def test_a_link_is_created_from_a_file(run: Run, engine: Engine, tmp_path: Path)
 
 def test_a_link_that_is_not_created_is_an_error(run: Run, engine: Engine) -> None:
     """The report is printed whole, and the exit code says that nothing was stored."""
-    engine.findings = (Finding(Severity.ERROR, "no topic matches the filter", "anabranch link create --include ..."),)
+    engine.findings = (
+        Reason.found(Severity.ERROR, "no topic matches the filter", "anabranch link create --include ..."),
+    )
     assert run("link", "create", "--source", "old", "--execute")[0] == 3
     code, out, err = run("link", "create", "--source", "old")
     assert (code, {asked[0] for asked in engine.asked}) == (3, {"plan create"})
@@ -472,7 +465,7 @@ def test_a_deletion_is_only_shown_without_execute(run: Run, engine: Engine) -> N
 
 def test_what_a_deletion_could_not_give_back_is_told(run: Run, engine: Engine) -> None:
     """With its fix, beside that the link is gone."""
-    engine.findings = (Finding(Severity.WARNING, "topic orders: may not Alter", "kafka-acls --add"),)
+    engine.findings = (Reason.found(Severity.WARNING, "topic orders: may not Alter", "kafka-acls --add"),)
     code, out, _ = run("link", "delete", "old-new", "--execute", "--plan", "cafe")
     assert (code, out.splitlines()) == (
         0,

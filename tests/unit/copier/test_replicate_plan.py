@@ -11,7 +11,7 @@ from anabranch.copier.planning.pairs import not_home, pairs_of
 from anabranch.kafka.cluster import Metadata, PartitionMeta, TopicMeta
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.plugins import PluginSpec
-from anabranch.model.reports import Finding, Severity
+from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId
 from anabranch.operations.links.probing import topic_plans
 
@@ -22,7 +22,7 @@ ME = "User:ANONYMOUS"
 
 def pairs(
     topics: dict[str, int], looping: tuple[str, ...] = (), **spec: PluginSpec
-) -> tuple[dict[str, str], list[Finding]]:
+) -> tuple[dict[str, str], list[Reason]]:
     """(source name -> target name, findings) of topics given with their error codes."""
     part = PartitionMeta(1, 0, (1,), (1,), 0)
     found = {
@@ -30,7 +30,7 @@ def pairs(
         for name, code in topics.items()
     }
     wanted = LinkSpec("link", ClusterRef("old", "a"), ClusterRef("new", "b"), **spec)
-    findings: list[Finding] = []
+    findings: list[Reason] = []
     left_out = frozenset(TopicId(found[name].id) for name in looping)
     made = pairs_of(wanted, Metadata("a", 1, {}, found), left_out, ME, findings)
     return {pair.source.name: pair.target for pair in made}, findings
@@ -80,8 +80,8 @@ def test_what_another_tool_copies_the_other_way_is_not_copied_home() -> None:
     there = metadata("ringy", "other")
     spec = LinkSpec("link", ClusterRef("old", "a"), ClusterRef("new", "b"), naming=PluginSpec("prefix", {}))
 
-    def planned(wanted: LinkSpec, **known: object) -> tuple[set[str], list[Finding]]:
-        findings: list[Finding] = []
+    def planned(wanted: LinkSpec, **known: object) -> tuple[set[str], list[Reason]]:
+        findings: list[Reason] = []
         made = pairs_of(wanted, here, frozenset(), ME, findings)
         made = not_home(wanted, made, known, there, findings)  # type: ignore[arg-type]
         return {pair.source.name for pair in made}, findings

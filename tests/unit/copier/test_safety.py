@@ -11,7 +11,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.safety import Safety, broker_settings
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.preconditions import PRODUCER_IDS
-from anabranch.model.reports import Finding
+from anabranch.model.reasons import Reason
 from anabranch.sandbox import ClusterSpec
 from tests.simulated import Simulated
 from tests.unit.asking import on
@@ -25,7 +25,7 @@ def test_a_change_of_the_expiration_is_noticed_within_five_minutes(monkeypatch: 
     monkeypatch.setattr(safety, "now_ms", lambda: time[0])
     with Simulated(ClusterSpec(name="new"), 2) as running:
 
-        async def looked(cluster: Cluster) -> list[list[Finding]]:
+        async def looked(cluster: Cluster) -> list[list[Reason]]:
             watched = Safety(cluster)
             found = [await watched.findings(60)]
             running.served.do(lambda one: one.settings.update({PRODUCER_IDS: "600000"}))

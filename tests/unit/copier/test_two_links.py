@@ -13,7 +13,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, WantedState
 from anabranch.model.plugins import PluginSpec
-from anabranch.model.reports import Severity
+from anabranch.model.reasons import Severity
 from anabranch.state.topics.control import Links
 from tests.unit.link_lab import LINK, Lab, lab
 

@@ -13,18 +13,18 @@ from anabranch.groups.create import create
 from anabranch.groups.follow import Following, follow
 from anabranch.groups.mark import Verdict, mark
 from anabranch.groups.plan import Step, plan
-from anabranch.groups.refusals import Refusal, Why
 from anabranch.groups.select import NoSuchGroupError, Selection
 from anabranch.groups.undo import UndoRecord, undo
 from anabranch.groups.world import Route, Untold
 from anabranch.model.groups import Commit, GroupKind, GroupState, Member
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.start import StartPosition
 from anabranch.offsets.runs import Run, RunMap
 
 pytestmark = pytest.mark.unit
 
 
-def whys(found: object) -> list[Why]:
+def whys(found: object) -> list[ReasonKind]:
     """The kinds of reasons of the only group."""
     return [refusal.why for refusal in found.groups[0].reasons]  # type: ignore[attr-defined]
 
@@ -45,10 +45,10 @@ def test_an_answer_shows_exactly_what_was_not_read(committed: int, answer: int) 
 def test_positions_outside_of_the_map_are_refused() -> None:
     """Not copied yet, before the link's start, and expired on the target alone; and each has a next step."""
     for committed, fields, why in (
-        (33, {}, Why.NOT_COPIED),
-        (9, {}, Why.BEFORE_START),
-        (12, {"target_start": 5}, Why.EXPIRED),
-        (29, {"end": 13}, Why.NOT_COPIED),
+        (33, {}, ReasonKind.NOT_COPIED),
+        (9, {}, ReasonKind.BEFORE_START),
+        (12, {"target_start": 5}, ReasonKind.EXPIRED),
+        (29, {"end": 13}, ReasonKind.NOT_COPIED),
     ):
         found = plan(world(group({A: Commit(committed)}), routes={A: route(**fields)}), ["g"])
         assert whys(found) == [why]
@@ -71,21 +71,27 @@ def test_every_reason_is_named_at_once() -> None:
     there = group({TO_A: Commit(9)}, state=GroupState.STABLE)
     later = {"g": {A: Commit(13, "x" * 9), B: Commit(1)}}
     found = plan(world(here, there, later=later, pending={"g": (B,)}, metadata_limit=8), ["g"])
-    assert set(whys(found)) == {Why.ACTIVE, Why.MOVING, Why.BACKWARDS, Why.METADATA, Why.NOT_IN_LINK}
-    assert whys(found).count(Why.MOVING) == 3
+    assert set(whys(found)) == {
+        ReasonKind.ACTIVE,
+        ReasonKind.MOVING,
+        ReasonKind.BACKWARDS,
+        ReasonKind.METADATA,
+        ReasonKind.NOT_IN_LINK,
+    }
+    assert whys(found).count(ReasonKind.MOVING) == 3
 
 
 def test_metadata_is_measured_as_brokers_do() -> None:
     """In UTF-16 units: two for a letter outside of the basic plane."""
     assert whys(plan(world(group({A: Commit(12, "é" * 8)}), metadata_limit=8), ["g"])) == []
-    assert whys(plan(world(group({A: Commit(12, "𝄞" * 5)}), metadata_limit=8), ["g"])) == [Why.METADATA]
+    assert whys(plan(world(group({A: Commit(12, "𝄞" * 5)}), metadata_limit=8), ["g"])) == [ReasonKind.METADATA]
 
 
 @pytest.mark.parametrize("kind", [GroupKind.SHARE, GroupKind.STREAMS, GroupKind.CONNECT, GroupKind.SCHEMAS])
 def test_kinds_whose_position_is_more_than_commits_get_advice(kind: GroupKind) -> None:
     """They are never moved, though their commits could be translated."""
     found = plan(world(group({A: Commit(12)}, kind=kind)), ["g"])
-    assert whys(found) == [Why.KIND]
+    assert whys(found) == [ReasonKind.KIND]
     assert found.groups[0].reasons[0].fix
 
 
@@ -94,16 +100,16 @@ def test_members_make_a_group_active_whatever_its_state() -> None:
     here = group({A: Commit(12)})
     there = group({})
     there = type(there)(there.name, there.kind, there.state, (Member("m", "c", "h"),), {})
-    assert whys(plan(world(here, there), ["g"])) == [Why.ACTIVE]
+    assert whys(plan(world(here, there), ["g"])) == [ReasonKind.ACTIVE]
 
 
 def test_a_doubtful_map_and_an_empty_group_are_refused() -> None:
     """The reason of the map is handed on; a group without commits is for groups create."""
     doubt = Untold("runs contradict the log", "ask again")
     found = plan(world(group({A: Commit(12)}), routes={A: doubt}), ["g"])
-    assert whys(found) == [Why.UNTOLD]
+    assert whys(found) == [ReasonKind.UNTOLD]
     assert "runs contradict the log" in found.groups[0].reasons[0].what
-    assert whys(plan(world(group({})), ["g"])) == [Why.NO_COMMITS]
+    assert whys(plan(world(group({})), ["g"])) == [ReasonKind.NO_COMMITS]
 
 
 def test_a_plans_hash_is_of_what_it_rests_on() -> None:
@@ -129,7 +135,7 @@ def test_topics_that_do_not_count_are_left_out_and_counted() -> None:
     """A group of which only a part is moved says so."""
     found = plan(world(group({A: Commit(12), B: Commit(3)})), ["g"], frozenset({"none"}))
     assert found.left_out == {"g": 2}
-    assert whys(found) == [Why.NO_COMMITS]
+    assert whys(found) == [ReasonKind.NO_COMMITS]
 
 
 def test_marks_tell_what_would_be_lost() -> None:
@@ -153,7 +159,7 @@ def test_a_position_at_the_link_begin_is_covered() -> None:
 def test_a_first_commit_in_between_is_a_move_too() -> None:
     """A partition that had no commit at the first look has one at the second: somebody reads."""
     found = plan(world(group({A: Commit(12)}), later={"g": {A: Commit(12), B: Commit(1)}}), ["g"])
-    assert whys(found) == [Why.MOVING]
+    assert whys(found) == [ReasonKind.MOVING]
 
 
 def test_a_note_alone_is_worth_a_move() -> None:
@@ -165,7 +171,7 @@ def test_a_note_alone_is_worth_a_move() -> None:
 def test_one_refused_partition_refuses_the_group() -> None:
     """Nothing is written of the partitions that could be moved."""
     found = plan(world(group({A: Commit(12), B: Commit(1)})), ["g"])
-    assert (whys(found), found.groups[0].step) == ([Why.NOT_IN_LINK], Step.REFUSED)
+    assert (whys(found), found.groups[0].step) == ([ReasonKind.NOT_IN_LINK], Step.REFUSED)
     assert found.groups[0].writes == {}
 
 
@@ -185,7 +191,7 @@ def test_a_group_that_a_move_made_stays_where_it_has_committed_more() -> None:
     assert (found.delete, found.delete_group, found.refusals) == ((TO_A,), False, ())
     assert undo(record, group({TO_A: Commit(2)})).delete_group
     again = undo(replace(record, undone_at_ms=9), group({TO_A: Commit(2)}))
-    assert ([one.why for one in again.refusals], again.empty) == ([Why.UNDONE], True)
+    assert ([one.why for one in again.refusals], again.empty) == ([ReasonKind.UNDONE], True)
 
 
 def test_groups_that_sync_by_hand_refuses_are_not_followed() -> None:
@@ -202,9 +208,11 @@ def test_groups_that_sync_by_hand_refuses_are_not_followed() -> None:
 def test_a_subscription_is_refused_where_something_is_committed_or_read() -> None:
     """Whatever the offset; and where nothing is left to begin at."""
     found = create("new", "g", [A.topic], StartPosition(), {A: 4, B: 5}, group({B: Commit(9)}, state=GroupState.STABLE))
-    assert [one.why for one in found.refusals] == [Why.ACTIVE, Why.EXISTS]
+    assert [one.why for one in found.refusals] == [ReasonKind.ACTIVE, ReasonKind.EXISTS]
     assert create("new", "g", [A.topic], StartPosition(), {A: 4}, None).begins == {A: Commit(4)}
-    assert [one.why for one in create("new", "g", [A.topic], StartPosition(), {}, None).refusals] == [Why.NO_COMMITS]
+    assert [one.why for one in create("new", "g", [A.topic], StartPosition(), {}, None).refusals] == [
+        ReasonKind.NO_COMMITS
+    ]
 
 
 def test_groups_are_selected_by_whole_names_and_exclude_wins() -> None:
@@ -227,7 +235,7 @@ def test_an_answer_is_the_same_whether_the_map_s_oldest_runs_were_retired_or_not
                 answer_of(Route(TO_A, runs, source_start, target_start, 30), Commit(offset), "old-new")
                 for runs in (whole, left)
             ]
-            if isinstance(told[0], Refusal):
-                assert isinstance(told[1], Refusal) and told[0].why is told[1].why, (offset, source_start, told)
+            if isinstance(told[0], Reason):
+                assert isinstance(told[1], Reason) and told[0].why is told[1].why, (offset, source_start, told)
             else:
                 assert told[0] == told[1], (offset, source_start, target_start, told)

@@ -15,7 +15,7 @@ from anabranch.offsets.translate import (
     Before,
     Copied,
     Exact,
-    Reason,
+    NoRecord,
     Unmapped,
     record_to_source,
     record_to_target,
@@ -45,7 +45,7 @@ def test_a_reader_sees_exactly_the_copies_that_it_has_not_read(runs: RunMap, off
         unread = {target for source, target in copies.items() if source >= offset}
         assert {target for target in copies.values() if target >= answer.offset} == unread
         assert answer.offset == min(unread, default=runs.target_end)
-        expected = None if offset in copies else Reason.END if offset == runs.source_end else Reason.HOLE
+        expected = None if offset in copies else NoRecord.END if offset == runs.source_end else NoRecord.HOLE
         assert answer.reason is expected
 
 
@@ -64,7 +64,7 @@ def test_the_way_back_is_as_exact(runs: RunMap, offset: int) -> None:
         assert {source for source in copies if source >= answer.offset} == unread
         assert answer.offset == min(unread, default=runs.source_end)
         own = offset in copies.values()
-        expected = None if own else Reason.END if offset == runs.target_end else Reason.FOREIGN
+        expected = None if own else NoRecord.END if offset == runs.target_end else NoRecord.FOREIGN
         assert answer.reason is expected
 
 
@@ -75,7 +75,7 @@ def test_a_record_is_found_or_named_with_its_neighbours(runs: RunMap, offset: in
     everything = [Copied(*pair) for pair in copies.items()]
     forward, back = record_to_target(runs, offset), record_to_source(runs, offset)
 
-    def expected(here: str, start: int, end: int, reason: Reason, outside: Answer) -> Answer:
+    def expected(here: str, start: int, end: int, reason: NoRecord, outside: Answer) -> Answer:
         own = [copy for copy in everything if getattr(copy, here) == offset]
         other = "target" if here == "source" else "source"
         if own:
@@ -96,14 +96,14 @@ def test_a_record_is_found_or_named_with_its_neighbours(runs: RunMap, offset: in
         "source",
         runs.source_start,
         runs.source_end,
-        Reason.HOLE,
+        NoRecord.HOLE,
         before_target if offset < runs.source_start else after_target,
     )
     assert back == expected(
         "target",
         runs.target_start,
         runs.target_end,
-        Reason.FOREIGN,
+        NoRecord.FOREIGN,
         before_source if offset < runs.target_start else after_source,
     )
 
@@ -166,13 +166,13 @@ LANE = RunMap.of([Run(100, 7, 4), Run(105, 12, 2)], 98, 7).advance(110, 16)
     ("offset", "answer"),
     [
         (97, Before(98, 7)),
-        (98, Exact(7, Reason.HOLE)),
+        (98, Exact(7, NoRecord.HOLE)),
         (100, Exact(7)),
         (103, Exact(10)),
-        (104, Exact(12, Reason.HOLE)),
+        (104, Exact(12, NoRecord.HOLE)),
         (105, Exact(12)),
-        (107, Exact(16, Reason.HOLE)),
-        (110, Exact(16, Reason.END)),
+        (107, Exact(16, NoRecord.HOLE)),
+        (110, Exact(16, NoRecord.END)),
         (111, After(110, 16)),
     ],
 )
@@ -186,9 +186,9 @@ def test_the_picture_in_the_documentation_holds(offset: int, answer: Answer) -> 
     [
         (6, Before(7, 100)),
         (10, Exact(103)),
-        (11, Exact(105, Reason.FOREIGN)),
-        (14, Exact(110, Reason.FOREIGN)),
-        (16, Exact(110, Reason.END)),
+        (11, Exact(105, NoRecord.FOREIGN)),
+        (14, Exact(110, NoRecord.FOREIGN)),
+        (16, Exact(110, NoRecord.END)),
         (17, After(16, 110)),
     ],
 )
@@ -199,9 +199,9 @@ def test_a_marker_in_the_target_is_stepped_over(offset: int, answer: Answer) -> 
 
 def test_a_refusal_names_its_neighbours() -> None:
     """The record in the hole, the one behind the last, and the marker."""
-    assert record_to_target(LANE, 104) == Unmapped(Reason.HOLE, Copied(103, 10), Copied(105, 12))
-    assert record_to_target(LANE, 108) == Unmapped(Reason.HOLE, Copied(106, 13), None)
-    assert record_to_target(LANE, 99) == Unmapped(Reason.HOLE, None, Copied(100, 7))
-    assert record_to_source(LANE, 11) == Unmapped(Reason.FOREIGN, Copied(103, 10), Copied(105, 12))
+    assert record_to_target(LANE, 104) == Unmapped(NoRecord.HOLE, Copied(103, 10), Copied(105, 12))
+    assert record_to_target(LANE, 108) == Unmapped(NoRecord.HOLE, Copied(106, 13), None)
+    assert record_to_target(LANE, 99) == Unmapped(NoRecord.HOLE, None, Copied(100, 7))
+    assert record_to_source(LANE, 11) == Unmapped(NoRecord.FOREIGN, Copied(103, 10), Copied(105, 12))
     assert record_to_target(LANE, 110) == After(110, 16)
     assert record_to_source(LANE, 16) == After(16, 110)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anabranch.kafka.start import OutsideLogError
-from anabranch.model.reports import Severity, TopicPlan
+from anabranch.model.reasons import Severity
+from anabranch.model.reports import TopicPlan
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.links.given import outside, strangers
 

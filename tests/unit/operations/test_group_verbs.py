@@ -9,7 +9,6 @@ import pytest
 
 from anabranch.groups.mark import Verdict
 from anabranch.groups.plan import GroupsMoved, GroupsPlan, Step
-from anabranch.groups.refusals import Why
 from anabranch.groups.select import NoSuchGroupError, Selection
 from anabranch.groups.undo import UndoRecord
 from anabranch.kafka.cluster import Cluster
@@ -18,6 +17,7 @@ from anabranch.kafka.groups import PartitionsRefusedError
 from anabranch.kafka.groups import look as grouplook
 from anabranch.model.groups import Commit, GroupState
 from anabranch.model.plans import PlanChangedError
+from anabranch.model.reasons import ReasonKind
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups import create as creating
@@ -101,7 +101,7 @@ def test_a_move_writes_what_was_shown_and_an_undo_gives_back_what_was_there(both
     assert (taken.ok, taken.groups[0].done) == (True, True)
     assert both.committed(both.target, "shop") == {TO_A: Commit(1, "old")}
     again = groups.undo(both.target, done.undo)
-    assert [[why.why for why in one.refusals] for one in again.groups] == [[Why.UNDONE]]
+    assert [[why.why for why in one.refusals] for one in again.groups] == [[ReasonKind.UNDONE]]
     assert both.committed(both.target, "shop") == {TO_A: Commit(1, "old")}
 
 
@@ -131,7 +131,7 @@ def test_a_plan_that_is_no_longer_so_is_not_carried_out(both: Lab) -> None:
 def test_a_group_that_somebody_reads_in_is_not_moved(both: Lab) -> None:
     """On either side; and nothing is stored of it."""
     both.commit(both.source, "read", HERE)
-    for cluster, why in ((both.here, Why.MOVING), (both.there, Why.ACTIVE)):
+    for cluster, why in ((both.here, ReasonKind.MOVING), (both.there, ReasonKind.ACTIVE)):
         with both.reader(cluster, "read"):
             done = sync(both, "read")
         assert [one.step for one in done.groups] == [Step.REFUSED]
@@ -146,9 +146,9 @@ def test_a_group_with_an_open_transaction_is_not_moved(both: Lab) -> None:
     both.commit(both.source, "open", HERE)
     both.commit(both.target, "open", {TO_A: Commit(1)})
     with both.pending(both.here, "open", A, 20):
-        assert [one.why for one in plan(both, "open").groups[0].reasons] == [Why.MOVING, Why.NO_COMMITS]
+        assert [one.why for one in plan(both, "open").groups[0].reasons] == [ReasonKind.MOVING, ReasonKind.NO_COMMITS]
     with both.pending(both.there, "open", TO_A, 9):
-        assert [one.why for one in sync(both, "open").groups[0].reasons] == [Why.ACTIVE]
+        assert [one.why for one in sync(both, "open").groups[0].reasons] == [ReasonKind.ACTIVE]
     assert both.committed(both.target, "open") == {TO_A: Commit(1)}
 
 
@@ -164,7 +164,7 @@ def test_a_transaction_that_opens_between_the_two_looks_is_seen(both: Lab, monke
 
     monkeypatch.setattr(grouplook, "read_commits", opening)
     done = sync(both, "between")
-    assert [one.why for one in done.groups[0].reasons] == [Why.MOVING]
+    assert [one.why for one in done.groups[0].reasons] == [ReasonKind.MOVING]
     assert both.committed(both.target, "between") == {}
 
 
@@ -182,7 +182,7 @@ def test_who_joins_between_the_two_looks_is_seen(both: Lab, monkeypatch: pytest.
     monkeypatch.setattr(grouplook, "read_commits", joining)
     done = sync(both, "joined")
     reading.__exit__(None, None, None)
-    assert [one.why for one in done.groups[0].reasons] == [Why.MOVING]
+    assert [one.why for one in done.groups[0].reasons] == [ReasonKind.MOVING]
     assert both.committed(both.target, "joined") == {}
 
 
@@ -190,7 +190,7 @@ def test_a_group_moves_wholly_or_not_at_all(both: Lab) -> None:
     """One partition that is not in the link keeps the others back, unless only the topics of the link count."""
     both.commit(both.source, "wide", {**HERE, OTHER: Commit(5)})
     done = sync(both, "wide")
-    assert [one.why for one in done.groups[0].reasons] == [Why.NOT_IN_LINK]
+    assert [one.why for one in done.groups[0].reasons] == [ReasonKind.NOT_IN_LINK]
     assert both.committed(both.target, "wide") == {}
     done = sync(both, "wide", topics=("orders",))
     assert (done.left_out, both.committed(both.target, "wide")) == ({"wide": 1}, THERE)
@@ -304,7 +304,7 @@ def test_an_undo_that_does_not_read_back_is_refused(both: Lab, monkeypatch: pyte
     with monkeypatch.context() as patch:
         patch.setattr(groupmoves.kafka_groups, "commit", loses)
         found = groups.undo(both.target, "u-stuck")
-    assert (found.groups[0].done, [one.why for one in found.groups[0].refusals]) == (False, [Why.UNTOLD])
+    assert (found.groups[0].done, [one.why for one in found.groups[0].refusals]) == (False, [ReasonKind.UNTOLD])
     assert both.stored().undo["u-stuck"]["stuck"].undone_at_ms is None
     assert groups.undo(both.target, "u-stuck").groups[0].done
     assert both.committed(both.target, "stuck") == {TO_A: Commit(1)}
@@ -344,7 +344,7 @@ def test_groups_are_listed_and_shown_as_they_stand_on_both_sides(both: Lab) -> N
     assert (rows["listed"].state, rows["listed"].target_state) == (GroupState.EMPTY, GroupState.DEAD)
     both.commit(both.target, "listed", {TO_A: Commit(1)})
     shown = groups.show(both.source, both.target, LINK, "listed")
-    assert (shown.plan.step, [one.why for one in shown.plan.reasons]) == (Step.REFUSED, [Why.NOT_IN_LINK])
+    assert (shown.plan.step, [one.why for one in shown.plan.reasons]) == (Step.REFUSED, [ReasonKind.NOT_IN_LINK])
     assert shown.target is not None
     assert shown.target.commits == {TO_A: Commit(1)}
     with pytest.raises(NoSuchGroupError):
@@ -360,7 +360,7 @@ def test_a_subscription_begins_only_where_nothing_is_committed(both: Lab) -> Non
     assert both.committed(both.target, "made") == {TO_A: Commit(4), TO_B: Commit(6)}
     other = StartPosition.parse("earliest")
     again = groups.plan_create(both.target, "made", [TO_A.topic], other)
-    assert [one.why for one in again.refusals] == [Why.EXISTS, Why.EXISTS]
+    assert [one.why for one in again.refusals] == [ReasonKind.EXISTS, ReasonKind.EXISTS]
     with pytest.raises(GroupNotMadeError, match=r"has committed 4 for old\.orders-0 already"):
         groups.create(both.target, "made", [TO_A.topic], other)
     assert both.committed(both.target, "made") == {TO_A: Commit(4), TO_B: Commit(6)}
@@ -368,7 +368,7 @@ def test_a_subscription_begins_only_where_nothing_is_committed(both: Lab) -> Non
     assert both.described(both.target, "made").state is GroupState.DEAD
     with both.reader(both.there, "made"):
         read = groups.plan_create(both.target, "made", [TO_A.topic], start)
-        assert [one.why for one in read.refusals] == [Why.ACTIVE]
+        assert [one.why for one in read.refusals] == [ReasonKind.ACTIVE]
         with pytest.raises(GroupNotMadeError):
             groups.create(both.target, "made", [TO_A.topic], start)
 

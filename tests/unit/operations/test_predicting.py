@@ -12,7 +12,8 @@ from anabranch.kafka.settling import until_led
 from anabranch.model.lane import LaneMode
 from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
-from anabranch.model.reports import ProbeReport, Severity
+from anabranch.model.reasons import Severity
+from anabranch.model.reports import ProbeReport
 from qa import links
 from tests.unit.link_lab import OTHER, A, lab
 

@@ -15,7 +15,8 @@ from anabranch.model.groups import Commit, GroupKind
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, GroupRules, LinkRecord, LinkSpec, MirroredTopic, ModePolicy, WantedState
 from anabranch.model.plugins import PluginSpec
-from anabranch.model.reports import Finding, LinkPlan, Severity, StopRequest
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import LinkPlan, StopRequest
 from anabranch.model.start import LaneStart, StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
@@ -92,7 +93,7 @@ PLAN = LinkPlan(
     batch=12,
     planned_at_ms=1_760_000_000_900,
     lanes=6,
-    findings=(Finding(Severity.WARNING, "topic bills: 2 partitions on the target, 4 on the source", "add 2"),),
+    findings=(Reason.found(Severity.WARNING, "topic bills: 2 partitions on the target, 4 on the source", "add 2"),),
 )
 ENDING = replace(PLAN, findings=(), ends=True)
 PLANNED = replace(PLAN, digest="9f86d081884c7d65")

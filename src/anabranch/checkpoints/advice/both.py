@@ -20,7 +20,7 @@ from anabranch.checkpoints.advice.effects import EXACT, by_route, from_beginning
 from anabranch.checkpoints.advice.facts import Attempt, Facts
 from anabranch.checkpoints.advice.values import Condition, Effect, Kind, Standing, Step, Way
 from anabranch.checkpoints.job import Format
-from anabranch.checkpoints.route import Why
+from anabranch.model.reasons import ReasonKind
 
 _COPIED = "until the link has copied what the job stands at"
 
@@ -216,7 +216,10 @@ def _transactions(facts: Facts, chosen: Attempt | None) -> tuple[Condition, ...]
     """What pending transactions of a Flink sink mean for a way."""
     what = "the sinks' pending transactions were committed on the old cluster"
     reasons = [
-        one for attempt in facts.attempts[:1] for one in attempt.rewrite.refusals if one.why is Why.PENDING_TRANSACTIONS
+        one
+        for attempt in facts.attempts[:1]
+        for one in attempt.rewrite.refusals
+        if one.why is ReasonKind.PENDING_TRANSACTIONS
     ]
     if not reasons:
         return ()

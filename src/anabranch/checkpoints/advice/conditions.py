@@ -9,19 +9,20 @@ from anabranch.checkpoints.advice.facts import Attempt, Facts, refusals
 from anabranch.checkpoints.advice.values import Condition, Standing
 from anabranch.checkpoints.job import Format
 from anabranch.checkpoints.position import Marker, Position, offset_text
-from anabranch.checkpoints.route import Moved, Refusal, Why
+from anabranch.checkpoints.route import Moved
 from anabranch.model.lane import LaneMode
+from anabranch.model.reasons import Reason, ReasonKind
 
 #: Reasons that pass: by waiting for the link, by stopping the job, by finishing its batch.
-PASSING = frozenset({Why.NOT_COPIED, Why.IN_DOUBT, Why.RUNNING, Why.UNCOMMITTED})
+PASSING = frozenset({ReasonKind.NOT_COPIED, ReasonKind.IN_DOUBT, ReasonKind.RUNNING, ReasonKind.UNCOMMITTED})
 ROUTE_FIX = "say where the positions lead: --link, --maps, --offsets or --start"
 
 
-def refused(what: str, reasons: Sequence[Refusal]) -> tuple[Condition, ...]:
+def refused(what: str, reasons: Sequence[Reason]) -> tuple[Condition, ...]:
     """One condition for each kind of reason, or that none is against it."""
     if not reasons:
         return (Condition(what, Standing.MET),)
-    found: dict[Why, list[Refusal]] = {}
+    found: dict[ReasonKind, list[Reason]] = {}
     for one in reasons:
         found.setdefault(one.why, []).append(one)
     conditions = []

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from anabranch.checkpoints.advice.facts import Answer, Facts, GroupFacts
 from anabranch.checkpoints.advice.values import Effect
 from anabranch.checkpoints.position import Position, offset_text
-from anabranch.checkpoints.route import Moved, Refusal
+from anabranch.checkpoints.route import Moved
+from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
 
 EXACT = Effect(0, 0, "every record once")
@@ -121,4 +122,4 @@ def _plus(total: int | None, more: int | None) -> int | None:
 
 
 def _why(answer: Answer) -> str:
-    return answer.what if isinstance(answer, Refusal) else "no route leads there"
+    return answer.what if isinstance(answer, Reason) else "no route leads there"

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from anabranch.checkpoints.job import Format, OperatorPage, Page
 from anabranch.checkpoints.plan import Rewrite
 from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved, Refusal
+from anabranch.checkpoints.route import Moved
 from anabranch.model.lane import LaneMode
+from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
 
 #: Where a position leads; None for a partition that stays on the old cluster.
-Answer = Moved | Refusal | None
+Answer = Moved | Reason | None
 
 
 #: The roles of positions that a restart reads from, and of those that no restart depends on.
@@ -110,7 +111,7 @@ class Facts:
     sql: bool | None = None
     downtime_s: float | None = None
     clusters: tuple[There, ...] = ()
-    unread: tuple[Refusal, ...] = ()
+    unread: tuple[Reason, ...] = ()
 
     @property
     def routed(self) -> bool:
@@ -198,6 +199,6 @@ class Facts:
         return max(lane.lag / lane.per_s if lane.lag else 0.0 for lane in moving)
 
 
-def refusals(answers: Iterable[Answer]) -> Iterator[Refusal]:
+def refusals(answers: Iterable[Answer]) -> Iterator[Reason]:
     """The answers that are none."""
-    return (one for one in answers if isinstance(one, Refusal))
+    return (one for one in answers if isinstance(one, Reason))

@@ -22,8 +22,9 @@ from anabranch.checkpoints.job import Format, Page
 from anabranch.checkpoints.plan import Rewrite, Transactions, Wish
 from anabranch.checkpoints.ports import Entry, Files
 from anabranch.checkpoints.position import Position, Role
-from anabranch.checkpoints.route import Refusal, Route, Why
+from anabranch.checkpoints.route import Route
 from anabranch.errors import InvalidFieldError
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 METADATA = "_metadata"
@@ -90,7 +91,7 @@ class FlinkCheckpoint:
         operators: dict[bytes, Operator | None] = {one.source.operator.id: one.operator for one in moved if one.moves}
         for source in selection.dropped:
             left = drop(source)
-            if isinstance(left, Refusal):
+            if isinstance(left, Reason):
                 refusals.append(left)
             else:
                 operators[source.operator.id] = left
@@ -206,14 +207,14 @@ def open_checkpoint(files: Files) -> FlinkCheckpoint | None:
     return FlinkCheckpoint(files, files.read(METADATA, MAX_METADATA), entry.modified_ms)
 
 
-def _ambiguous(moved: tuple[MovedSource, ...]) -> list[Refusal]:
+def _ambiguous(moved: tuple[MovedSource, ...]) -> list[Reason]:
     readers: dict[str, list[Source]] = {}
     for one in moved:
         for topic in one.source.topics if one.moves else ():
             readers.setdefault(topic, []).append(one.source)
     return [
-        Refusal(
-            Why.AMBIGUOUS,
+        Reason(
+            ReasonKind.AMBIGUOUS,
             f"topic {topic} is read by {' and '.join(source.label for source in sources)}; which of them reads this "
             "cluster is not in the state",
             f"name those to move: {' '.join(f'--source {source.id}' for source in sources)}",

@@ -12,8 +12,8 @@ from anabranch.checkpoints.flink.metadata import Metadata, Operator
 from anabranch.checkpoints.flink.source import label
 from anabranch.checkpoints.flink.stored import StateStore
 from anabranch.checkpoints.plan import Transactions
-from anabranch.checkpoints.route import Refusal, Why
 from anabranch.errors import ConfigError, RefusedError
+from anabranch.model.reasons import Reason, ReasonKind
 
 COMMITTER_STATE = "streaming_committer_raw_states"
 WRITER_STATE = "writer_raw_states"
@@ -67,29 +67,29 @@ def find_sinks(metadata: Metadata, store: StateStore) -> tuple[Sink, ...]:
     return tuple(sinks)
 
 
-def refuse(sinks: tuple[Sink, ...], wish: Transactions) -> Iterator[Refusal]:
+def refuse(sinks: tuple[Sink, ...], wish: Transactions) -> Iterator[Reason]:
     """Why a job with these sinks cannot go on elsewhere, as it is wished."""
     for sink in sinks:
         if not sink.pending or wish is Transactions.KEEP:
             continue
         if wish is Transactions.REFUSE:
-            yield Refusal(
-                Why.PENDING_TRANSACTIONS,
+            yield Reason(
+                ReasonKind.PENDING_TRANSACTIONS,
                 f"{sink.text}; another cluster does not know them, the job would fail at its start",
                 "take the savepoint with `flink stop`, which commits them, and say --transactions discard; "
                 "or --transactions keep where the sink's cluster stays the same",
                 label(sink.operator),
             )
         elif sink.ids is None and not sink.old:
-            yield Refusal(
-                Why.UNKNOWN,
+            yield Reason(
+                ReasonKind.UNKNOWN,
                 f"{sink.text}; it may hold what is not of Kafka, and is not emptied unread",
                 "give the sink another uid and start the job with --allowNonRestoredState",
                 label(sink.operator),
             )
         elif sink.old:
-            yield Refusal(
-                Why.UNSUPPORTED,
+            yield Reason(
+                ReasonKind.UNSUPPORTED,
                 f"{sink.text}; this state cannot be emptied alone",
                 "give the sink another uid and start the job with --allowNonRestoredState",
                 label(sink.operator),

@@ -15,7 +15,8 @@ from anabranch.checkpoints.flink.source import Source, label
 from anabranch.checkpoints.flink.split import NOTHING
 from anabranch.checkpoints.ports import Files
 from anabranch.checkpoints.position import Position, Role
-from anabranch.checkpoints.route import Moved, Refusal, Route, Why
+from anabranch.checkpoints.route import Moved, Route
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 _SHOWN = 8
@@ -33,7 +34,7 @@ class AsFound:
     new: Mapping[str, Source]
     _led: dict[tuple[str, TopicPartition], TopicPartition] = field(default_factory=dict)
 
-    def move(self, position: Position) -> Moved | Refusal | None:
+    def move(self, position: Position) -> Moved | Reason | None:
         """See ``route.Route``."""
         answer = self.route.move(position)
         if self._is_idle(position):
@@ -55,11 +56,11 @@ class AsFound:
             return answer
         return replace(answer, offset=found)
 
-    def equal(self, partition: TopicPartition, start: int, end: int) -> Refusal | None:
+    def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """See ``route.Route``."""
         return self.route.equal(partition, start, end)
 
-    def partitions(self, topic: str) -> frozenset[int] | Refusal:
+    def partitions(self, topic: str) -> frozenset[int] | Reason:
         """See ``route.Route``."""
         return self.route.partitions(topic)
 
@@ -70,11 +71,11 @@ class AsFound:
             return False
         return position.place in {source.enumerator_place(cluster) for cluster in source.enumerators}
 
-    def _idle(self, position: Position, answer: Moved | Refusal | None) -> Moved | Refusal | None:
+    def _idle(self, position: Position, answer: Moved | Reason | None) -> Moved | Reason | None:
         """The result's offset, unless the route leads to an earlier one now: where it leads only ever rises."""
         found = self._in_enumerator(position)
         if found is None:
-            return Refusal(Why.UNKNOWN, "not in the result")
+            return Reason(ReasonKind.UNKNOWN, "not in the result")
         now = answer.offset if isinstance(answer, Moved) else None
         return answer if now is not None and found > now else Moved(position.partition, found)
 

@@ -23,8 +23,8 @@ from anabranch.checkpoints.flink.operator_state import OperatorState
 from anabranch.checkpoints.flink.reader import Reader
 from anabranch.checkpoints.flink.source import Kind, Source, Stored, label
 from anabranch.checkpoints.flink.stored import StateStore
-from anabranch.checkpoints.route import Refusal, Why
 from anabranch.errors import ConfigError, RefusedError
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 T = TypeVar("T")
@@ -67,9 +67,9 @@ def _old(operator: Operator, store: StateStore, stopped: bool) -> Source:
     problems, stale = _problems(operator, problem, _twice(stored), fix=gathered.fix), None
     if not gathered.found and not gathered.problem:
         what = "no position is stored; a restart reads from the beginning"
-        problems = (*problems, Refusal(Why.UNKNOWN, what, old_consumer.INSTEAD, label(operator)))
+        problems = (*problems, Reason(ReasonKind.UNKNOWN, what, old_consumer.INSTEAD, label(operator)))
     elif stopped:  # its state is then what the job's last checkpoint left in it
-        stale = Refusal(Why.UNKNOWN, old_consumer.STALE, old_consumer.ANYWAY, label(operator))
+        stale = Reason(ReasonKind.UNKNOWN, old_consumer.STALE, old_consumer.ANYWAY, label(operator))
     return Source(
         operator, Kind.OLD, old_consumer.STATE, stored, states=gathered.states, problems=problems, stale=stale
     )
@@ -97,8 +97,8 @@ def _new(operator: Operator, store: StateStore) -> Source | None:
     if dynamic_stored or dynamic_found:
         return _whole(operator, Kind.DYNAMIC, gathered, dynamic_stored, dynamic_problem, coordinator, dynamic)
     if hybrid.reads_kafka([reader for _, _, reader in gathered.found], coordinator, root, name):
-        refusal = Refusal(
-            Why.UNSUPPORTED,
+        refusal = Reason(
+            ReasonKind.UNSUPPORTED,
             "a HybridSource that reads Kafka; its state is not rewritten",
             "leave it out with --source; once it has read what is before Kafka, make it a KafkaSource with another "
             "uid, at committed offsets: `anabranch checkpoint advise` shows how to begin its group",
@@ -177,9 +177,9 @@ def _twice(stored: tuple[Stored, ...]) -> str:
     return f"partitions are stored twice: {_names(twice)}" if twice else ""
 
 
-def _problems(operator: Operator, *problems: str, fix: str) -> tuple[Refusal, ...]:
+def _problems(operator: Operator, *problems: str, fix: str) -> tuple[Reason, ...]:
     """A refusal for each; ``fix`` is the way out where state could not be reached, and may be all right."""
-    return tuple(Refusal(Why.UNKNOWN, problem, fix or _FIX, label(operator)) for problem in problems if problem)
+    return tuple(Reason(ReasonKind.UNKNOWN, problem, fix or _FIX, label(operator)) for problem in problems if problem)
 
 
 def _elsewhere(error: MissingFileError) -> str:

@@ -16,7 +16,8 @@ from anabranch.checkpoints.flink.split import NOTHING, KafkaSplit
 from anabranch.checkpoints.flink.translating import Translator
 from anabranch.checkpoints.plan import Change, StopSavepoint, Wish
 from anabranch.checkpoints.position import Role
-from anabranch.checkpoints.route import Refusal, Route, Why
+from anabranch.checkpoints.route import Route
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 
@@ -27,7 +28,7 @@ class MovedSource:
     source: Source
     operator: Operator
     changes: tuple[Change, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Reason, ...]
 
     @property
     def moves(self) -> bool:
@@ -55,15 +56,15 @@ def move(source: Source, wish: Wish, route: Route) -> MovedSource:
     return MovedSource(source, source.operator if refusals else operator, changes, refusals)
 
 
-def drop(source: Source) -> Operator | Refusal | None:
+def drop(source: Source) -> Operator | Reason | None:
     """The operator without the source's entries, None where nothing of it is left.
 
     A job that starts from it begins this source as its program says, while all other state goes on. Not so the old
     consumer: in a restored job it takes missing partitions for new ones and reads them from their beginning.
     """
     if source.kind is Kind.OLD:
-        return Refusal(
-            Why.UNSUPPORTED,
+        return Reason(
+            ReasonKind.UNSUPPORTED,
             f"{source.label}: without its entries, and with another uid too, a FlinkKafkaConsumer takes each "
             "partition of a restored job for a new one and reads it from its beginning",
             "rewrite its positions instead; or make it a KafkaSource with another uid, which begins as the program "
@@ -89,16 +90,16 @@ def drop(source: Source) -> Operator | Refusal | None:
     return replace(operator, coordinator=None, subtasks=emptied)
 
 
-def _clusters(source: Source, clusters: list[str], wish: Wish) -> tuple[Refusal, ...]:
+def _clusters(source: Source, clusters: list[str], wish: Wish) -> tuple[Reason, ...]:
     place = source.label
     if not clusters:
         what = "a dynamic source stores its clusters by name; which of them is moved was not said"
         fix = f"say --dynamic-cluster OLD=NEW@BOOTSTRAP; there are: {', '.join(source.enumerators)}"
-        return (Refusal(Why.AMBIGUOUS, what, fix, place),)
+        return (Reason(ReasonKind.AMBIGUOUS, what, fix, place),)
     refusals = []
     names = [wish.renamed_clusters.get(name, (name, ""))[0] for name in source.enumerators]
     for name in sorted({name for name in names if names.count(name) > 1}):
-        refusals.append(Refusal(Why.COLLISION, f"two clusters of the source would be named {name}", "", place))
+        refusals.append(Reason(ReasonKind.COLLISION, f"two clusters of the source would be named {name}", "", place))
     topics: dict[str, str] = {}
     for cluster in clusters:
         for topic in sorted({one.partition.topic for one in source.enumerators[cluster].assignments}):
@@ -106,7 +107,7 @@ def _clusters(source: Source, clusters: list[str], wish: Wish) -> tuple[Refusal,
                 what = (
                     f"topic {topic} is on the clusters {topics[topic]} and {cluster}, one route cannot tell them apart"
                 )
-                refusals.append(Refusal(Why.AMBIGUOUS, what, "move one cluster after the other", place))
+                refusals.append(Reason(ReasonKind.AMBIGUOUS, what, "move one cluster after the other", place))
     return tuple(refusals)
 
 
@@ -179,7 +180,7 @@ class _Mover:
             return one
         if start is None:
             translator.refuse(
-                Why.MARKER,
+                ReasonKind.MARKER,
                 f"{one.partition} was found and not yet read; the program chooses where it begins, on the new cluster",
                 "take the savepoint again once all partitions are read; or give the positions of all, this one's too: "
                 "--offsets FILE",
@@ -191,7 +192,7 @@ class _Mover:
         room = "the source is bounded" if one.split is not None else self._no_room(translator.cluster)
         if room:
             what = f"{one.partition} was found and not yet read, and its offset cannot be put in ({room})"
-            translator.refuse(Why.MARKER, what, "take the savepoint again once all partitions are read", place)
+            translator.refuse(ReasonKind.MARKER, what, "take the savepoint again once all partitions are read", place)
             return one
         # Its own state has no place for an offset in this version: a reader takes it, and has it in its state.
         translator.handed[target] = start
@@ -219,7 +220,7 @@ class _Mover:
         for cluster, translator in self.translators.items():
             if source.enumerators[cluster].version == 0:
                 what = "an enumerator's state of Flink 1.12"
-                translator.refuse(Why.UNSUPPORTED, what, "restore it with Flink 1.13 and take a savepoint")
+                translator.refuse(ReasonKind.UNSUPPORTED, what, "restore it with Flink 1.13 and take a savepoint")
                 return source.coordinator
         if isinstance(state, EnumeratorState):
             return replace(source.coordinator, state=state.with_assignments(assignments[""]).emit())

@@ -9,7 +9,7 @@ from anabranch.checkpoints.flink.metadata import Operator
 from anabranch.checkpoints.flink.source import Kind, Source
 from anabranch.checkpoints.flink.uid import operator_id
 from anabranch.checkpoints.plan import Wish
-from anabranch.checkpoints.route import Refusal, Why
+from anabranch.model.reasons import Reason, ReasonKind
 
 _TOPIC = "topic:"
 
@@ -20,12 +20,12 @@ class Selection:
 
     moved: tuple[Source, ...]
     dropped: tuple[Source, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Reason, ...]
 
 
 def select(sources: tuple[Source, ...], wish: Wish) -> Selection:
     """Resolve a wish. A word that means no source, or more than one by its name or topic, is refused."""
-    refusals: list[Refusal] = []
+    refusals: list[Reason] = []
     dropped = _all(sources, wish.drop, refusals)
     if wish.sources is None:
         moved = tuple(source for source in sources if source not in dropped)
@@ -34,17 +34,19 @@ def select(sources: tuple[Source, ...], wish: Wish) -> Selection:
     both = [source.label for source in moved if source in dropped]
     if both:
         refusals.append(
-            Refusal(Why.AMBIGUOUS, f"{', '.join(both)} is to be moved and to be dropped", "say one of them")
+            Reason(ReasonKind.AMBIGUOUS, f"{', '.join(both)} is to be moved and to be dropped", "say one of them")
         )
     if not sources:
-        refusals.append(Refusal(Why.UNKNOWN, "no source that reads Kafka was found", "give a checkpoint of such a job"))
+        refusals.append(
+            Reason(ReasonKind.UNKNOWN, "no source that reads Kafka was found", "give a checkpoint of such a job")
+        )
     if wish.split or wish.merge:
         what = "a Flink source is not split or merged in its state"
-        refusals.append(Refusal(Why.UNSUPPORTED, what, "move it whole, or use a DynamicKafkaSource"))
+        refusals.append(Reason(ReasonKind.UNSUPPORTED, what, "move it whole, or use a DynamicKafkaSource"))
     clusters = {name for source in moved if source.kind is Kind.DYNAMIC for name in source.enumerators}
     for name in sorted(set(wish.renamed_clusters) - clusters):
         what = f"no dynamic source that is moved has a cluster {name}"
-        refusals.append(Refusal(Why.UNKNOWN, what, f"there are: {', '.join(sorted(clusters)) or 'none'}"))
+        refusals.append(Reason(ReasonKind.UNKNOWN, what, f"there are: {', '.join(sorted(clusters)) or 'none'}"))
     return Selection(moved, dropped, tuple(refusals))
 
 
@@ -53,16 +55,18 @@ def matches(operator: Operator, word: str) -> bool:
     return word in (operator.uid, operator.name) or word.lower() == operator.hex or operator_id(word) == operator.id
 
 
-def _all(sources: tuple[Source, ...], words: Iterable[str], refusals: list[Refusal]) -> tuple[Source, ...]:
+def _all(sources: tuple[Source, ...], words: Iterable[str], refusals: list[Reason]) -> tuple[Source, ...]:
     found: set[str] = set()
     for word in sorted(words):
         named = [source for source in sources if _means(source, word)]
         if not named:
             known = ", ".join(f"{source.label} ({source.id})" for source in sources)
-            refusals.append(Refusal(Why.UNKNOWN, f"no Kafka source is {word}", f"there are: {known or 'none'}"))
+            refusals.append(Reason(ReasonKind.UNKNOWN, f"no Kafka source is {word}", f"there are: {known or 'none'}"))
         elif len(named) > 1:
             ids = ", ".join(source.id for source in named)
-            refusals.append(Refusal(Why.AMBIGUOUS, f"{word} means {len(named):,} sources", f"give their ids: {ids}"))
+            refusals.append(
+                Reason(ReasonKind.AMBIGUOUS, f"{word} means {len(named):,} sources", f"give their ids: {ids}")
+            )
         else:
             found.add(named[0].id)
     return tuple(source for source in sources if source.id in found)

@@ -14,7 +14,7 @@ from anabranch.checkpoints.flink.metadata import Operator
 from anabranch.checkpoints.flink.operator_state import OperatorState
 from anabranch.checkpoints.flink.split import NOTHING, KafkaSplit, offset_of
 from anabranch.checkpoints.position import Position, Role
-from anabranch.checkpoints.route import Refusal
+from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
 
 ENUMERATOR = "enumerator"
@@ -60,8 +60,8 @@ class Source:
     coordinator: Coordinator | None = None
     enumerator: EnumeratorState | DynamicState | None = None
     states: Mapping[int, OperatorState] = field(default_factory=dict, hash=False)
-    problems: tuple[Refusal, ...] = ()
-    stale: Refusal | None = None
+    problems: tuple[Reason, ...] = ()
+    stale: Reason | None = None
     """Why its positions are older than the rest of the savepoint, of which ``flink stop`` made it so."""
 
     @property

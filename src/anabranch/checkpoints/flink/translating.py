@@ -9,7 +9,8 @@ from anabranch.checkpoints.flink.source import Source
 from anabranch.checkpoints.flink.split import NOTHING, KafkaSplit, offset_of
 from anabranch.checkpoints.plan import Change
 from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved, Refusal, Route, Why
+from anabranch.checkpoints.route import Moved, Route
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 _MAX_OFFSET = (1 << 63) - 1
@@ -27,7 +28,7 @@ class Translator:
         self.cluster = cluster
         self.route = route
         self.changes: list[Change] = []
-        self.refusals: list[Refusal] = []
+        self.refusals: list[Reason] = []
         self.targets: dict[TopicPartition, TopicPartition] = {}
         self.added: dict[TopicPartition, int] = {}
         self.handed: dict[TopicPartition, int] = {}
@@ -72,9 +73,9 @@ class Translator:
             return answer.offset
         return otherwise
 
-    def refuse(self, why: Why, what: str, fix: str = "", place: str = "") -> None:
+    def refuse(self, why: ReasonKind, what: str, fix: str = "", place: str = "") -> None:
         """One more reason against it."""
-        refusal = Refusal(why, what, fix, place or self.source.enumerator_place(self.cluster))
+        refusal = Reason(why, what, fix, place or self.source.enumerator_place(self.cluster))
         if refusal not in self.refusals:
             self.refusals.append(refusal)
 
@@ -87,11 +88,11 @@ class Translator:
         if self._stays and self.targets:
             stay = ", ".join(map(str, sorted(self._stays)[:8]))
             what = f"{stay} would stay while {len(self.targets):,} partitions move; a Flink source reads one cluster"
-            self.refuse(Why.UNSUPPORTED, what, "move all of its topics, or none of them")
+            self.refuse(ReasonKind.UNSUPPORTED, what, "move all of its topics, or none of them")
         if len(self._led) > 1:
             where = "; ".join(f"{', '.join(sorted(topics))} to {on}" for on, topics in sorted(self._led.items()))
             what = f"it would read {len(self._led):,} clusters: {where}; a Flink source reads one"
-            self.refuse(Why.UNSUPPORTED, what, "copy its topics to one cluster, or use a DynamicKafkaSource")
+            self.refuse(ReasonKind.UNSUPPORTED, what, "copy its topics to one cluster, or use a DynamicKafkaSource")
         self._collisions()
         if self.refusals or not self.targets:
             return
@@ -109,7 +110,9 @@ class Translator:
                 out.append(min(new[name]))
             elif not self.stays:
                 what = f"topic {name} of the stream leads to {len(new[name]):,} topics of the target"
-                self.refuse(Why.UNKNOWN, what, "take the savepoint once the source has found its partitions", place)
+                self.refuse(
+                    ReasonKind.UNKNOWN, what, "take the savepoint once the source has found its partitions", place
+                )
                 out.append(name)
             else:
                 out.append(name)
@@ -122,20 +125,22 @@ class Translator:
         if moved.offset is None:
             stored = position.offset.value if isinstance(position.offset, Marker) else "no offset"
             self.refuse(
-                Why.MARKER,
+                ReasonKind.MARKER,
                 f"{position.partition} has {stored} stored as its {position.role.value} offset",
                 "take the savepoint once a record of the partition was read, or give a start position",
                 position.place,
             )
             return 0
         if not 0 <= moved.offset <= _MAX_OFFSET:
-            self.refuse(Why.OUTSIDE_LOG, f"{position.partition} would be at {moved.offset:,}", "", position.place)
+            self.refuse(
+                ReasonKind.OUTSIDE_LOG, f"{position.partition} would be at {moved.offset:,}", "", position.place
+            )
             return 0
         return moved.offset
 
     def _move(self, position: Position) -> Moved | None:
         answer = self.route.move(position)
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Reason):
             self.refusals.append(answer)
             return None
         self.changes.append(Change(position, answer))
@@ -146,7 +151,7 @@ class Translator:
         known = self.targets.setdefault(position.partition, answer.partition)
         if known != answer.partition:
             what = f"{position.partition} leads to {known} and to {answer.partition}"
-            self.refuse(Why.AMBIGUOUS, what, "", position.place)
+            self.refuse(ReasonKind.AMBIGUOUS, what, "", position.place)
         return answer
 
     def _collisions(self) -> None:
@@ -156,17 +161,17 @@ class Translator:
         for target, found in sorted(olds.items()):
             if len(found) > 1:
                 what = f"{' and '.join(map(str, sorted(found)))} lead to {target}, which a source stores once"
-                self.refuse(Why.COLLISION, what, "give them target topics of their own")
+                self.refuse(ReasonKind.COLLISION, what, "give them target topics of their own")
 
     def _cover(self, topic: str, room: str) -> None:
         there = self.route.partitions(topic)
-        if isinstance(there, Refusal):
+        if isinstance(there, Reason):
             self.refusals.append(there)
             return
         led = {target.partition for target in self.targets.values() if target.topic == topic}
         beyond = sorted(led - there)
         if beyond:
-            self.refuse(Why.OUTSIDE_LOG, f"{topic} has no partition {', '.join(map(str, beyond))} on the target")
+            self.refuse(ReasonKind.OUTSIDE_LOG, f"{topic} has no partition {', '.join(map(str, beyond))} on the target")
         olds = {old.topic for old, target in self.targets.items() if target.topic == topic}
         missing = []
         for partition in sorted(there - led):
@@ -189,7 +194,7 @@ class Translator:
         if missing:
             names = ", ".join(map(str, missing[:16])) + (" and more" if len(missing) > 16 else "")
             self.refuse(
-                Why.NEW_PARTITIONS,
+                ReasonKind.NEW_PARTITIONS,
                 f"{topic} has partitions on the target that the source has not stored: {names}; "
                 f"it would read them from their beginning{f' ({room})' if room else ''}",
                 "take the savepoint once the source has found them, or use a target topic with as many partitions",

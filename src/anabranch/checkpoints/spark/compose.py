@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from anabranch.checkpoints.plan import Change
 from anabranch.checkpoints.position import Marker, Position, Role, offset_text
-from anabranch.checkpoints.route import Moved, Refusal, Route, Why
+from anabranch.checkpoints.route import Moved, Route
 from anabranch.checkpoints.spark.kafka_offset import KafkaOffset
 from anabranch.checkpoints.spark.shape import Line
 from anabranch.checkpoints.spark.translate import Translated
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 
@@ -21,7 +22,7 @@ class Composed:
     positions: dict[TopicPartition, int | Marker] = field(hash=False)
     changes: tuple[Change, ...]
     unchanged: bool
-    collisions: tuple[Refusal, ...] = ()
+    collisions: tuple[Reason, ...] = ()
 
     @property
     def text(self) -> str:
@@ -38,7 +39,7 @@ def compose(line: Line, parts: Sequence[Translated]) -> Composed:
     """Put together what a line's parts became, in their order."""
     positions: dict[TopicPartition, int | Marker] = {}
     changes: list[Change] = []
-    collisions: list[Refusal] = []
+    collisions: list[Reason] = []
     for part, translated in zip(line.parts, parts, strict=True):
         target = translated.target
         for old, change in translated.changes.items():
@@ -50,12 +51,12 @@ def compose(line: Line, parts: Sequence[Translated]) -> Composed:
                 both = f"{offset_text(positions[at])} and at {offset_text(offset)}"
                 what = f"{at} would begin at {both}: {old} leads there too"
                 fix = "let the two go to different topics, or move them by sources of their own"
-                collisions.append(Refusal(Why.COLLISION, what, fix, translated.stored.place))
+                collisions.append(Reason(ReasonKind.COLLISION, what, fix, translated.stored.place))
     whole = line.whole is not None and list(positions.items()) == list(parts[0].stored.offset.positions.items())
     return Composed(positions, tuple(changes), whole, tuple(collisions))
 
 
-def cluster_refusal(line: Line, composed: Composed) -> Refusal | None:
+def cluster_refusal(line: Line, composed: Composed) -> Reason | None:
     """A source reads one cluster: all of its partitions move there, or none."""
     led: dict[str, set[str]] = {}
     for change in composed.changes:
@@ -65,7 +66,7 @@ def cluster_refusal(line: Line, composed: Composed) -> Refusal | None:
         where = "; ".join(f"{', '.join(sorted(topics))} to {cluster}" for cluster, topics in sorted(led.items()))
         parts = "|".join(",".join(sorted(topics)) for _, topics in sorted(led.items()))
         what = f"source {line.parts[0].source} would read {len(led):,} clusters: {where}"
-        return Refusal(Why.UNSUPPORTED, what, f"split it: --split '{line.parts[0].source}={parts}'")
+        return Reason(ReasonKind.UNSUPPORTED, what, f"split it: --split '{line.parts[0].source}={parts}'")
     staying = [change.old.partition for change in composed.changes if change.moved is None]
     if not staying or len(staying) == len(composed.changes):
         return None
@@ -74,10 +75,10 @@ def cluster_refusal(line: Line, composed: Composed) -> Refusal | None:
     parts = f"{','.join(moving)}|{','.join(topics)}"
     fix = f"split it: --split '{line.parts[0].source}={parts}'" if not set(topics) & set(moving) else ""
     what = f"source {line.parts[0].source} would read two clusters: {', '.join(topics)} would stay on the old one"
-    return Refusal(Why.UNSUPPORTED, what, fix)
+    return Reason(ReasonKind.UNSUPPORTED, what, fix)
 
 
-def missing_partitions(composed: Composed, route: Route, place: str) -> Iterator[Change | Refusal]:
+def missing_partitions(composed: Composed, route: Route, place: str) -> Iterator[Change | Reason]:
     """Partitions that the target's topics have and the offset has not: a query would read each from its beginning.
 
     The route may know where they begin, and gives them a change then; else each topic has one refusal.
@@ -88,13 +89,13 @@ def missing_partitions(composed: Composed, route: Route, place: str) -> Iterator
             came_from.setdefault(change.moved.partition.topic, change.old)
     for topic, old in came_from.items():
         there = route.partitions(topic)
-        if isinstance(there, Refusal):
+        if isinstance(there, Reason):
             yield there
             continue
         known = {at.partition for at in composed.positions if at.topic == topic}
         gone = sorted(known - there)
         if gone:
-            yield Refusal(Why.UNKNOWN, f"{topic} has no partitions {_numbers(gone)} on the target", "", place)
+            yield Reason(ReasonKind.UNKNOWN, f"{topic} has no partitions {_numbers(gone)} on the target", "", place)
         unknown = []
         for number in sorted(there - known):
             # A query that does not know a partition reads it from its beginning, which is another one on the target: a
@@ -107,8 +108,8 @@ def missing_partitions(composed: Composed, route: Route, place: str) -> Iterator
             else:
                 unknown.append(number)
         if unknown:
-            yield Refusal(
-                Why.NEW_PARTITIONS,
+            yield Reason(
+                ReasonKind.NEW_PARTITIONS,
                 f"{topic} has partitions {_numbers(unknown)} on the target that the checkpoint does not know: the "
                 "query would read them from their beginning",
                 "let the query run once more on the old cluster if its topic has them too, or give each a place with "

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from anabranch.checkpoints.plan import Change, Rewrite, Uncommitted, Wish
 from anabranch.checkpoints.position import Marker, Role
-from anabranch.checkpoints.route import Refusal, Route, Why
+from anabranch.checkpoints.route import Route
 from anabranch.checkpoints.spark.compose import Composed, cluster_refusal, compose, missing_partitions
 from anabranch.checkpoints.spark.contents import Contents, LoggedBatch
 from anabranch.checkpoints.spark.new_files import NewLine, writes
@@ -28,6 +28,7 @@ from anabranch.checkpoints.spark.translate import (
     stay,
     translate,
 )
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 
@@ -35,7 +36,7 @@ from anabranch.model.topics import TopicPartition
 class _Findings:
     """What came up on the way."""
 
-    refusals: list[Refusal] = field(default_factory=list)
+    refusals: list[Reason] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -72,27 +73,29 @@ def _moving(contents: Contents, wish: Wish, found: _Findings) -> frozenset[str]:
     there = contents.last.file.by_id if contents.last is not None else {}
     refuse = found.refusals.append
     if not kafka:
-        refuse(Refusal(Why.UNSUPPORTED, "no source of this query has offsets of Kafka", "", "offsets"))
+        refuse(Reason(ReasonKind.UNSUPPORTED, "no source of this query has offsets of Kafka", "", "offsets"))
     for source in sorted(wish.sources or ()):
         if source not in there:
             known = ", ".join(there)
-            refuse(Refusal(Why.UNKNOWN, f"there is no source {source}", f"sources are {known}", "offsets"))
+            refuse(Reason(ReasonKind.UNKNOWN, f"there is no source {source}", f"sources are {known}", "offsets"))
         elif source not in kafka:
-            refuse(Refusal(Why.UNSUPPORTED, f"source {source} has no offsets of Kafka", "leave it out", "offsets"))
+            refuse(
+                Reason(ReasonKind.UNSUPPORTED, f"source {source} has no offsets of Kafka", "leave it out", "offsets")
+            )
     if wish.drop:
         what = "sources can be dropped from savepoints of Flink only"
-        refuse(Refusal(Why.UNSUPPORTED, what, "leave --drop-source away"))
+        refuse(Reason(ReasonKind.UNSUPPORTED, what, "leave --drop-source away"))
     chosen = frozenset(kafka if wish.sources is None else kafka & wish.sources)
     for sources in sorted(set(twins_of(contents).values())):
         if chosen & set(sources) and not chosen >= set(sources):
             what = f"sources {', '.join(sources)} are one source that the query uses more than once"
-            refuse(Refusal(Why.AMBIGUOUS, what, "move all of them or none", "offsets"))
+            refuse(Reason(ReasonKind.AMBIGUOUS, what, "move all of them or none", "offsets"))
     return chosen
 
 
-def _uncommitted(last: LoggedBatch) -> Refusal:
-    return Refusal(
-        Why.UNCOMMITTED,
+def _uncommitted(last: LoggedBatch) -> Reason:
+    return Reason(
+        ReasonKind.UNCOMMITTED,
         f"batch {last.number} has begun and was not committed: Spark runs it again, with the same number and the same "
         "records, and its sink may have it already",
         "finish it on the old cluster (start the query once with trigger(once=True), or give --finish-command), or "
@@ -138,7 +141,7 @@ def _new_line(
     new: dict[TopicPartition, int | Marker] = {}
     if not any(each.refusals for each in translated.values() if is_required(each) and each.stored.source in of_line):
         for answer in missing_partitions(end or start, route, place):
-            if isinstance(answer, Refusal):
+            if isinstance(answer, Reason):
                 found.refusals.append(answer)
             elif answer.moved is not None and answer.moved.offset is not None:
                 found.changes.append(answer)
@@ -170,7 +173,7 @@ def _composed(
         return None
     if len(known) < len(parts) or len({part.stored.path.partition("/")[0] for part in known}) > 1:
         what = f"sources {', '.join(part.source for part in line.parts)}: one has no offset yet"
-        found.refusals.append(Refusal(Why.AMBIGUOUS, what, "merge them when all have offsets", "offsets"))
+        found.refusals.append(Reason(ReasonKind.AMBIGUOUS, what, "merge them when all have offsets", "offsets"))
         return None
     composed = compose(line, known)
     found.refusals += composed.collisions
@@ -220,5 +223,5 @@ def _topics(new: NewLine) -> tuple[str, ...]:
     return () if new.start is None else tuple(dict.fromkeys(at.topic for at in new.start.positions))
 
 
-def _once(refusals: list[Refusal]) -> tuple[Refusal, ...]:
+def _once(refusals: list[Reason]) -> tuple[Reason, ...]:
     return tuple(dict.fromkeys(refusals))

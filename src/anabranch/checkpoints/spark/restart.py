@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from anabranch.checkpoints.position import Position, Role
-from anabranch.checkpoints.route import Refusal, Why
 from anabranch.checkpoints.spark.contents import Contents, initial_path
 from anabranch.checkpoints.spark.kafka_offset import KafkaOffset
+from anabranch.model.reasons import Reason, ReasonKind
 
 REQUIRED = frozenset({Role.NEXT, Role.BATCH_START, Role.BATCH_END})
 """Roles that a restart depends on. The others are kept in order, and nothing hangs on them."""
@@ -75,12 +75,12 @@ def required_positions(contents: Contents) -> tuple[Position, ...]:
     return tuple(position for each in stored(contents) if each.role in REQUIRED for position in each.positions())
 
 
-def order_refusals(contents: Contents) -> Iterator[Refusal]:
+def order_refusals(contents: Contents) -> Iterator[Reason]:
     """Reasons against a rewrite that lie in the files themselves, whatever the route."""
     layout, last = contents.layout, contents.layout.last
     if not layout.has_metadata:
-        yield Refusal(
-            Why.LOG_ORDER,
+        yield Reason(
+            ReasonKind.LOG_ORDER,
             "there is no file metadata, so the query would get a new id and sinks that know batches by it would take "
             "all of them again",
             "bring the file back from a backup of the checkpoint",
@@ -89,27 +89,27 @@ def order_refusals(contents: Contents) -> Iterator[Refusal]:
     if last is None or contents.last is None:
         what = "commits/ has batches and offsets/ has none" if layout.commits else "no batch was begun yet"
         fix = "bring offsets/ back from a backup" if layout.commits else "start the query on the new cluster"
-        yield Refusal(Why.LOG_ORDER, f"{what}: there is no position to move", fix, "offsets")
+        yield Reason(ReasonKind.LOG_ORDER, f"{what}: there is no position to move", fix, "offsets")
         return
     if layout.committed is not None and layout.committed > last:
-        yield Refusal(
-            Why.LOG_ORDER,
+        yield Reason(
+            ReasonKind.LOG_ORDER,
             f"batch {layout.committed} is committed and the newest of offsets/ is {last}: Spark would run batch {last} "
             "again in silence",
             "bring the missing files of offsets/ back from a backup",
             f"commits/{layout.committed}",
         )
     if last > 0 and layout.previous is None:
-        yield Refusal(
-            Why.LOG_ORDER,
+        yield Reason(
+            ReasonKind.LOG_ORDER,
             f"offsets/{last} is the only one; a restart needs the file before it too",
             f"bring offsets/{last - 1} back from a backup",
             f"offsets/{last}",
         )
     if layout.previous is not None and (layout.committed is None or layout.committed < layout.previous):
         newest = "none is committed" if layout.committed is None else f"batch {layout.committed} is the last committed"
-        yield Refusal(
-            Why.LOG_ORDER,
+        yield Reason(
+            ReasonKind.LOG_ORDER,
             f"batches {layout.previous} and {last} have begun and {newest}: where a restart begins depends on the "
             "query's mode (real-time mode goes back to the committed one)",
             "start the query once on the old cluster until a batch is committed",
@@ -117,22 +117,22 @@ def order_refusals(contents: Contents) -> Iterator[Refusal]:
         )
     metadata = contents.last.file.metadata
     if metadata is None:
-        yield Refusal(
-            Why.UNSUPPORTED,
+        yield Reason(
+            ReasonKind.UNSUPPORTED,
             "the second line is empty, as continuous processing leaves it, where the newest epoch may have run",
             "start the query once with a trigger of micro-batches on the old cluster, and stop it",
             contents.last.path,
         )
     elif metadata.control and contents.uncommitted is not None:
-        yield Refusal(
-            Why.UNSUPPORTED,
+        yield Reason(
+            ReasonKind.UNSUPPORTED,
             f"batch {last} is one of Spark's own, which changes the checkpoint, and was not finished",
             "let Spark finish it on the old cluster",
             contents.last.path,
         )
     for path in contents.stale:
-        yield Refusal(
-            Why.UNFINISHED,
+        yield Reason(
+            ReasonKind.UNFINISHED,
             "the checksum beside it is of other bytes: it was changed by hand, or a rewrite broke off",
             "undo the rewrite; after a change of your own that is right, delete the file's .crc",
             path,
@@ -140,7 +140,7 @@ def order_refusals(contents: Contents) -> Iterator[Refusal]:
     yield from _start_refusals(contents)
 
 
-def _start_refusals(contents: Contents) -> Iterator[Refusal]:
+def _start_refusals(contents: Contents) -> Iterator[Reason]:
     """An uncommitted batch whose beginning is not known."""
     last, previous = contents.last, contents.previous
     if last is None or contents.uncommitted is None:
@@ -148,8 +148,8 @@ def _start_refusals(contents: Contents) -> Iterator[Refusal]:
     if previous is not None and [each.source for each in previous.file.sources] != [
         each.source for each in last.file.sources
     ]:
-        yield Refusal(
-            Why.AMBIGUOUS,
+        yield Reason(
+            ReasonKind.AMBIGUOUS,
             f"batch {last.number} was not committed and has other sources than the file before it",
             "finish the batch on the old cluster",
             last.path,
@@ -158,8 +158,8 @@ def _start_refusals(contents: Contents) -> Iterator[Refusal]:
     begun = {each.source for each in stored(contents) if each.role is Role.BATCH_START}
     for source in last.file.sources:
         if source.kafka is not None and source.source not in begun and (previous is not None or last.number == 0):
-            yield Refusal(
-                Why.LOG_ORDER,
+            yield Reason(
+                ReasonKind.LOG_ORDER,
                 f"batch {last.number} was not committed, and where source {source.source} begins in it is not known: "
                 "neither the file before it nor sources/ has it",
                 "finish the batch on the old cluster",

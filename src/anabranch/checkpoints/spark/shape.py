@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from anabranch.checkpoints.plan import Split, Wish
-from anabranch.checkpoints.route import Refusal, Why
 from anabranch.checkpoints.spark.contents import Contents
 from anabranch.checkpoints.spark.offsets_log import OffsetsFile, SourceOffset
 from anabranch.checkpoints.spark.restart import stored
+from anabranch.model.reasons import Reason, ReasonKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def twins_of(contents: Contents) -> dict[str, tuple[str, ...]]:
     return {source: tuple(sources) for sources in shared.values() if len(sources) > 1 for source in sources}
 
 
-def shape_of(contents: Contents, wish: Wish) -> tuple[Shape, tuple[Refusal, ...]]:
+def shape_of(contents: Contents, wish: Wish) -> tuple[Shape, tuple[Reason, ...]]:
     """The new sources. With a refusal they are the old ones."""
     if contents.last is None:
         return Shape((), False), ()
@@ -88,7 +88,7 @@ def shape_of(contents: Contents, wish: Wish) -> tuple[Shape, tuple[Refusal, ...]
         lines = [replace(line, source=str(number)) for number, line in enumerate(lines)]
         refusals = tuple(_moved_directories(contents, lines))
     elif len({line.source for line in lines}) < len(lines):
-        refusals = (Refusal(Why.AMBIGUOUS, "two sources would have one name", "give each part another name"),)
+        refusals = (Reason(ReasonKind.AMBIGUOUS, "two sources would have one name", "give each part another name"),)
     return (old, refusals) if refusals else (Shape(tuple(lines), True), ())
 
 
@@ -100,7 +100,7 @@ def _place(lines: Sequence[Line], source: str) -> int:
     return next(at for at, line in enumerate(lines) if line.whole == source or line.parts[0].source == source)
 
 
-def _wish_refusals(contents: Contents, wish: Wish) -> Iterator[Refusal]:
+def _wish_refusals(contents: Contents, wish: Wish) -> Iterator[Reason]:
     """What is wrong with the wish by itself."""
     if contents.last is None:
         return
@@ -108,20 +108,20 @@ def _wish_refusals(contents: Contents, wish: Wish) -> Iterator[Refusal]:
     named = [split.source for split in wish.split] + [source for merge in wish.merge for source in merge]
     for source in sorted(set(named)):
         if source not in sources:
-            yield Refusal(Why.UNKNOWN, f"there is no source {source}", f"sources are {', '.join(sources)}")
+            yield Reason(ReasonKind.UNKNOWN, f"there is no source {source}", f"sources are {', '.join(sources)}")
         elif sources[source].kafka is None:
-            yield Refusal(Why.UNSUPPORTED, f"source {source} has no offset of Kafka", "split and merge others")
+            yield Reason(ReasonKind.UNSUPPORTED, f"source {source} has no offset of Kafka", "split and merge others")
         if named.count(source) > 1:
-            yield Refusal(Why.AMBIGUOUS, f"source {source} is split or merged twice", "do it in two rewrites")
+            yield Reason(ReasonKind.AMBIGUOUS, f"source {source} is split or merged twice", "do it in two rewrites")
     for split in wish.split:
         if split.source in sources:
             yield from _split_refusals(contents, split, sources[split.source])
     for merge in wish.merge:
         if len(merge) < 2:
-            yield Refusal(Why.AMBIGUOUS, f"a merge of {', '.join(merge)} alone", "name two sources or more")
+            yield Reason(ReasonKind.AMBIGUOUS, f"a merge of {', '.join(merge)} alone", "name two sources or more")
 
 
-def _split_refusals(contents: Contents, split: Split, source: SourceOffset) -> Iterator[Refusal]:
+def _split_refusals(contents: Contents, split: Split, source: SourceOffset) -> Iterator[Reason]:
     topics = (
         {topic for each in stored(contents) if each.source == source.source for topic in each.offset.topics}
         if source.kafka
@@ -130,32 +130,38 @@ def _split_refusals(contents: Contents, split: Split, source: SourceOffset) -> I
     wanted = [topic for part in split.parts for topic in part]
     at = f"source {split.source}"
     if len(split.parts) < 2 or not all(split.parts):
-        yield Refusal(Why.AMBIGUOUS, f"{at}: a split has two parts or more, none empty", "name the topics of each part")
+        yield Reason(
+            ReasonKind.AMBIGUOUS, f"{at}: a split has two parts or more, none empty", "name the topics of each part"
+        )
     for topic in sorted(set(wanted) - topics):
-        yield Refusal(Why.UNKNOWN, f"{at} has no topic {topic}", f"its topics are {', '.join(sorted(topics))}")
+        yield Reason(ReasonKind.UNKNOWN, f"{at} has no topic {topic}", f"its topics are {', '.join(sorted(topics))}")
     for topic in sorted(topics - set(wanted)):
-        yield Refusal(Why.AMBIGUOUS, f"{at}: topic {topic} is in no part", "put each of its topics into one part")
+        yield Reason(ReasonKind.AMBIGUOUS, f"{at}: topic {topic} is in no part", "put each of its topics into one part")
     for topic in sorted({topic for topic in wanted if wanted.count(topic) > 1}):
-        yield Refusal(Why.AMBIGUOUS, f"{at}: topic {topic} is in two parts", "put each of its topics into one part")
+        yield Reason(
+            ReasonKind.AMBIGUOUS, f"{at}: topic {topic} is in two parts", "put each of its topics into one part"
+        )
     if contents.last is None or is_positional(contents.last.file):
         if split.names:
-            yield Refusal(Why.UNSUPPORTED, f"{at}: the sources of this query have no names", "leave the names away")
+            yield Reason(
+                ReasonKind.UNSUPPORTED, f"{at}: the sources of this query have no names", "leave the names away"
+            )
     elif len(split.names) != len(split.parts) or not all(split.names):
-        yield Refusal(
-            Why.AMBIGUOUS,
+        yield Reason(
+            ReasonKind.AMBIGUOUS,
             f"{at}: the sources of this query have names, so each part needs one",
             f"name each part, as .name() will in the query; one of them may keep {split.source}",
         )
 
 
-def _file_refusals(contents: Contents, wish: Wish) -> Iterator[Refusal]:
+def _file_refusals(contents: Contents, wish: Wish) -> Iterator[Reason]:
     """What the files have that a change of the sources would break."""
     if contents.last is None:
         return
     for batch in (contents.last, contents.previous):
         if batch is not None and batch.file.metadata is not None and batch.file.metadata.described:
-            yield Refusal(
-                Why.UNSUPPORTED,
+            yield Reason(
+                ReasonKind.UNSUPPORTED,
                 "the second line describes each source by its id, which a split or merge would make untrue",
                 "rewrite without --split and --merge",
                 batch.path,
@@ -163,21 +169,21 @@ def _file_refusals(contents: Contents, wish: Wish) -> Iterator[Refusal]:
     twins = twins_of(contents)
     for source in (*(split.source for split in wish.split), *(source for merge in wish.merge for source in merge)):
         if source in twins:
-            yield Refusal(
-                Why.AMBIGUOUS,
+            yield Reason(
+                ReasonKind.AMBIGUOUS,
                 f"source {source} is used more than once in the query: {', '.join(twins[source])} are one source",
                 "split and merge others",
             )
     if twins and contents.layout.last == 0 and contents.uncommitted is not None:
-        yield Refusal(
-            Why.AMBIGUOUS,
+        yield Reason(
+            ReasonKind.AMBIGUOUS,
             f"batch 0 was not committed, and sources {', '.join(sorted(twins))} share their beginning",
             "finish the batch on the old cluster",
             contents.last.path,
         )
 
 
-def _moved_directories(contents: Contents, lines: Sequence[Line]) -> Iterator[Refusal]:
+def _moved_directories(contents: Contents, lines: Sequence[Line]) -> Iterator[Reason]:
     """Other sources keep files of their own under their number, which must not change then."""
     if contents.last is None:
         return
@@ -186,8 +192,8 @@ def _moved_directories(contents: Contents, lines: Sequence[Line]) -> Iterator[Re
         if line.whole is None or line.whole == line.source or sources[line.whole].kafka is not None:
             continue
         if line.whole in contents.layout.source_directories:
-            yield Refusal(
-                Why.UNSUPPORTED,
+            yield Reason(
+                ReasonKind.UNSUPPORTED,
                 f"source {line.whole}, which is not Kafka's, would become source {line.source} and lose its own files "
                 f"in sources/{line.whole}",
                 "split or merge sources that come after it in the plan",

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from anabranch.checkpoints.plan import Change, Uncommitted
 from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved, Refusal, Route, Why
+from anabranch.checkpoints.route import Moved, Route
 from anabranch.checkpoints.spark.restart import REQUIRED, STARTS, Stored
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 
@@ -18,7 +19,7 @@ class Translated:
 
     stored: Stored
     changes: Mapping[TopicPartition, Change] = field(hash=False)
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[Reason, ...] = ()
 
     @property
     def target(self) -> dict[TopicPartition, tuple[TopicPartition, int | Marker]]:
@@ -29,10 +30,10 @@ class Translated:
 def translate(stored: Stored, route: Route) -> Translated:
     """Ask the route for each partition of an offset."""
     changes: dict[TopicPartition, Change] = {}
-    refusals: list[Refusal] = []
+    refusals: list[Reason] = []
     for position in stored.positions():
         answer = ask(route, position)
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Reason):
             refusals.append(answer)
         else:
             changes[position.partition] = Change(position, answer)
@@ -44,11 +45,11 @@ def stay(stored: Stored) -> Translated:
     return Translated(stored, {position.partition: Change(position, None) for position in stored.positions()})
 
 
-def ask(route: Route, position: Position) -> Moved | Refusal | None:
+def ask(route: Route, position: Position) -> Moved | Reason | None:
     """The route's answer; one that moves an offset must have an offset itself."""
     answer = route.move(position)
     if isinstance(answer, Moved) and answer.offset is None and position.offset is not None:
-        return Refusal(Why.UNKNOWN, f"{position.partition}: the route leads to no offset", "", position.place)
+        return Reason(ReasonKind.UNKNOWN, f"{position.partition}: the route leads to no offset", "", position.place)
     return answer
 
 
@@ -62,40 +63,40 @@ def fill_starts(start: Translated, end: Translated, route: Route) -> Translated:
     if not missing or start.refusals or end.refusals:
         return start
     changes = dict(start.changes)
-    refusals: list[Refusal] = []
+    refusals: list[Reason] = []
     place = f"{start.stored.place}: first seen in the batch"
     for at in missing:
         if end.changes[at].moved is None:
             continue
         position = Position(start.stored.source, at, 0, Role.BATCH_START, place)
         answer = ask(route, position)
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Reason):
             refusals.append(answer)
         else:
             changes[at] = Change(position, answer)
     return Translated(start.stored, changes, tuple(refusals))
 
 
-def range_refusals(start: Translated, end: Translated, route: Route, wish: Uncommitted) -> Iterator[Refusal]:
+def range_refusals(start: Translated, end: Translated, route: Route, wish: Uncommitted) -> Iterator[Reason]:
     """Why a batch that was not committed cannot be run again on the target, partition by partition."""
     for at, change in start.changes.items():
         if at not in end.changes:
             what = f"{at} has a beginning in the batch and no end: it was deleted, or the subscription changed"
-            yield Refusal(Why.LOG_ORDER, what, "finish the batch on the old cluster", end.stored.place)
+            yield Reason(ReasonKind.LOG_ORDER, what, "finish the batch on the old cluster", end.stored.place)
             continue
         first, last = change.old.offset, end.changes[at].old.offset
         if not isinstance(first, int) or not isinstance(last, int):
             continue
         if first > last:
             what = f"{at} begins at {first:,} and ends at {last:,}"
-            yield Refusal(Why.LOG_ORDER, what, "finish the batch on the old cluster", end.stored.place)
+            yield Reason(ReasonKind.LOG_ORDER, what, "finish the batch on the old cluster", end.stored.place)
             continue
         moved, until = change.moved, end.changes[at].moved
         if moved is None and until is None:
             continue
         if moved is None or until is None or moved.partition != until.partition:
             what = f"the beginning and the end of the batch in {at} lead to different places"
-            yield Refusal(Why.NOT_EQUAL, what, "finish the batch on the old cluster", end.stored.place)
+            yield Reason(ReasonKind.NOT_EQUAL, what, "finish the batch on the old cluster", end.stored.place)
             continue
         if wish is Uncommitted.TRANSLATE and first < last:
             answer = route.equal(at, first, last)
@@ -103,7 +104,7 @@ def range_refusals(start: Translated, end: Translated, route: Route, wish: Uncom
                 yield answer
         if moved.offset is not None and until.offset is not None and moved.offset > until.offset:
             what = f"the batch in {at} would begin at {moved.offset:,} and end at {until.offset:,} on the target"
-            yield Refusal(Why.NOT_EQUAL, what, "finish the batch on the old cluster", end.stored.place)
+            yield Reason(ReasonKind.NOT_EQUAL, what, "finish the batch on the old cluster", end.stored.place)
 
 
 def counted_once(change: Change) -> Change:

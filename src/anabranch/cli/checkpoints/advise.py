@@ -11,7 +11,6 @@ import typer
 
 from anabranch.checkpoints.advice import Advice, Onward
 from anabranch.checkpoints.plan import Wish
-from anabranch.checkpoints.route import Refusal
 from anabranch.cli import words
 from anabranch.cli.checkpoints import render_advice
 from anabranch.cli.checkpoints.options import (
@@ -38,6 +37,7 @@ from anabranch.cli.running import run
 from anabranch.config import offsets_file
 from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.reasons import Reason
 from anabranch.operations.checkpoints.asked import Asked, ByLinks
 from anabranch.operations.checkpoints.told import Told
 
@@ -123,7 +123,7 @@ def advise(
     else:
         emit(found, "", output)
     if out is not None:
-        if isinstance(exact, Refusal):
+        if isinstance(exact, Reason):
             raise NoOffsetsFileError(str(out), exact.what, exact.fix)
         offsets_file.save(out, exact.offsets, _target(by) if by is not None else "")
         typer.echo(f"{words.count(len(exact.offsets))} offsets are in {out}", err=True)
@@ -137,7 +137,7 @@ def advise(
 
 async def _advise(
     ctx: typer.Context, path: str, told: Told, wanted: Wish, by: Asked | None, old: ClusterContext | None
-) -> tuple[Advice, Onward | Refusal]:
+) -> tuple[Advice, Onward | Reason]:
     from anabranch.kafka.clusters import Clusters
     from anabranch.operations.checkpoints import advise as operation
 

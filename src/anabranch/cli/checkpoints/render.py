@@ -19,9 +19,9 @@ from anabranch.checkpoints.reports import (
     UndoRewriteReport,
     Verified,
 )
-from anabranch.checkpoints.route import Refusal
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, duration, moment, size
+from anabranch.model.reasons import Reason
 from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport
 
 _TIMELINE = 8
@@ -252,7 +252,7 @@ def _files(files: Iterable[FileChange]) -> RenderableType:
     return table
 
 
-def _reasons(refusals: Iterable[Refusal]) -> list[RenderableType]:
+def _reasons(refusals: Iterable[Reason]) -> list[RenderableType]:
     """Every reason with its next step, in one order, under a heading."""
     reasons = list(refusals)
     number = "1 reason" if len(reasons) == 1 else f"{len(reasons):,} reasons"

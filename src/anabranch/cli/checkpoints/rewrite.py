@@ -11,7 +11,6 @@ import typer
 from rich.console import Console
 
 from anabranch.checkpoints.plan import StopSavepoint, Transactions, Uncommitted
-from anabranch.checkpoints.route import Refusal
 from anabranch.cli.applying import Change, carry_out
 from anabranch.cli.checkpoints import render as render_checkpoints
 from anabranch.cli.checkpoints.options import (
@@ -44,6 +43,7 @@ from anabranch.cli.options import contexts
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import run
 from anabranch.errors import InvalidFieldError
+from anabranch.model.reasons import Reason
 from anabranch.operations.checkpoints.plans import RewriteRequest
 
 
@@ -188,7 +188,7 @@ async def _rewrite(
         Console(stderr=True).print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _refuse(refusals: Collection[Refusal], execute: bool) -> None:
+def _refuse(refusals: Collection[Reason], execute: bool) -> None:
     if refusals:
         what = "it was not rewritten" if execute else "it would not be rewritten"
         raise CheckpointRefusedError(what, len(refusals), next="each reason above names its next step")

@@ -14,10 +14,10 @@ from anabranch.groups.create import CreatePlan, GroupCreated
 from anabranch.groups.freshness import SyncRound
 from anabranch.groups.mark import MarkReport, Verdict
 from anabranch.groups.plan import GroupPlan, GroupsMoved, GroupsPlan, Step
-from anabranch.groups.refusals import Refusal
 from anabranch.groups.report import GroupReport, GroupsReport
 from anabranch.groups.undo import GroupsUndone, GroupUndo, UndoPlan
 from anabranch.model.groups import Commit
+from anabranch.model.reasons import Reason
 
 _STEP_STYLE: Mapping[Step, str] = {
     Step.MOVE: "cyan",
@@ -228,7 +228,7 @@ def _reasons(group: GroupPlan) -> list[RenderableType]:
     return _refusals(group.reasons, f"{group.group}: ")
 
 
-def _refusals(refusals: Iterable[Refusal], before: str = "") -> list[RenderableType]:
+def _refusals(refusals: Iterable[Reason], before: str = "") -> list[RenderableType]:
     lines: list[RenderableType] = []
     for refusal in refusals:
         text = Text(f"{before}{refusal.why.value}: ", style="red")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
 from anabranch.kafka.presence import Absence, Presence, ask_all
-from anabranch.model.reports import Finding, Severity
+from anabranch.model.reasons import Reason, Severity
 
 
 class Overlooked:
@@ -26,7 +26,7 @@ class Overlooked:
 
     async def put_back(
         self, metadata: Metadata, wanted: Mapping[str, uuid.UUID]
-    ) -> tuple[list[Finding], frozenset[str]]:
+    ) -> tuple[list[Reason], frozenset[str]]:
         """Add to the answer of one broker what it lacks of topics known by these ids, and say what is in doubt.
 
         The names are those of topics that are there from memory only: no broker that answers can tell more of them.
@@ -52,7 +52,7 @@ class Overlooked:
                 if name in self._seen and self._seen[name].id == missing[name]:
                     metadata.topics[name] = self._seen[name]
                     remembered.add(name)
-                findings.append(Finding(Severity.WARNING, f"{self._cluster.name}: {presence.told}"))
+                findings.append(Reason.found(Severity.WARNING, f"{self._cluster.name}: {presence.told}"))
         return findings, frozenset(remembered)
 
     def begin_anew(self) -> None:

@@ -12,7 +12,7 @@ from anabranch.model.filters import select
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic
 from anabranch.model.naming import load as load_naming
 from anabranch.model.provenance import claimed_by_opposite, copied_home, home_finding, mirrored_by_opposite
-from anabranch.model.reports import Finding, Severity
+from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId, check_name
 
 
@@ -30,7 +30,7 @@ def named(metadata: Metadata, ids: Collection[TopicId]) -> list[str]:
 
 
 def pairs_of(
-    spec: LinkSpec, source: Metadata, looping: frozenset[TopicId], principal: str, findings: list[Finding]
+    spec: LinkSpec, source: Metadata, looping: frozenset[TopicId], principal: str, findings: list[Reason]
 ) -> list[Pair]:
     """The topics to copy with their names on the target; ``principal`` sees the source's topics."""
     naming = load_naming(spec.naming, spec.source.context)
@@ -39,7 +39,7 @@ def pairs_of(
     names = select(load_filter(spec.filter), [t.name for t in source.topics.values() if not t.internal])
     if not names:
         findings.append(
-            Finding(
+            Reason.found(
                 Severity.WARNING,
                 f"the filter matches none of the source's {len(source.topics):,} topics that {principal} may see",
                 f"anabranch link set {spec.id} --include REGEX",
@@ -49,20 +49,22 @@ def pairs_of(
         topic = source.topics[name]
         if TopicId(topic.id) in looping:
             findings.append(
-                Finding(Severity.INFO, f"topic {name} is left out: the opposite link fills it from the target cluster")
+                Reason.found(
+                    Severity.INFO, f"topic {name} is left out: the opposite link fills it from the target cluster"
+                )
             )
             continue
         if topic.error:
-            findings.append(Finding(Severity.ERROR, f"topic {name}: the source answers error {topic.error}"))
+            findings.append(Reason.found(Severity.ERROR, f"topic {name}: the source answers error {topic.error}"))
             continue
         try:
             target = check_name(naming.renamed(name), name)
         except AnabranchError as error:
-            findings.append(Finding(Severity.ERROR, error.message, error.hint))
+            findings.append(Reason.found(Severity.ERROR, error.message, error.hint))
             continue
         if target in taken:
             findings.append(
-                Finding(
+                Reason.found(
                     Severity.ERROR,
                     f"topics {taken[target]} and {name} would both be called {target}",
                     "choose a naming policy that keeps them apart, or exclude one",
@@ -79,7 +81,7 @@ def not_home(
     pairs: list[Pair],
     known: Mapping[str, MirroredTopic],
     target: Metadata,
-    findings: list[Finding],
+    findings: list[Reason],
 ) -> list[Pair]:
     """The pairs but for copies of the target's own topics that another tool made, unless we fill them already."""
     own = {topic.name for topic in target.topics.values() if not topic.internal}
@@ -96,7 +98,7 @@ def unclaimed(
     target: Metadata,
     links: tuple[Iterable[LinkRecord], Iterable[MirroredTopic]],
     upstream: Iterable[LinkRecord],
-    findings: list[Finding],
+    findings: list[Reason],
 ) -> list[Pair]:
     """The pairs but for those that the opposite link would fill the other way round, which we do not fill yet.
 
@@ -112,7 +114,7 @@ def unclaimed(
     left_out = {name: claim for name, claim in claimed.items() if name in strange}
     for name, (link, original) in left_out.items():
         findings.append(
-            Finding(
+            Reason.found(
                 Severity.WARNING,
                 f"topic {name} is left out: link {link} would fill it from the target's own topic {original}",
                 f"say which way it is copied: anabranch link set {link} --exclude {original}",

@@ -36,7 +36,8 @@ from anabranch.model.provenance import (
     origins,
     second_link,
 )
-from anabranch.model.reports import Finding, LinkStatus, Severity
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import LinkStatus
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId
 from anabranch.state.codecs.topics import LINKS
@@ -56,7 +57,7 @@ class Plan:
 
     record: LinkRecord
     lanes: Mapping[LaneAssignment, float]
-    findings: tuple[Finding, ...]
+    findings: tuple[Reason, ...]
     looked_at_ms: int
     left_out: tuple[str, ...]
 
@@ -130,11 +131,13 @@ class Planner:
                         spec, pair, own_configs(read), target, known.get(pair.target), configured.get(pair.target)
                     )
                 except AnabranchError as error:
-                    findings.append(Finding(Severity.ERROR, f"topic {pair.source.name}: {error.message}", error.hint))
+                    findings.append(
+                        Reason.found(Severity.ERROR, f"topic {pair.source.name}: {error.message}", error.hint)
+                    )
                     if before is None or not passing(error):
                         continue
                     made = before.target_id  # what passes by itself must not end the topic's leases
-                if isinstance(made, Finding):
+                if isinstance(made, Reason):
                     findings.append(made)
                     continue
                 provided = Provided.of(made, read)
@@ -162,7 +165,7 @@ class Planner:
         await self.progress.sync()
         return status_of(self._links, self.progress, self._link, now_ms()) if self._link in self._links.links else None
 
-    async def _look_after(self) -> list[Finding]:
+    async def _look_after(self) -> list[Reason]:
         """What is wrong with the control topics; raises ControlTopicsError where a run must not begin on them.
 
         A run that is under way goes on: whoever reads the topics notices when a record is gone.
@@ -196,7 +199,7 @@ class Planner:
         known: Mapping[str, MirroredTopic],
         source: Metadata,
         target: Metadata,
-        findings: list[Finding],
+        findings: list[Reason],
     ) -> set[str]:
         """Add what the brokers that were asked leave out of the topics that the link fills.
 
@@ -212,12 +215,12 @@ class Planner:
         return {topic.target for topic in ours if topic.source in sources or topic.target in targets}
 
     def _explicit(
-        self, topic: str, read: Mapping[str, Mapping[str, admin.Config]], findings: list[Finding]
+        self, topic: str, read: Mapping[str, Mapping[str, admin.Config]], findings: list[Reason]
     ) -> Mapping[str, admin.Config]:
         if topic not in read:
             principal = self._source.transport.principal
             findings.append(
-                Finding(
+                Reason.found(
                     Severity.WARNING,
                     f"topic {topic}: {principal} may not DescribeConfigs on the source: its configs are not followed",
                     f"kafka-acls --add --allow-principal {principal} --operation DescribeConfigs --topic {topic}",
@@ -249,7 +252,7 @@ class Planner:
         spec: LinkSpec,
         lanes: list[LaneAssignment],
         known: Mapping[str, MirroredTopic],
-        findings: list[Finding],
+        findings: list[Reason],
     ) -> list[LaneAssignment]:
         """The lanes but for those of topics that another link has begun to plan at the same time, and before us.
 

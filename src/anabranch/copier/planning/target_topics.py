@@ -14,7 +14,7 @@ from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.model import configs as rules
 from anabranch.model.link import LinkSpec, MirroredTopic
 from anabranch.model.provenance import filled_by_another, second_link
-from anabranch.model.reports import Finding, Severity
+from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId
 from anabranch.state.topics.control import Links
 
@@ -61,13 +61,13 @@ class TargetTopics:
         target: Metadata,
         known: MirroredTopic | None,
         configured: Mapping[str, admin.Config] | None,
-    ) -> TopicId | Finding:
+    ) -> TopicId | Reason:
         """See to it that the target topic exists, is large enough and is held open; or say why it can't be used."""
         wanted = rules.wanted_configs(explicit, spec.configs)
         held = rules.held_configs(wanted)
         source_id = TopicId(pair.source.id)
         if known is not None and known.source_id != source_id:
-            return Finding(
+            return Reason.found(
                 Severity.ERROR,
                 f"topic {pair.source.name} was deleted and made again on the source: {pair.target} holds the old one",
                 f"copy the new one behind it: anabranch link accept {spec.id} {pair.source.name}",
@@ -76,7 +76,7 @@ class TargetTopics:
         found = target.topics.get(pair.target)
         if found is None or not exists(target, pair.target):
             if known is not None:
-                return Finding(
+                return Reason.found(
                     Severity.ERROR,
                     f"topic {pair.target} was deleted on the target",
                     f"copy it again from the start: anabranch link accept {spec.id} {pair.source.name}",
@@ -85,14 +85,14 @@ class TargetTopics:
             found = await self._await_topic(pair.target)
             target.topics[pair.target] = found
         elif known is not None and known.target_id != TopicId(found.id):
-            return Finding(
+            return Reason.found(
                 Severity.ERROR,
                 f"topic {pair.target} was deleted and made again on the target",
                 f"copy into the new one from the start: anabranch link accept {spec.id} {pair.source.name}",
             )
         elif len(found.partitions) < partitions:
             if known is None:
-                return Finding(
+                return Reason.found(
                     Severity.ERROR,
                     f"topic {pair.target} has {len(found.partitions):,} partitions on the target, "
                     f"{pair.source.name} has {partitions:,} on the source",

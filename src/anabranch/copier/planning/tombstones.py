@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
-from anabranch.model.reports import Finding, Severity
+from anabranch.model.reasons import Reason, Severity
 
 SETTING = "delete.retention.ms"
 DEFAULT_MS = 86_400_000
@@ -22,7 +22,7 @@ def outlived(
     filed: Mapping[LaneKey, LaneProgress],
     retentions_ms: Mapping[str, int],
     now_ms: int,
-) -> list[Finding]:
+) -> list[Reason]:
     """A finding for each topic that has lanes further behind than its tombstones stay, by source topic."""
     late: dict[str, list[str]] = {}
     for lane in lanes:
@@ -31,7 +31,7 @@ def outlived(
         if retention is not None and progress is not None and _behind_ms(progress, now_ms) > retention:
             late.setdefault(lane.source.topic, []).append(str(lane.source))
     return [
-        Finding(
+        Reason.found(
             Severity.WARNING,
             f"topic {topic}: {', '.join(sorted(names))} behind by more than {SETTING} of the source "
             f"({retentions_ms[topic] / 3_600_000:,.1f} h): a tombstone may be gone there before it is copied, "

@@ -19,12 +19,13 @@ from anabranch.checkpoints.flink.checkpoint import FlinkCheckpoint
 from anabranch.checkpoints.job import Checkpoint, Format, Page
 from anabranch.checkpoints.plan import Transactions, Uncommitted, Wish
 from anabranch.checkpoints.position import Position, Role
-from anabranch.checkpoints.route import Moved, Refusal, Route, Why
+from anabranch.checkpoints.route import Moved, Route
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.clusters import Clusters
 from anabranch.kafka.groups import committed
 from anabranch.kafka.log_ends import Ends, log_ends
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps
 from anabranch.operations.checkpoints.blocking import in_thread
@@ -56,7 +57,7 @@ async def advise(
     wish: Wish,
     asked: Asked | None = None,
     source: ClusterContext | None = None,
-) -> tuple[Advice, Onward | Refusal]:
+) -> tuple[Advice, Onward | Reason]:
     """Every way to move the job of a checkpoint, the best first; and where it goes on on the target, if that is exact.
 
     ``source`` is the old cluster, where the route does not tell it. Without a route nothing is said of where positions
@@ -102,7 +103,7 @@ async def advise(
     return ranked(facts), exact_positions(answers)
 
 
-def _unread(page: Page, wish: Wish) -> tuple[Refusal, ...]:
+def _unread(page: Page, wish: Wish) -> tuple[Reason, ...]:
     """What is wrong with the sources in question."""
     chosen = [one for one in page.sources if wish.sources is None or {one.source, one.name} & wish.sources]
     return tuple(dict.fromkeys(problem for one in chosen for problem in one.problems))
@@ -156,23 +157,24 @@ async def _clusters(
     return source, (asked.way.target,)
 
 
-def exact_positions(answers: Mapping[Position, Answer]) -> Onward | Refusal:
+def exact_positions(answers: Mapping[Position, Answer]) -> Onward | Reason:
     """Where the job goes on on the target by partition, or the first reason why that is not exact."""
     found: dict[TopicPartition, int] = {}
     unread: list[TopicPartition] = []
     for one, answer in sorted(answers.items(), key=lambda item: item[0].partition):
         if one.role not in READ_FROM | {Role.UNASSIGNED} or answer is None:
             continue
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Reason):
             return answer
         if answer.offset is None and one.role is Role.UNASSIGNED:
             unread.append(answer.partition)
             continue
         if answer.offset is None:
-            return Refusal(Why.MARKER, f"{one.partition} is stored without an offset")
+            return Reason(ReasonKind.MARKER, f"{one.partition} is stored without an offset")
         if found.setdefault(answer.partition, answer.offset) != answer.offset:
-            return Refusal(
-                Why.COLLISION, f"{answer.partition} is reached at {found[answer.partition]:,} and {answer.offset:,}"
+            return Reason(
+                ReasonKind.COLLISION,
+                f"{answer.partition} is reached at {found[answer.partition]:,} and {answer.offset:,}",
             )
     return Onward(found, tuple(unread))
 
@@ -182,10 +184,10 @@ def _attempts(checkpoint: Checkpoint, wish: Wish, route: Route) -> tuple[Attempt
     plain = checkpoint.rewrite(wish, route)
     found = [Attempt((), plain)]
     reasons = {one.why for one in plain.refusals}
-    if Why.UNCOMMITTED in reasons and wish.uncommitted is Uncommitted.REFUSE:
+    if ReasonKind.UNCOMMITTED in reasons and wish.uncommitted is Uncommitted.REFUSE:
         other = replace(wish, uncommitted=Uncommitted.TRANSLATE)
         found.append(Attempt(("--uncommitted", "translate"), checkpoint.rewrite(other, route)))
-    if Why.PENDING_TRANSACTIONS in reasons and wish.transactions is Transactions.REFUSE:
+    if ReasonKind.PENDING_TRANSACTIONS in reasons and wish.transactions is Transactions.REFUSE:
         other = replace(wish, transactions=Transactions.DISCARD)
         found.append(Attempt(("--transactions", "discard"), checkpoint.rewrite(other, route)))
     return tuple(found)
@@ -202,7 +204,7 @@ def _chosen(checkpoint: Checkpoint, wish: Wish, attempts: Sequence[Attempt]) -> 
 
 def _drop(checkpoint: Checkpoint, positions: Iterable[Position], answers: Mapping[Position, Answer]) -> Attempt | None:
     """A Flink rewrite that takes the moved sources' entries out and leaves everything else where it is."""
-    sources = sorted({one.source for one in positions if answers.get(one, Why.UNKNOWN) is not None})
+    sources = sorted({one.source for one in positions if answers.get(one, ReasonKind.UNKNOWN) is not None})
     if checkpoint.format is not Format.FLINK or not sources:
         return None
     rewrite = checkpoint.rewrite(Wish(drop=frozenset(sources)), _Stays())
@@ -233,7 +235,7 @@ def _targets(
     found: set[TopicPartition] = set()
     for topic in topics:
         numbers = route.partitions(topic)
-        if not isinstance(numbers, Refusal):
+        if not isinstance(numbers, Reason):
             found |= {TopicPartition(topic, number) for number in numbers}
     return found
 

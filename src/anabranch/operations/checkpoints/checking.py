@@ -16,8 +16,9 @@ from anabranch.checkpoints.job import Checkpoint, Format
 from anabranch.checkpoints.plan import Rewrite, Wish
 from anabranch.checkpoints.position import Marker, Position, Role, offset_text
 from anabranch.checkpoints.reports import Proof, Verified
-from anabranch.checkpoints.route import Moved, Refusal
+from anabranch.checkpoints.route import Moved
 from anabranch.checkpoints.spark import SparkCheckpoint
+from anabranch.model.reasons import Reason
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Exact, to_source
@@ -62,7 +63,7 @@ def against(
         if one not in moving and wish.drop and not any(at.source == one.source for at in new.positions()):
             continue  # its entries were taken out
         answer = route.move(one) if one in moving else None
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Reason):
             found.problems.append(f"{one.partition} at {offset_text(one.offset)} leads nowhere now: {answer.what}")
             continue
         mine = _matching(pool, one, answer, by_source)
@@ -192,7 +193,7 @@ def _proof(new: Position, old: Position, answer: Moved | None, route: Looked, lo
 def _ranged(new: Position, old: Position | None, route: Looked, note: str) -> Proof:
     """Whether a position lies in its log."""
     log = route.target.log(new.partition)
-    if isinstance(log, Refusal):
+    if isinstance(log, Reason):
         return Proof(new, old, None, None, log.what)
     if not isinstance(new.offset, int):
         return Proof(new, old, log.start, log.end, "it has no offset")

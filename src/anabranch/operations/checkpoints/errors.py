@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch.checkpoints.reports import UndoRewritePlan
-from anabranch.checkpoints.route import Refusal
 from anabranch.errors import ProtocolError, RefusedError
+from anabranch.model.reasons import Reason
 from anabranch.operations.checkpoints.plans import RewritePlan
 
 
@@ -15,7 +15,7 @@ class PlanRefusedError(RefusedError):
     """A plan with reasons against it is never carried out; nothing was written."""
 
     place: str
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Reason, ...]
     plan: RewritePlan | UndoRewritePlan
 
     @property

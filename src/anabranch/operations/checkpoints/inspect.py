@@ -6,9 +6,9 @@ from functools import partial
 
 from anabranch.checkpoints.position import Position, Role
 from anabranch.checkpoints.reports import Inspection, Lag
-from anabranch.checkpoints.route import Refusal
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
+from anabranch.model.reasons import Reason
 from anabranch.operations.checkpoints.blocking import in_thread
 from anabranch.operations.checkpoints.live import look_at
 from anabranch.operations.checkpoints.manifest import State, manifests
@@ -45,7 +45,7 @@ async def inspect(place: str, cluster: Cluster | None = None) -> Inspection:
 
 def _lag(position: Position, seen: Target) -> Lag:
     log = seen.log(position.partition)
-    if isinstance(log, Refusal):
+    if isinstance(log, Reason):
         return Lag(position.source, position.partition, None, None, None, log.what)
     if not isinstance(position.offset, int):
         return Lag(position.source, position.partition, log.start, log.high, None, "it has no offset yet")

@@ -10,7 +10,6 @@ from dataclasses import replace
 from uuid import UUID
 
 from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Refusal, Why
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.clusters import Clusters
@@ -19,6 +18,7 @@ from anabranch.kafka.log_ends import log_ends
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offsets
 from anabranch.kafka.start import look_up
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, ByStart
@@ -65,8 +65,8 @@ class _Maps:
     def __init__(self, clusters: Clusters, asked: Asked) -> None:
         self.clusters = clusters
         self.asked = asked
-        self.topics: dict[str, str | Refusal] = {}
-        self.lanes: dict[TopicPartition, MappedLane | Refusal] = {}
+        self.topics: dict[str, str | Reason] = {}
+        self.lanes: dict[TopicPartition, MappedLane | Reason] = {}
         self.targets: dict[str, ClusterContext] = {}
         self.on: dict[str, str] = {}
         """The context of the cluster that each target topic is on."""
@@ -77,8 +77,8 @@ class _Maps:
     def add_topic(self, source: str, target: str, on: ClusterContext) -> None:
         """A topic that a map is of; one that two maps are of leads nowhere, nor does one name on two clusters."""
         if source in self.topics or self.on.get(target, on.name) != on.name:
-            self.topics[source] = Refusal(
-                Why.AMBIGUOUS,
+            self.topics[source] = Reason(
+                ReasonKind.AMBIGUOUS,
                 f"topic {source} is copied by more than one of {self.asked}, or to topics of one name on two clusters",
                 "name one link at a time, with the sources that it is for: --source",
             )
@@ -110,16 +110,16 @@ class _Maps:
         route = MapRoute(str(self.asked), self.topics, lanes, target, self.asked.stay)
         return replace(route, proofs=await self._proofs(route, positions))
 
-    def _same(self, lane: MappedLane | Refusal, target: Target) -> MappedLane | Refusal:
+    def _same(self, lane: MappedLane | Reason, target: Target) -> MappedLane | Reason:
         """The lane, unless its map is of a topic that was made again since."""
-        if isinstance(lane, Refusal) or self.ids.get(lane.target.topic) in (None, target.ids.get(lane.target.topic)):
+        if isinstance(lane, Reason) or self.ids.get(lane.target.topic) in (None, target.ids.get(lane.target.topic)):
             return lane
         what = f"topic {lane.target.topic} was deleted and made again since {lane.name} were made"
-        return Refusal(Why.IN_DOUBT, what, lane.wait)
+        return Reason(ReasonKind.IN_DOUBT, what, lane.wait)
 
     async def _with_starts(
-        self, lanes: Mapping[TopicPartition, MappedLane | Refusal], positions: Sequence[Position], target: Target
-    ) -> dict[TopicPartition, MappedLane | Refusal]:
+        self, lanes: Mapping[TopicPartition, MappedLane | Reason], positions: Sequence[Position], target: Target
+    ) -> dict[TopicPartition, MappedLane | Reason]:
         """With the starts of the source's logs, where a position may have expired there; unknown ones stay 0.
 
         A partition without a position, which the job has not found yet, is read from its beginning.
@@ -135,10 +135,10 @@ class _Maps:
             if not isinstance(lane, MappedLane) or not isinstance(offset, int) or partition not in self.sources:
                 continue
             log = target.log(lane.target)
-            if isinstance(log, Refusal):
+            if isinstance(log, Reason):
                 continue
             told = where(lane, offset, log)
-            if earliest or (isinstance(told, Refusal) and told.why in (Why.BEFORE_START, Why.EXPIRED)):
+            if earliest or (isinstance(told, Reason) and told.why in (ReasonKind.BEFORE_START, ReasonKind.EXPIRED)):
                 asked.setdefault(self.sources[partition].name, set()).add(partition)
         contexts = {context.name: context for context in self.sources.values()}
         for name, partitions in asked.items():
@@ -152,18 +152,18 @@ class _Maps:
                     found[at] = replace(lane, source_start=end.start)
         return found
 
-    async def _proofs(self, route: MapRoute, positions: Sequence[Position]) -> dict[Range, Refusal | None]:
+    async def _proofs(self, route: MapRoute, positions: Sequence[Position]) -> dict[Range, Reason | None]:
         """What the logs say of batches that have begun, where the map alone does not prove their ranges equal."""
-        found: dict[Range, Refusal | None] = {}
+        found: dict[Range, Reason | None] = {}
         for at, start, end in batches(positions):
             lane = route.lanes.get(at)
             if not isinstance(lane, MappedLane) or at not in self.sources or at.topic in route.stay:
                 continue
             log = route.target.log(lane.target)
-            if isinstance(log, Refusal):
+            if isinstance(log, Reason):
                 continue
             doubt = unequal(lane, start, end, log)
-            if doubt is None or doubt.why is not Why.NOT_EQUAL:
+            if doubt is None or doubt.why is not ReasonKind.NOT_EQUAL:
                 continue
             try:
                 source = self.clusters.of(self.sources[at])
@@ -195,7 +195,7 @@ async def _linked(clusters: Clusters, asked: Asked, way: ByLinks, at: Collection
                 maps.lanes[lane.source] = MappedLane(name, lane.source, lane.target, lane.runs, wait=wait)
         for doubted, doubt in read.doubts.items():
             if doubted.topic in new:
-                maps.lanes[doubted] = Refusal(Why.IN_DOUBT, doubt.message, doubt.hint)
+                maps.lanes[doubted] = Reason(ReasonKind.IN_DOUBT, doubt.message, doubt.hint)
         if source is not None:
             maps.sources |= dict.fromkeys([lane.source for lane in read if lane.source.topic in new], source)
     return maps
@@ -244,15 +244,15 @@ async def look_at(cluster: Cluster, topics: Collection[str]) -> Target:
         return Target()
     answer = await cluster.metadata(sorted(topics))
     logs: dict[TopicPartition, Log] = {}
-    found: dict[str, frozenset[int] | Refusal] = {}
+    found: dict[str, frozenset[int] | Reason] = {}
     ids: dict[str, UUID] = {}
     by_leader: dict[int, dict[tuple[str, int], int]] = {}
     for name in topics:
         topic = answer.topics[name]
         if topic.error:
             what = "is not there" if topic.error == UNKNOWN_TOPIC else f"cannot be looked at (error {topic.error})"
-            found[name] = Refusal(
-                Why.OUTSIDE_LOG, f"topic {name} {what} on {cluster.name}", "look at its name and our permissions"
+            found[name] = Reason(
+                ReasonKind.OUTSIDE_LOG, f"topic {name} {what} on {cluster.name}", "look at its name and our permissions"
             )
             continue
         found[name] = frozenset(topic.partitions)

@@ -15,11 +15,11 @@ from anabranch.checkpoints.job import Checkpoint
 from anabranch.checkpoints.plan import Rewrite, Wish
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.checkpoints.reports import Effect, FileChange
-from anabranch.checkpoints.route import Refusal, Why
 from anabranch.errors import ProtocolError
 from anabranch.kafka.clusters import Clusters
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import plan_hash
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.operations.checkpoints.blocking import in_thread
 from anabranch.operations.checkpoints.errors import UnfinishedCopyError, UnfinishedRewriteError
 from anabranch.operations.checkpoints.live import look
@@ -80,7 +80,7 @@ def drawn(
     if begun is not None:
         what = f"rewrite {begun.id} has begun here and did not end: some files are old, some new"
         fix = f"take it back: anabranch checkpoint undo {files.root} --execute"
-        refusals = (Refusal(Why.UNFINISHED, what, fix), *refusals)
+        refusals = (Reason(ReasonKind.UNFINISHED, what, fix), *refusals)
     elif isinstance(route, MapRoute):  # given positions are the same, however often they are given
         refusals = (*refusals, *_moved_already(files, rewrite, by))
     moved = [one.moved for one in rewrite.changes if one.moved is not None]
@@ -106,7 +106,7 @@ def drawn(
     return Drawn(files, checkpoint, route, rewrite, planned)
 
 
-def _moved_already(files: StoredFiles, rewrite: Rewrite, by: str) -> Iterator[Refusal]:
+def _moved_already(files: StoredFiles, rewrite: Rewrite, by: str) -> Iterator[Reason]:
     """Sources that this route has moved: their offsets are the target's, and would be taken for the source's again.
 
     Nothing in the bytes tells them apart where topics keep their names. Files that were brought back by hand are old.
@@ -128,14 +128,14 @@ def _moved_already(files: StoredFiles, rewrite: Rewrite, by: str) -> Iterator[Re
             fix = "nothing is left to be done: the job has gone on from there since"
         else:
             fix = f"start the job; or take that rewrite back first: anabranch checkpoint undo {files.root} --execute"
-        yield Refusal(
-            Why.MOVED,
+        yield Reason(
+            ReasonKind.MOVED,
             f"rewrite {done.id} has moved {names} by {by} already: its offsets are those of the target",
             fix,
         )
 
 
-def _hash(rewrite: Rewrite, refusals: tuple[Refusal, ...], wish: Wish) -> str:
+def _hash(rewrite: Rewrite, refusals: tuple[Reason, ...], wish: Wish) -> str:
     """The hash of all that a plan rests on and would do."""
     value = {
         "reads": dict(rewrite.reads),

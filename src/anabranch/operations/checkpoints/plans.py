@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from anabranch.checkpoints.job import Format
 from anabranch.checkpoints.plan import Change, Wish
 from anabranch.checkpoints.reports import FileChange
-from anabranch.checkpoints.route import Refusal
 from anabranch.model.plans import REQUEST
+from anabranch.model.reasons import Reason
 from anabranch.operations.checkpoints.asked import Asked
 
 
@@ -44,7 +44,7 @@ class RewritePlan:
     route: str
     hash: str
     changes: tuple[Change, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Reason, ...]
     notes: tuple[str, ...]
     files: tuple[FileChange, ...]
     untouched: tuple[str, ...]

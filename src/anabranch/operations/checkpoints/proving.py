@@ -7,10 +7,10 @@ has copies: counted by batch headers, markers left out.  A record that was abort
 
 from __future__ import annotations
 
-from anabranch.checkpoints.route import Refusal, Why
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.operations.checkpoints.naive import Log
 from anabranch.operations.checkpoints.routes import MappedLane, records_of, where
 from anabranch.state.maps.rebuild import LogRange, headers
@@ -18,16 +18,18 @@ from anabranch.state.maps.rebuild import LogRange, headers
 _FIX = "let the batch finish on the old cluster: --finish-command"
 
 
-async def prove(source: Cluster, target: Cluster, lane: MappedLane, start: int, end: int, log: Log) -> Refusal | None:
+async def prove(source: Cluster, target: Cluster, lane: MappedLane, start: int, end: int, log: Log) -> Reason | None:
     """None where both logs prove it; raises ClusterError."""
     ends = [where(lane, offset, log) for offset in (start, end)]
     for one in ends:
-        if isinstance(one, Refusal):
+        if isinstance(one, Reason):
             return one
     first, last = (one for one in ends if isinstance(one, int))
     copies = records_of(lane.runs, start, end)
     if await offset_at(source, lane.source, EARLIEST) > start:
-        return Refusal(Why.NOT_EQUAL, f"the old cluster has lost records of {lane.source} from {start:,} on", _FIX)
+        return Reason(
+            ReasonKind.NOT_EQUAL, f"the old cluster has lost records of {lane.source} from {start:,} on", _FIX
+        )
     sides = (
         (source, LogRange(lane.source.topic, lane.source.partition, start, end), "old"),
         (target, LogRange(lane.target.topic, lane.target.partition, first, last), "new"),
@@ -36,9 +38,13 @@ async def prove(source: Cluster, target: Cluster, lane: MappedLane, start: int, 
         there = await count(cluster, within)
         name = f"{within.topic}-{within.partition} {within.start:,} to {within.end:,} of the {side} cluster"
         if there is None:
-            return Refusal(Why.NOT_EQUAL, f"{name} was compacted: nobody can tell which records the batch had", _FIX)
+            return Reason(
+                ReasonKind.NOT_EQUAL, f"{name} was compacted: nobody can tell which records the batch had", _FIX
+            )
         if there != copies:
-            return Refusal(Why.NOT_EQUAL, f"{name} holds {there:,} records, of which {copies:,} are in the map", _FIX)
+            return Reason(
+                ReasonKind.NOT_EQUAL, f"{name} holds {there:,} records, of which {copies:,} are in the map", _FIX
+            )
     return None
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved, Refusal, Why
-from anabranch.groups import refusals as groups
+from anabranch.checkpoints.route import Moved
 from anabranch.groups.answer import answer
 from anabranch.groups.world import Route as LaneRoute
 from anabranch.model.groups import Commit
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.align.gaps import Unclear
 from anabranch.offsets.runs import MAX_OFFSET, RunMap
@@ -46,24 +46,26 @@ class Target:
     """
 
     logs: Mapping[TopicPartition, Log] = field(default_factory=dict)
-    topics: Mapping[str, frozenset[int] | Refusal] = field(default_factory=dict)
+    topics: Mapping[str, frozenset[int] | Reason] = field(default_factory=dict)
     ids: Mapping[str, UUID] = field(default_factory=dict)
     on: Mapping[str, str] = field(default_factory=dict)
 
-    def partitions(self, topic: str) -> frozenset[int] | Refusal:
+    def partitions(self, topic: str) -> frozenset[int] | Reason:
         """Every partition that a topic has now."""
-        return self.topics.get(topic, Refusal(Why.UNKNOWN, f"topic {topic} was not looked at"))
+        return self.topics.get(topic, Reason(ReasonKind.UNKNOWN, f"topic {topic} was not looked at"))
 
-    def log(self, partition: TopicPartition) -> Log | Refusal:
+    def log(self, partition: TopicPartition) -> Log | Reason:
         """A partition's ends."""
         found = self.logs.get(partition)
         if found is not None:
             return found
         topic = self.topics.get(partition.topic)
-        if isinstance(topic, Refusal):
+        if isinstance(topic, Reason):
             return topic
-        return Refusal(
-            Why.OUTSIDE_LOG, f"the target has no partition {partition} that can be read now", "look at its leader"
+        return Reason(
+            ReasonKind.OUTSIDE_LOG,
+            f"the target has no partition {partition} that can be read now",
+            "look at its leader",
         )
 
 
@@ -75,35 +77,35 @@ class MapRoute:
     """
 
     what: str
-    topics: Mapping[str, str | Refusal]
-    lanes: Mapping[TopicPartition, MappedLane | Refusal]
+    topics: Mapping[str, str | Reason]
+    lanes: Mapping[TopicPartition, MappedLane | Reason]
     target: Target
     stay: frozenset[str] = frozenset()
-    proofs: Mapping[Range, Refusal | None] = field(default_factory=dict)
+    proofs: Mapping[Range, Reason | None] = field(default_factory=dict)
 
-    def move(self, position: Position) -> Moved | Refusal | None:
+    def move(self, position: Position) -> Moved | Reason | None:
         """See ``route.Route``."""
         at = position.partition
         if at.topic in self.stay:
             return None
         lane = self._lane(at)
-        if isinstance(lane, Refusal):
+        if isinstance(lane, Reason):
             return lane
         log = self.target.log(lane.target)
-        if isinstance(log, Refusal):
+        if isinstance(log, Reason):
             return log
         if position.offset is None:
             return Moved(lane.target, None, cluster=self._on(lane))
         if position.offset is Marker.EARLIEST:
             return self._first(lane, log)
         if isinstance(position.offset, Marker):
-            return Refusal(
-                Why.MARKER,
+            return Reason(
+                ReasonKind.MARKER,
                 f"{at} is stored as {position.offset.value}: it was not looked up yet, so that nothing was read",
                 "let the job read it once on the old cluster; or give a start position: --start",
             )
         found = where(lane, position.offset, log)
-        if isinstance(found, Refusal):
+        if isinstance(found, Reason):
             return found
         told = naive(position.offset, found, log, lane.runs)
         return Moved(
@@ -116,53 +118,55 @@ class MapRoute:
             self._on(lane),
         )
 
-    def _first(self, lane: MappedLane, log: Log) -> Moved | Refusal:
+    def _first(self, lane: MappedLane, log: Log) -> Moved | Reason:
         """Where a partition of which nothing was read begins: a job that stays would read the source's log whole.
 
         A naive move begins at the target's first record, whoever wrote it.
         """
         found = where(lane, lane.source_start, log)
-        if isinstance(found, Refusal):
+        if isinstance(found, Reason):
             return found
         told = naive(log.start, found, log, lane.runs)
         note = f"nothing was read of {lane.source}: the first record that the source has is meant"
         return Moved(lane.target, found, told.repeated, told.skipped, told.text, note, self._on(lane))
 
-    def equal(self, partition: TopicPartition, start: int, end: int) -> Refusal | None:
+    def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """See ``route.Route``; proven by the map alone, or by a look into both logs where it has holes there."""
         if start == end:
             return None
         lane = self._lane(partition)
-        if isinstance(lane, Refusal):
+        if isinstance(lane, Reason):
             return lane
         log = self.target.log(lane.target)
-        if isinstance(log, Refusal):
+        if isinstance(log, Reason):
             return log
         if (partition, start, end) in self.proofs:
             return self.proofs[(partition, start, end)]
         return unequal(lane, start, end, log)
 
-    def partitions(self, topic: str) -> frozenset[int] | Refusal:
+    def partitions(self, topic: str) -> frozenset[int] | Reason:
         """See ``route.Route``."""
         return self.target.partitions(topic)
 
     def _on(self, lane: MappedLane) -> str:
         return self.target.on.get(lane.target.topic, "")
 
-    def _lane(self, at: TopicPartition) -> MappedLane | Refusal:
+    def _lane(self, at: TopicPartition) -> MappedLane | Reason:
         lane = self.lanes.get(at)
         if lane is not None:
             return lane
         topic = self.topics.get(at.topic)
-        if isinstance(topic, Refusal):
+        if isinstance(topic, Reason):
             return topic
         if topic is None:
-            return Refusal(
-                Why.NOT_IN_LINK,
+            return Reason(
+                ReasonKind.NOT_IN_LINK,
                 f"topic {at.topic} is not among those of {self.what}",
                 f"copy it too; or --stay {at.topic}, if the job goes on reading it from the old cluster",
             )
-        return Refusal(Why.NOT_COPIED, f"nothing of {at} was copied yet by {self.what}", "wait until its lane begins")
+        return Reason(
+            ReasonKind.NOT_COPIED, f"nothing of {at} was copied yet by {self.what}", "wait until its lane begins"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,33 +179,33 @@ class GivenRoute:
     target: Target
     stay: frozenset[str] = frozenset()
 
-    def move(self, position: Position) -> Moved | Refusal | None:
+    def move(self, position: Position) -> Moved | Reason | None:
         """See ``route.Route``."""
         at = position.partition
         if at.topic in self.stay:
             return None
         to = TopicPartition(self.rename.get(at.topic, at.topic), at.partition)
         log = self.target.log(to)
-        if isinstance(log, Refusal):
+        if isinstance(log, Reason):
             return log
         if position.offset is None and (position.role is not Role.UNASSIGNED or to not in self.offsets):
             return Moved(to, None)
         if position.role in (Role.STOP, Role.BATCH_START, Role.BATCH_END):
-            return Refusal(
-                Why.UNSUPPORTED,
+            return Reason(
+                ReasonKind.UNSUPPORTED,
                 f"the {position.role.value} of {at} is an offset of the old cluster, and {self.what} has none for it",
                 "only a map translates it: --link or --maps",
             )
         found = self.offsets.get(to)
         if found is None:
-            return Refusal(
-                Why.NOT_IN_LINK,
+            return Reason(
+                ReasonKind.NOT_IN_LINK,
                 f"{self.what}: no offset is given for {to}",
                 f"give one; or --stay {at.topic}, if the job goes on reading it from the old cluster",
             )
         if not log.start <= found <= log.end:
-            return Refusal(
-                Why.OUTSIDE_LOG,
+            return Reason(
+                ReasonKind.OUTSIDE_LOG,
                 f"{self.what}: offset {found:,} of {to} is outside of the target's log, {log.start:,} to {log.end:,}",
                 "give an offset inside of it",
             )
@@ -212,14 +216,16 @@ class GivenRoute:
         told = naive(position.offset, found, log)
         return Moved(to, found, told.repeated, told.skipped, told.text)
 
-    def equal(self, partition: TopicPartition, start: int, end: int) -> Refusal | None:
+    def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """See ``route.Route``: given offsets prove nothing."""
         if start == end:
             return None
         what = f"{self.what} cannot tell whether {partition} holds the same records there as {start:,} to {end:,} here"
-        return Refusal(Why.NOT_EQUAL, what, "let the batch finish on the old cluster: --finish-command; or use --link")
+        return Reason(
+            ReasonKind.NOT_EQUAL, what, "let the batch finish on the old cluster: --finish-command; or use --link"
+        )
 
-    def partitions(self, topic: str) -> frozenset[int] | Refusal:
+    def partitions(self, topic: str) -> frozenset[int] | Reason:
         """See ``route.Route``."""
         return self.target.partitions(topic)
 
@@ -227,14 +233,14 @@ class GivenRoute:
 Looked = MapRoute | GivenRoute
 
 
-def where(lane: MappedLane, offset: int, log: Log) -> int | Refusal:
+def where(lane: MappedLane, offset: int, log: Log) -> int | Reason:
     """The target offset from which a reader sees exactly what it has not read, or why that cannot be said."""
     doubt = _unclear(lane, offset)
     if doubt is not None:
         return doubt
     if lane.runs.target_end > log.high:
-        return Refusal(
-            Why.IN_DOUBT,
+        return Reason(
+            ReasonKind.IN_DOUBT,
             f"{lane.name}: the map of {lane.source} goes up to {lane.runs.target_end:,} of {lane.target}, whose log "
             f"ends at {log.high:,}: it was cut, or made again",
             "make the map anew: `anabranch offsets export`, or `offsets rebuild`",
@@ -246,22 +252,22 @@ def where(lane: MappedLane, offset: int, log: Log) -> int | Refusal:
     return _reason(lane, offset, log, found)
 
 
-def _reason(lane: MappedLane, offset: int, log: Log, told: groups.Refusal) -> Refusal:
+def _reason(lane: MappedLane, offset: int, log: Log, told: Reason) -> Reason:
     """The same reason, in words about a checkpoint."""
     position = to_target(lane.runs, offset)
     at = lane.source
-    if told.why is groups.Why.BEFORE_START:
+    if told.why is ReasonKind.BEFORE_START:
         assert isinstance(position, Before)
         unread = position.start - max(offset, lane.source_start)
-        return Refusal(
-            Why.BEFORE_START,
+        return Reason(
+            ReasonKind.BEFORE_START,
             f"{at} is at {offset:,}, and {lane.name} has copied from {position.start:,} on: the old cluster may still "
             f"have up to {unread:,} records that were not read",
             f"let the job read {at} up to {position.start:,} on the old cluster; or make a link that starts earlier",
         )
-    if told.why is groups.Why.EXPIRED:
-        return Refusal(
-            Why.EXPIRED,
+    if told.why is ReasonKind.EXPIRED:
+        return Reason(
+            ReasonKind.EXPIRED,
             f"{at} is at {offset:,}; the records that follow were copied to {lane.target}, whose log begins at "
             f"{log.start:,} by now: it lost some that were not read",
             "copy the topic anew with a longer retention, or read up to there on the old cluster first",
@@ -270,27 +276,27 @@ def _reason(lane: MappedLane, offset: int, log: Log, told: groups.Refusal) -> Re
         what = (
             f"{at} is at {offset:,}, and {lane.name} has copied up to {position.end:,}: {offset - position.end:,} to go"
         )
-        return Refusal(Why.NOT_COPIED, what, lane.wait)
+        return Reason(ReasonKind.NOT_COPIED, what, lane.wait)
     what = f"{at} is at {offset:,}, which lies past {log.end:,}, up to where {lane.target} can be read now"
-    return Refusal(Why.NOT_COPIED, what, lane.wait)
+    return Reason(ReasonKind.NOT_COPIED, what, lane.wait)
 
 
-def unequal(lane: MappedLane, start: int, end: int, log: Log) -> Refusal | None:
+def unequal(lane: MappedLane, start: int, end: int, log: Log) -> Reason | None:
     """Why a map alone does not prove a source range equal to its translation; None where it does.
 
     It does where every offset of the range has its copy, and every offset of the translation is one.
     """
     ends = [where(lane, offset, log) for offset in (start, end)]
     for one in ends:
-        if isinstance(one, Refusal):
+        if isinstance(one, Reason):
             return one
     first, last = (one for one in ends if isinstance(one, int))
     here = records_of(lane.runs, start, end)
     if here == end - start == last - first:
         return None
     holes, strangers = end - start - here, last - first - here
-    return Refusal(
-        Why.NOT_EQUAL,
+    return Reason(
+        ReasonKind.NOT_EQUAL,
         f"{lane.source} {start:,} to {end:,} is {lane.target} {first:,} to {last:,}: {holes:,} offsets have no copy, "
         f"and {strangers:,} there are no copies, so that the map alone does not prove that both hold the same records",
         "let the batch finish on the old cluster: --finish-command",
@@ -320,7 +326,7 @@ def _copies(runs: RunMap, start: int, end: int) -> bool:
     return at >= 0 and runs[at].target_end > start
 
 
-def _unclear(lane: MappedLane, offset: int) -> Refusal | None:
+def _unclear(lane: MappedLane, offset: int) -> Reason | None:
     """A stretch that nobody could align and that lies between a reader at ``offset`` and what it would go on with."""
     if not lane.unclear:
         return None
@@ -330,8 +336,8 @@ def _unclear(lane: MappedLane, offset: int) -> Refusal | None:
     following = lane.runs[index + 1].source if index + 1 < len(lane.runs) else MAX_OFFSET
     for stretch in lane.unclear:
         if stretch.source_to > offset and stretch.source_from < following:
-            return Refusal(
-                Why.IN_DOUBT,
+            return Reason(
+                ReasonKind.IN_DOUBT,
                 f"{lane.source} is at {offset:,}, and {lane.name} does not know which of {stretch.source_from:,} to "
                 f"{stretch.source_to:,} were copied to {stretch.target_from:,} to {stretch.target_to:,} "
                 f"({stretch.why.value})",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from anabranch.checkpoints.errors import MissingFileError
 from anabranch.checkpoints.job import Checkpoint
-from anabranch.checkpoints.route import Refusal, Why
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.operations.checkpoints.errors import StillRunningError
 from anabranch.operations.checkpoints.manifest import listing
 from anabranch.storage import paths
@@ -20,7 +20,7 @@ _APART_S = 2.0
 _LIMIT = 1 << 30
 
 
-def running(checkpoint: Checkpoint, now_ms: int) -> Refusal | None:
+def running(checkpoint: Checkpoint, now_ms: int) -> Reason | None:
     """A reason to think that the job runs: it has written within a minute, or three of its own intervals."""
     interval = checkpoint.interval_ms()
     quiet = max(QUIET_MS, _INTERVALS * (interval or 0))
@@ -28,8 +28,8 @@ def running(checkpoint: Checkpoint, now_ms: int) -> Refusal | None:
     if age >= quiet:
         return None
     usual = "" if interval is None else f", and up to {interval / 1000:.0f} s pass between its entries"
-    return Refusal(
-        Why.RUNNING,
+    return Reason(
+        ReasonKind.RUNNING,
         f"it was written {max(age, 0) / 1000:.0f} s ago{usual}: the job may still run",
         f"stop the job; then wait {(quiet - age) / 1000:.0f} s, or say --stopped",
     )

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from anabranch.checkpoints.reports import Effect, FileChange, UndoRewritePlan, UndoRewriteReport
-from anabranch.checkpoints.route import Refusal, Why
 from anabranch.model.plans import check_holds, plan_hash
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.operations.checkpoints.errors import (
     DamagedBackupError,
     NothingToUndoError,
@@ -95,7 +95,7 @@ def _changes(files: StoredFiles, manifest: Manifest) -> Iterator[FileChange]:
         yield FileChange(one.path, effect, None if now is None else now.size, None if old is None else old.size)
 
 
-def _refusals(files: StoredFiles, manifest: Manifest, now: Mapping[str, str | None]) -> Iterator[Refusal]:
+def _refusals(files: StoredFiles, manifest: Manifest, now: Mapping[str, str | None]) -> Iterator[Reason]:
     for one in manifest.files:
         if one.old is not None and files.digest(manifest.old(one.path)) != one.old:
             raise DamagedBackupError(files.root, manifest.old(one.path), "it is not what was saved")
@@ -103,14 +103,14 @@ def _refusals(files: StoredFiles, manifest: Manifest, now: Mapping[str, str | No
     newer = written_since(files, manifest)
     if newer:
         names = some(newer)
-        yield Refusal(
-            Why.RUNNING,
+        yield Reason(
+            ReasonKind.RUNNING,
             f"the engine has written since the rewrite: {names}",
             "the job goes on from the new positions; to move it back, rewrite it the other way round",
         )
 
 
-def _altered(one: Saved, now: str | None) -> Iterator[Refusal]:
+def _altered(one: Saved, now: str | None) -> Iterator[Reason]:
     if now is not None and now not in (one.old, one.new):
         what = f"{one.path} holds neither its old bytes nor those of the rewrite: somebody else wrote it"
-        yield Refusal(Why.UNKNOWN, what, "see who did; the old bytes stay in the backup", one.path)
+        yield Reason(ReasonKind.UNKNOWN, what, "see who did; the old bytes stay in the backup", one.path)

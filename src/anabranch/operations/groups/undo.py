@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from anabranch.errors import AnabranchError, RefusedError
-from anabranch.groups.refusals import Refusal, Why
 from anabranch.groups.undo import GroupsUndone, UndoPlan, undo, undo_plan
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import check_holds
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.operations.groups.groupmoves import carry_out, stands
 from anabranch.operations.groups.looking import stored
 from anabranch.state.topics.positions import Positions
@@ -50,7 +50,7 @@ async def apply(cluster: Cluster, planned: UndoPlan) -> GroupsUndone:
         try:
             await carry_out(cluster, one)
         except AnabranchError as error:
-            done.append(replace(one, refusals=(Refusal(Why.UNTOLD, error.message, error.hint),)))
+            done.append(replace(one, refusals=(Reason(ReasonKind.UNTOLD, error.message, error.hint),)))
             continue
         await store.put_undo([replace(one.record, undone_at_ms=now_ms())])
         done.append(replace(one, done=True))

@@ -19,7 +19,8 @@ from anabranch.kafka.cluster import Cluster, Metadata
 from anabranch.kafka.ends import ends
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey, LaneMode
-from anabranch.model.reports import Finding, Severity, TopicPlan
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import TopicPlan
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run
 from anabranch.protocol.claims import Claim, ClaimState
@@ -32,7 +33,7 @@ _REBUILD = "make the maps again: anabranch offsets rebuild"
 
 async def check(
     target: Cluster, here: Metadata, there: Metadata, topics: Sequence[TopicPlan], maps: Sequence[StoredMap]
-) -> list[Finding]:
+) -> list[Reason]:
     """What forbids to adopt these maps, and what is adopted; raises ClusterError."""
     by_topic: dict[str, dict[int, StoredMap]] = defaultdict(dict)
     for one in maps:
@@ -69,7 +70,7 @@ def _topic(
     here: Metadata,
     there: Metadata,
     logs: Mapping[TopicPartition, tuple[int, int]],
-) -> Iterator[Finding]:
+) -> Iterator[Reason]:
     records = repeats = 0
     for number in sorted(here.topics[topic.source].partitions):
         where = TopicPartition(topic.target, number)
@@ -95,14 +96,14 @@ def _topic(
         records += one.runs.records
         repeats += one.runs.target_end - one.runs.target_start - one.runs.records
     if maps:
-        yield Finding(
+        yield Reason.found(
             Severity.INFO,
             f"topic {topic.target} is adopted with {records:,} records; "
             f"{repeats:,} offsets in it are not copies to keep",
         )
 
 
-def _lane(one: StoredMap, end: int) -> Iterator[Finding]:
+def _lane(one: StoredMap, end: int) -> Iterator[Reason]:
     if end != one.runs.target_end:
         yield _error(
             f"partition {one.target} ends at {end:,}, its map at {one.runs.target_end:,}: somebody still writes there",
@@ -122,7 +123,7 @@ def _lane(one: StoredMap, end: int) -> Iterator[Finding]:
             "exclude the topic; if the other tool changes records, see `offsets rebuild --ignore`",
         )
     elif one.unclear:
-        yield Finding(
+        yield Reason.found(
             Severity.WARNING,
             f"{one.source} is unclear up to offset {one.unclear[-1].source_to:,}: older positions are not taken over",
         )
@@ -173,5 +174,5 @@ def _history(one: StoredMap) -> list[Run]:
     return [run for run in one.runs if run.source >= start]
 
 
-def _error(what: str, fix: str) -> Finding:
-    return Finding(Severity.ERROR, what, fix)
+def _error(what: str, fix: str) -> Reason:
+    return Reason.found(Severity.ERROR, what, fix)

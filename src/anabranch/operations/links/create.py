@@ -13,7 +13,8 @@ from anabranch.model.clock import now_ms
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.provenance import check_ring, origins
-from anabranch.model.reports import Finding, ProbeReport, Severity, TopicPlan
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import ProbeReport, TopicPlan
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId
 from anabranch.operations.links import adopting, given, probing
@@ -63,7 +64,7 @@ class LinkRefusedError(RefusedError):
     """The probe found what forbids the link; its plan says what."""
 
     link: str
-    errors: tuple[Finding, ...]
+    errors: tuple[Reason, ...]
 
     @property
     def message(self) -> str:
@@ -163,7 +164,7 @@ async def _report(
     source: Cluster, target: Cluster, here: Metadata, there: Metadata, spec: LinkSpec, adopt: Sequence[StoredMap]
 ) -> ProbeReport:
     """What both clusters and the topics say, whatever other links there are."""
-    findings: list[Finding] = []
+    findings: list[Reason] = []
     topics = probing.topic_plans(spec, here, there, source.transport.principal, findings)
     if spec.start.kind is StartKind.GROUP:
         spec, notes = await probing.from_group(source, spec, topics)

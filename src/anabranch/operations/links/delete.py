@@ -12,7 +12,8 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.model import configs as rules
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import check_holds, plan_hash
-from anabranch.model.reports import DeletePlan, DeleteReport, Finding, LinkStatus, Severity
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import DeletePlan, DeleteReport, LinkStatus
 from anabranch.operations.links.show import show
 from anabranch.state.codecs import topics as control_topics
 from anabranch.state.codecs.links import topic_key
@@ -119,14 +120,14 @@ async def apply(target: Cluster, planned: DeletePlan) -> DeleteReport:
     return DeleteReport(now, tuple(findings))
 
 
-async def _restore(cluster: Cluster, plan: DeletePlan) -> list[Finding]:
+async def _restore(cluster: Cluster, plan: DeletePlan) -> list[Reason]:
     """Give the topics their wanted configs; what cannot be done is a finding."""
     findings = []
     for name, changes in plan.restore.items():
         try:
             await admin.alter_topic_configs(cluster, name, changes)
         except AnabranchError as error:
-            findings.append(Finding(Severity.WARNING, f"topic {name}: {error.message}", error.hint))
+            findings.append(Reason.found(Severity.WARNING, f"topic {name}: {error.message}", error.hint))
     return findings
 
 

@@ -10,14 +10,15 @@ from collections.abc import Iterable, Sequence
 
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.start import OutsideLogError, look_up
-from anabranch.model.reports import Finding, Severity, TopicPlan
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import TopicPlan
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
 
 
 async def check(
     source: Cluster, start: StartPosition, topics: Sequence[TopicPlan], there: Iterable[str]
-) -> list[Finding]:
+) -> list[Reason]:
     """An error for each given offset at which no lane can begin; ``there`` are the source's topics that we may see.
 
     Raises BrokerRefusedError for a partition without a leader, ClusterError.
@@ -38,7 +39,7 @@ def strangers(
     there: frozenset[str],
     cluster: str,
     principal: str,
-) -> dict[TopicPartition, Finding]:
+) -> dict[TopicPartition, Reason]:
     """Those of the given partitions that no lane of the link reads, and why."""
     copied = {topic.source: topic.partitions for topic in topics}
     found = {}
@@ -55,14 +56,14 @@ def strangers(
         else:
             what = f"topic {name} of {cluster} has {number:,} partition{'' if number == 1 else 's'}, from 0 on"
             fix = f"mend the partition's number, or leave {partition} out of --start"
-        found[partition] = Finding(Severity.ERROR, f"a start offset is given for {partition}: {what}", fix)
+        found[partition] = Reason.found(Severity.ERROR, f"a start offset is given for {partition}: {what}", fix)
     return found
 
 
-def outside(error: OutsideLogError) -> dict[TopicPartition, Finding]:
+def outside(error: OutsideLogError) -> dict[TopicPartition, Reason]:
     """A finding for each offset that its log does not have."""
     return {
-        partition: Finding(
+        partition: Reason.found(
             Severity.ERROR,
             f"start offset {given:,} of {partition} is outside of the log of {error.cluster}, {start:,} to {end:,}",
             f"give an offset from {start:,} to {end:,}, or none: {partition} then begins at its earliest record",

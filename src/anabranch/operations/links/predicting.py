@@ -21,7 +21,8 @@ from anabranch.model import configs as rules
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneMode
 from anabranch.model.link import LinkSpec, ModePolicy
-from anabranch.model.reports import ClusterFacts, Finding, LaneForecast, Severity, TopicPlan
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import ClusterFacts, LaneForecast, TopicPlan
 from anabranch.model.topics import TopicPartition
 from anabranch.protocol import padding
 from anabranch.protocol.guard import DEFAULT_EXPIRATION_MS, barred
@@ -33,7 +34,7 @@ Configs = Mapping[str, Mapping[str, admin.Config]]
 
 async def forecast(
     source: Cluster, target: Cluster, spec: LinkSpec, topics: Sequence[TopicPlan], facts: ClusterFacts
-) -> tuple[tuple[TopicPlan, ...], list[Finding]]:
+) -> tuple[tuple[TopicPlan, ...], list[Reason]]:
     """The topics with the mode of each lane, and what changes on target topics that exist.
 
     Where that cannot be found out, a finding says why, and the topics are as they were.
@@ -47,7 +48,7 @@ async def forecast(
         lanes = await asyncio.gather(*(look.lanes(topic) for topic in topics))
     except AnabranchError as error:
         what = f"which lanes would keep offsets could not be found out: {error.message}"
-        return tuple(topics), [Finding(Severity.WARNING, what, error.hint)]
+        return tuple(topics), [Reason.found(Severity.WARNING, what, error.hint)]
     changes = [
         finding
         for topic in topics
@@ -160,7 +161,7 @@ def _own(configs: Configs, topic: str) -> dict[str, str]:
     return {name: one.value for name, one in configs.get(topic, {}).items() if one.own and one.value is not None}
 
 
-def _changed(spec: LinkSpec, topic: TopicPlan, source: Mapping[str, str], there: Configs) -> list[Finding]:
+def _changed(spec: LinkSpec, topic: TopicPlan, source: Mapping[str, str], there: Configs) -> list[Reason]:
     """What the link sets on a target topic that exists, its cleanup policy first of all."""
     if topic.target not in there:
         return []  # the permission that is missing is a finding of its own
@@ -179,7 +180,7 @@ def _changed(spec: LinkSpec, topic: TopicPlan, source: Mapping[str, str], there:
         else ""
     )
     severity = Severity.WARNING if is_policy else Severity.INFO
-    return [Finding(severity, f"topic {topic.target} exists on the target and is changed: {text}", fix)]
+    return [Reason.found(severity, f"topic {topic.target} exists on the target and is changed: {text}", fix)]
 
 
 def _value(config: admin.Config | None) -> str:

@@ -19,14 +19,15 @@ from anabranch.model.link import LinkSpec
 from anabranch.model.naming import NameCollisionError
 from anabranch.model.naming import load as load_naming
 from anabranch.model.provenance import copied_home, filled_by_another, home_finding, second_link, would_be_filled
-from anabranch.model.reports import ClusterFacts, Finding, Severity, TopicPlan
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import ClusterFacts, TopicPlan
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition, check_name
 from anabranch.state.codecs import topics as control_topics
 from anabranch.state.topics.control import Links
 
 
-async def from_group(source: Cluster, spec: LinkSpec, topics: Sequence[TopicPlan]) -> tuple[LinkSpec, list[Finding]]:
+async def from_group(source: Cluster, spec: LinkSpec, topics: Sequence[TopicPlan]) -> tuple[LinkSpec, list[Reason]]:
     """The spec with what its start's group has committed by now as given offsets, and what to know about it.
 
     Partitions without a commit are left to their lanes, as topics that come later are: those begin at what is the
@@ -35,7 +36,7 @@ async def from_group(source: Cluster, spec: LinkSpec, topics: Sequence[TopicPlan
     partitions = [TopicPartition(topic.source, index) for topic in topics for index in range(topic.partitions)]
     found = await look_up(source, spec.start, partitions)
     commits = {one: offset for one, offset in found.offsets.items() if one not in found.missing}
-    notes = [Finding(Severity.WARNING, note, "or give offsets: --start @FILE") for note in found.notes]
+    notes = [Reason.found(Severity.WARNING, note, "or give offsets: --start @FILE") for note in found.notes]
     return replace(spec, start=StartPosition(StartKind.OFFSETS, offsets=commits)), notes
 
 
@@ -49,7 +50,7 @@ async def stored_links(cluster: Cluster, metadata: Metadata) -> Links:
 
 def second_links(
     links: Links, spec: LinkSpec, here: Metadata, there: Metadata, topics: Sequence[TopicPlan]
-) -> list[Finding]:
+) -> list[Reason]:
     """Target topics that another link fills, or will once it runs."""
     if spec.shared_topics:
         return []
@@ -67,14 +68,14 @@ def second_links(
 
 
 def topic_plans(
-    spec: LinkSpec, source: Metadata, target: Metadata, principal: str, findings: list[Finding]
+    spec: LinkSpec, source: Metadata, target: Metadata, principal: str, findings: list[Reason]
 ) -> tuple[TopicPlan, ...]:
     """The topics that the link would copy now, and where to; what forbids one of them goes to ``findings``."""
     naming = load_naming(spec.naming, spec.source.context)
     names = select(load_filter(spec.filter), [t.name for t in source.topics.values() if not t.internal])
     if not names:
         findings.append(
-            Finding(
+            Reason.found(
                 Severity.WARNING,
                 f"the filter matches none of the source's {len(source.topics):,} topics that {principal} may see",
                 "widen --include; topics that come later are copied when they match",
@@ -90,11 +91,11 @@ def topic_plans(
         try:
             renamed = check_name(naming.renamed(name), name)
         except AnabranchError as error:
-            findings.append(Finding(Severity.ERROR, error.message, error.hint))
+            findings.append(Reason.found(Severity.ERROR, error.message, error.hint))
             continue
         if renamed in taken:
             collision = NameCollisionError(renamed, (taken[renamed], name))
-            findings.append(Finding(Severity.ERROR, collision.message, collision.hint))
+            findings.append(Reason.found(Severity.ERROR, collision.message, collision.hint))
             continue
         taken[renamed] = name
         here, there = source.topics[name], target.topics.get(renamed)
@@ -102,7 +103,7 @@ def topic_plans(
         plans.append(TopicPlan(name, renamed, len(here.partitions), exists))
         if there is not None and exists and len(there.partitions) < len(here.partitions):
             findings.append(
-                Finding(
+                Reason.found(
                     Severity.ERROR,
                     f"topic {renamed} has {len(there.partitions):,} partitions on the target, "
                     f"{name} has {len(here.partitions):,} on the source",
@@ -112,14 +113,14 @@ def topic_plans(
     return tuple(plans)
 
 
-def missing(found: ClusterFacts, role: Role) -> list[Finding]:
+def missing(found: ClusterFacts, role: Role) -> list[Reason]:
     """What is not offered or not granted, as findings."""
     findings = []
     for api in found.apis:
         if not api.ok:
             offered = f"v{api.offered[0]} to v{api.offered[1]}" if api.offered else "nothing"
             findings.append(
-                Finding(
+                Reason.found(
                     Severity.ERROR,
                     f"the {role.value} {found.context} ({found.version}) offers {offered} of {api.name}; "
                     f"v{api.needed[0]} to v{api.needed[1]} is needed",
@@ -135,7 +136,7 @@ def missing(found: ClusterFacts, role: Role) -> list[Finding]:
         elif permission.resource == "cluster" and permission.operation == "DESCRIBE_CONFIGS":
             severity, why = Severity.WARNING, ": identity lanes cannot be had"
         findings.append(
-            Finding(
+            Reason.found(
                 severity,
                 f"{permission.principal} may not {permission.operation} on {permission.resource} "
                 f"of {found.context}{why}",
@@ -146,11 +147,11 @@ def missing(found: ClusterFacts, role: Role) -> list[Finding]:
     return findings
 
 
-def replication(spec: LinkSpec, brokers: int) -> list[Finding]:
+def replication(spec: LinkSpec, brokers: int) -> list[Reason]:
     """More replicas than the target has brokers."""
     if spec.replication_factor is not None and spec.replication_factor > brokers:
         return [
-            Finding(
+            Reason.found(
                 Severity.ERROR,
                 f"replication factor {spec.replication_factor} is wanted, the target has {brokers} brokers",
                 "choose a smaller --replication-factor",
@@ -159,7 +160,7 @@ def replication(spec: LinkSpec, brokers: int) -> list[Finding]:
     return []
 
 
-async def settings(target: Cluster, spec: LinkSpec, there: Metadata, topics: Sequence[TopicPlan]) -> list[Finding]:
+async def settings(target: Cluster, spec: LinkSpec, there: Metadata, topics: Sequence[TopicPlan]) -> list[Reason]:
     """What the settings of the target's brokers and topics cost; topics that are made get the brokers' own."""
     brokers = await broker_settings(target)
     existing = [topic.target for topic in topics if topic.exists]
@@ -171,7 +172,7 @@ async def settings(target: Cluster, spec: LinkSpec, there: Metadata, topics: Seq
     return preconditions.of_brokers(brokers, spec.lease_seconds) + preconditions.of_topics(found)
 
 
-async def uncreatable(target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Finding]:
+async def uncreatable(target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Reason]:
     """Topics that the target lacks and that we may not create: a right on the cluster, a prefix or the name will do."""
     principal = target.transport.principal
     findings = []
@@ -182,18 +183,20 @@ async def uncreatable(target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Fi
             await admin.create_topic(target, topic.target, topic.partitions, -1, {}, only_ask=True)
         except PermissionDeniedError:
             findings.append(
-                Finding(
+                Reason.found(
                     Severity.WARNING,
                     f"{principal} may not CREATE on topic {topic.target} of {target.name}: it must be made by hand",
                     f"kafka-acls --add --allow-principal {principal} --operation CREATE --topic={topic.target}",
                 )
             )
         except BrokerRefusedError as error:
-            findings.append(Finding(Severity.ERROR, f"topic {topic.target}: {error.message}", "choose another name"))
+            findings.append(
+                Reason.found(Severity.ERROR, f"topic {topic.target}: {error.message}", "choose another name")
+            )
     return findings
 
 
-async def sizes(source: Cluster, target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Finding]:
+async def sizes(source: Cluster, target: Cluster, topics: tuple[TopicPlan, ...]) -> list[Reason]:
     """Existing target topics that take smaller batches than the source topic may hold."""
     existing = [topic for topic in topics if topic.exists]
     if not existing:
@@ -211,7 +214,7 @@ async def sizes(source: Cluster, target: Cluster, topics: tuple[TopicPlan, ...])
         ]
         if limits[1] < limits[0]:
             findings.append(
-                Finding(
+                Reason.found(
                     Severity.WARNING,
                     f"topic {topic.target} takes batches of {limits[1]:,} bytes, {topic.source} may hold {limits[0]:,}",
                     f"kafka-configs --alter --topic {topic.target} --add-config max.message.bytes={limits[0]}",

@@ -11,14 +11,15 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.probe import may_delete, may_use
 from anabranch.model.lane import LaneKey
 from anabranch.model.link import LinkSpec, ModePolicy
-from anabranch.model.reports import ClusterFacts, Finding, Permission, Severity
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import ClusterFacts, Permission
 from anabranch.model.topics import TopicId
 from anabranch.protocol.fill import filler_id
 
 
 async def beyond_producing(
     target: Cluster, spec: LinkSpec, found: ClusterFacts, source_ids: Sequence[TopicId], topics: Sequence[str]
-) -> tuple[list[Permission], list[Finding]]:
+) -> tuple[list[Permission], list[Reason]]:
     """Probe DELETE on the target topics and WRITE on a lane's transactional ids, where something hangs on them.
 
     ``source_ids`` are those of the topics to copy, ``topics`` the target's names for them.  Raises ClusterError.
@@ -36,16 +37,16 @@ async def beyond_producing(
     return permissions, [_finding(one, found.context, markers) for one in permissions if one.granted is False]
 
 
-def _finding(lacking: Permission, context: str, markers: bool) -> Finding:
+def _finding(lacking: Permission, context: str, markers: bool) -> Reason:
     what = f"{lacking.principal} may not {lacking.operation} on {lacking.resource} of {context}: "
     severity = Severity.WARNING
     allow = f"kafka-acls --add --allow-principal {lacking.principal} --operation {lacking.operation} "
     if lacking.operation == "DELETE":
         what += "where the source log starts above offset 0, its lanes are mapped: their head's padding must be deleted"
-        return Finding(severity, what, allow + lacking.resource.replace("topic ", "--topic="))
+        return Reason.found(severity, what, allow + lacking.resource.replace("topic ", "--topic="))
     if markers:
         what += "lanes are mapped from their first hole on (transaction markers, aborted records): it cannot be filled"
     else:
         severity = Severity.ERROR
         what += "without ALTER on the cluster, nothing else can shut earlier owners out"
-    return Finding(severity, what, allow + "--transactional-id=anabranch. --resource-pattern-type=prefixed")
+    return Reason.found(severity, what, allow + "--transactional-id=anabranch. --resource-pattern-type=prefixed")

@@ -19,7 +19,8 @@ from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey
-from anabranch.model.reports import Finding, LinkPlan, Severity
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import LinkPlan
 
 PATIENCE_S = 60.0
 AGAIN_S = 10.0
@@ -91,7 +92,7 @@ class LeasePlanner:
     async def _as_before(self, last: Plan, batch: int, error: AnabranchError) -> tuple[Plan, float]:
         seconds = min(AGAIN_S, self._job.lease_seconds)
         what = f"the link could not be planned again, so its lanes go on as they were planned before: {error.message}"
-        finding = Finding(Severity.WARNING, what, f"nothing: it is tried again within {seconds:.0f} s")
+        finding = Reason.found(Severity.WARNING, what, f"nothing: it is tried again within {seconds:.0f} s")
         try:
             await self._file(last, batch, (*last.findings, finding))
         except AnabranchError as unfiled:
@@ -99,7 +100,7 @@ class LeasePlanner:
                 raise
         return last, seconds
 
-    async def _file(self, plan: Plan, batch: int, findings: tuple[Finding, ...]) -> None:
+    async def _file(self, plan: Plan, batch: int, findings: tuple[Reason, ...]) -> None:
         """File what leases are made of now, but where these are over already."""
         told = self._planner.progress.plans.get(self._job.link)
         if told is not None and told.owner == self._job.run and told.batch >= batch:

@@ -19,7 +19,8 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
-from anabranch.model.reports import Finding, LinkPlan, LinkStatus, Severity
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import LinkPlan, LinkStatus
 from anabranch.state.topics.journal import Journal
 
 STOP_S = 15.0
@@ -88,7 +89,7 @@ class Survey:
         if leased is None:
             return
         what = f"new topics and changed configurations are not noticed: {error.message}"
-        finding = Finding(Severity.WARNING, what, error.hint)
+        finding = Reason.found(Severity.WARNING, what, error.hint)
         if finding not in leased.findings:
             await self._planner.progress.plan(replace(leased, findings=(*leased.findings, finding)))
             await self._planner.progress.sync()

@@ -10,7 +10,8 @@ from typing import Any
 
 from anabranch.errors import InvalidFieldError
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
-from anabranch.model.reports import Finding, LinkPlan, Severity, StopRequest
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import LinkPlan, StopRequest
 from anabranch.model.topics import TopicPartition
 from anabranch.state.codecs.errors import MalformedRecordError
 from anabranch.state.codecs.fields import Fields, dump, dump_plain, load, refusals
@@ -194,7 +195,8 @@ def decode_plan(key: bytes, value: bytes) -> LinkPlan:
             planned_at_ms=fields.integer("planned_at_ms"),
             lanes=fields.integer("lanes"),
             findings=tuple(
-                Finding(f.enum("severity", Severity), f.text("what"), f.text("fix")) for f in fields.each("findings")
+                Reason.found(f.enum("severity", Severity), f.text("what"), f.text("fix"))
+                for f in fields.each("findings")
             ),
             ends=fields.flag("ends") if fields.has("ends") else False,
             digest=fields.parsed("digest", _digest) if fields.has("digest") else "",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.presence import locate
-from anabranch.model.reports import Finding, Severity
+from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId
 from anabranch.state.codecs import topics
 
@@ -35,9 +35,9 @@ class ControlTopicsRecreatedError(RefusedError):
         return _fix(self.link)
 
 
-def finding(link: str, recreated: Sequence[str]) -> Finding:
+def finding(link: str, recreated: Sequence[str]) -> Reason:
     """The same, as ``link show`` says it."""
-    return Finding(Severity.ERROR, _what(link, recreated), _fix(link))
+    return Reason.found(Severity.ERROR, _what(link, recreated), _fix(link))
 
 
 async def topic_ids(cluster: Cluster) -> dict[str, TopicId]:

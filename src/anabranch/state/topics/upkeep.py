@@ -12,7 +12,7 @@ from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
 from anabranch.kafka.ends import ends
 from anabranch.kafka.errors import UNKNOWN_TOPIC
-from anabranch.model.reports import Finding, Severity
+from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicPartition
 from anabranch.state.codecs import topics
 
@@ -25,7 +25,7 @@ class ControlTopicsError(RefusedError):
     """Control topics have settings under which they lose what a link needs; ``findings`` are all of them."""
 
     cluster: str
-    findings: tuple[Finding, ...]
+    findings: tuple[Reason, ...]
 
     @property
     def message(self) -> str:
@@ -36,7 +36,7 @@ class ControlTopicsError(RefusedError):
         return "; ".join(finding.fix for finding in self.findings)
 
 
-async def look_after(cluster: Cluster, names: Sequence[str] = topics.ALL) -> list[Finding]:
+async def look_after(cluster: Cluster, names: Sequence[str] = topics.ALL) -> list[Reason]:
     """What is wrong with the control topics that are there; errors are what loses records.  Raises ClusterError."""
     answer = await _settled(cluster, names)
     there = {name: answer.topics[name] for name in names if answer.topics[name].error == 0}
@@ -49,7 +49,7 @@ async def look_after(cluster: Cluster, names: Sequence[str] = topics.ALL) -> lis
         if name not in configs:
             principal = cluster.transport.principal
             found.append(
-                Finding(
+                Reason.found(
                     Severity.WARNING,
                     f"{principal} may not DescribeConfigs on {name}: whether it keeps its records is not known",
                     f"kafka-acls --add --allow-principal {principal} --operation DescribeConfigs --topic {name}",
@@ -65,7 +65,7 @@ async def look_after(cluster: Cluster, names: Sequence[str] = topics.ALL) -> lis
             for key, (value, wanted) in wrong.items():
                 what = f"control topic {name} has {key}={value}, and must have {wanted}: {why}"
                 found.append(
-                    Finding(severity, what, f"kafka-configs --alter --topic {name} --add-config {key}={wanted}")
+                    Reason.found(severity, what, f"kafka-configs --alter --topic {name} --add-config {key}={wanted}")
                 )
     return found + await _shortened(cluster, list(there))
 
@@ -84,26 +84,26 @@ async def _settled(cluster: Cluster, names: Sequence[str]) -> Metadata:
         await asyncio.sleep(_LOOK_S)
 
 
-def _missing(name: str) -> Finding:
-    return Finding(
+def _missing(name: str) -> Reason:
+    return Reason.found(
         Severity.ERROR,
         f"control topic {name} is missing, and others are there: it was deleted",
         "see what that means for each lane, then let it be made again: anabranch link accept LINK",
     )
 
 
-def _shape(name: str, topic: TopicMeta) -> list[Finding]:
+def _shape(name: str, topic: TopicMeta) -> list[Reason]:
     if len(topic.partitions) == topics.PARTITIONS:
         return []
     what = f"control topic {name} has {len(topic.partitions):,} partitions, and must have one: only the first is read"
-    return [Finding(Severity.WARNING, what)]
+    return [Reason.found(Severity.WARNING, what)]
 
 
-async def _shortened(cluster: Cluster, names: Sequence[str]) -> list[Finding]:
+async def _shortened(cluster: Cluster, names: Sequence[str]) -> list[Reason]:
     """Nothing moves the start of a topic that is only compacted."""
     found = await ends(cluster, [TopicPartition(name, 0) for name in names])
     return [
-        Finding(
+        Reason.found(
             Severity.WARNING,
             f"control topic {at.topic} begins at offset {start:,}: the records before it were deleted, by retention or "
             "by hand; a lane whose claims are gone stops",

@@ -21,7 +21,8 @@ from anabranch.checkpoints.flink.split import KafkaSplit
 from anabranch.checkpoints.flink.uid import operator_id
 from anabranch.checkpoints.ports import Entry
 from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved, Refusal, Why
+from anabranch.checkpoints.route import Moved
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "flink"
@@ -116,29 +117,29 @@ class Arithmetic:
     given: Mapping[TopicPartition, int] = field(default_factory=dict)
     seen: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
-    def move(self, position: Position) -> Moved | Refusal | None:
+    def move(self, position: Position) -> Moved | Reason | None:
         """The rules, in words."""
         partition = position.partition
         if partition.topic in self.stay:
             return None
         if partition in self.refuse:
-            return Refusal(Why.NOT_COPIED, f"{partition} is not copied")
+            return Reason(ReasonKind.NOT_COPIED, f"{partition} is not copied")
         target = TopicPartition(self.rename(partition.topic), partition.partition)
         self.seen[target.topic].add(target.partition)
         if isinstance(position.offset, Marker):
             if self.marker is None:
-                return Refusal(Why.MARKER, f"{partition} has a marker")
+                return Reason(ReasonKind.MARKER, f"{partition} has a marker")
             return Moved(target, self.marker)
         offset = None if position.offset is None else position.offset + self.by
         if position.role is Role.UNASSIGNED:
             offset = self.given.get(target)
         return Moved(target, offset, cluster=self.clusters.get(partition.topic, ""))
 
-    def equal(self, partition: TopicPartition, start: int, end: int) -> Refusal | None:
+    def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """Not asked by this format."""
         return None
 
-    def partitions(self, topic: str) -> frozenset[int] | Refusal:
+    def partitions(self, topic: str) -> frozenset[int] | Reason:
         """As many as the test says, or just those that anything was moved to."""
         return frozenset(range(self.counts[topic])) if topic in self.counts else frozenset(self.seen[topic])
 

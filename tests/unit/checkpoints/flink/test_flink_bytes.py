@@ -21,7 +21,7 @@ from anabranch.checkpoints.flink.split import KafkaSplit
 from anabranch.checkpoints.flink.uid import murmur3_128, operator_id
 from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.ports import Entry
-from anabranch.checkpoints.route import Why
+from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -134,7 +134,7 @@ def test_operator_state_of_another_version_is_not_read(version: int) -> None:
     assert handle is not None and isinstance(handle.delegate, Inline)
     data = version.to_bytes(4, "big") + handle.delegate.data[4:]
     result = opened(moved_stream(plain, Inline("9f-1", data))).rewrite(Wish(), Arithmetic())
-    assert [(one.why, f"version {version}" in one.what) for one in result.refusals] == [(Why.UNKNOWN, True)]
+    assert [(one.why, f"version {version}" in one.what) for one in result.refusals] == [(ReasonKind.UNKNOWN, True)]
 
 
 def test_an_enumerator_of_flink_1_12_is_shown_and_not_moved() -> None:
@@ -142,7 +142,7 @@ def test_an_enumerator_of_flink_1_12_is_shown_and_not_moved() -> None:
     state = EnumeratorState(0, (Assignment(TopicPartition("a", 0), 0, split("a", 0, 5)),), None, ((0, 1),))
     checkpoint = opened(kafka_operator("src", [[split("a", 0, 5)]], enumerator=state), version=3)
     result = checkpoint.rewrite(Wish(), Arithmetic(by=1))
-    assert [refusal.why for refusal in result.refusals] == [Why.UNSUPPORTED]
+    assert [refusal.why for refusal in result.refusals] == [ReasonKind.UNSUPPORTED]
     assert len(checkpoint.positions()) == 1
 
 
@@ -199,9 +199,9 @@ def test_compressed_state_is_read_and_put_back_plain() -> None:
     assert checkpoint.page().versions[f"operator state of {operator_id('src').hex()}"] == "6, compressed"
     assert checkpoint.rewrite(Wish(), Arithmetic()).writes["_metadata"] == metadata(plain).emit()
     shared = _open(raw.replace(old, new[:8] * 2))
-    assert [one.why for one in shared.rewrite(Wish(), Arithmetic()).refusals] == [Why.UNKNOWN]
+    assert [one.why for one in shared.rewrite(Wish(), Arithmetic()).refusals] == [ReasonKind.UNKNOWN]
     flat = _open(raw)
-    assert [one.why for one in flat.rewrite(Wish(), Arithmetic()).refusals] == [Why.UNKNOWN]
+    assert [one.why for one in flat.rewrite(Wish(), Arithmetic()).refusals] == [ReasonKind.UNKNOWN]
 
 
 def test_operator_state_of_any_size_is_not_read() -> None:

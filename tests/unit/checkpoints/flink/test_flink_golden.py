@@ -16,7 +16,7 @@ from anabranch.checkpoints.flink.source import Kind
 from anabranch.checkpoints.flink.uid import operator_id
 from anabranch.checkpoints.plan import Rewrite, Transactions, Wish
 from anabranch.checkpoints.position import Marker, Role
-from anabranch.checkpoints.route import Why
+from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -100,7 +100,7 @@ def test_an_identity_keeps_every_byte_where_state_was_inline_and_plain(path: Pat
         # An exactly-once sink's committer is emptied, which is a change beside the sources.
         assert kept is (plain and _inline(checkpoint.metadata) and not checkpoint.sinks)
     else:
-        assert {refusal.why for refusal in result.refusals} == {Why.MARKER}
+        assert {refusal.why for refusal in result.refusals} == {ReasonKind.MARKER}
 
 
 @movable

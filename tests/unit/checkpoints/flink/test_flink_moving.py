@@ -34,8 +34,8 @@ from anabranch.checkpoints.flink.split import NOTHING, KafkaSplit
 from anabranch.checkpoints.flink.uid import operator_id
 from anabranch.checkpoints.plan import Rewrite, Split, StopSavepoint, Transactions, Wish
 from anabranch.checkpoints.position import Marker, Role
-from anabranch.checkpoints.route import Why
 from anabranch.errors import InvalidFieldError
+from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -61,7 +61,7 @@ def done(result: Rewrite, **files: Any) -> FlinkCheckpoint:
     return reopened(data, **files)
 
 
-def reasons(result: Rewrite) -> set[Why]:
+def reasons(result: Rewrite) -> set[ReasonKind]:
     """Why it was refused; nothing may be written then."""
     assert result.writes == {}
     return {refusal.why for refusal in result.refusals}
@@ -132,8 +132,8 @@ def test_state_from_files_is_put_inline(kind: str) -> None:
     assert set(result.reads) == {"_metadata", "a" if kind == "relative" else "s3://bucket/a"}
     assert positions(done(result)) == {("b.orders-0", 42, Role.NEXT)}
     torn = {"contents": {"a": stored[:-20]}} if kind == "relative" else {"foreign": {"s3://bucket/a": stored[:-20]}}
-    assert reasons(opened(moved, **torn).rewrite(Wish(), to_b())) == {Why.UNKNOWN}
-    assert reasons(opened(moved).rewrite(Wish(), to_b())) == {Why.UNKNOWN}
+    assert reasons(opened(moved, **torn).rewrite(Wish(), to_b())) == {ReasonKind.UNKNOWN}
+    assert reasons(opened(moved).rewrite(Wish(), to_b())) == {ReasonKind.UNKNOWN}
 
 
 def test_a_result_for_another_directory_names_its_files_whole() -> None:
@@ -166,7 +166,7 @@ def test_one_refused_position_refuses_all() -> None:
     """Every position is asked for all the same, and nothing is written."""
     route = Arithmetic(by=1, refuse=frozenset({TopicPartition("orders", 1)}))
     result = opened(kafka_operator("src", ORDERS)).rewrite(Wish(), route)
-    assert reasons(result) == {Why.NOT_COPIED}
+    assert reasons(result) == {ReasonKind.NOT_COPIED}
     assert len(result.changes) == 2
 
 
@@ -174,7 +174,7 @@ def test_one_refused_position_refuses_all() -> None:
 def test_a_marker_is_refused_unless_the_route_has_an_offset_for_it(stored: int) -> None:
     """Latest, earliest and committed are looked up anew on the new cluster, which is another place."""
     checkpoint = opened(kafka_operator("src", [[split("orders", 0, stored)]]))
-    assert reasons(checkpoint.rewrite(Wish(), to_b())) == {Why.MARKER}
+    assert reasons(checkpoint.rewrite(Wish(), to_b())) == {ReasonKind.MARKER}
     if stored != NOTHING:
         again = done(checkpoint.rewrite(Wish(), Arithmetic(marker=11)))
         assert positions(again) == {("orders-0", 11, Role.NEXT)}
@@ -183,7 +183,7 @@ def test_a_marker_is_refused_unless_the_route_has_an_offset_for_it(stored: int) 
 def test_partitions_that_only_the_target_has_are_refused_by_number() -> None:
     """A source reads partitions that it does not store from their beginning."""
     result = opened(kafka_operator("src", ORDERS)).rewrite(Wish(), Arithmetic(counts={"orders": 5}))
-    assert reasons(result) == {Why.NEW_PARTITIONS}
+    assert reasons(result) == {ReasonKind.NEW_PARTITIONS}
     assert "3, 4" in result.refusals[0].what
 
 
@@ -199,13 +199,13 @@ def test_partitions_that_only_the_target_has_are_put_in_where_the_route_says_fro
 def test_two_partitions_that_become_one_are_refused() -> None:
     """A source stores a partition once, whatever the offsets."""
     checkpoint = opened(kafka_operator("src", [[split("a", 0, 5), split("b", 0, 5)]]))
-    assert reasons(checkpoint.rewrite(Wish(), Arithmetic(rename=lambda _: "c"))) == {Why.COLLISION}
+    assert reasons(checkpoint.rewrite(Wish(), Arithmetic(rename=lambda _: "c"))) == {ReasonKind.COLLISION}
 
 
 def test_a_source_moves_whole_or_not_at_all() -> None:
     """A Flink source reads one cluster; one that stays whole is left as it is."""
     checkpoint = opened(kafka_operator("src", [[split("a", 0, 5), split("b", 0, 5)]]))
-    assert reasons(checkpoint.rewrite(Wish(), Arithmetic(stay=frozenset({"a"})))) == {Why.UNSUPPORTED}
+    assert reasons(checkpoint.rewrite(Wish(), Arithmetic(stay=frozenset({"a"})))) == {ReasonKind.UNSUPPORTED}
     stays = checkpoint.rewrite(Wish(), Arithmetic(stay=frozenset({"a", "b"})))
     assert (stays.refusals, stays.writes) == ((), {})
     assert all(change.moved is None for change in stays.changes)
@@ -215,7 +215,7 @@ def test_a_source_is_not_led_to_two_clusters() -> None:
     """Links may lead to several, and a Flink source reads one."""
     checkpoint = opened(kafka_operator("src", [[split("a", 0, 5), split("b", 0, 5)]]))
     refused = checkpoint.rewrite(Wish(), Arithmetic(clusters={"a": "west", "b": "east"}))
-    assert reasons(refused) == {Why.UNSUPPORTED}
+    assert reasons(refused) == {ReasonKind.UNSUPPORTED}
     assert "b to east; a to west" in refused.refusals[0].what
     assert done(checkpoint.rewrite(Wish(), Arithmetic(by=1, clusters={"a": "west", "b": "west"})))
 
@@ -226,7 +226,7 @@ def test_a_bounded_source_keeps_its_end() -> None:
     again = done(checkpoint.rewrite(Wish(), to_b()))
     assert positions(again) == {("b.a-0", 42, Role.NEXT), ("b.a-0", 127, Role.STOP)}
     stops = opened(kafka_operator("src", [[split("a", 0, 5, stop=-1)]]))
-    assert reasons(stops.rewrite(Wish(), to_b())) == {Why.MARKER}
+    assert reasons(stops.rewrite(Wish(), to_b())) == {ReasonKind.MARKER}
 
 
 def test_a_partition_that_waits_with_an_offset_is_translated() -> None:
@@ -254,7 +254,7 @@ def test_a_partition_that_waits_without_an_offset_is_refused(version: int) -> No
     first = Assignment(TopicPartition("a", 0), ASSIGNED, split("a", 0, NOTHING) if version == 3 else None)
     operator = kafka_operator("src", [[split("a", 0, 5)]], enumerator=EnumeratorState(version, (first, one), True))
     refused = opened(operator).rewrite(Wish(), to_b())
-    assert Why.MARKER in reasons(refused)
+    assert ReasonKind.MARKER in reasons(refused)
     assert any("--offsets" in one.fix for one in refused.refusals)
     assert ("a-1", None, Role.UNASSIGNED) in positions(opened(operator))
 
@@ -274,7 +274,7 @@ def test_a_partition_that_waits_begins_where_it_is_given_an_offset(version: int)
     nobody = kafka_operator("src", [[]], enumerator=EnumeratorState(version, (one,), True))
     if version == 2:
         refused = opened(nobody).rewrite(Wish(), given)
-        assert reasons(refused) == {Why.MARKER} and "no reader stores" in refused.refusals[0].what
+        assert reasons(refused) == {ReasonKind.MARKER} and "no reader stores" in refused.refusals[0].what
 
 
 def test_a_partition_that_was_read_to_its_end_gets_its_new_name() -> None:
@@ -300,7 +300,7 @@ def test_halves_that_do_not_agree_are_refused() -> None:
     old_coordinator = replace(good, coordinator=Inline("c", b"\x00\x00\x00\x00" + bytes(12)))
     for operator in (beyond, replace(good, coordinator=None), later, twice, unread, old_coordinator):
         checkpoint = opened(operator)
-        assert reasons(checkpoint.rewrite(Wish(), to_b())) == {Why.UNKNOWN}, operator
+        assert reasons(checkpoint.rewrite(Wish(), to_b())) == {ReasonKind.UNKNOWN}, operator
         assert checkpoint.page().notes
 
 
@@ -336,14 +336,14 @@ def test_sources_are_named_by_name_and_stored_uid_since_flink_2() -> None:
 def test_a_word_that_means_no_source_or_two_is_refused() -> None:
     """So is a topic that two sources read when none of them is named, and a job without Kafka."""
     two = opened(kafka_operator("one", ORDERS), kafka_operator("two", ORDERS))
-    assert reasons(two.rewrite(Wish(), to_b())) == {Why.AMBIGUOUS}
-    assert reasons(two.rewrite(Wish(sources=frozenset({"topic:orders"})), to_b())) == {Why.AMBIGUOUS}
-    assert reasons(two.rewrite(Wish(sources=frozenset({"three"})), to_b())) == {Why.UNKNOWN}
+    assert reasons(two.rewrite(Wish(), to_b())) == {ReasonKind.AMBIGUOUS}
+    assert reasons(two.rewrite(Wish(sources=frozenset({"topic:orders"})), to_b())) == {ReasonKind.AMBIGUOUS}
+    assert reasons(two.rewrite(Wish(sources=frozenset({"three"})), to_b())) == {ReasonKind.UNKNOWN}
     both = Wish(sources=frozenset({"one"}), drop=frozenset({"one"}))
-    assert Why.AMBIGUOUS in reasons(two.rewrite(both, to_b()))
+    assert ReasonKind.AMBIGUOUS in reasons(two.rewrite(both, to_b()))
     assert done(two.rewrite(Wish(sources=frozenset({"one", "two"})), to_b()))
-    assert reasons(opened().rewrite(Wish(), to_b())) == {Why.UNKNOWN}
-    assert Why.UNSUPPORTED in reasons(two.rewrite(Wish(split=(Split("one", ()),)), to_b()))
+    assert reasons(opened().rewrite(Wish(), to_b())) == {ReasonKind.UNKNOWN}
+    assert ReasonKind.UNSUPPORTED in reasons(two.rewrite(Wish(split=(Split("one", ()),)), to_b()))
 
 
 def test_a_dropped_source_leaves_no_entry() -> None:
@@ -379,14 +379,14 @@ def test_the_old_consumer_keeps_counting_what_it_has_done() -> None:
     assert positions(again) == {("b.orders-0", 137, Role.NEXT), ("b.orders-1", 37, Role.NEXT)}
     assert done(again.rewrite(Wish(), Arithmetic(by=-37, rename=lambda t: t[2:]))).metadata == checkpoint.metadata
     dropped = Wish(sources=frozenset(), drop=frozenset({"old"}))
-    assert reasons(checkpoint.rewrite(dropped, to_b())) == {Why.UNSUPPORTED}
+    assert reasons(checkpoint.rewrite(dropped, to_b())) == {ReasonKind.UNSUPPORTED}
 
 
 @pytest.mark.parametrize("start", [-1, -2, -3, NOTHING])
 def test_the_old_consumer_s_sentinels_are_markers(start: int) -> None:
     """They are refused as the new source's are."""
     checkpoint = opened(_old({("orders", 0): start}))
-    assert reasons(checkpoint.rewrite(Wish(), to_b())) == {Why.MARKER}
+    assert reasons(checkpoint.rewrite(Wish(), to_b())) == {ReasonKind.MARKER}
     found = checkpoint.positions()[0].offset
     assert found is None if start == NOTHING else isinstance(found, Marker)
 
@@ -395,7 +395,7 @@ def test_an_old_consumer_that_stored_nothing_is_refused() -> None:
     """A restart would read everything from the beginning."""
     empty = replace(_old({}), subtasks=(Subtask(0, managed=reader_state([], old_consumer.STATE)),))
     refused = opened(empty).rewrite(Wish(), to_b())
-    assert reasons(refused) == {Why.UNKNOWN}
+    assert reasons(refused) == {ReasonKind.UNKNOWN}
     assert "retained checkpoint" in refused.refusals[0].fix
 
 
@@ -403,7 +403,7 @@ def test_an_old_consumer_s_positions_in_a_stop_s_savepoint_are_refused() -> None
     """They are of the checkpoint before it, while all other state is of the stop."""
     made = replace(metadata(_old({("orders", 0): 100})), properties=stopped_properties())
     refused = reopened(made.emit()).rewrite(Wish(), to_b())
-    assert reasons(refused) == {Why.UNKNOWN} and not refused.writes
+    assert reasons(refused) == {ReasonKind.UNKNOWN} and not refused.writes
     assert "repeats what was read between" in refused.refusals[0].what
     assert "retained checkpoint" in refused.refusals[0].fix and "--stop-savepoint" in refused.refusals[0].fix
     taken = reopened(made.emit()).rewrite(Wish(stop_savepoint=StopSavepoint.TRANSLATE), to_b())
@@ -427,7 +427,7 @@ def test_an_old_consumer_is_not_dropped_and_the_way_out_says_where_another_sourc
 def test_a_cluster_of_a_dynamic_source_moves(version: int) -> None:
     """Its id, servers, topics and offsets; the other cluster stays as it is."""
     checkpoint = opened(_dynamic(version))
-    assert Why.AMBIGUOUS in reasons(checkpoint.rewrite(Wish(), to_b()))
+    assert ReasonKind.AMBIGUOUS in reasons(checkpoint.rewrite(Wish(), to_b()))
     wish = Wish(renamed_clusters={"east": ("north", "north:9092")})
     again = done(checkpoint.rewrite(wish, to_b()))
     assert positions(again) == {("b.orders-0", 42, Role.NEXT), ("bills-0", 7, Role.NEXT)}
@@ -447,11 +447,13 @@ def test_a_cluster_of_a_dynamic_source_moves(version: int) -> None:
 def test_clusters_of_a_dynamic_source_are_not_mixed_up() -> None:
     """An id that is taken, one that there is not, and a topic that both clusters have are refused."""
     checkpoint = opened(_dynamic(1))
-    assert reasons(checkpoint.rewrite(Wish(renamed_clusters={"east": ("west", "x:1")}), to_b())) == {Why.COLLISION}
-    assert Why.UNKNOWN in reasons(checkpoint.rewrite(Wish(renamed_clusters={"south": ("n", "x:1")}), to_b()))
+    assert reasons(checkpoint.rewrite(Wish(renamed_clusters={"east": ("west", "x:1")}), to_b())) == {
+        ReasonKind.COLLISION
+    }
+    assert ReasonKind.UNKNOWN in reasons(checkpoint.rewrite(Wish(renamed_clusters={"south": ("n", "x:1")}), to_b()))
     both = opened(_dynamic(1, west="orders"))
     wish = Wish(renamed_clusters={"east": ("e", "x:1"), "west": ("w", "x:1")})
-    assert reasons(both.rewrite(wish, to_b())) == {Why.AMBIGUOUS}
+    assert reasons(both.rewrite(wish, to_b())) == {ReasonKind.AMBIGUOUS}
 
 
 def test_a_hybrid_source_is_seen_and_refused() -> None:
@@ -463,7 +465,7 @@ def test_a_hybrid_source_is_seen_and_refused() -> None:
         coordinator=Inline("c", Coordinator(0, b"\x00\x00\x00\x01" + bytes(8)).emit()),
         subtasks=(Subtask(0, managed=reader_state([wrap(0, wrapped)])),),
     )
-    assert reasons(opened(operator).rewrite(Wish(), to_b())) == {Why.UNSUPPORTED}
+    assert reasons(opened(operator).rewrite(Wish(), to_b())) == {ReasonKind.UNSUPPORTED}
 
 
 def test_pending_transactions_are_refused_discarded_or_kept() -> None:
@@ -472,7 +474,7 @@ def test_pending_transactions_are_refused_discarded_or_kept() -> None:
     sink = _with_state("Sink Committer: s", COMMITTER_STATE, [wrap(2, pending)])
     files = _with_state("Sink Committer: f", COMMITTER_STATE, [wrap(2, b"part-0-0.inprogress")])
     checkpoint = opened(kafka_operator("src", ORDERS), sink, files)
-    assert reasons(checkpoint.rewrite(Wish(), to_b())) == {Why.PENDING_TRANSACTIONS}
+    assert reasons(checkpoint.rewrite(Wish(), to_b())) == {ReasonKind.PENDING_TRANSACTIONS}
     assert "tx-1" in checkpoint.page().sinks[0]
     kept = done(checkpoint.rewrite(Wish(transactions=Transactions.KEEP), to_b()))
     assert kept.metadata.operators[1:] == (sink, files)
@@ -492,8 +494,8 @@ def test_a_committer_that_cannot_be_read_may_hold_transactions() -> None:
     unread = reader_state([b"x"], COMMITTER_STATE, header=b"\x00\x00\x00\x09" + bytes(8))
     sink = Operator("", "", operator_id("sink"), 1, 1, None, (Subtask(0, managed=unread),))
     checkpoint = opened(kafka_operator("src", ORDERS), sink)
-    assert reasons(checkpoint.rewrite(Wish(), to_b())) == {Why.PENDING_TRANSACTIONS}
-    assert reasons(checkpoint.rewrite(Wish(transactions=Transactions.DISCARD), to_b())) == {Why.UNKNOWN}
+    assert reasons(checkpoint.rewrite(Wish(), to_b())) == {ReasonKind.PENDING_TRANSACTIONS}
+    assert reasons(checkpoint.rewrite(Wish(transactions=Transactions.DISCARD), to_b())) == {ReasonKind.UNKNOWN}
     assert done(checkpoint.rewrite(Wish(transactions=Transactions.KEEP), to_b())).metadata.operators[1] == sink
 
 
@@ -501,8 +503,8 @@ def test_an_old_producer_s_transactions_are_refused_always_but_when_kept() -> No
     """Its state cannot be emptied alone."""
     sink = _with_state("sink", "next-transactional-id-hint-v2", [b"hint"])
     checkpoint = opened(kafka_operator("src", ORDERS), sink)
-    assert reasons(checkpoint.rewrite(Wish(), to_b())) == {Why.PENDING_TRANSACTIONS}
-    assert reasons(checkpoint.rewrite(Wish(transactions=Transactions.DISCARD), to_b())) == {Why.UNSUPPORTED}
+    assert reasons(checkpoint.rewrite(Wish(), to_b())) == {ReasonKind.PENDING_TRANSACTIONS}
+    assert reasons(checkpoint.rewrite(Wish(transactions=Transactions.DISCARD), to_b())) == {ReasonKind.UNSUPPORTED}
     assert done(checkpoint.rewrite(Wish(transactions=Transactions.KEEP), to_b()))
 
 

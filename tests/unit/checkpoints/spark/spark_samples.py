@@ -10,9 +10,10 @@ from anabranch.checkpoints.errors import FileTooLargeError, MissingFileError
 from anabranch.checkpoints.plan import Rewrite
 from anabranch.checkpoints.ports import Entry
 from anabranch.checkpoints.position import Position, Role
-from anabranch.checkpoints.route import Moved, Refusal, Why
+from anabranch.checkpoints.route import Moved
 from anabranch.checkpoints.spark import SparkCheckpoint, open_checkpoint
 from anabranch.checkpoints.spark.local_crc import crc_of, crc_path
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "spark"
@@ -124,7 +125,7 @@ class TestRoute:
     asked: list[Position] = field(default_factory=list)
     compared: list[tuple[TopicPartition, int, int]] = field(default_factory=list)
 
-    def move(self, position: Position) -> Moved | Refusal | None:
+    def move(self, position: Position) -> Moved | Reason | None:
         self.asked.append(position)
         at = position.partition
         if at.topic in self.stays:
@@ -133,17 +134,17 @@ class TestRoute:
         if position.role is Role.ASSIGNED and at in self.places:
             return Moved(new, self.places[at])
         if not isinstance(position.offset, int):
-            return Refusal(Why.MARKER, f"{at} has a marker", "", position.place)
+            return Reason(ReasonKind.MARKER, f"{at} has a marker", "", position.place)
         if at in self.refused and self.refused[at](position.offset):
-            return Refusal(Why.EXPIRED, f"{at} {position.offset} is gone", "", position.place)
+            return Reason(ReasonKind.EXPIRED, f"{at} {position.offset} is gone", "", position.place)
         cluster = self.clusters.get(at.topic, "")
         return Moved(new, self.offset(at, position.offset), 3, 0, "too early", "", cluster)
 
-    def equal(self, partition: TopicPartition, start: int, end: int) -> Refusal | None:
+    def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         self.compared.append((partition, start, end))
-        return Refusal(Why.NOT_EQUAL, f"{partition} differs") if partition in self.unequal else None
+        return Reason(ReasonKind.NOT_EQUAL, f"{partition} differs") if partition in self.unequal else None
 
-    def partitions(self, topic: str) -> frozenset[int] | Refusal:
+    def partitions(self, topic: str) -> frozenset[int] | Reason:
         if topic in self.counts:
             return frozenset(range(self.counts[topic]))
         known = {p.partition.partition for p in self.asked if self.topic(p.partition.topic) == topic}
@@ -160,7 +161,7 @@ def inverse() -> TestRoute:
     return TestRoute(topic=lambda name: name.removeprefix("new."), offset=lambda _, offset: offset - 100)
 
 
-def reasons(rewrite: Rewrite) -> set[Why]:
+def reasons(rewrite: Rewrite) -> set[ReasonKind]:
     """The kinds of refusals; with one nothing is written."""
     if rewrite.refusals:
         assert not rewrite.writes

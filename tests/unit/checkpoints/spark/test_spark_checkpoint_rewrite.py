@@ -19,9 +19,9 @@ from spark_samples import (
 
 from anabranch.checkpoints.plan import Split, Uncommitted, Wish
 from anabranch.checkpoints.position import Role
-from anabranch.checkpoints.route import Why
 from anabranch.checkpoints.spark.local_crc import crc_of, crc_path
 from anabranch.checkpoints.spark.offsets_log import parse_offsets
+from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -91,7 +91,7 @@ def test_checksums_of_written_files_fit_and_come_after_them(name: str) -> None:
     for path in order[:-1]:
         broken[path] = rewrite.writes[path] or b""
         again = opened(MemoryFiles(broken)).rewrite(TRANSLATE, TestRoute())
-        assert Why.UNFINISHED in reasons(again)
+        assert ReasonKind.UNFINISHED in reasons(again)
 
 
 @pytest.mark.parametrize("name", FIXTURES)
@@ -145,14 +145,14 @@ def test_a_refused_position_is_a_refusal_and_nothing_is_written() -> None:
     """Every refusal of the route is told, not the first alone."""
     gone = {TopicPartition("t", partition): lambda _: True for partition in (0, 1)}
     rewrite = opened(simple()).rewrite(Wish(), TestRoute(refused=gone))
-    assert reasons(rewrite) == {Why.EXPIRED}
+    assert reasons(rewrite) == {ReasonKind.EXPIRED}
     assert len(rewrite.refusals) == 2
 
 
 def test_partitions_that_only_the_target_has_are_refused_by_number() -> None:
     """Spark would read each of them from its beginning."""
     rewrite = opened(simple()).rewrite(Wish(), TestRoute(counts={"new.t": 4}))
-    assert reasons(rewrite) == {Why.NEW_PARTITIONS}
+    assert reasons(rewrite) == {ReasonKind.NEW_PARTITIONS}
     assert "2, 3" in rewrite.refusals[0].what
 
 
@@ -171,7 +171,7 @@ def test_partitions_that_only_the_target_has_are_put_in_where_the_route_knows_th
 def test_two_positions_that_lead_to_one_partition_collide() -> None:
     """Topics that become one topic cannot keep two places in it."""
     files = tree({0: offsets('{"a":{"0":1},"b":{"0":2}}'), 1: offsets('{"a":{"0":3},"b":{"0":4}}')}, 1)
-    assert reasons(opened(files).rewrite(Wish(), TestRoute(topic=lambda _: "one"))) == {Why.COLLISION}
+    assert reasons(opened(files).rewrite(Wish(), TestRoute(topic=lambda _: "one"))) == {ReasonKind.COLLISION}
     same = TestRoute(topic=lambda _: "one", offset=lambda _, __: 5)
     assert lines(files.written(opened(files).rewrite(Wish(), same)), 1) == ['{"one":{"0":5}}']
 
@@ -179,7 +179,7 @@ def test_two_positions_that_lead_to_one_partition_collide() -> None:
 def test_markers_are_asked_of_the_route_and_refused_by_it() -> None:
     """-1 and -2 are no offsets; only a start position knows what to put there."""
     files = tree({0: offsets('{"t":{"0":-1}}')}, 0)
-    assert reasons(opened(files).rewrite(Wish(), TestRoute())) == {Why.MARKER}
+    assert reasons(opened(files).rewrite(Wish(), TestRoute())) == {ReasonKind.MARKER}
 
 
 @pytest.mark.parametrize("name", [name for name in FIXTURES if name.endswith("/uncommitted")])
@@ -188,7 +188,7 @@ def test_an_uncommitted_batch_is_refused_unless_both_of_its_ends_are_to_be_moved
     files = fixture(name)
     checkpoint = opened(files)
     assert checkpoint.contents.uncommitted == 2
-    assert reasons(checkpoint.rewrite(Wish(), TestRoute())) == {Why.UNCOMMITTED}
+    assert reasons(checkpoint.rewrite(Wish(), TestRoute())) == {ReasonKind.UNCOMMITTED}
     route = TestRoute()
     rewrite = checkpoint.rewrite(TRANSLATE, route)
     assert rewrite.writes.keys() >= {"offsets/1", "offsets/2"}
@@ -196,7 +196,7 @@ def test_an_uncommitted_batch_is_refused_unless_both_of_its_ends_are_to_be_moved
     ends = {p.partition: p.offset for p in checkpoint.positions() if p.role is Role.BATCH_END}
     assert set(route.compared) == {(at, starts[at], ends[at]) for at in starts if starts[at] != ends[at]}
     differs = TestRoute(unequal=frozenset({TopicPartition("flights", 1)}))
-    assert reasons(checkpoint.rewrite(TRANSLATE, differs)) == {Why.NOT_EQUAL}
+    assert reasons(checkpoint.rewrite(TRANSLATE, differs)) == {ReasonKind.NOT_EQUAL}
 
 
 @pytest.mark.parametrize("name", [name for name in FIXTURES if name.endswith("/first_batch")])
@@ -206,9 +206,9 @@ def test_an_uncommitted_first_batch_begins_where_its_source_says(name: str) -> N
     checkpoint = opened(files)
     assert {p.place for p in checkpoint.positions() if p.role is Role.BATCH_START} == {"sources/0/0"}
     gone = TestRoute(refused={TopicPartition("flights", 0): lambda offset: offset == 0})
-    assert reasons(checkpoint.rewrite(TRANSLATE, gone)) == {Why.EXPIRED}
+    assert reasons(checkpoint.rewrite(TRANSLATE, gone)) == {ReasonKind.EXPIRED}
     files.content.pop("sources/0/0")
-    assert reasons(opened(files).rewrite(TRANSLATE, TestRoute())) == {Why.LOG_ORDER}
+    assert reasons(opened(files).rewrite(TRANSLATE, TestRoute())) == {ReasonKind.LOG_ORDER}
 
 
 def test_a_partition_first_seen_in_an_uncommitted_batch_gets_a_written_beginning() -> None:
@@ -225,7 +225,9 @@ def test_a_partition_first_seen_in_an_uncommitted_batch_gets_a_written_beginning
 def test_an_uncommitted_batch_never_ends_before_it_begins() -> None:
     """Whatever the route says of both: Spark would call it lost data, or read nothing."""
     files = tree({0: offsets('{"t":{"0":5}}'), 1: offsets('{"t":{"0":10}}')}, 0)
-    assert reasons(opened(files).rewrite(TRANSLATE, TestRoute(offset=lambda _, old: 100 - old))) == {Why.NOT_EQUAL}
+    assert reasons(opened(files).rewrite(TRANSLATE, TestRoute(offset=lambda _, old: 100 - old))) == {
+        ReasonKind.NOT_EQUAL
+    }
 
 
 def test_the_batch_before_never_ends_behind_the_next_start() -> None:
@@ -238,7 +240,7 @@ def test_the_batch_before_never_ends_behind_the_next_start() -> None:
 def test_an_uncommitted_batch_that_lost_a_partition_is_refused() -> None:
     """Spark would call it lost data."""
     files = tree({0: offsets('{"t":{"0":5,"1":3}}'), 1: offsets('{"t":{"0":5}}')}, 0)
-    assert Why.LOG_ORDER in reasons(opened(files).rewrite(TRANSLATE, TestRoute()))
+    assert ReasonKind.LOG_ORDER in reasons(opened(files).rewrite(TRANSLATE, TestRoute()))
 
 
 def test_a_line_without_an_offset_begins_where_its_source_says() -> None:
@@ -249,7 +251,7 @@ def test_a_line_without_an_offset_begins_where_its_source_says() -> None:
     assert lines(moved, 0) == ['{"new.a":{"0":101}}', "-"]
     assert moved.content["sources/1/0"].endswith(b'{"new.b":{"0":109}}')
     gone = TestRoute(refused={TopicPartition("b", 0): lambda _: True})
-    assert reasons(opened(files).rewrite(Wish(), gone)) == {Why.EXPIRED}
+    assert reasons(opened(files).rewrite(Wish(), gone)) == {ReasonKind.EXPIRED}
 
 
 def test_other_sources_and_those_not_chosen_stay_byte_for_byte() -> None:
@@ -260,8 +262,8 @@ def test_other_sources_and_those_not_chosen_stay_byte_for_byte() -> None:
     assert rewrite.untouched == ("0", "1", "2")
 
 
-@pytest.mark.parametrize(("chosen", "why"), [("9", Why.UNKNOWN), ("0", Why.UNSUPPORTED)])
-def test_a_source_that_is_not_there_or_not_kafkas_cannot_be_chosen(chosen: str, why: Why) -> None:
+@pytest.mark.parametrize(("chosen", "why"), [("9", ReasonKind.UNKNOWN), ("0", ReasonKind.UNSUPPORTED)])
+def test_a_source_that_is_not_there_or_not_kafkas_cannot_be_chosen(chosen: str, why: ReasonKind) -> None:
     """The refusal names those that are."""
     files = tree({0: offsets('{"logOffset":3}', '{"a":{"0":1}}')}, 0)
     assert reasons(opened(files).rewrite(Wish(sources=frozenset({chosen})), TestRoute())) == {why}
@@ -277,7 +279,7 @@ def test_a_source_used_twice_moves_in_both_of_its_lines_or_in_none(name: str) ->
     assert "new.flights" in first
     assert "new.weather.reports" in third
     assert b"new.weather" in moved.content["sources/1/0"]
-    assert reasons(opened(files).rewrite(Wish(sources=frozenset({"0"})), TestRoute())) == {Why.AMBIGUOUS}
+    assert reasons(opened(files).rewrite(Wish(sources=frozenset({"0"})), TestRoute())) == {ReasonKind.AMBIGUOUS}
 
 
 def test_two_sources_in_step_are_not_taken_for_one() -> None:
@@ -305,7 +307,7 @@ def test_topics_that_stay_need_a_source_of_their_own() -> None:
     files = tree({0: offsets('{"a":{"0":1},"b":{"0":2}}'), 1: offsets('{"a":{"0":3},"b":{"0":4}}')}, 1)
     route = TestRoute(stays=frozenset({"b"}))
     rewrite = opened(files).rewrite(Wish(), route)
-    assert reasons(rewrite) == {Why.UNSUPPORTED}
+    assert reasons(rewrite) == {ReasonKind.UNSUPPORTED}
     assert "--split '0=a|b'" in rewrite.refusals[0].fix
     split = Wish(split=(Split("0", (frozenset({"b"}), frozenset({"a"}))),))
     done = opened(files).rewrite(split, route)
@@ -318,7 +320,7 @@ def test_topics_on_two_clusters_need_a_source_each() -> None:
     files = tree({0: offsets('{"a":{"0":1},"b":{"0":2}}'), 1: offsets('{"a":{"0":3},"b":{"0":4}}')}, 1)
     route = TestRoute(clusters={"a": "west", "b": "east"})
     rewrite = opened(files).rewrite(Wish(), route)
-    assert reasons(rewrite) == {Why.UNSUPPORTED}
+    assert reasons(rewrite) == {ReasonKind.UNSUPPORTED}
     assert "b to east; a to west" in rewrite.refusals[0].what
     assert "--split '0=b|a'" in rewrite.refusals[0].fix
     split = Wish(split=(Split("0", (frozenset({"b"}), frozenset({"a"}))),))
@@ -353,7 +355,7 @@ def test_a_split_does_not_renumber_a_source_that_keeps_files_under_its_number() 
     files = tree({0: offsets('{"a":{"0":1},"b":{"0":2}}', '{"logOffset":0}')}, 0)
     files.content["sources/1/0"] = b'v1\n{"path":"x","timestamp":1,"batchId":0}'
     split = Wish(split=(Split("0", (frozenset({"a"}), frozenset({"b"}))),))
-    assert reasons(opened(files).rewrite(split, TestRoute())) == {Why.UNSUPPORTED}
+    assert reasons(opened(files).rewrite(split, TestRoute())) == {ReasonKind.UNSUPPORTED}
 
 
 def test_a_merge_puts_sources_into_the_first_ones_place() -> None:
@@ -383,19 +385,19 @@ def test_an_uncommitted_batch_is_split_at_both_of_its_ends() -> None:
 @pytest.mark.parametrize(
     ("wish", "why"),
     [
-        (Wish(split=(Split("0", (frozenset({"a"}),)),)), Why.AMBIGUOUS),
-        (Wish(split=(Split("0", (frozenset({"a"}), frozenset({"x"}))),)), Why.UNKNOWN),
-        (Wish(split=(Split("0", (frozenset({"a"}), frozenset({"a", "b"}))),)), Why.AMBIGUOUS),
-        (Wish(split=(Split("7", (frozenset({"a"}), frozenset({"b"}))),)), Why.UNKNOWN),
-        (Wish(split=(Split("1", (frozenset({"a"}), frozenset({"b"}))),)), Why.UNSUPPORTED),
-        (Wish(split=(Split("0", (frozenset({"a"}), frozenset({"b"})), ("x", "y")),)), Why.UNSUPPORTED),
-        (Wish(merge=(("0",),)), Why.AMBIGUOUS),
-        (Wish(merge=(("0", "0"),)), Why.AMBIGUOUS),
-        (Wish(merge=(("0", "1"),)), Why.UNSUPPORTED),
-        (Wish(drop=frozenset({"0"})), Why.UNSUPPORTED),
+        (Wish(split=(Split("0", (frozenset({"a"}),)),)), ReasonKind.AMBIGUOUS),
+        (Wish(split=(Split("0", (frozenset({"a"}), frozenset({"x"}))),)), ReasonKind.UNKNOWN),
+        (Wish(split=(Split("0", (frozenset({"a"}), frozenset({"a", "b"}))),)), ReasonKind.AMBIGUOUS),
+        (Wish(split=(Split("7", (frozenset({"a"}), frozenset({"b"}))),)), ReasonKind.UNKNOWN),
+        (Wish(split=(Split("1", (frozenset({"a"}), frozenset({"b"}))),)), ReasonKind.UNSUPPORTED),
+        (Wish(split=(Split("0", (frozenset({"a"}), frozenset({"b"})), ("x", "y")),)), ReasonKind.UNSUPPORTED),
+        (Wish(merge=(("0",),)), ReasonKind.AMBIGUOUS),
+        (Wish(merge=(("0", "0"),)), ReasonKind.AMBIGUOUS),
+        (Wish(merge=(("0", "1"),)), ReasonKind.UNSUPPORTED),
+        (Wish(drop=frozenset({"0"})), ReasonKind.UNSUPPORTED),
     ],
 )
-def test_wishes_that_make_no_sense_are_refused(wish: Wish, why: Why) -> None:
+def test_wishes_that_make_no_sense_are_refused(wish: Wish, why: ReasonKind) -> None:
     """Each with its reason, and nothing is written."""
     files = tree({0: offsets('{"a":{"0":1},"b":{"0":2}}', '{"logOffset":0}')}, 0)
     assert why in reasons(opened(files).rewrite(wish, TestRoute()))
@@ -407,7 +409,7 @@ def test_named_sources_are_split_and_merged_by_name() -> None:
     first = offsets('orders:{"a":{"0":1},"b":{"0":2}}', 'other:{"c":{"0":5}}', version=2, head=head)
     files = tree({0: first}, 0, {"orders": '{"a":{"0":0},"b":{"0":0}}'})
     parts = (frozenset({"a"}), frozenset({"b"}))
-    assert reasons(opened(files).rewrite(Wish(split=(Split("orders", parts),)), TestRoute())) == {Why.AMBIGUOUS}
+    assert reasons(opened(files).rewrite(Wish(split=(Split("orders", parts),)), TestRoute())) == {ReasonKind.AMBIGUOUS}
     wish = Wish(split=(Split("orders", parts, ("orders", "late")),))
     moved = files.written(opened(files).rewrite(wish, TestRoute()))
     assert lines(moved, 0) == ['orders:{"new.a":{"0":101}}', 'late:{"new.b":{"0":102}}', 'other:{"new.c":{"0":105}}']
@@ -424,15 +426,15 @@ def without(files: MemoryFiles, *names: str) -> MemoryFiles:
 @pytest.mark.parametrize(
     ("missing", "why"),
     [
-        (("offsets/2",), Why.LOG_ORDER),
-        (("offsets/0", "offsets/1"), Why.LOG_ORDER),
-        (("offsets/0", "offsets/1", "offsets/2"), Why.LOG_ORDER),
-        (("metadata",), Why.LOG_ORDER),
-        (("commits/1", "commits/2"), Why.LOG_ORDER),
-        (("commits/0", "commits/1", "commits/2"), Why.LOG_ORDER),
+        (("offsets/2",), ReasonKind.LOG_ORDER),
+        (("offsets/0", "offsets/1"), ReasonKind.LOG_ORDER),
+        (("offsets/0", "offsets/1", "offsets/2"), ReasonKind.LOG_ORDER),
+        (("metadata",), ReasonKind.LOG_ORDER),
+        (("commits/1", "commits/2"), ReasonKind.LOG_ORDER),
+        (("commits/0", "commits/1", "commits/2"), ReasonKind.LOG_ORDER),
     ],
 )
-def test_logs_that_do_not_fit_together_are_refused(missing: tuple[str, ...], why: Why) -> None:
+def test_logs_that_do_not_fit_together_are_refused(missing: tuple[str, ...], why: ReasonKind) -> None:
     """A commit without its batch, no file before the last, no positions, no id of the query, two batches begun."""
     assert why in reasons(opened(without(simple(), *missing)).rewrite(TRANSLATE, TestRoute()))
 
@@ -449,17 +451,17 @@ def test_a_batch_of_sparks_own_that_was_not_finished_is_refused() -> None:
     """Version 2 marks batches that change the checkpoint itself."""
     head = '{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{},"controlBatchInfo":{"operationType":"repartition"}}'
     files = tree({n: offsets(f'0:{{"t":{{"0":{n}}}}}', version=2, head=head) for n in range(2)}, 0)
-    assert Why.UNSUPPORTED in reasons(opened(files).rewrite(TRANSLATE, TestRoute()))
+    assert ReasonKind.UNSUPPORTED in reasons(opened(files).rewrite(TRANSLATE, TestRoute()))
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_continuous_processing_is_refused(name: str) -> None:
     """Its newest epoch may have run, whatever the logs say."""
-    assert Why.UNSUPPORTED in reasons(opened(fixture(name)).rewrite(TRANSLATE, TestRoute()))
+    assert ReasonKind.UNSUPPORTED in reasons(opened(fixture(name)).rewrite(TRANSLATE, TestRoute()))
 
 
 def test_a_checksum_of_other_bytes_is_refused() -> None:
     """A file that was changed by hand, or by a rewrite that broke off."""
     files = simple(crc=True)
     files.content["offsets/2"] = files.content["offsets/2"].replace(b'"0":2', b'"0":1')
-    assert reasons(opened(files).rewrite(Wish(), TestRoute())) == {Why.UNFINISHED}
+    assert reasons(opened(files).rewrite(Wish(), TestRoute())) == {ReasonKind.UNFINISHED}

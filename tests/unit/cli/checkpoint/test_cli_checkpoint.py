@@ -25,10 +25,11 @@ from anabranch.checkpoints.reports import (
     UndoRewriteReport,
     Verified,
 )
-from anabranch.checkpoints.route import Moved, Refusal, Why
+from anabranch.checkpoints.route import Moved
 from anabranch.cli import main as cli
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.clusters import Clusters
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, ByStart
@@ -63,7 +64,7 @@ PLAN = RewritePlan(
     0,
     99_000,
 )
-REASON = Refusal(Why.UNCOMMITTED, "batch 4 has begun", "finish it on the old cluster", "offsets/4")
+REASON = Reason(ReasonKind.UNCOMMITTED, "batch 4 has begun", "finish it on the old cluster", "offsets/4")
 REFUSED = replace(PLAN, refusals=(REASON,), files=())
 PAGE = Page(
     Format.SPARK,
@@ -90,8 +91,8 @@ class Engine:
         self.plan_, self.done = PLAN, RewriteReport(PLAN, "/data/cp", "20261121-100000-cafe", 420)
         self.proofs: tuple[Proof, ...] = (Proof(NEW, OLD, 0, 100),)
         self.problems: tuple[str, ...] = ()
-        self.refusals: tuple[Refusal, ...] = ()
-        self.late: tuple[Refusal, ...] = ()
+        self.refusals: tuple[Reason, ...] = ()
+        self.late: tuple[Reason, ...] = ()
 
     async def inspect(self, place: str, cluster: Cluster | None = None) -> Inspection:
         self.asked.append(("inspect", place, cluster))
@@ -276,7 +277,7 @@ def test_a_plan_that_moved_is_not_applied(run: Run, engine: Engine) -> None:
 
 def test_a_job_that_runs_is_told_with_its_next_step(run: Run, engine: Engine) -> None:
     """It is found only when the plan is carried out; a program gets the plan with the reason in it."""
-    engine.late = (Refusal(Why.RUNNING, "it was written 3 s ago", "stop the job"),)
+    engine.late = (Reason(ReasonKind.RUNNING, "it was written 3 s ago", "stop the job"),)
     code, out, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute")
     assert code == 3 and "it was written 3 s ago" in out and "stop the job" in out
     assert "it was not rewritten: 1 reason" in err
@@ -322,7 +323,7 @@ def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
     assert [one[0] for one in engine.asked] == ["plan undo"] * 2
     code, out, _ = run("checkpoint", "undo", "/data/cp", "--execute")
     assert code == 0 and "as it was before" in out
-    engine.refusals = (Refusal(Why.RUNNING, "the engine has written since: offsets/5"),)
+    engine.refusals = (Reason(ReasonKind.RUNNING, "the engine has written since: offsets/5"),)
     code, out, _ = run("checkpoint", "undo", "/data/cp", "--execute")
     assert code == 3 and "offsets/5" in out and "as it was before" not in out
 

@@ -14,10 +14,10 @@ from anabranch.checkpoints.plan import Wish
 from anabranch.checkpoints.ports import Entry
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.checkpoints.reports import Verified
-from anabranch.checkpoints.route import Why
 from anabranch.kafka.clusters import Clusters
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.reasons import ReasonKind
 from anabranch.model.start import StartPosition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.operations.checkpoints import checking, stillness
@@ -307,7 +307,9 @@ def test_a_job_that_has_written_lately_may_run(tmp_path: Path) -> None:
     checkpoint = open_checkpoint(open_files(str(place)))
     written = checkpoint.newest_write_ms()
     found = stillness.running(checkpoint, written + 20_000)
-    assert found is not None and found.why is Why.RUNNING and "20 s ago" in found.what and "--stopped" in found.fix
+    assert (
+        found is not None and found.why is ReasonKind.RUNNING and "20 s ago" in found.what and "--stopped" in found.fix
+    )
     quiet = max(stillness.QUIET_MS, 3 * (checkpoint.interval_ms() or 0))
     assert stillness.running(checkpoint, written + quiet) is None
     assert stillness.running(checkpoint, written + quiet - 1) is not None

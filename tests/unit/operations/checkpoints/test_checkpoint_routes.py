@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved, Refusal, Why
+from anabranch.checkpoints.route import Moved
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.align.gaps import Unclear
 from anabranch.offsets.align.gaps import Why as Doubt
@@ -48,9 +49,9 @@ def route(runs: RunMap = MAP, log: Log = LOG, unclear: tuple[Unclear, ...] = (),
     return MapRoute("link eu", {"orders": "eu.orders", "empty": "eu.empty"}, {OLD: lane}, target, frozenset({"stays"}))
 
 
-def why(answer: Moved | Refusal | None) -> Why:
+def why(answer: Moved | Reason | None) -> ReasonKind:
     """The kind of a refusal."""
-    assert isinstance(answer, Refusal), answer
+    assert isinstance(answer, Reason), answer
     return answer.why
 
 
@@ -65,16 +66,16 @@ def test_a_position_leads_to_the_first_copy_that_was_not_read(old: int, new: int
 def test_every_reason_is_of_its_kind_and_names_its_numbers() -> None:
     """What is past the map, before it, expired on the target, unknown, or only a marker is refused with its numbers."""
     past = route().move(position(41))
-    assert why(past) is Why.NOT_COPIED
-    assert isinstance(past, Refusal) and "copied up to 40" in past.what and "link show eu" in past.fix
-    assert why(route().move(position(5))) is Why.BEFORE_START
-    assert why(route(log=Log(5, 100, 100)).move(position(12))) is Why.EXPIRED
-    assert why(route(log=Log(0, 11, 100)).move(position(22))) is Why.NOT_COPIED
-    assert why(route(log=Log(0, 24, 24)).move(position(12))) is Why.IN_DOUBT
-    assert why(route().move(position(Marker.LATEST))) is Why.MARKER
-    assert why(route().move(position(3, partition=TopicPartition("other", 0)))) is Why.NOT_IN_LINK
-    assert why(route().move(position(3, partition=TopicPartition("empty", 0)))) is Why.NOT_COPIED
-    assert why(route().move(position(3, partition=TopicPartition("orders", 7)))) is Why.NOT_COPIED
+    assert why(past) is ReasonKind.NOT_COPIED
+    assert isinstance(past, Reason) and "copied up to 40" in past.what and "link show eu" in past.fix
+    assert why(route().move(position(5))) is ReasonKind.BEFORE_START
+    assert why(route(log=Log(5, 100, 100)).move(position(12))) is ReasonKind.EXPIRED
+    assert why(route(log=Log(0, 11, 100)).move(position(22))) is ReasonKind.NOT_COPIED
+    assert why(route(log=Log(0, 24, 24)).move(position(12))) is ReasonKind.IN_DOUBT
+    assert why(route().move(position(Marker.LATEST))) is ReasonKind.MARKER
+    assert why(route().move(position(3, partition=TopicPartition("other", 0)))) is ReasonKind.NOT_IN_LINK
+    assert why(route().move(position(3, partition=TopicPartition("empty", 0)))) is ReasonKind.NOT_COPIED
+    assert why(route().move(position(3, partition=TopicPartition("orders", 7)))) is ReasonKind.NOT_COPIED
 
 
 def test_what_expired_on_both_sides_leads_to_the_target_s_start() -> None:
@@ -90,8 +91,8 @@ def test_a_partition_of_which_nothing_was_read_begins_at_the_first_record_that_t
     found = route(source_start=20).move(position(Marker.EARLIEST))
     assert isinstance(found, Moved)
     assert (found.offset, found.repeated, "first record" in found.note) == (12, 10, True)
-    assert why(route(source_start=5).move(position(Marker.EARLIEST))) is Why.BEFORE_START
-    assert why(route().move(position(Marker.COMMITTED))) is Why.MARKER
+    assert why(route(source_start=5).move(position(Marker.EARLIEST))) is ReasonKind.BEFORE_START
+    assert why(route().move(position(Marker.COMMITTED))) is ReasonKind.MARKER
 
 
 def test_a_topic_that_stays_is_left_alone() -> None:
@@ -111,7 +112,7 @@ def test_a_partition_that_was_not_read_yet_begins_where_an_offset_is_given() -> 
     assert isinstance(waiting, Moved) and (waiting.partition, waiting.offset) == (NEW, 7)
     assert by_file.move(position(None, Role.ASSIGNED)) == Moved(NEW, None)
     assert replace(by_file, offsets={}).move(position(None, Role.UNASSIGNED)) == Moved(NEW, None)
-    assert why(replace(by_file, offsets={NEW: 101}).move(position(None, Role.UNASSIGNED))) is Why.OUTSIDE_LOG
+    assert why(replace(by_file, offsets={NEW: 101}).move(position(None, Role.UNASSIGNED))) is ReasonKind.OUTSIDE_LOG
     assert route().move(position(None, Role.UNASSIGNED)) == Moved(NEW, None)
 
 
@@ -119,14 +120,14 @@ def test_a_partition_that_was_not_read_yet_begins_where_an_offset_is_given() -> 
 def test_an_unclear_stretch_refuses_what_would_be_read_next_in_it(offset: int, refused: bool) -> None:
     """Positions before it whose next record may be in it, and those inside; what follows it is exact."""
     found = route(unclear=(Unclear(20, 22, 10, 12, Doubt.SEVERAL),)).move(position(offset))
-    assert isinstance(found, Refusal) is refused
+    assert isinstance(found, Reason) is refused
     if refused:
-        assert why(found) is Why.IN_DOUBT
+        assert why(found) is ReasonKind.IN_DOUBT
 
 
 def test_an_unclear_end_refuses_positions_at_the_map_s_end() -> None:
     """Nobody knows which records behind the last run were copied."""
-    assert why(route(unclear=(Unclear(32, 40, 22, 25, Doubt.ORDER),)).move(position(32))) is Why.IN_DOUBT
+    assert why(route(unclear=(Unclear(32, 40, 22, 25, Doubt.ORDER),)).move(position(32))) is ReasonKind.IN_DOUBT
 
 
 def test_a_naive_move_is_counted_in_records_of_the_map() -> None:
@@ -146,9 +147,9 @@ def test_ranges_are_equal_only_where_every_offset_is_a_copy() -> None:
     plain = route()
     assert plain.equal(OLD, 12, 18) is None
     assert plain.equal(OLD, 12, 12) is None
-    assert why(plain.equal(OLD, 12, 25)) is Why.NOT_EQUAL
-    assert why(plain.equal(OLD, 35, 50)) is Why.NOT_COPIED
-    assert why(plain.equal(TopicPartition("x", 0), 1, 2)) is Why.NOT_IN_LINK
+    assert why(plain.equal(OLD, 12, 25)) is ReasonKind.NOT_EQUAL
+    assert why(plain.equal(OLD, 35, 50)) is ReasonKind.NOT_COPIED
+    assert why(plain.equal(TopicPartition("x", 0), 1, 2)) is ReasonKind.NOT_IN_LINK
     proven = MapRoute(plain.what, plain.topics, plain.lanes, plain.target, proofs={(OLD, 12, 25): None})
     assert proven.equal(OLD, 12, 25) is None
 
@@ -163,12 +164,12 @@ def test_given_offsets_are_taken_where_the_log_has_them() -> None:
     found = given_.move(position(Marker.EARLIEST))
     assert isinstance(found, Moved) and found.offset == 7 and found.repeated is None
     for role in (Role.STOP, Role.BATCH_START, Role.BATCH_END):
-        assert why(given_.move(position(3, role))) is Why.UNSUPPORTED
-    assert why(given_.equal(OLD, 1, 2)) is Why.NOT_EQUAL
+        assert why(given_.move(position(3, role))) is ReasonKind.UNSUPPORTED
+    assert why(given_.equal(OLD, 1, 2)) is ReasonKind.NOT_EQUAL
     other = TopicPartition("eu.orders", 1)
     none = GivenRoute("the file", {NEW: 7}, {"orders": "eu.orders"}, Target({other: LOG, NEW: Log(8, 9, 9)}))
-    assert why(none.move(position(3))) is Why.OUTSIDE_LOG
-    assert why(none.move(position(3, partition=TopicPartition("orders", 1)))) is Why.NOT_IN_LINK
+    assert why(none.move(position(3))) is ReasonKind.OUTSIDE_LOG
+    assert why(none.move(position(3, partition=TopicPartition("orders", 1)))) is ReasonKind.NOT_IN_LINK
 
 
 @pytest.mark.parametrize(("given_offset", "inside"), [(7, False), (8, True), (90, True), (91, False)])
@@ -176,13 +177,13 @@ def test_a_given_offset_lies_between_the_start_and_the_stable_end(given_offset: 
     """Both ends are positions; before, behind, and in a transaction that is still open there is none."""
     target = Target({NEW: Log(8, 90, 100)}, {"eu.orders": frozenset({0})})
     found = GivenRoute("the file", {NEW: given_offset}, {"orders": "eu.orders"}, target).move(position(3))
-    assert found.offset == given_offset if isinstance(found, Moved) else why(found) is Why.OUTSIDE_LOG
+    assert found.offset == given_offset if isinstance(found, Moved) else why(found) is ReasonKind.OUTSIDE_LOG
     assert isinstance(found, Moved) is inside
 
 
 def test_a_target_topic_that_is_not_there_is_the_reason() -> None:
     """The topic's own refusal is the answer for each of its partitions."""
-    gone = Refusal(Why.OUTSIDE_LOG, "topic eu.orders is not there")
+    gone = Reason(ReasonKind.OUTSIDE_LOG, "topic eu.orders is not there")
     there = Target({}, {"eu.orders": gone})
     assert GivenRoute("x", {NEW: 7}, {"orders": "eu.orders"}, there).move(position(3)) is gone
     assert there.partitions("eu.orders") is gone

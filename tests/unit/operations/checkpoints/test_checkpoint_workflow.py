@@ -13,7 +13,6 @@ from typing import TypeVar
 import pytest
 
 from anabranch.checkpoints.reports import Lag, Verified
-from anabranch.checkpoints.route import Refusal, Why
 from anabranch.config.maps_file import StoredMap
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -23,6 +22,7 @@ from anabranch.kafka.settling import until_led
 from anabranch.kafka.simulated.cluster import SimulatedCluster
 from anabranch.model.lane import LaneKey
 from anabranch.model.plans import PlanChangedError
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import RunMap
 from anabranch.operations.checkpoints import rewrite, stillness, undo
@@ -170,7 +170,7 @@ def test_a_job_that_has_just_written_is_not_rewritten(both: Lab, place: Path) ->
     assert not plan.refusals and "the job may still run" in plan.notes[-1]
     with pytest.raises(PlanRefusedError, match="the job may still run") as told:
         rewritten(both, plan)
-    assert [one.why for one in told.value.refusals] == [Why.RUNNING]
+    assert [one.why for one in told.value.refusals] == [ReasonKind.RUNNING]
     assert snapshot(place, hidden=True) == before
 
 
@@ -229,13 +229,13 @@ def test_a_map_of_a_topic_that_was_made_again_leads_nowhere(both: Lab, place: Pa
 
     assert not planned(both, place, asked(both.on(both.target, target_id))).refusals
     told = planned(both, place, asked(TopicId(uuid.uuid4())))
-    assert {one.why for one in told.refusals} == {Why.IN_DOUBT}
+    assert {one.why for one in told.refusals} == {ReasonKind.IN_DOUBT}
 
 
 def test_a_topic_of_two_links_is_moved_by_neither(both: Lab, place: Path) -> None:
     """Which of two copies is meant cannot be told."""
     told = planned(both, place, by_link(both, times=2))
-    assert {one.why for one in told.refusals} == {Why.AMBIGUOUS}
+    assert {one.why for one in told.refusals} == {ReasonKind.AMBIGUOUS}
 
 
 def test_a_lag_is_what_is_left_to_read(both: Lab, place: Path) -> None:
@@ -249,13 +249,13 @@ def test_a_range_is_equal_where_both_logs_hold_as_many_records_as_the_map(both: 
     runs = RunMap.of(RUNS).advance(SOURCE_END, TARGET_END)
     lane = MappedLane("link", A, TO_A, runs)
 
-    async def ask(start: int, end: int) -> Refusal | None:
+    async def ask(start: int, end: int) -> Reason | None:
         async with open_cluster(both.source) as here, open_cluster(both.target) as there:
             return await prove(here, there, lane, start, end, Log(0, TARGET_END, TARGET_END))
 
     assert asyncio.run(ask(12, 18)) is None
     told = asyncio.run(ask(15, 27))
-    assert told is not None and told.why is Why.NOT_EQUAL
+    assert told is not None and told.why is ReasonKind.NOT_EQUAL
     assert "holds 12 records, of which 7 are in the map" in told.what
 
 

@@ -10,8 +10,8 @@ from threading import Event
 import pytest
 
 from anabranch.checkpoints.recognise import open_checkpoint
-from anabranch.checkpoints.route import Why
 from anabranch.model.plans import PlanChangedError
+from anabranch.model.reasons import ReasonKind
 from anabranch.operations.checkpoints.copying import to_place
 from anabranch.operations.checkpoints.errors import (
     NothingToUndoError,
@@ -194,7 +194,7 @@ def test_a_moved_copy_is_not_moved_again(place: Path, tmp_path: Path, kind: str)
     to = open_files(str(tmp_path / "new") if kind == "local" else f"memory://{uuid.uuid4().hex}/cp")
     to_place(draw(open_files(str(place)), route=route), to)
     (refusal,) = draw(to, route=route).planned.refusals
-    assert refusal.why is Why.MOVED and f"make it anew rewrite {place}" in refusal.fix
+    assert refusal.why is ReasonKind.MOVED and f"make it anew rewrite {place}" in refusal.fix
     assert not draw(to, route=route, by="link back").planned.refusals
     with pytest.raises(NothingToUndoError):
         undo(to)

@@ -19,9 +19,9 @@ from anabranch.checkpoints.plan import Split, Wish
 from anabranch.checkpoints.position import Role
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.checkpoints.reports import Effect, UndoRewritePlan
-from anabranch.checkpoints.route import Refusal, Why
 from anabranch.errors import AnabranchError
 from anabranch.model.plans import PlanChangedError
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints import rewriting, undoing
 from anabranch.operations.checkpoints.copying import to_place
@@ -223,12 +223,12 @@ def test_a_route_moves_a_source_once(place: Path) -> None:
     before = snapshot(place)
     in_place(draw(files, route=route_for(files, prefix="")))
     again = draw(files, route=route_for(files, prefix=""))
-    assert [one.why for one in again.planned.refusals] == [Why.MOVED]
+    assert [one.why for one in again.planned.refusals] == [ReasonKind.MOVED]
     assert not again.planned.files
     (place / "offsets" / "5").write_bytes((place / "offsets" / "4").read_bytes())  # the job has gone on
     (place / "commits" / "5").write_bytes((place / "commits" / "4").read_bytes())
     (refusal,) = draw(files, route=route_for(files, prefix="")).planned.refusals
-    assert refusal.why is Why.MOVED and "has gone on" in refusal.fix
+    assert refusal.why is ReasonKind.MOVED and "has gone on" in refusal.fix
     assert not draw(files, route=route_for(files, prefix=""), by="link back").planned.refusals
     for number in ("offsets/5", "commits/5"):
         (place / number).unlink()
@@ -245,7 +245,9 @@ def test_sources_may_move_one_after_the_other(tmp_path: Path) -> None:
         plan = draw(files, wish, route_for(files, prefix=""))
         assert not plan.planned.refusals
         in_place(plan)
-        assert [one.why for one in draw(files, wish, route_for(files, prefix="")).planned.refusals] == [Why.MOVED]
+        assert [one.why for one in draw(files, wish, route_for(files, prefix="")).planned.refusals] == [
+            ReasonKind.MOVED
+        ]
 
 
 def test_the_same_is_so_in_an_object_store(place: Path) -> None:
@@ -267,7 +269,7 @@ def test_what_the_engine_wrote_since_is_not_taken_back(place: Path) -> None:
     (place / "offsets" / "5").write_bytes((place / "offsets" / "4").read_bytes())
     after = snapshot(place, hidden=True)
     found = undoing.plan(files)
-    assert [one.why for one in found.refusals] == [Why.RUNNING]
+    assert [one.why for one in found.refusals] == [ReasonKind.RUNNING]
     assert "offsets/5" in found.refusals[0].what
     with pytest.raises(PlanRefusedError, match="offsets/5"):
         undoing.take_back(files, found)
@@ -296,7 +298,7 @@ def test_what_somebody_changed_by_hand_is_not_overwritten(place: Path) -> None:
     in_place(draw(files))
     (place / "offsets" / "4").write_bytes(b"mine")
     found = undoing.plan(files)
-    assert [(one.why, one.place) for one in found.refusals] == [(Why.UNKNOWN, "offsets/4")]
+    assert [(one.why, one.place) for one in found.refusals] == [(ReasonKind.UNKNOWN, "offsets/4")]
     with pytest.raises(PlanRefusedError):
         undoing.take_back(files, found)
     assert (place / "offsets" / "4").read_bytes() == b"mine"
@@ -365,7 +367,7 @@ def test_an_unfinished_rewrite_is_refused_until_it_is_undone(place: Path) -> Non
             except UnfinishedRewriteError:
                 pass
             else:
-                assert Why.UNFINISHED in [one.why for one in draw(files).planned.refusals]
+                assert ReasonKind.UNFINISHED in [one.why for one in draw(files).planned.refusals]
         if manifests(files):
             undo(files)
     assert refused > 5
@@ -444,7 +446,7 @@ class Workflow(RuleBasedStateMachine):
                 plan = draw(files, TRANSLATE, route_for(files, shift, "n"), by=f"link {len(manifests(files))}")
             except DamagedCheckpointError:
                 return
-            assert Why.UNFINISHED in [one.why for one in plan.planned.refusals]
+            assert ReasonKind.UNFINISHED in [one.why for one in plan.planned.refusals]
             return
         plan = draw(files, TRANSLATE, route_for(files, shift, "n"), by=f"link {len(manifests(files))}")
         assert not plan.planned.refusals
@@ -492,7 +494,7 @@ def test_errors_pickle_and_say_what_to_do() -> None:
     """Each names the place and the next step."""
     import pickle
 
-    reason = Refusal(Why.RUNNING, "it was written since", "stop the job")
+    reason = Reason(ReasonKind.RUNNING, "it was written since", "stop the job")
     refused = UndoRewritePlan("cp", "id", 0, True, (), (reason,), "hash")
     for error in (
         PlanRefusedError("cp", refused.refusals, refused),
