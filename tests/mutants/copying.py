@@ -78,8 +78,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "stale-bytes",
-        "copier/source/fetcher.py",
-        "                        or fetch_offset != wanted[answer.topic, answer.partition].offset\n",
+        "copier/source/broker_reads.py",
+        "        if lane.fetched.fetch_offset != self.wanted[answer.topic, answer.partition].offset:\n            return None\n",
         "",
         "bytes that were fetched for an earlier tenure are queued for the next one",
     ),

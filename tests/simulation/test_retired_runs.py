@@ -73,7 +73,7 @@ class Retiring(Life):
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments of two runs, of which one is held."""
     monkeypatch.setattr("anabranch.state.segments.runs.SEGMENT_RUNS", 2)
-    for name in ("state.segments.runs", "state.topics.control", "copier.crew"):
+    for name in ("state.segments.runs", "state.topics.control", "copier.leases.control_topics"):
         monkeypatch.setattr(f"anabranch.{name}.HELD", 1)
 
 

@@ -1,7 +1,7 @@
 """What filed progress still says when it is read: a worker that is gone files nothing, so its last word stays.
 
 A living worker files at least one of its lanes each second, and each lane at once whose state or knowledge of the
-source changes (:mod:`anabranch.copier.target.filing`).  So the newest report of an owner confirms all of its lanes:
+source changes (:mod:`anabranch.copier.reporting.schedule`).  So an owner's newest report confirms all of its lanes:
 
     a lane is old where its owner has filed no lane at all for ``KNOWN_S`` seconds, or the link does not run.
 

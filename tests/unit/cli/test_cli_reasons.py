@@ -27,6 +27,7 @@ def stopped(*errors: LaneStopped | TenureEnded) -> list[LaneProgress]:
         assert isinstance(error, LaneStopped)
         one.stop(replace(error, lane=one.key))
         report = writer.report(one)
+        assert report.stop_reason is not None and one.key not in report.stop_reason
         found.append(decode_lane(lane_key(report.lane), encode_lane(report)))
     return found
 

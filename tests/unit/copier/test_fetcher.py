@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -203,3 +204,26 @@ def test_a_throttled_answer_does_not_tell_that_there_is_no_news() -> None:
 
         context = ClusterContext("old", tuple(simulated.bootstrap.split(",")))
         assert on(context, play) == [(False, 0), (True, 2), (False, 2), (True, 4)]
+
+
+def test_bytes_that_an_earlier_tenure_asked_for_are_not_queued_for_the_next() -> None:
+    """A tenure may end while its answer is on its way; the next one may begin elsewhere."""
+    with Simulated(ClusterSpec(name="old"), 1) as simulated:
+
+        async def play(cluster: Cluster) -> tuple[int, int]:
+            await create_topic(cluster, "t", 1, 1, {})
+            await until_led(cluster, ["t"])
+            meta, part = await cluster.partition("t", 0)
+            connection = await cluster.connection(part.leader)
+            simulated.served.do(lambda one: stored(one, encode(records(2))))
+            lane, loops = running(0, TopicId(meta.id)), fetcher(cluster)
+            asked = asyncio.create_task(loops._fetch(part.leader, connection, [lane], 0))
+            await asyncio.sleep(0)
+            ownership = lane.ownership
+            assert ownership is not None and lane.end_tenure(ownership, TenureEnded(lane.key, Ending.JOURNAL))
+            lane.begin(replace(ownership.tenure, position=1), ownership.pipeline, connection)
+            await asked
+            return len(lane.fetched.batches), lane.fetched.fetch_offset
+
+        context = ClusterContext("old", tuple(simulated.bootstrap.split(",")))
+        assert on(context, play) == (0, 1)

@@ -145,6 +145,11 @@ class Lane:
         return self.phase is Phase.RUNNING and self.fetched.has_room
 
     @property
+    def is_behind(self) -> bool:
+        """Whether the source has told of more than was fetched."""
+        return self.source.high_watermark > self.fetched.fetch_offset
+
+    @property
     def may_send(self) -> bool:
         """Whether the sender may take a batch now."""
         batches = self.fetched.batches

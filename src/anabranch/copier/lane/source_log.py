@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from anabranch.kafka import fetch
 from anabranch.kafka.presence import Absence
 
 
@@ -31,6 +32,11 @@ class SourceLog:
         """A broker knows the topic, or it is to be looked for from the beginning."""
         self.absence.end()
         self.doubt = ""
+
+    def take_ends(self, answer: fetch.Fetched) -> None:
+        """A fetch was answered with records, or with none: both tell the ends."""
+        self.log_start, self.stable = answer.log_start, answer.last_stable
+        self.high_watermark = answer.high_watermark
 
     def silence(self) -> float:
         """For how many seconds the source has not told its ends; what is new here has waited since it came."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from anabranch.copier.lane.lane import Lane
+from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.ownership import Ownership
 from anabranch.kafka import fetch
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.session import FetchSession, Key
@@ -40,3 +41,12 @@ class BrokerReads:
             if not lane.source.told_at and key in self.session.held:
                 self.session.lost()  # of a lane that is new here, the broker thinks that all has been told
         self.at, self.lanes, self.wanted = at, lanes, wanted
+
+    def asker(self, lane: Lane, answer: fetch.Fetched) -> Ownership | None:
+        """The ownership that asked for this; None where the lane was taken over anew meanwhile: these bytes belong to
+        a tenure that is over."""
+        if lane.phase is not Phase.RUNNING:
+            return None
+        if lane.fetched.fetch_offset != self.wanted[answer.topic, answer.partition].offset:
+            return None
+        return lane.ownership

@@ -16,7 +16,7 @@ from anabranch.copier.source.broker_reads import LANE_BYTES, BrokerReads
 from anabranch.copier.source.log_ends import LOOK_S, READ_COMMITTED, look_at_ends
 from anabranch.copier.source.missing import look_for
 from anabranch.copier.source.queueing import OnGap, enqueue
-from anabranch.copier.source.refused import refused
+from anabranch.copier.source.refused import not_allowed, refused
 from anabranch.copier.write_gate import WriteGate
 from anabranch.errors import ClusterError
 from anabranch.kafka import fetch
@@ -25,7 +25,6 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import UNKNOWN_TOPIC, PermissionDeniedError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.session import FIRST, FetchSession
-from anabranch.protocol.endings import Stop
 
 PURPOSE = "fetch"
 ANSWER_BYTES = 8 << 20
@@ -153,7 +152,7 @@ class Fetcher:
                 await self._pause(POLL_MS / 1000)
                 continue
             held = sum(lane.phase is Phase.RUNNING for lane in mine) > len(ready)
-            if held and not any(lane.source.high_watermark > lane.fetched.fetch_offset for lane in ready):
+            if held and not any(lane.is_behind for lane in ready):
                 # Only lanes at their end have room: a long poll would keep the held ones waiting behind it.
                 self._wake.clear()
                 await self._pause(HELD_POLL_S)
@@ -172,7 +171,7 @@ class Fetcher:
                 await self._fetch(node, connection, ready, 0 if held else POLL_TAKING_MS if taking else POLL_MS)
             except PermissionDeniedError as error:
                 for lane in ready:
-                    lane.stop_at(Stop.SOURCE_NOT_ALLOWED, lane.fetched.fetch_offset, error.message, error.hint)
+                    not_allowed(lane, error.message, error.hint)
             except ClusterError:
                 for lane in self._lanes.values():  # those too that were placed here since this turn began
                     if lane.source.leader == node:
@@ -211,8 +210,8 @@ class Fetcher:
             reads.connection, reads.at = connection, []
             session.lost()  # it outlives a connection, but not the broker
         reads.want(ready, version >= fetch.BY_ID)
-        asked, wanted = reads.lanes, reads.wanted
-        request = session.ask(wanted)
+        asked = reads.lanes
+        request = session.ask(reads.wanted)
         answered = False
         pause = 0.0
         filled: list[Lane] = []
@@ -249,16 +248,10 @@ class Fetcher:
                         continue
                     whole = answer.code == 0 and answer.diverging is None
                     if whole:  # told once, even if the records come too late for the tenure that asked for them
-                        told = found.source
-                        told.log_start, told.stable = answer.log_start, answer.last_stable
-                        told.high_watermark = answer.high_watermark
-                    ownership, fetch_offset = found.ownership, found.fetched.fetch_offset
-                    if (
-                        found.phase is not Phase.RUNNING
-                        or fetch_offset != wanted[answer.topic, answer.partition].offset
-                        or ownership is None
-                    ):
-                        continue  # taken over anew meanwhile: these bytes belong to a tenure that is over
+                        found.source.take_ends(answer)
+                    ownership = reads.asker(found, answer)
+                    if ownership is None:
+                        continue
                     if not whole:
                         await refused(connection, found, answer, self._cluster.transport.principal)
                     elif len(answer.records) and enqueue(found, ownership, answer, frame, self._on_gap):

@@ -21,15 +21,19 @@ async def refused(connection: Connection, lane: Lane, answer: fetch.Fetched, pri
     elif answer.code == _OUT_OF_RANGE:
         await out_of_range(connection, lane)
     elif answer.code == _TOPIC_DENIED:
-        lane.stop_at(
-            Stop.SOURCE_NOT_ALLOWED,
-            lane.fetched.fetch_offset,
+        not_allowed(
+            lane,
             f"{principal} may not Read topic {lane.assignment.source.topic}",
             "grant READ on the source topic to the link's principal",
         )
     else:
         # The leader moved, or this partition alone has trouble: look for it again, the others go on.
         lane.source.leader = -1
+
+
+def not_allowed(lane: Lane, detail: str, fix: str) -> None:
+    """Stop a lane whose source may not be read by this principal."""
+    lane.stop_at(Stop.SOURCE_NOT_ALLOWED, lane.fetched.fetch_offset, detail, fix)
 
 
 async def _diverging(connection: Connection, lane: Lane, epoch: int, end: int) -> None:

@@ -29,7 +29,7 @@ from anabranch.state.codecs import runs as run_codec
 from anabranch.state.codecs import topics
 from anabranch.state.segments.retiring import Begins, Starts
 from anabranch.state.segments.runs import HELD, OlderRunsError, RunBook, Segments
-from anabranch.state.topics.fold import Fold
+from anabranch.state.topics.materialized_topic import MaterializedTopic
 from anabranch.state.topics.owner_liveness import OwnerLiveness
 from anabranch.state.topics.storedlanes import StoredLanes
 
@@ -234,7 +234,7 @@ class Progress:
         await write(self._log, [(key, None) for key in keys])
 
 
-class Runs(Fold):
+class Runs(MaterializedTopic):
     """``__anabranch_runs``: the filed runs of lanes, in numbered segments.
 
     ``held`` is how many of a lane's newest segments are held, None for all: a worker reads those of every lane of a

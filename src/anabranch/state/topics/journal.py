@@ -21,12 +21,12 @@ from anabranch.state.codecs import claims as codec
 from anabranch.state.codecs import jumps as jump_codec
 from anabranch.state.codecs.topics import CLAIMS, JUMPS
 from anabranch.state.topics.control import write
-from anabranch.state.topics.fold import Fold
+from anabranch.state.topics.materialized_topic import MaterializedTopic
 
 MAX_BATCH = 500
 
 
-class Journal(Fold):
+class Journal(MaterializedTopic):
     """The claims topic of one target cluster, as one worker sees it."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -111,7 +111,7 @@ class Journal(Fold):
             self.claims.apply(entry.offset, key, value)
 
 
-class Jumps(Fold):
+class Jumps(MaterializedTopic):
     """The jumps topic of one target cluster, as one worker sees it."""
 
     def __init__(self, cluster: Cluster) -> None:

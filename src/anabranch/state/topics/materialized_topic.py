@@ -1,4 +1,4 @@
-"""A control topic that many read at once, folded into what it says."""
+"""A control topic that many read at once, materialized as what it says."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import Entry, KeyedLog
 
 
-class Fold:
+class MaterializedTopic:
     """A control topic of which ``_take`` folds one entry in; readings follow each other, and are shared.
 
     Of two readings at once the one that began first could end last, with what is older.  While a long one is under
