@@ -1,1 +1,13 @@
-"""What people ask for, carried out: links made, shown, changed and deleted, and jobs launched."""
+"""What people ask for, carried out: a folder a noun, a module a verb.
+
+A verb that looks is one asynchronous function.  A verb that changes something has ``plan``, which answers frozen data
+with a ``hash``, and ``apply``, which looks again, raises ``PlanChangedError`` where the hash is another one, and
+answers a report.  Clusters are handed in open; nothing is printed, and no event loop is started.
+"""
+
+from __future__ import annotations
+
+from anabranch.offering import modules
+
+__all__ = ["checkpoints", "contexts", "groups", "jobs", "links", "mirrormaker", "offsets", "verify"]
+__getattr__ = modules(__name__, __all__)

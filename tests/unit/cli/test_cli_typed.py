@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups import look as grouplook
 from anabranch.kafka.log import KeyedLog
 from anabranch.model.groups import Commit
+from examples.api.move_groups import move
 from tests.integration.console import Run, console
 from tests.unit.link_lab import LINK, TO_A, TO_B, A, B, Lab, lab
 
@@ -66,6 +68,20 @@ def test_groups_are_moved_and_taken_back_by_what_is_said(run: Run, both: Lab) ->
     assert (code, len(both.committed(both.target, "shop"))) == (0, 2)
     assert run(*said(err))[0] == 0
     assert both.committed(both.target, "shop") == {}
+
+
+def test_a_program_moves_groups_as_the_command_line_does(
+    run: Run, both: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The example of the API: without ``--execute`` nothing is changed, with it the group stands where it should."""
+    both.commit(both.source, "program", {A: Commit(12)})
+    assert run("context", "list")[0] == 0
+    monkeypatch.setenv("ANABRANCH_CONTEXTS", str(tmp_path / "contexts.yaml"))
+    assert asyncio.run(move(LINK, "new", execute=False)) == 0
+    assert both.committed(both.target, "program") == {}
+    assert "this is plan" in capsys.readouterr().out
+    assert asyncio.run(move(LINK, "new", execute=True)) >= 1
+    assert both.committed(both.target, "program") == {TO_A: Commit(2)}
 
 
 def test_a_group_is_begun_by_what_is_said(run: Run, both: Lab) -> None:

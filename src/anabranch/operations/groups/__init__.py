@@ -1,1 +1,8 @@
 """Consumer groups: listed, moved, undone, created."""
+
+from __future__ import annotations
+
+from anabranch.offering import modules
+
+__all__ = ["create", "mark", "show", "sync", "undo"]
+__getattr__ = modules(__name__, __all__)

@@ -1,1 +1,8 @@
 """Links: created, shown, changed, stopped, deleted; decisions; transactions that hang."""
+
+from __future__ import annotations
+
+from anabranch.offering import modules
+
+__all__ = ["abort_transaction", "accept", "caughtup", "change", "create", "delete", "metrics", "show", "stop"]
+__getattr__ = modules(__name__, __all__)
