@@ -117,3 +117,27 @@ def test_jumps_are_forgotten_only_while_their_runs_are_as_they_were_filed(
 
     asyncio.run(play())
     assert [key.sequence for key in stored.forgotten] == ([] if overwritten else [0])
+
+
+def test_what_went_by_before_the_first_task_ran_is_no_time_between_two_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker may wait for its target for long; then it does not read all filed runs again in its first second."""
+    now = iter([0.0, FORGET_S + 1, FORGET_S + 2])
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    lane, _ = made()
+    lane.fetched.gap_records = 1
+    checks: list[int] = []
+
+    async def checked() -> set[str]:
+        checks.append(1)
+        return set()
+
+    async def play() -> None:
+        writer = GapWriter(cast(Any, Stored()), cast(Any, None), lambda _: None, lambda: None)
+        task = asyncio.create_task(writer.run())
+        await asyncio.sleep(0)
+        await writer.forget([lane], checked)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(play())
+    assert not checks

@@ -51,6 +51,7 @@ class GapWriter:
 
     async def run(self) -> None:
         """Append what waits until cancelled."""
+        self._looked_at = time.monotonic()  # not since it was made: its worker may wait for the target first
         while True:
             await self._wake.wait()
             self._wake.clear()
