@@ -54,7 +54,7 @@ soak: $(READY) ## kills at random under load for MINUTES=10, and counts
 	@$(BIN)/python -m qa.soak --minutes $(MINUTES)
 
 jars: $(READY) ## bring the JVM parts by Maven, and archives of their classes, before something needs them
-	@$(BIN)/python .ci/jars.py
+	@$(BIN)/python -m qa.bring_jars
 
 lock: $(READY) ## write requirements/ from pyproject.toml; UPGRADE=--upgrade for newer versions
 	$(COMPILE) -o requirements/base.txt
