@@ -13,7 +13,7 @@ from anabranch.sandbox import Cluster
 from anabranch.state.maps.rebuild import LaneLog, rebuild, whole_log
 from anabranch.state.segments.runs import in_order
 from anabranch.state.topics.control import Progress, Runs
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 from qa import brokers
 from qa.faults.cleaned import compare_cleaned
 from qa.faults.ledger import Ledger
@@ -30,7 +30,7 @@ class Proof:
     claims: int = 0
     markers: int = 0
     runs: int = 0
-    jumps: int = 0
+    gap_records: int = 0
     cleaned: int = 0
     modes: dict[str, int] = field(default_factory=dict)
     differences: int = 0
@@ -38,7 +38,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class Persisted:
     """What the control topics say of one lane, from segment ``first`` on, and what its target's headers say."""
 
     runs: tuple[Run, ...]
@@ -62,13 +62,13 @@ def prove(
     compacted topics ``ledger`` tells what the cleaner took before or after it was copied.
     """
     proof = Proof()
-    filed, proof.jumps = brokers.patiently(lambda: asyncio.run(filed_of(target_context, link)))
+    persisted, proof.gap_records = brokers.patiently(lambda: asyncio.run(persisted_of(target_context, link)))
     for topic in topics:
         for partition in range(topic.partitions):
             ours = read_log(source.client_config(), topic.name, partition, committed=True)
             theirs = read_log(target.client_config(), topic.name, partition)
             proof.markers += sum(batch.control for batch in _longest(target, f"{topic.name}-{partition}"))
-            weigh(proof, topic, partition, ours, theirs, filed.get((topic.name, partition)), ledger)
+            weigh(proof, topic, partition, ours, theirs, persisted.get((topic.name, partition)), ledger)
     return proof
 
 
@@ -78,10 +78,10 @@ def weigh(
     partition: int,
     ours: Sequence[Entry],
     theirs: Sequence[Entry],
-    lane: Filed | None,
+    lane: Persisted | None,
     ledger: Ledger | None,
 ) -> None:
-    """Judge one lane by both logs and by what was filed of it; adds to ``proof``.
+    """Judge one lane by both logs and by what was persisted of it; adds to ``proof``.
 
     ``ours`` is what a read-committed consumer of the source sees, ``theirs`` what any consumer of the target does.
     """
@@ -103,19 +103,19 @@ def weigh(
         proof.differences += found.total
         proof.wrong.append(f"{place}: {_words(found)}: {'; '.join(found.samples)}")
     if lane is None:
-        proof.wrong.append(f"{place}: no progress was filed")
+        proof.wrong.append(f"{place}: no progress was persisted")
         return
     proof.claims += lane.claims
     proof.runs += len(lane.runs)
     proof.modes[lane.mode] = proof.modes.get(lane.mode, 0) + 1
     count = None if topic.compacted else len(ours)
     if problem := untrue(lane.runs, known, unplaced, theirs, count, both):
-        proof.wrong.append(f"{place}: filed runs: {problem}")
+        proof.wrong.append(f"{place}: persisted runs: {problem}")
     if both:
         if problem := untrue(lane.rebuilt, known, unplaced, theirs, None, both):
             proof.wrong.append(f"{place}: rebuilt runs: {problem}")
     elif lane.runs != lane.rebuilt:
-        proof.wrong.append(f"{place}: filed runs {_short(lane.runs)}, rebuilt {_short(lane.rebuilt)}")
+        proof.wrong.append(f"{place}: persisted runs {_short(lane.runs)}, rebuilt {_short(lane.rebuilt)}")
 
 
 def _longest(cluster: Cluster, place: str) -> list:  # type: ignore[type-arg]
@@ -151,27 +151,29 @@ def untrue(
     return ""
 
 
-async def filed_of(context: ClusterContext, link: str) -> tuple[dict[tuple[str, int], Filed], int]:
-    """What the control topics and the targets' headers say of each lane, and how many records of jumps there were."""
+async def persisted_of(context: ClusterContext, link: str) -> tuple[dict[tuple[str, int], Persisted], int]:
+    """What the control topics and the targets' headers say of each lane, and how many records of gap records there
+    were.
+    """
     async with open_cluster(context) as cluster:
         progress, runs, journal = Progress(cluster), Runs(cluster), Journal(cluster)
-        jumps = await Jumps(cluster).read()
+        gap_records = await GapRecords(cluster).read()
         await progress.sync()
         await runs.sync()
         claims = await journal.read()
-        found: dict[tuple[str, int], Filed] = {}
+        found: dict[tuple[str, int], Persisted] = {}
         for lane in progress.lanes.of(link):
             key = lane.lane
             ids = claims.producer_ids(str(key))
             within = await whole_log(cluster, lane.target.topic, lane.target.partition)
             segments: Mapping[int, tuple[Run, ...]] = runs.segments.get(key, {})
-            filed = in_order(segments)
-            log = LaneLog(str(key), ids, jumps, RunMap.of(filed))
+            persisted = in_order(segments)
+            log = LaneLog(str(key), ids, gap_records, RunMap.of(persisted))
             again = await rebuild(cluster, within, log, claims.start(str(key), 0))
-            found[(lane.source.topic, lane.source.partition)] = Filed(
-                joined(filed), joined(again), len(ids), lane.mode.value, min(segments, default=0)
+            found[(lane.source.topic, lane.source.partition)] = Persisted(
+                joined(persisted), joined(again), len(ids), lane.mode.value, min(segments, default=0)
             )
-        return found, jumps.end
+        return found, gap_records.end
 
 
 def joined(runs: Sequence[Run]) -> tuple[Run, ...]:

@@ -81,7 +81,9 @@ class Stand:
             raise RuntimeError(f"the link was refused: {error.errors}") from error
 
     def lanes(self) -> Sequence[LaneProgress]:
-        """What the lanes have filed, asked again while a broker is away: one that stood still may be for a moment."""
+        """What the lanes have persisted, asked again while a broker is away: one that stood still may be for a
+        moment.
+        """
         return brokers.patiently(lambda: links.show(self.target_context, LINK)).lanes
 
     # -- runs ------------------------------------------------------------------------------------------

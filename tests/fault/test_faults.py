@@ -99,7 +99,7 @@ def test_logs_of_every_kind_are_copied_exactly_while_leaders_move_and_logs_are_c
         lambda one: "" if one.proof.cleaned else "no record was cleaned",
         lambda one: "" if min(one.transactions) else "not every kind of transaction",
     )
-    assert verdict.proof.jumps > 0
+    assert verdict.proof.gap_records > 0
 
 
 @pytest.mark.full
@@ -115,10 +115,10 @@ def test_logs_of_every_kind_are_copied_exactly_while_leaders_move_and_logs_are_c
 def test_a_planted_bug_is_found(tmp_path: Path, bug: str, seen: str, more: tuple[LoadTopic, ...]) -> None:
     """Each is named by what it does to the target.
 
-    An owner that trusts its memory repeats records, a copier that turns a byte alters them, one that writes no jumps
-    cannot tell from the log what it copied, and one that overlooks aborts adds records.  A kill may fall where it does
-    no harm: right behind a filing, or on a process that has not begun; then others follow, at other moments, and more
-    of them, with more time for the next owner of a slow machine.
+    An owner that trusts its memory repeats records, a copier that turns a byte alters them, one that writes no gap
+    records cannot tell from the log what it copied, and one that overlooks aborts adds records.  A kill may fall where
+    it does no harm: right behind a filing, or on a process that has not begun; then others follow, at other moments,
+    and more of them, with more time for the next owner of a slow machine.
     """
     environment = {"PYTHONPATH": str(PLANTED), "ANABRANCH_PLANTED": bug}
     spec = replace(CONTROL, environment=environment)

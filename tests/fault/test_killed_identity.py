@@ -1,10 +1,9 @@
-"""Workers that are killed while they pad a head or fill holes: the next one goes on, at the source's offsets."""
+"""Workers that are killed while they pad a head or fill gaps: the next one goes on, at the source's offsets."""
 
 from __future__ import annotations
 
 import random
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from anabranch.operations.jobs import launcher
 from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
 from qa.brokers import STEADY, await_markers
 from qa.faults.stand import LINK, Stand
+from qa.faults.worker_process import start_worker
 from qa.inconclusive import InconclusiveError
 from qa.patience import LONG_S, PATIENCE_S
 from tests.chance import conclusive, seed
@@ -70,8 +70,7 @@ def _kill_and_compare(tmp_path: Path, chance: random.Random) -> None:
         def start() -> subprocess.Popen[bytes]:
             job = tmp_path / f"job-{len(workers)}.json"
             job.write_text(launcher.job_spec(stand.target_context, stand.source_context, LINK, 60))
-            script = Path(__file__).with_name("worker_process.py")
-            workers.append(subprocess.Popen([sys.executable, str(script), str(job)]))
+            workers.append(start_worker(job))
             return workers[-1]
 
         try:

@@ -1,11 +1,9 @@
-"""Holes filled on three brokers whose leaders move each second, the transaction coordinators' among them."""
+"""Gaps filled on three brokers whose leaders move each second, the transaction coordinators' among them."""
 
 from __future__ import annotations
 
 import contextlib
 import random
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -21,6 +19,7 @@ from qa import links
 from qa.brokers import STEADY, await_markers
 from qa.faults.leaders import Leaders
 from qa.faults.stand import LINK, Stand
+from qa.faults.worker_process import start_worker
 from qa.logcompare import Entry, compare, read_log
 from qa.patience import LONG_S
 from tests.chance import seed
@@ -65,7 +64,7 @@ def _records(cluster: Cluster, topic: str, *, committed: bool) -> list[Entry]:
     return read_log({"bootstrap.servers": cluster.internal_bootstrap}, topic, 0, committed=committed)
 
 
-def test_holes_are_filled_exactly_while_leaders_and_coordinators_move(tmp_path: Path) -> None:
+def test_gaps_are_filled_exactly_while_leaders_and_coordinators_move(tmp_path: Path) -> None:
     """Nothing is lost, repeated or shifted unnoticed.
 
     A coordinator whose marker was appended, but not acknowledged before the leader moved, writes it again: that lane
@@ -80,7 +79,7 @@ def test_holes_are_filled_exactly_while_leaders_and_coordinators_move(tmp_path: 
         stand.create_link()
         job = tmp_path / "job.json"
         job.write_text(launcher.job_spec(stand.target_context, stand.source_context, LINK, 60))
-        worker = subprocess.Popen([sys.executable, str(Path(__file__).with_name("worker_process.py")), str(job)])
+        worker = start_worker(job)
         try:
             _await(stand)
             moving, number, deadline = Moving(target), 0, time.monotonic() + PATIENCE_S
@@ -92,7 +91,7 @@ def test_holes_are_filled_exactly_while_leaders_and_coordinators_move(tmp_path: 
                 number += 1
             _await(stand)
             moving.stop()
-            for topic in TOPICS:  # a marker too many behind the last hole is noticed by the next batch
+            for topic in TOPICS:  # a marker too many behind the last gap is noticed by the next batch
                 produce(source, topic, numbered(10), batch=10)
             lanes = _await(stand)
         finally:

@@ -1,10 +1,9 @@
-"""A worker that was stopped, succeeded and continued changes nothing of what its successor wrote or filed."""
+"""A worker that was stopped, succeeded and continued changes nothing of what its successor wrote or persisted."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from qa.faults.load import Load
 from qa.faults.proof import prove
 from qa.faults.stand import LINK, Stand
 from qa.faults.topics import LoadTopic, create_topics
+from qa.faults.worker_process import start_worker
 from qa.patience import LONG_S
 
 pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
@@ -26,15 +26,10 @@ TOPICS = (LoadTopic("history", 2, old=True),)
 FORGETFUL = {"producer.id.expiration.check.interval.ms": "1000", "producer.id.expiration.ms": "60000"}
 
 
-def _until(what: Callable[[], bool], seconds: float = LONG_S) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.1)
-
-
 def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: Path) -> None:
-    """Stopped while it copies, continued when its successor is done: the log and the filed runs stay as they are."""
+    """Stopped while it copies, continued when its successor is done: the log and the persisted runs stay as they
+    are.
+    """
     source, target = start_clusters(
         (ClusterSpec("source", overrides=STEADY), ClusterSpec("target", overrides={**STEADY, **FORGETFUL}))
     )
@@ -48,9 +43,15 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
         def start() -> subprocess.Popen[bytes]:
             job = tmp_path / f"job-{len(workers)}.json"
             job.write_text(launcher.job_spec(stand.target_context, stand.source_context, LINK, 60))
-            script = Path(__file__).with_name("worker_process.py")
-            workers.append(subprocess.Popen([sys.executable, str(script), str(job)]))
+            workers.append(start_worker(job))
             return workers[-1]
+
+        def until(what: Callable[[], bool]) -> None:
+            deadline = time.monotonic() + LONG_S
+            while not what():
+                assert all(worker.poll() is None for worker in workers), "a worker has ended by itself"
+                assert time.monotonic() < deadline, "it did not happen"
+                time.sleep(0.1)
 
         def rounds() -> int:
             return (tmp_path / "job-0.json.rounds").stat().st_size
@@ -63,17 +64,17 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
 
         try:
             first = start()
-            _until(lambda: min(watermarks(target, TOPICS).values(), default=0) > 1000 and len(owners()) == 1)
+            until(lambda: min(watermarks(target, TOPICS).values(), default=0) > 1000 and len(owners()) == 1)
             first.send_signal(signal.SIGSTOP)
             stopped = owners()
             start()
-            _until(lambda: owners().isdisjoint(stopped))
+            until(lambda: owners().isdisjoint(stopped))
             load.stop()
             ends = watermarks(source, TOPICS)
-            _until(lambda: positions() == ends)
+            until(lambda: positions() == ends)
             before = rounds()
             first.send_signal(signal.SIGCONT)
-            _until(lambda: rounds() >= before + 4)  # what it would write or file, it has by then
+            until(lambda: rounds() >= before + 4)  # what it would write or file, it has by then
             assert first.poll() is None
             proof = prove(source, target, stand.target_context, LINK, TOPICS)
         finally:

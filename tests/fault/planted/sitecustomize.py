@@ -1,10 +1,9 @@
 """Plants a bug in every Python process that has this directory on its path: the fault test must find it.
 
 ``ANABRANCH_PLANTED`` names bugs, separated by commas.  ``remembered`` lets a new owner go on from the position that
-was filed last, instead of the one that the target's log tells: what is appended after the last filing is copied once
-more (broken rule R2).
-``altered`` turns one byte of a few batches over and mends their checksums, as faulty memory would.
-``unwritten`` sends records past holes without the jump that tells the next owner which they are.
+was persisted last, instead of the one that the target's log tells: what is appended after the last filing is copied
+once more (broken rule R2). ``altered`` turns one byte of a few batches over and mends their checksums, as faulty memory
+would. ``unwritten`` sends records past gaps without the gap record that tells the next owner which they are.
 ``undropped`` passes on the records of aborted transactions, as a reader does that overlooks the list of them.
 """
 
@@ -20,10 +19,10 @@ def _remembered() -> None:
 
     read_tail = mapped.read_tail
 
-    def read(bid: Any, log: Any, below: int, killed: Any) -> Any:
-        tail = yield from read_tail(bid, log, below, killed)
-        if bid.filed is not None and bid.filed.source_end < tail.position:
-            return Tail(bid.filed.source_end, tail.target_end, tail.last_timestamp)
+    def read(request: Any, log: Any, below: int, killed: Any) -> Any:
+        tail = yield from read_tail(request, log, below, killed)
+        if request.persisted is not None and request.persisted.source_end < tail.position:
+            return Tail(request.persisted.source_end, tail.target_end, tail.last_timestamp)
         return tail
 
     mapped.read_tail = read
@@ -50,12 +49,12 @@ def _altered() -> None:
 
 
 def _unwritten() -> None:
-    from anabranch.state.topics.journal import Jumps
+    from anabranch.state.topics.journal import GapRecords
 
-    async def append(_jumps: Jumps, _new: Any) -> bool:
+    async def append(_gap_records: GapRecords, _new: Any) -> bool:
         return True
 
-    Jumps.append = append  # type: ignore[method-assign]
+    GapRecords.append = append  # type: ignore[method-assign]
 
 
 def _undropped() -> None:

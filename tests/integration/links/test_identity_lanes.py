@@ -1,12 +1,11 @@
-"""Target offset = source offset wherever that can be had: logs that start above zero, holes of transactions."""
+"""Target offset = source offset wherever that can be had: logs that start above zero, gaps of transactions."""
 
 from __future__ import annotations
 
 import pytest
 
-from anabranch.copier.target import head_padding
 from anabranch.model.lane import LaneMode
-from anabranch.protocol import fill
+from anabranch.protocol import gap_padding, head_padding
 from anabranch.sandbox import Cluster
 from tests.integration.links.identity import assert_equal_offsets, begin_at, log_start
 from tests.integration.links.lab import link
@@ -113,8 +112,8 @@ def test_a_log_that_begins_with_aborted_records_is_copied_to_the_same_offsets(ol
         assert assert_equal_offsets(old, new, topic) == 2
 
 
-def test_two_runs_fill_the_same_holes(old: Cluster, new: Cluster) -> None:
-    """One waits, takes over and is taken over from: no hole is filled twice."""
+def test_two_runs_fill_the_same_gaps(old: Cluster, new: Cluster) -> None:
+    """One waits, takes over and is taken over from: no gap is filled twice."""
     topic = create(old, fresh("few"))
     with link(old, new, topic) as made, made.running(lease_seconds=0.4), made.running(lease_seconds=0.3):
         for turn in range(12):
@@ -127,11 +126,11 @@ def test_two_runs_fill_the_same_holes(old: Cluster, new: Cluster) -> None:
         assert_equal_offsets(old, new, topic)
 
 
-def test_a_log_with_many_holes_is_mapped_with_the_reason(
+def test_a_log_with_many_gaps_is_mapped_with_the_reason(
     old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Told before the first of them is filled."""
-    monkeypatch.setattr(fill, "FILL_BURST", 10)
+    monkeypatch.setattr(gap_padding, "PADDING_BURST", 10)
     topic = create(old, fresh("many"))
     produce(old, topic, numbered(5))
     transaction(old, topic, [b"a"] * 20, commit=False)
@@ -143,8 +142,8 @@ def test_a_log_with_many_holes_is_mapped_with_the_reason(
         assert made.assert_copied(topic) == 10
 
 
-def test_a_lane_with_filled_holes_turns_mapped_when_an_old_record_arrives(old: Cluster, new: Cluster) -> None:
-    """The jumps that were written for its holes tell where it stood."""
+def test_a_lane_with_filled_gaps_turns_mapped_when_an_old_record_arrives(old: Cluster, new: Cluster) -> None:
+    """The jumps that were written for its gaps tell where it stood."""
     topic = create(old, fresh("turning"))
     for turn in range(4):
         transaction(old, topic, [b"%d" % turn] * 3)

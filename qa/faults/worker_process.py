@@ -1,11 +1,12 @@
-"""A worker without Spark, to be stopped and killed: ``python worker_process.py JOB.json`` copies until it is ended.
+"""A worker without Spark, to be stopped and killed: it copies until it is ended.
 
-``JOB.json.rounds`` grows by a byte each time that it has filed what it has to file.
+``JOB.json.rounds`` grows by a byte each time that it has persisted what it has to file.
 """
 
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +16,13 @@ from anabranch.copier.planning.planner import Plan, Planner
 from anabranch.copier.worker import Worker
 from anabranch.kafka.security import open_cluster
 from qa.brokers import patiently
+
+_ROOT = Path(__file__).parents[2]
+
+
+def start_worker(job: Path) -> subprocess.Popen[bytes]:
+    """Start a process that does the job of a file."""
+    return subprocess.Popen([sys.executable, "-m", __name__, str(job)], cwd=_ROOT)
 
 
 async def _plan(job: LinkJob) -> Plan:
