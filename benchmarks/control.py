@@ -3,7 +3,7 @@
 Measured: the bytes on the connections of one worker's part, which files a hundred lanes that all copy, and of one
 reader of it, which looks twice a second as a worker does.  They are real requests to a simulated broker on loopback.
 The rest is arithmetic: every worker files so much, every worker, the driver's two planners and one exporter of
-metrics read what all of them file, and two more replicas fetch it.  Prints it, beside the same with what was filed
+metrics read what all of them file, and two more replicas fetch it.  Prints it, beside the same with what was persisted
 as plain JSON each second, and writes the section ``control`` of ``build/bench.json``.  Takes some seconds.
 """
 
@@ -56,7 +56,7 @@ class Traffic:
 
     lanes: int
     workers: int
-    filed_by_worker: float
+    persisted_by_worker: float
     read_of_worker: float
     look_of_reader: float
     json_by_lane: float
@@ -164,11 +164,11 @@ async def measure(target: Cluster, lanes: int, workers: int, rounds: int) -> Tra
     await _look(links, seen, journal)
     json_bytes = sum(len(codec.encode_lane(writer.report(one))) + len(str(one.assignment.lane)) for one in mine)
     meter.take()
-    filed = 0
+    persisted = 0
     for _ in range(rounds):
         copy(mine, chance)
         await writer.file()
-        filed += meter.take()
+        persisted += meter.take()
         await asyncio.sleep(ROUND_S)
         meter.take()
     await _look(links, seen, journal)
@@ -177,7 +177,7 @@ async def measure(target: Cluster, lanes: int, workers: int, rounds: int) -> Tra
         await _look(links, seen, journal)
     look = meter.take() / rounds
     readers = workers + OTHERS
-    by_worker, of_worker = filed / rounds, max(0.0, read / rounds)
+    by_worker, of_worker = persisted / rounds, max(0.0, read / rounds)
     plain = json_bytes * workers
     return Traffic(
         lanes,
@@ -215,8 +215,8 @@ def main(argv: list[str] | None = None) -> int:
         found = asyncio.run(run(served.bootstrap))
     lanes = found.lanes / found.workers
     print(
-        f"one worker of {lanes:,.0f} lanes files {found.filed_by_worker / 1e3:,.1f} kB/s "
-        f"({found.filed_by_worker / lanes:,.0f} B a lane; as JSON each second {found.json_by_lane:,.0f}); "
+        f"one worker of {lanes:,.0f} lanes files {found.persisted_by_worker / 1e3:,.1f} kB/s "
+        f"({found.persisted_by_worker / lanes:,.0f} B a lane; as JSON each second {found.json_by_lane:,.0f}); "
         f"reading that takes {found.read_of_worker / 1e3:,.1f} kB/s, and looking {found.look_of_reader / 1e3:,.1f} kB/s"
     )
     print(

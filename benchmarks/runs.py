@@ -1,6 +1,6 @@
 """What the offset maps of lanes with transactions cost a worker: ``python -m benchmarks.runs``.
 
-A worker that begins reads what 200 lanes have filed in a week with ten transactions a second each: 1.2 million
+A worker that begins reads what 200 lanes have persisted in a week with ten transactions a second each: 1.2 million
 segments, given to the reader as its control topic gives them.  Then it copies these lanes: each simulated second it
 appends ten runs to each, and files as a worker does; what it files is encoded and compressed, and goes nowhere.  Both
 logs of each lane begin behind what was read of it, so that it is retired meanwhile.
@@ -103,18 +103,18 @@ class Pauses:
             before = now
 
 
-async def measure(lanes: int, filed_s: int, seconds: int) -> Cost:
-    """Read the filed segments of so many seconds, then copy for some more."""
+async def measure(lanes: int, persisted_s: int, seconds: int) -> Cost:
+    """Read the persisted segments of so many seconds, then copy for some more."""
     chance = random.Random(1)
     cluster = Cluster(Transport("target", "User:ANONYMOUS"), [])
     runs, progress = Runs(cluster, HELD), Progress(cluster)
     made = lanes_of(lanes, max(1, lanes // 50), 0, chance)
-    count = filed_s * A_SECOND // SEGMENT_RUNS
+    count = persisted_s * A_SECOND // SEGMENT_RUNS
     newest = [
         run_codec.encode(Run(first + 100 * at, first + 99 * at, 80) for at in range(SEGMENT_RUNS))
         for first in range(10**10, 10**10 + HELD * 100 * SEGMENT_RUNS, 100 * SEGMENT_RUNS)
     ]
-    topic = Topic(_filed([lane.key for lane in made], count, _kinds(chance), newest))
+    topic = Topic(_persisted([lane.key for lane in made], count, _kinds(chance), newest))
     cast(Any, runs)._log, cast(Any, progress)._log = topic, Topic()
     pauses = Pauses()
     beside = asyncio.create_task(pauses.run())
@@ -168,7 +168,7 @@ def _kinds(chance: random.Random) -> list[bytes]:
     return kinds
 
 
-def _filed(keys: Sequence[str], count: int, kinds: Sequence[bytes], newest: Sequence[bytes]) -> Iterator[Entry]:
+def _persisted(keys: Sequence[str], count: int, kinds: Sequence[bytes], newest: Sequence[bytes]) -> Iterator[Entry]:
     """The segments of all lanes, in the order in which they fill, each with bytes of its own."""
     offset = 0
     for number in range(count):
@@ -198,12 +198,12 @@ def main(argv: list[str] | None = None) -> int:
     """Parse the options and run; 1 where a bound is passed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.runs", description=__doc__)
     parser.add_argument("--lanes", type=int, default=200)
-    parser.add_argument("--filed", type=int, default=WEEK_S, help="seconds of transactions that are filed already")
+    parser.add_argument("--filed", type=int, default=WEEK_S, help="seconds of transactions that are persisted already")
     parser.add_argument("--seconds", type=int, default=900, help="seconds of transactions that are copied")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args(argv)
     print(*report.machine(KAFKA), sep="\n")
-    found = asyncio.run(measure(options.lanes, options.filed, options.seconds))
+    found = asyncio.run(measure(options.lanes, options.persisted, options.seconds))
     print(
         f"{found.lanes} lanes, {found.segments:,} segments of {SEGMENT_RUNS} runs: read in {found.read_s} s, "
         f"the event loop stood still for {found.read_pause_ms} ms at most, memory {found.read_mb} MB"

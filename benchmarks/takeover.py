@@ -34,7 +34,7 @@ from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
 from anabranch.state.topics.control import Progress, Runs, ensure_topics
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 from benchmarks import report
 from benchmarks.clusters import clusters
 from benchmarks.run import OUTPUT
@@ -68,8 +68,8 @@ async def _run(context: ClusterContext, batches: int, size: int) -> dict[str, fl
         await until_led(cluster, [SOURCE, TARGET])
         await _append(cluster, SOURCE, 1, RECORDS, 10, -1)
         lane = await _taken(cluster, "first")
-        assert lane.ownership is not None
-        await _append(cluster, TARGET, 1, RECORDS, 10, lane.ownership.tenure.producer_id)
+        assert lane.active is not None
+        await _append(cluster, TARGET, 1, RECORDS, 10, lane.active.ownership.producer_id)
         begun = time.monotonic()
         await _taken(cluster, "second")
         alone = time.monotonic() - begun
@@ -104,11 +104,11 @@ async def _taken(cluster: Cluster, owner: str) -> Lane:
             ModePolicy.MAPPED,
         )
     )
-    journal, jumps, progress, runs = Journal(cluster), Jumps(cluster), Progress(cluster), Runs(cluster)
-    await asyncio.gather(journal.read(), jumps.read(), progress.sync(), runs.sync())
+    journal, gap_records, progress, runs = Journal(cluster), GapRecords(cluster), Progress(cluster), Runs(cluster)
+    await asyncio.gather(journal.read(), gap_records.read(), progress.sync(), runs.sync())
     gate = WriteGate()
     gate.renew(time.monotonic())
-    parts = (journal, jumps, progress, runs)
+    parts = (journal, gap_records, progress, runs)
     manager = takeover_manager(f"run/{owner}", cluster, cluster, *parts, lambda *_: None, gate)
     task = asyncio.create_task(manager.run([lane], lambda: True))
     while lane.phase is Phase.TAKING:

@@ -1,6 +1,6 @@
 """How fast offsets are translated, and what a large map costs: ``python -m benchmarks.translate``.
 
-The map has 10^9 records in 10^5 runs with a hole behind each, as a lane over many transactions has.  Rates are a
+The map has 10^9 records in 10^5 runs with a gap behind each, as a lane over many transactions has.  Rates are a
 second of CPU of one core, which nothing here uses more of; each is the median of some rounds, after answers were
 compared with those of a plain Python program on the same offsets.  Prints them and writes the section
 ``translate`` of ``build/bench.json``.  Needs no cluster and takes half a minute.
@@ -67,9 +67,9 @@ def make(records: int, runs: int, seed: int) -> RunMap:
     lengths[-1] = max(1, lengths[-1] + records - int(lengths.sum()))
     source = target = 0
     made = RunMap()
-    for length, hole in zip(lengths.tolist(), random.integers(1, 4, runs).tolist(), strict=True):
+    for length, gap in zip(lengths.tolist(), random.integers(1, 4, runs).tolist(), strict=True):
         made = made.append(Run(source, target, length))
-        source, target = source + length + hole, target + length
+        source, target = source + length + gap, target + length
     return made.advance(source, target)
 
 

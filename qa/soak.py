@@ -43,7 +43,7 @@ class Totals:
     claims: int = 0
     kills: int = 0
     twins: int = 0
-    jumps: int = 0
+    gap_records: int = 0
     moves: int = 0
     cleaned: int = 0
     transactions: tuple[int, int, int] = (0, 0, 0)
@@ -62,7 +62,7 @@ class Totals:
         self.claims += verdict.proof.claims
         self.kills += verdict.proof.markers
         self.twins += verdict.twins
-        self.jumps += verdict.proof.jumps
+        self.gap_records += verdict.proof.gap_records
         self.moves += verdict.moves
         self.cleaned += verdict.proof.cleaned
         self.ended_by_hand += verdict.ended_by_hand
@@ -78,7 +78,7 @@ class Totals:
             *(f"  {self.strikes.get(kind, 0):5d} x {kind}" for kind in FaultKind),
             f"{self.moves} leaders moved",
             f"{self.records} records compared in lanes {dict(self.modes)}, {self.claims} takeovers (claims), "
-            f"{self.kills} kill markers, {self.jumps} records of jumps, {self.twins} speculative twins",
+            f"{self.kills} kill markers, {self.gap_records} records of jumps, {self.twins} speculative twins",
             "{} transactions committed, {} aborted, {} left hanging, ".format(*self.transactions)
             + f"{self.ended_by_hand} ended by hand; {self.cleaned} records cleaned from compacted sources",
             f"{self.runs} runs of a link, {self.exits} of them ended by themselves",

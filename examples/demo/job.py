@@ -42,7 +42,7 @@ def stop_job(job: LeashedProcess) -> None:
 
 
 def owner_pid(lane: LaneProgress) -> int | None:
-    """The process id of the worker that last filed the lane: owners are named after their process."""
+    """The process id of the worker that last persisted the lane: owners are named after their process."""
     found = _OWNER.search(lane.owner)
     return int(found.group(1)) if found else None
 

@@ -1,4 +1,4 @@
-"""The proof: both logs read record by record by another client, and the filed runs held against what was read."""
+"""The proof: both logs read record by record by another client, and the persisted runs held against what was read."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from qa.logcompare import Entry, compare, read_log
 
 @dataclass(frozen=True, slots=True)
 class LaneProof:
-    """One lane: what both logs hold, the map that its filed runs make, and the runs that the logs themselves show."""
+    """One lane: what both logs hold, the map that its persisted runs make, and the runs that the logs themselves
+    show.
+    """
 
     progress: LaneProgress
     source: Sequence[Entry]
     target: Sequence[Entry]
-    filed: RunMap
+    persisted: RunMap
     differences: int
     samples: tuple[str, ...]
 
@@ -44,8 +46,8 @@ class LaneProof:
 
     @property
     def equal(self) -> bool:
-        """Whether nothing differs and every filed run is true."""
-        return self.differences == 0 and list(self.filed) == list(self.seen)
+        """Whether nothing differs and every persisted run is true."""
+        return self.differences == 0 and list(self.persisted) == list(self.seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,13 @@ def prove(
     status: LinkStatus, source: Mapping[str, Any], target: Mapping[str, Any], target_context: ClusterContext
 ) -> list[LaneProof]:
     """Read every lane's two logs with librdkafka and its runs from ``__anabranch_runs``."""
-    filed = asyncio.run(_filed(target_context))
+    persisted = asyncio.run(_persisted(target_context))
     proofs = []
     for lane in status.lanes:
         ours = read_log(source, lane.source.topic, lane.source.partition, committed=True)
         theirs = read_log(target, lane.target.topic, lane.target.partition)
         found = compare(ours, theirs)
-        runs = filed.get(lane.lane, RunMap.of(()))
+        runs = persisted.get(lane.lane, RunMap.of(()))
         proofs.append(LaneProof(lane, ours, theirs, runs, found.total, found.samples))
     return proofs
 
@@ -103,7 +105,7 @@ def _digest(logs: Sequence[Sequence[Entry]]) -> str:
     return whole.hexdigest()
 
 
-async def _filed(context: ClusterContext) -> dict[LaneKey, RunMap]:
+async def _persisted(context: ClusterContext) -> dict[LaneKey, RunMap]:
     async with open_cluster(context) as cluster:
         runs = Runs(cluster)
         await runs.sync()

@@ -198,10 +198,10 @@ class Story:
                 (
                     str(lane.progress.source),
                     lane.progress.mode,
-                    f"{lane.filed.source_start}-{lane.filed.source_end}",
-                    f"{lane.filed.target_start}-{lane.filed.target_end}",
-                    str(len(lane.filed)),
-                    count(lane.filed.records),
+                    f"{lane.persisted.source_start}-{lane.persisted.source_end}",
+                    f"{lane.persisted.target_start}-{lane.persisted.target_end}",
+                    str(len(lane.persisted)),
+                    count(lane.persisted.records),
                     "[green]true[/]" if lane.equal else "[bold red]UNTRUE[/]",
                 )
                 for lane in lanes

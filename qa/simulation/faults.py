@@ -55,8 +55,8 @@ class Fault(StrEnum):
 class Faults:
     """The faults of one life.
 
-    ``positions`` are how far the lanes have filed, in the source and in the target, by topic and partition; ``gone`` is
-    what retention took, for the judge.
+    ``positions`` are how far the lanes have persisted, in the source and in the target, by topic and partition;
+    ``gone`` is what retention took, for the judge.
     """
 
     world: World
@@ -230,7 +230,8 @@ class Faults:
 
     def _retain(self) -> bool:
         """Both clusters delete what is old: the source what was copied, the target all but a few batches of what was
-        filed.  What is deleted before an owner that is killed has filed it, no map can tell: no retention is so short.
+        persisted.  What is deleted before an owner that is killed has persisted it, no map can tell: no retention is so
+        short.
         """
         done = False
         positions = self.positions()
@@ -238,8 +239,8 @@ class Faults:
             if topic.kind not in RETAINED or topic.unclean:
                 continue
             for index in range(topic.partitions):
-                copied, filed = positions.get((topic.name, index), (0, 0))
-                for name, cluster, below in (("source", self.source, copied), ("target", self.target, filed)):
+                copied, persisted = positions.get((topic.name, index), (0, 0))
+                for name, cluster, below in (("source", self.source, copied), ("target", self.target, persisted)):
                     if topic.name in cluster.topics and self.world.chance.random() < 0.5:
                         done |= self._delete(name, cluster.partition(topic.name, index), below)
         return done

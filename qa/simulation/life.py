@@ -4,7 +4,7 @@ A seed draws everything: what kinds of logs there are, how they are written, whi
 What must hold does not hang on any of it:
 
     L1  what a read-committed reader of the source sees is what any reader of the target sees, in the same order;
-    L2  what is filed of the offset maps says where each record lies, exactly, whenever it is looked at;
+    L2  what is persisted of the offset maps says where each record lies, exactly, whenever it is looked at;
     L3  the target's log alone gives the same maps back;
     L4  no lane ever stops, no run ends by an error that a person must mend, and once all is quiet the link catches up
         by itself.
@@ -44,7 +44,7 @@ from anabranch.offsets.runs import Run as MappedRun
 from anabranch.protocol.endings import Stop
 from anabranch.state.segments.runs import in_order
 from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
-from qa.faults.proof import Filed, Proof, filed_of, joined, weigh
+from qa.faults.proof import Persisted, Proof, joined, persisted_of, weigh
 from qa.faults.topics import SOURCE_SETTINGS, LoadTopic, TopicKind
 from qa.logcompare import Entry
 from qa.simulation.faults import Fault, Faults
@@ -151,7 +151,7 @@ class Life:
             self._start_run,
             lambda paused: self._operate(paused=paused),
             lambda names: self._operate(names=names),
-            self._filed_to,
+            self._persisted_to,
             self.outcome.struck,
         )
 
@@ -292,7 +292,7 @@ class Life:
         asyncio.run(self._look_on())
 
     async def _look_on(self) -> None:
-        """Read what is filed, about once a second, and hold it against both logs as they are in that moment."""
+        """Read what is persisted, about once a second, and hold it against both logs as they are in that moment."""
         async with open_cluster(self.context("target")) as target:
             progress, runs = Progress(target), Runs(target)
             while True:
@@ -310,12 +310,14 @@ class Life:
                     self._target_ends[place] = lane.target_end
                     if lane.state is LaneState.STOPPED and not self._has_raced(place):
                         self._stopped.add(f"a lane stopped: {lane.stop_reason}")
-                    filed = in_order(runs.segments.get(key, {}))
-                    self._last_copied[place] = filed[-1].source_end if filed else 0
-                    self._hold(place, filed)
+                    persisted = in_order(runs.segments.get(key, {}))
+                    self._last_copied[place] = persisted[-1].source_end if persisted else 0
+                    self._hold(place, persisted)
 
-    def _filed_to(self) -> dict[tuple[str, int], tuple[int, int]]:
-        """How far the lanes have filed; of transactional logs to the last record: an owner begins again behind that."""
+    def _persisted_to(self) -> dict[tuple[str, int], tuple[int, int]]:
+        """How far the lanes have persisted; of transactional logs to the last record: an owner begins again behind
+        that.
+        """
         kinds = {topic.name: topic.kind for topic in self.plan.topics}
         copied = {
             place: self._last_copied[place] if kinds[place[0]] is TopicKind.TRANSACTIONAL else told[0]
@@ -324,10 +326,10 @@ class Life:
         return {place: (offset, self._target_ends[place]) for place, offset in copied.items()}
 
     def _hold(self, place: tuple[str, int], runs: Sequence[MappedRun]) -> None:
-        """L2: of what both logs hold now, the filed runs say exactly where it is."""
+        """L2: of what both logs hold now, the persisted runs say exactly where it is."""
         topic = next(one for one in self.plan.topics if one.name == place[0])
         if topic.unclean or topic.kind is TopicKind.BOTH_COMPACTED or not runs:
-            return  # what the target lost again is filed until its owner has noticed
+            return  # what the target lost again is persisted until its owner has noticed
         source, target = self.source.partition(*place), self.target.partition(*place)
         if NO_LEADER in {source.leader, target.leader}:
             return
@@ -339,7 +341,8 @@ class Life:
                 ours, theirs = here.get(run.source + at), there.get(run.target + at)
                 if ours is not None and theirs is not None and ours != theirs:
                     self.outcome.wrong.append(
-                        f"{place}: while it ran, {run} was filed, and source {run.source + at} is not there ({last})"
+                        f"{place}: while it ran, {run} was persisted, and source {run.source + at} is not there "
+                        f"({last})"
                     )
                     return
 
@@ -385,9 +388,9 @@ class Life:
         )
 
     def _judge(self) -> None:
-        filed: dict[tuple[str, int], Filed] = {}
-        filed, self.outcome.proof.jumps = self.world.ask(
-            lambda: asyncio.run(filed_of(self.context("target"), LINK)), 300.0
+        persisted: dict[tuple[str, int], Persisted] = {}
+        persisted, self.outcome.proof.gap_records = self.world.ask(
+            lambda: asyncio.run(persisted_of(self.context("target"), LINK)), 300.0
         )
         proof = self.outcome.proof
         for topic in self.plan.topics:
@@ -401,7 +404,7 @@ class Life:
                 if target is not None:
                     proof.markers += sum(one.header.is_control for one in target.led.log.batches)
                 theirs = [] if target is None else gone["target"] + entries(target, committed=False)
-                lane = filed.get((topic.name, index))
+                lane = persisted.get((topic.name, index))
                 if lane is not None and target is not None and lane.first:
                     starts = self.source.partition(topic.name, index).led.log.start, target.led.log.start
                     lane = self._with_retired(lane, ours, theirs, starts)
@@ -412,9 +415,11 @@ class Life:
         self.outcome.wrong += proof.wrong
 
     def _with_retired(
-        self, lane: Filed, ours: Sequence[Entry], theirs: Sequence[Entry], starts: tuple[int, int]
-    ) -> Filed:
-        """The lane as if the runs that were retired were filed still; they must be of what both logs have deleted."""
+        self, lane: Persisted, ours: Sequence[Entry], theirs: Sequence[Entry], starts: tuple[int, int]
+    ) -> Persisted:
+        """The lane as if the runs that were retired were persisted still; they must be of what both logs have
+        deleted.
+        """
         first = lane.runs[0]
         if first.source > starts[0] or first.target > starts[1]:
             self.outcome.wrong.append(f"runs below {first} were retired, and the logs begin at {starts}")
@@ -427,7 +432,7 @@ def _filter(names: list[str]) -> PluginSpec:
     return PluginSpec("regex", {"include": names})
 
 
-def _with_deleted(lane: Filed, start: int) -> Filed:
-    """The lane as if the target's log, which begins at ``start``, gave back what was filed of the records below."""
+def _with_deleted(lane: Persisted, start: int) -> Persisted:
+    """The lane as if the target's log, which begins at ``start``, gave back what was persisted of the records below."""
     below = [replace(run, length=min(run.length, start - run.target)) for run in lane.runs if run.target < start]
     return replace(lane, rebuilt=joined((*below, *lane.rebuilt)))

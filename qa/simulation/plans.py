@@ -56,7 +56,7 @@ PLANS: Mapping[str, Plan] = {
             brokers=3,
             expiration_ms=60_000,
         ),
-        # Without the right to write markers: earlier owners are shut out by the transaction coordinator.
+        # Without the right to write markers: earlier owners are fenced by the transaction coordinator.
         Plan(
             "guarded",
             (LoadTopic("history", 2, old=True),),

@@ -82,17 +82,17 @@ def told(copy: Copy) -> int:
 
 @pytest.mark.topic(COMPACTED)
 async def test_a_cleaned_log_is_read_as_a_consumer_does(log: Log, other: Log) -> None:
-    """Holes inside batches and between them, tombstones with their horizon, aborted data gone: all offsets told."""
+    """Gaps inside batches and between them, tombstones with their horizon, aborted data gone: all offsets told."""
     await fill(log, 1)
     whole = consumed(log)
     heads = await cleaned(log)
-    assert any(head.count and not head.is_dense and not head.is_control for head in heads), "no hole inside a batch"
+    assert any(head.count and not head.is_dense and not head.is_control for head in heads), "no gap inside a batch"
     following = 0
     gaps = 0
     for head in heads:
         gaps += head.base_offset > following
         following = head.last_offset + 1
-    assert gaps, "no hole between batches"
+    assert gaps, "no gap between batches"
 
     copy = await copy_of(log)
     theirs = consumed(log)

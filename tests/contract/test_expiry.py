@@ -15,7 +15,7 @@ pytestmark = pytest.mark.test
 
 
 async def test_old_records_lose_the_guard_at_the_next_check(log: Log) -> None:
-    """An active producer of old records is forgotten: its last batch is appended again, and a hole is taken."""
+    """An active producer of old records is forgotten: its last batch is appended again, and a gap is taken."""
     p, old = a_producer(), old_ms()
     last = batch(p, 1000, timestamp=old)
     assert await log.offset_of(last) == 0
@@ -26,7 +26,7 @@ async def test_old_records_lose_the_guard_at_the_next_check(log: Log) -> None:
 
 
 SEQUENCES = (0, 0, 20, 10)
-"""First sequences of batches of ten records: the first, its repeat, one past a hole, and the next in order."""
+"""First sequences of batches of ten records: the first, its repeat, one past a gap, and the next in order."""
 
 
 def answered(forgotten: Collection[int]) -> list[int]:
@@ -54,7 +54,7 @@ def test_what_is_expected_without_and_with_a_check() -> None:
 
 
 async def test_until_the_check_old_records_are_guarded_too(log: Log) -> None:
-    """Between two checks a pipeline of old records is guarded: the repeat is known, the hole refused.
+    """Between two checks a pipeline of old records is guarded: the repeat is known, the gap refused.
 
     It is sent when a check has just been. Should the next one fall among the batches all the same, the answers are
     those of a broker that forgot there, and no others; then it is sent again with another producer.
@@ -74,7 +74,7 @@ async def test_until_the_check_old_records_are_guarded_too(log: Log) -> None:
 
 
 async def test_fresh_records_keep_the_guard_through_checks(log: Log) -> None:
-    """A producer of fresh records is remembered: its last batch is recognised, and a hole is refused."""
+    """A producer of fresh records is remembered: its last batch is recognised, and a gap is refused."""
     p = a_producer()
     last = batch(p, 1000)
     await log.offset_of(last)

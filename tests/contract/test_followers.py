@@ -120,7 +120,7 @@ async def test_a_marker_for_a_partition_that_is_not_there_is_refused(pair: Clust
 
 
 async def test_a_new_leader_knows_kills_and_sequences(pair: Cluster) -> None:
-    """After kill -9 of the leader the follower leads: killed ids stay refused, fresh repeats and holes are told."""
+    """After kill -9 of the leader the follower leads: killed ids stay refused, fresh repeats and gaps are told."""
     async with ReplicatedLog(pair, "new-leader", {}) as log:
         p, killed, unseen = a_producer(), a_producer(), a_producer()
         sent = [batch(p, s) for s in range(0, 60, 10)]

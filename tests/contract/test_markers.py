@@ -37,7 +37,7 @@ async def test_a_kill_outlives_the_expiry_of_old_records(log: Log) -> None:
 
 
 async def test_a_kill_reaches_a_producer_that_has_expired(log: Log) -> None:
-    """An id that the broker forgot is shut out like one that it never saw."""
+    """An id that the broker forgot is fenced like one that it never saw."""
     p, old = a_producer(), old_ms()
     await log.offset_of(batch(p, 1000, timestamp=old))
     await log.until_expired(p)
@@ -61,7 +61,7 @@ async def test_a_marker_costs_one_offset_that_no_consumer_sees(log: Log) -> None
 
 
 async def test_a_marker_leaves_the_sequences_of_others_alone(log: Log) -> None:
-    """Another producer's repeats are recognised, its hole is refused and its next batch is taken."""
+    """Another producer's repeats are recognised, its gap is refused and its next batch is taken."""
     p, q = a_producer(), a_producer()
     await log.offset_of(batch(p, 0))
     last = batch(q, 500)

@@ -37,7 +37,7 @@ async def test_a_kill_takes_the_last_sequence_from_the_entry(log: Log) -> None:
 
 
 async def test_deleting_the_records_keeps_the_entry(log: Log) -> None:
-    """With the log emptied by DeleteRecords a hole is still refused, and the right next batch taken."""
+    """With the log emptied by DeleteRecords a gap is still refused, and the right next batch taken."""
     p = a_producer()
     await log.offset_of(batch(p, 1000))
     delete_records(log, 10)

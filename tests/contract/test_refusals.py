@@ -17,7 +17,7 @@ MARGIN_MS = 600_000
 
 
 async def test_sparse_offsets_are_refused(log: Log) -> None:
-    """A hole in the deltas, deltas that do not start at 0, and a count that is not the last delta plus one."""
+    """A gap in the deltas, deltas that do not start at 0, and a count that is not the last delta plus one."""
     p = a_producer()
     assert await log.refusal_of(batch(p, 0, 3, deltas=[0, 1, 3])) == INVALID_RECORD
     assert await log.refusal_of(batch(p, 0, 3, deltas=[1, 2, 3])) == INVALID_RECORD

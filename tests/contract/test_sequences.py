@@ -33,8 +33,8 @@ async def test_a_batch_older_than_the_last_five_is_out_of_order(log: Log) -> Non
     assert [await log.refusal_of(one) for one in sent[:2]] == [OUT_OF_ORDER, OUT_OF_ORDER]
 
 
-async def test_overlaps_and_holes_are_refused_and_leave_no_trace(log: Log) -> None:
-    """After a batch that overlaps the last one's end and one that leaves a hole, the right next one is taken."""
+async def test_overlaps_and_gaps_are_refused_and_leave_no_trace(log: Log) -> None:
+    """After a batch that overlaps the last one's end and one that leaves a gap, the right next one is taken."""
     p = a_producer()
     await log.offset_of(batch(p, 1000))
     assert await log.refusal_of(batch(p, 1005)) == OUT_OF_ORDER
@@ -44,7 +44,7 @@ async def test_overlaps_and_holes_are_refused_and_leave_no_trace(log: Log) -> No
 
 
 async def test_sequences_wrap_to_zero(log: Log) -> None:
-    """2^31 - 1 is followed by 0 inside a batch; repeats are recognised across the wrap, holes refused."""
+    """2^31 - 1 is followed by 0 inside a batch; repeats are recognised across the wrap, gaps refused."""
     p = a_producer()
     across, after = batch(p, MODULUS - 5), batch(p, 5)
     assert [await log.offset_of(across), await log.offset_of(after)] == [0, 10]
@@ -81,7 +81,7 @@ async def test_five_requests_in_flight_are_appended_in_order(log: Log) -> None:
 
 
 async def test_a_pipeline_stops_at_its_first_refusal(log: Log) -> None:
-    """Once a batch of a pipeline is refused, everything behind it is too: nothing lands past the hole."""
+    """Once a batch of a pipeline is refused, everything behind it is too: nothing lands past the gap."""
     p = a_producer()
     sent = [log.send(batch(p, s)) for s in (0, 20, 30, 40)]
     assert [(await log.answer(one)).code for one in sent] == [0, OUT_OF_ORDER, OUT_OF_ORDER, OUT_OF_ORDER]

@@ -1,4 +1,4 @@
-"""Two owners of one lane of old records, step by step: what goes wrong on a broker, and what a kill prevents.
+"""Two owners of one lane of old records, step by step: what goes wrong on a broker, and what a fence prevents.
 
 Each test is one interleaving that a model of the protocol found; here a real broker does it.
 """
@@ -42,15 +42,15 @@ async def test_a_raised_epoch_without_a_marker_lets_the_older_owner_append_after
     assert await log.true_end() == 30
 
 
-async def test_an_unknown_producer_without_a_kill_lets_both_owners_append(log: Log) -> None:
+async def test_an_unknown_producer_without_a_fence_lets_both_owners_append(log: Log) -> None:
     """Two fresh producer ids that read the same tail both write from there."""
     p, q = a_producer(), a_producer()
     assert await log.offset_of(batch(p, 0)) == 0
     assert await log.offset_of(batch(q, 0)) == 10
 
 
-async def test_after_claim_and_kill_nothing_of_an_older_owner_lands(log: Log) -> None:
-    """Fresh producer, kill, then the tail: whatever older owners held back is refused, also after expiry checks."""
+async def test_after_claim_and_fence_nothing_of_an_older_owner_lands(log: Log) -> None:
+    """Fresh producer, fence, then the tail: whatever older owners held back is refused, also after expiry checks."""
     first, second, third = (a_producer() for _ in range(3))
     old = old_ms()
     assert await log.offset_of(batch(first, 0, timestamp=old)) == 0
@@ -66,8 +66,8 @@ async def test_after_claim_and_kill_nothing_of_an_older_owner_lands(log: Log) ->
     assert [value.split()[-1] for _, value in log.consumed()[:20]] == [str(n).encode() for n in range(20)]
 
 
-async def test_a_tail_that_is_read_before_the_kill_misses_a_batch(log: Log) -> None:
-    """The order matters: the old owner may append between the reading and the kill."""
+async def test_a_tail_that_is_read_before_the_fence_misses_a_batch(log: Log) -> None:
+    """The order matters: the old owner may append between the reading and the fence."""
     first, second = a_producer(), a_producer()
     await log.offset_of(batch(first, 0))
     position = (await log.batches())[-1].base_sequence + 10

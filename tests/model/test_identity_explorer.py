@@ -1,4 +1,4 @@
-"""Random interleavings of identity lanes that fill holes and pad their heads: ours hold, broken ones are found out."""
+"""Random interleavings of identity lanes that fill gaps and pad their heads: ours hold, broken ones are found out."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Identity(Variant):
 
 
 OURS = (
-    Identity("I4", "holes filled through the coordinator", FillMutation, faults=("expire", "move")),
+    Identity("I4", "gaps filled through the coordinator", FillMutation, faults=("expire", "move")),
     Identity("I7", "I4 with 3 owners", FillMutation, owners=3, faults=("expire", "move")),
     Identity("I9", "I4 behind a padded head", FillMutation, owners=3, faults=("expire", "move"), head=HEAD),
     Identity(
@@ -52,7 +52,7 @@ OURS = (
     Identity("I11", "I4 + truncation", FillMutation, faults=("expire", "truncate", "truncate and back"), unclean=True),
 )
 BROKEN = (
-    Identity("I2", "holes filled by raw markers", RawMarkers, faults=("expire",)),
+    Identity("I2", "gaps filled by raw markers", RawMarkers, faults=("expire",)),
     Identity("I3", "raw markers, one owner", RawMarkers, owners=1, faults=("expire",)),
     Identity("I6", "old timestamps, guard believed strong", UnguardedFill, faults=("expire",), records=OLD),
     Identity("I8", "coordinator, epochs not raised", NoFence, faults=("expire",)),

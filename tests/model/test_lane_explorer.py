@@ -23,7 +23,7 @@ QUICK = 25
 SLOW = frozenset({"K11", "H14", "H18", "H19", "H21", "R3"})
 """Broken variants that it takes many hundred seeds to find out."""
 TRIES = 12_000
-SEEN_AS = {"forget": "jump forgotten"}
+SEEN_AS = {"forget": "gap record forgotten"}
 """Faults that owners do by themselves as well."""
 
 
@@ -43,11 +43,11 @@ def table(request: pytest.FixtureRequest) -> Iterator[dict[Variant, Tally]]:
 def write_table(reporter: pytest.TerminalReporter, tallies: dict[Variant, Tally]) -> None:
     """One line a variant: how much was tried, what was found, and where first."""
     reporter.write_line("")
-    reporter.write_line(f"{'':5}{'variant':48}{'runs':>8}{'events':>10}{'tenures':>9}{'found':>7}  first seen")
+    reporter.write_line(f"{'':5}{'variant':48}{'runs':>8}{'events':>10}{'ownerships':>9}{'found':>7}  first seen")
     for variant, tally in tallies.items():
         first = f"seed {tally.counterexamples[0][0]}: {tally.counterexamples[0][1]}" if tally.counterexamples else ""
         reporter.write_line(
-            f"{variant.key:5}{variant.what:48}{tally.runs:8,}{tally.events:10,}{tally.tenures:9,}"
+            f"{variant.key:5}{variant.what:48}{tally.runs:8,}{tally.events:10,}{tally.ownerships:9,}"
             f"{len(tally.counterexamples):7}  {first[:90]}"
         )
 
@@ -100,15 +100,15 @@ def test_a_broken_variant_is_found_out(variant: Variant, table: dict[Variant, Ta
     [
         ("R", "reclaimed"),
         ("C", "converted"),
-        ("C", "identity tenure"),
+        ("C", "identity ownership"),
         ("K3", "LEADER_EPOCH"),
         ("K1", "FENCED"),
         ("K2", "SUPERSEDED"),
-        ("K1f", "mapped tenure"),
+        ("K1f", "mapped ownership"),
         ("K1w", "id forgotten"),
         ("H8", "jump"),
-        ("H9", "cut filed"),
-        ("H10", "jump forgotten"),
+        ("H9", "cut persisted"),
+        ("H10", "gap record forgotten"),
         ("H3", "JOURNAL"),
         ("H10", "reclaimed"),
     ],
@@ -123,7 +123,7 @@ def test_a_request_that_outlives_two_unclean_elections_never_goes_unnoticed() ->
     """What the protocol cannot prevent, it names: no log is left wrong without the lane being stopped.
 
     Here, and only here, requests stay on their way while the leader changes to a broker that lacks the end of the log
-    and back; a produce carries no leader epoch, so one may be appended past a hole.
+    and back; a produce carries no leader epoch, so one may be appended past a gap.
     """
     variant = Variant("X", "requests outlive elections", faults=("expire", "truncate and back"))
     wrong = 0

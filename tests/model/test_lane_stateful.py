@@ -17,8 +17,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from lanesim.explorer import Run, Tally, Variant
-from lanesim.hole_owner import HoleOwner
-from lanesim.hole_world import HoleWorld
+from lanesim.gap_owner import GapOwner
+from lanesim.gap_world import GapWorld
 from lanesim.owner import Owner
 from lanesim.partition import Violation
 from lanesim.variants import BROKEN, OURS
@@ -92,7 +92,7 @@ class LaneMachine(RuleBasedStateMachine):
 
     @rule(who=WHO)
     def owner_files(self, who: int) -> None:
-        """An owner files its runs, late perhaps."""
+        """An owner persists its runs, late perhaps."""
         self.owner(who).file()
 
     @precondition(lambda self: bool(self.world.late_appends))
@@ -133,7 +133,7 @@ class LaneMachine(RuleBasedStateMachine):
     @rule()
     def source_compacts(self) -> None:
         """A record of the source is gone between two fetches."""
-        assert isinstance(self.world, HoleWorld)
+        assert isinstance(self.world, GapWorld)
         self.world.source.compact(self.run.rng)
 
     @precondition(lambda self: "drop" in self.faults)
@@ -141,15 +141,15 @@ class LaneMachine(RuleBasedStateMachine):
     def owner_drops_its_queue(self, who: int) -> None:
         """An owner lets go of what it fetched ahead."""
         owner = self.owner(who)
-        assert isinstance(owner, HoleOwner)
+        assert isinstance(owner, GapOwner)
         owner.drop()
 
     @precondition(lambda self: "forget" in self.faults)
     @rule(who=WHO)
-    def owner_forgets_jumps(self, who: int) -> None:
-        """An owner forgets the jumps that its filed runs make superfluous."""
+    def owner_forgets_gap_records(self, who: int) -> None:
+        """An owner forgets the gap records that its persisted runs make superfluous."""
         owner = self.owner(who)
-        assert isinstance(owner, HoleOwner)
+        assert isinstance(owner, GapOwner)
         owner.forget()
 
     @invariant()

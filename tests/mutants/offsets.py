@@ -104,11 +104,11 @@ MUTANTS: tuple[Mutant, ...] = (
         "a position that was not copied yet is answered as exact",
     ),
     Mutant(
-        "map-hole-one-run-back",
+        "map-gap-one-run-back",
         "offsets/translate.py",
-        "    return Exact(_next_target(runs, index + 1), NoRecord.HOLE)",
-        "    return Exact(_next_target(runs, max(index, 0)), NoRecord.HOLE)",
-        "a reader in a hole reads the run before it again",
+        "    return Exact(_next_target(runs, index + 1), NoRecord.GAP)",
+        "    return Exact(_next_target(runs, max(index, 0)), NoRecord.GAP)",
+        "a reader in a gap reads the run before it again",
     ),
     Mutant(
         "bulk-last-record-left-out",
@@ -122,7 +122,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "offsets/align/translate.py",
         "    if behind and offset < unclear[behind - 1].source_to:",
         "    if behind and unclear[behind - 1].source_from < offset < unclear[behind - 1].source_to:",
-        "a position at the beginning of an unclear stretch is answered as exact",
+        "a position at the beginning of an unclear span is answered as exact",
     ),
     Mutant(
         "align-headless-evidence",
@@ -174,7 +174,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "the runs of every lane of a target are held in memory at once",
     ),
     Mutant(
-        "retired-runs-are-holes",
+        "retired-runs-are-gaps",
         "state/maps/mending.py",
         "            if number != following and runs.target_end < log.start:",
         "            if False:",

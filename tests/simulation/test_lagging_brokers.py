@@ -26,9 +26,9 @@ def lag(link: Watched, cluster: str, which: tuple[int, ...]) -> None:
     known.update(dict.fromkeys(which, link.now + MINUTE))
 
 
-def filed(link: Watched) -> list[LaneProgress]:
-    """What was filed of the lane, in its order."""
-    return lanes(link.filed(topics.PROGRESS))
+def persisted(link: Watched) -> list[LaneProgress]:
+    """What was persisted of the lane, in its order."""
+    return lanes(link.persisted(topics.PROGRESS))
 
 
 @pytest.mark.parametrize("cluster", ["source", "target"])
@@ -46,7 +46,7 @@ def test_a_topic_that_some_brokers_do_not_know_is_not_gone(cluster: str, which: 
         place = link.partition(cluster)
         assert place is not None
         link.until(lambda: link.end_of("target") > at + 20, 20.0 if place.leader not in which else MINUTE + 20.0)
-        assert {lane.state for lane in filed(link)} & {LaneState.STOPPED} == set()
+        assert {lane.state for lane in persisted(link)} & {LaneState.STOPPED} == set()
         link.life.load.stop()
         link.pass_(MINUTE)  # the judge asks any broker
         assert link.judge() == []
@@ -63,11 +63,11 @@ def test_a_source_topic_is_gone_when_all_brokers_have_said_so_for_a_while() -> N
             wire.reset()
         began = link.now
         link.pass_(GONE_S - 2.0)
-        assert filed(link)[-1].state is not LaneState.STOPPED
-        assert "unknown to broker" in (filed(link)[-1].stop_reason or "")
+        assert persisted(link)[-1].state is not LaneState.STOPPED
+        assert "unknown to broker" in (persisted(link)[-1].stop_reason or "")
         link.pass_(began + 30.0 - link.now)
-        assert filed(link)[-1].state is LaneState.STOPPED
-        assert Stop.SOURCE_GONE.value in (filed(link)[-1].stop_reason or "")
+        assert persisted(link)[-1].state is LaneState.STOPPED
+        assert Stop.SOURCE_GONE.value in (persisted(link)[-1].stop_reason or "")
 
 
 def test_a_topic_that_was_made_again_is_noticed_when_every_broker_says_so() -> None:
@@ -79,5 +79,5 @@ def test_a_topic_that_was_made_again_is_noticed_when_every_broker_says_so() -> N
         source = link.world.clusters["source"]
         source.delete(TOPIC)
         source.create(TOPIC, 1, 3, {})
-        link.until(lambda: any(one.state is LaneState.STOPPED for one in filed(link)), 30.0)
-        assert Stop.SOURCE_MADE_AGAIN.value in (filed(link)[-1].stop_reason or "")
+        link.until(lambda: any(one.state is LaneState.STOPPED for one in persisted(link)), 30.0)
+        assert Stop.SOURCE_MADE_AGAIN.value in (persisted(link)[-1].stop_reason or "")

@@ -23,7 +23,7 @@ def test_without_its_progress_a_link_goes_on_exactly_and_counts_anew(mode: ModeP
         run.kill()
         run.workers[-1].process.kill()
         link.pass_(5.0)
-        before = lanes(link.filed(topics.PROGRESS))[-1]
+        before = lanes(link.persisted(topics.PROGRESS))[-1]
         link.lose(topics.PROGRESS)
         run = link.run()
         link.until(lambda: not run.is_alive)
@@ -32,7 +32,7 @@ def test_without_its_progress_a_link_goes_on_exactly_and_counts_anew(mode: ModeP
         run = link.run()
         link.until(lambda: link.end_of("target") > 600)
         link.pass_(3.0)
-        after = lanes(link.filed(topics.PROGRESS))[-1]
+        after = lanes(link.persisted(topics.PROGRESS))[-1]
         assert after.position > before.position > 0
         assert after.position - after.records > before.position // 3, "what was copied before is counted no more"
         assert link.judge() == []

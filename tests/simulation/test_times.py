@@ -30,7 +30,7 @@ def test_a_worker_copies_on_for_ten_seconds_after_its_last_lease_and_gives_back(
         assert link.grown(over + 8.0, over + 10.0) > 0
         assert link.grown(over + 10.5, link.now) == 0
         assert link.end_of("source") > link.end_of("target") + 50
-        assert b'"state":"released"' in (link.filed(topics.CLAIMS)[-1].value or b"")
+        assert b'"state":"released"' in (link.persisted(topics.CLAIMS)[-1].value or b"")
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
@@ -55,17 +55,21 @@ def test_what_is_wanted_holds_within_two_seconds_in_the_middle_of_a_lease(wanted
         link.until(lambda: link.end_of("target") > link.end_of("source") - 20)
 
 
-def test_runs_and_progress_are_filed_within_two_seconds() -> None:
-    """While records come: whatever lies in the target is in the filed runs, and in the figures, two seconds later."""
+def test_runs_and_progress_are_persisted_within_two_seconds() -> None:
+    """While records come: whatever lies in the target is in the persisted runs, and in the figures, two seconds
+    later.
+    """
     with watched(2, ModePolicy.MAPPED) as link:
         link.run()
         link.until(lambda: link.end_of("target") > 50)
         told: list[tuple[float, int, int]] = []
         for _ in range(200):
             link.pass_(STEP_S)
-            filed = [one for one in link.filed(topics.RUNS) if one.value is not None]
-            newest = list(runs.decode(filed[-1].key or b"", filed[-1].value or b""))[-1]
-            told.append((link.now, newest.target + newest.length, lanes(link.filed(topics.PROGRESS))[-1].target_end))
+            persisted = [one for one in link.persisted(topics.RUNS) if one.value is not None]
+            newest = list(runs.decode(persisted[-1].key or b"", persisted[-1].value or b""))[-1]
+            told.append(
+                (link.now, newest.target + newest.length, lanes(link.persisted(topics.PROGRESS))[-1].target_end)
+            )
         for now, run_end, told_end in told:
             before = [end for at, end in link.seen if at <= now - 2.0]
             if before and before[-1] > 50:
@@ -73,7 +77,7 @@ def test_runs_and_progress_are_filed_within_two_seconds() -> None:
 
 
 @pytest.mark.parametrize("partitions", [1, 30])
-def test_a_lane_of_which_nothing_changes_is_filed_every_twelve_seconds_or_so(partitions: int) -> None:
+def test_a_lane_of_which_nothing_changes_is_persisted_every_twelve_seconds_or_so(partitions: int) -> None:
     """At the latest, also one of many: whoever reads it knows that its owner is there."""
     with watched(3, topic=LoadTopic(TOPIC, partitions, old=False)) as link:
         link.run()
@@ -83,7 +87,7 @@ def test_a_lane_of_which_nothing_changes_is_filed_every_twelve_seconds_or_so(par
         begun = WALL_MS + int(link.now * 1000)
         link.pass_(60.0)
         times: dict[LaneKey, list[int]] = defaultdict(lambda: [begun])
-        for one in lanes(link.filed(topics.PROGRESS)):
+        for one in lanes(link.persisted(topics.PROGRESS)):
             if one.updated_at_ms > begun:
                 times[one.lane].append(one.updated_at_ms)
         assert len(times) == partitions

@@ -129,7 +129,7 @@ class Watched:
         found = self.partition(cluster, topic)
         return 0 if found is None else found.led.log.end
 
-    def filed(self, topic: str) -> list[Record]:
+    def persisted(self, topic: str) -> list[Record]:
         """The records of a control topic."""
         found = self.partition("target", topic)
         assert found is not None
@@ -188,10 +188,10 @@ def watched(
         yield made
 
 
-def lanes(filed: Iterable[Record]) -> list[LaneProgress]:
-    """What was filed of lanes, in its order."""
+def lanes(persisted: Iterable[Record]) -> list[LaneProgress]:
+    """What was persisted of lanes, in its order."""
     found = []
-    for one in filed:
+    for one in persisted:
         key, value = one.key or b"", one.value
         if value is not None and not isinstance(progress.parse_key(key), tuple):
             found.append(progress.decode_lane(key, value))

@@ -1,4 +1,4 @@
-"""Two simulated clusters and a link between them whose runs are filed, for tests of verbs and rounds."""
+"""Two simulated clusters and a link between them whose runs are persisted, for tests of verbs and rounds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BLANK = TopicPartition("orders", 2)
 """A partition of the link of which nothing was copied yet."""
 TO_A, TO_B = TopicPartition("old.orders", 0), TopicPartition("old.orders", 1)
 RUNS = (Run(10, 0, 10), Run(25, 10, 5))
-"""Source 10 to 19 and 25 to 29 of each partition are target 0 to 14; source 20 to 24, 30 and 31 are holes."""
+"""Source 10 to 19 and 25 to 29 of each partition are target 0 to 14; source 20 to 24, 30 and 31 are gaps."""
 SOURCE_END, TARGET_END = 32, 15
 
 
@@ -109,7 +109,7 @@ class Lab:
 
 @contextmanager
 def lab() -> Iterator[Lab]:
-    """Both clusters with their topics, their records and the filed link."""
+    """Both clusters with their topics, their records and the persisted link."""
     with Simulated(ClusterSpec(name="old"), 1) as here, Simulated(ClusterSpec(name="new"), 2) as there:
         source = ClusterContext("old", tuple(here.bootstrap.split(",")))
         target = ClusterContext("new", tuple(there.bootstrap.split(",")))

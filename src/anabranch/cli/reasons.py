@@ -31,7 +31,7 @@ def reasons(found: Iterable[LaneProgress]) -> list[Text]:
     modes: dict[str, list[str]] = {}
     for lane in found:
         if lane.state is LaneState.STOPPED:
-            stopped.setdefault(cause_and_detail(lane.stop_reason or "no reason filed")[0], []).append(lane)
+            stopped.setdefault(cause_and_detail(lane.stop_reason or "no reason persisted")[0], []).append(lane)
         elif lane.stop_reason:
             others.setdefault(f"{lane.state.value}: {lane.stop_reason}", []).append(str(lane.source))
         if lane.mode_reason:

@@ -13,7 +13,7 @@ from anabranch.model.reports import LinkStatus
 class Totals:
     """Sums over a link's lanes; rates are 0 while the link does not run.
 
-    ``missing`` are planned lanes of which nothing was filed yet, ``unknown`` those whose source's end is not known:
+    ``missing`` are planned lanes of which nothing was persisted yet, ``unknown`` those whose source's end is not known:
     nobody knows what they have before them.  ``done`` is the copied share of what is copied or behind, from 0 to 1,
     where a missing lane counts as one of the mean size that has copied nothing; with an unknown lane it, the lag in
     records and that in bytes are None.  ``complete`` says that nothing is behind, missing, unknown or stopped.

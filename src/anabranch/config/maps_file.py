@@ -62,7 +62,7 @@ class LaneShape(Shape):
     source: PartitionShape
     target: PartitionShape
     mode: Literal["identity", "mapped"]
-    updated_at_ms: int = Field(description="When the lane's owner last filed where it stands.")
+    updated_at_ms: int = Field(description="When the lane's owner last persisted where it stands.")
     runs: str = Field(description="Stored runs (docs/reference/runs.md) in base64.")
     target_id: str | None = Field(
         default=None, description="The target topic's id, in a map that `offsets rebuild` has made."

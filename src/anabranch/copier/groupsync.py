@@ -1,7 +1,7 @@
 """Continuous sync: the driver of a running link keeps inactive groups of the target in step with the source's.
 
 Rounds are cheap where nothing moves: what was committed on the source is read each time, maps and the target only
-where something changed or waits, and every half minute.  What a round finds is filed, so that how old the positions
+where something changed or waits, and every half minute.  What a round finds is persisted, so that how old the positions
 on the target are is known to everybody.
 """
 
@@ -67,7 +67,7 @@ class GroupSync:
     async def once(self) -> float:
         """Do one round, if the link follows groups; returns after how many seconds the next is due.
 
-        An error that a cluster answers is filed with the round and raised.
+        An error that a cluster answers is persisted with the round and raised.
         """
         begun = time.monotonic()
         await self._links.sync()

@@ -10,7 +10,7 @@ from anabranch.groups.follow import Following
 
 @dataclass(frozen=True, slots=True)
 class SyncRound:
-    """A round of continuous sync, as the link's driver filed it.
+    """A round of continuous sync, as the link's driver persisted it.
 
     ``groups`` counts the selected groups by how they stand, ``moved`` those that were moved in this round.  ``error``
     says what a round failed at; ``read_at_ms`` is then of the last one that did not, None if there was none.
@@ -33,7 +33,7 @@ class SyncRound:
 
 @dataclass(frozen=True, slots=True)
 class FollowedSince:
-    """How one group stands and since when; filed when that changes, so that still groups cost nothing."""
+    """How one group stands and since when; persisted when that changes, so that still groups cost nothing."""
 
     link: str
     group: str
@@ -44,7 +44,7 @@ class FollowedSince:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """All that is filed of a link's continuous sync."""
+    """All that is persisted of a link's continuous sync."""
 
     round: SyncRound | None
     groups: Mapping[str, FollowedSince] = field(default_factory=dict, hash=False)

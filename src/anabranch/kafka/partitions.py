@@ -29,7 +29,7 @@ from anabranch.kafka.errors import ConnectionLostError
 from anabranch.kafka.listoffsets import OffsetAnswer
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
-KILL_EPOCH = 32767
+FENCE_EPOCH = 32767
 _COORDINATOR_MOVED = {15, 16}  # COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 _LOADING = 14
 _COORDINATOR_BUSY = {_LOADING, 51}  # COORDINATOR_LOAD_IN_PROGRESS, CONCURRENT_TRANSACTIONS
@@ -113,7 +113,7 @@ async def write_marker(
     partition: int,
     producer_id: int,
     *,
-    epoch: int = KILL_EPOCH,
+    epoch: int = FENCE_EPOCH,
     coordinator_epoch: int = 0,
     timeout: float = 35.0,
 ) -> int:
@@ -141,13 +141,13 @@ async def write_marker(
 async def write_kills(
     connection: Connection, topic: str, partition: int, producer_ids: Sequence[int], *, timeout: float = 35.0
 ) -> dict[int, int]:
-    """The markers of ``write_marker`` that shut some producer ids out, in one request; the code of each id."""
+    """The markers of ``write_marker`` that fence some producer ids, in one request; the code of each id."""
     marker = WriteTxnMarkersRequest.WritableTxnMarker
     request = WriteTxnMarkersRequest(
         markers=[
             marker(
                 producer_id=one,
-                producer_epoch=KILL_EPOCH,
+                producer_epoch=FENCE_EPOCH,
                 transaction_result=False,
                 topics=[marker.WritableTxnMarkerTopic(name=topic, partition_indexes=[partition])],
                 coordinator_epoch=0,

@@ -12,7 +12,7 @@ from anabranch.model.topics import TopicPartition
 class Evidence(StrEnum):
     """What an exact position rests on."""
 
-    MAP = "map"  # the runs that a link filed about the same copy
+    MAP = "map"  # the runs that a link persisted about the same copy
     CONTENT = "content"  # the records around the position, found again in the copy
     NONE = "none"
 

@@ -84,7 +84,7 @@ class OffsetSyncStore:
             self._slots = [sync] * SLOTS
             return
         slots = [sync, *before[1:]]
-        filler, candidate = sync, 0
+        padder, candidate = sync, 0
         for index in range(1, SLOTS):
             above = slots[index - 1]
             # The syncs of before move down to where they are neither too old nor too close to others.  One that is too
@@ -98,13 +98,13 @@ class OffsetSyncStore:
                     and (index == SLOTS - 1 or _apart(old, slots[index + 1], index))
                 )
                 skipped = not apart or (candidate + 1 < SLOTS and old is before[candidate + 1])
-                filler = old if fits else filler
+                padder = old if fits else padder
                 candidate += fits or skipped
                 if candidate >= index or not skipped:
                     break
             if _recent(above, slots[index], index - 1, index):
                 break
-            slots[index] = filler
+            slots[index] = padder
         self._slots = slots
 
     def translate(self, position: int) -> int | None:

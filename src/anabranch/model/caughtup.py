@@ -2,9 +2,10 @@
 
 Invariant
     a goal is reached only where each partition of it that held something has a lane of the very topic (by its id) whose
-    filed position is at the goal's end or after it, or is of a topic that the link leaves out on purpose.  Only a plan
-    tells that, if it was made from a later look at the source; a topic that is missing from it for any other reason is
-    not copied.  What the workers know of the source's end has no say in it: an old end cannot look like the end.
+    persisted position is at the goal's end or after it, or is of a topic that the link leaves out on purpose.  Only a
+    plan tells that, if it was made from a later look at the source; a topic that is missing from it for any other
+    reason is not copied.  What the workers know of the source's end has no say in it: an old end cannot look like the
+    end.
 """
 
 from __future__ import annotations

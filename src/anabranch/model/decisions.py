@@ -5,7 +5,7 @@ A lane stops where going on would lose or mix records without anybody's word.  T
 
     source expired       the lane stays; the offsets of ``skip`` are given up
     source truncated     the lane's next generation begins at the end that the source kept; the runs of the one
-                         before stay filed and tell of the records that only the target has
+                         before stay persisted and tell of the records that only the target has
     source made again    the new topic has another id, so its lanes are others; each begins at the new log's start
     target made again    the lane's next generation begins where the lane once began, in the new topic
     position in doubt    the lane's next generation begins where the copy surely ends, with the offset map up to there
@@ -87,7 +87,7 @@ class Cause(StrEnum):
     POSITION_LOST = "it is no longer known exactly how far the lane was copied"
     CLAIMS_LOST = "the lane was copied, and who wrote it is forgotten"
     DIVERGED = "the lane's batches in the target log do not follow each other"
-    JUMPS_LOST = "what the lane's batches past holes are copies of is forgotten"
+    GAP_RECORDS_LOST = "what the lane's batches past gaps are copies of is forgotten"
     GIVEN_UP = "the lane stopped at records that cannot be copied"
 
 

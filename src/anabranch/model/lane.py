@@ -46,7 +46,7 @@ class LaneMode(StrEnum):
 
 
 KNOWN_S = 10.0
-"""Seconds for which the ends that a source told, and what a worker filed, are taken for what holds now."""
+"""Seconds for which the ends that a source told, and what a worker persisted, are taken for what holds now."""
 
 
 class LaneState(StrEnum):
@@ -101,7 +101,7 @@ class LaneAssignment:
 
 @dataclass(frozen=True, slots=True)
 class LaneProgress:
-    """Where a lane stands, as its owner last filed it; offsets are of the source unless named otherwise.
+    """Where a lane stands, as its owner last persisted it; offsets are of the source unless named otherwise.
 
     ``position`` is the next source offset to copy; ``log_start``, ``stable`` (LSO) and ``high_watermark`` are
     the source's; ``target_end`` is the next target offset.  ``records`` and ``bytes`` count what was ever
@@ -112,10 +112,11 @@ class LaneProgress:
     what it last failed at, or who holds it.  ``source_epoch`` is a position up to which the lane was copied, with
     the source's leader epoch of the record before it: the source is asked later whether it still has that one.
     ``source_seen_ms`` is when the source last told its ends, None if it never did.
-    ``target_epoch`` is a target offset below which the filed runs tell of all that the lane wrote, with the target's
-    leader epoch in which that was so: where records were deleted, it is asked whether they were truncated before.
+    ``target_epoch`` is a target offset below which the persisted runs tell of all that the lane wrote, with the
+    target's leader epoch in which that was so: where records were deleted, it is asked whether they were truncated
+    before.
 
-    ``is_old`` is never filed.  It is set by who reads progress that nobody has confirmed for ``KNOWN_S`` seconds.
+    ``is_old`` is never persisted.  It is set by who reads progress that nobody has confirmed for ``KNOWN_S`` seconds.
     """
 
     lane: LaneKey

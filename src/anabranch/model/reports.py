@@ -94,8 +94,8 @@ class LinkPlan:
 
     With ``ends`` the run was told to end: its workers give all lanes back.  ``digest`` is that of the lanes and their
     modes, empty where nobody said which they are.  ``looked_at_ms`` is a moment before the source was read for these
-    lanes and findings, however often they are filed again; None where that is not known.  ``left_out`` are the topics
-    of the link's filter that were then left out on purpose, not for an error.
+    lanes and findings, however often they are persisted again; None where that is not known.  ``left_out`` are the
+    topics of the link's filter that were then left out on purpose, not for an error.
     """
 
     link: str
@@ -149,8 +149,8 @@ _LAST_WORD_MS = 3_000
 class LinkStatus:
     """A link as it stands on its target; ``plan`` is None if it never ran.
 
-    ``lanes`` are as they were filed, but for what is too old to be so still (``as_read``).  ``findings`` are what was
-    found as it was read, also where it does not run.
+    ``lanes`` are as they were persisted, but for what is too old to be so still (``as_read``).  ``findings`` are what
+    was found as it was read, also where it does not run.
     """
 
     record: LinkRecord
@@ -173,7 +173,7 @@ class LinkStatus:
     def running(self) -> bool:
         """Whether a lane or the planner was heard of within the last minute, and the run has not ended.
 
-        Some lane is filed about once a second, also while they are paused.  A link without any is heard of once a
+        Some lane is persisted about once a second, also while they are paused.  A link without any is heard of once a
         lease, and given two.
         """
         heard = [lane.updated_at_ms for lane in self.lanes]

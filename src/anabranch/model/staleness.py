@@ -1,9 +1,9 @@
-"""What filed progress still says when it is read: a worker that is gone files nothing, so its last word stays.
+"""What persisted progress still says when it is read: a worker that is gone files nothing, so its last word stays.
 
 A living worker files at least one of its lanes each second, and each lane at once whose state or knowledge of the
 source changes (:mod:`anabranch.copier.reporting.schedule`).  So an owner's newest report confirms all of its lanes:
 
-    a lane is old where its owner has filed no lane at all for ``KNOWN_S`` seconds, or the link does not run.
+    a lane is old where its owner has persisted no lane at all for ``KNOWN_S`` seconds, or the link does not run.
 
 Times are those of two machines, whose clocks should agree within some seconds.
 """

@@ -21,7 +21,7 @@ _MOST_BITS = 63
 
 
 def encode(runs: RunMap) -> bytes:
-    """Return the map as bytes: about five for a short run behind a small hole."""
+    """Return the map as bytes: about five for a short run behind a small gap."""
     out = bytearray((MAGIC, VERSION))
     _write(out, runs.source_start)
     _write(out, runs.target_start)

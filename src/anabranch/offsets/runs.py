@@ -1,9 +1,9 @@
-"""Runs: stretches of records that were copied without a gap on either side, and the map that they make.
+"""Runs: spans of records that were copied without a gap on either side, and the map that they make.
 
-    source offsets   100 101 102 103  |  hole: 104  |  105 106          run (100, 7, 4), run (105, 12, 2)
+    source offsets   100 101 102 103  |  gap: 104  |  105 106          run (100, 7, 4), run (105, 12, 2)
     target offsets     7   8   9  10  |  foreign: 11 |  12  13
 
-A hole is a source offset that no record was copied from (a transaction marker, an aborted or compacted record, one
+A gap is a source offset that no record was copied from (a transaction marker, an aborted or compacted record, one
 that the link filters).  A foreign offset of the target holds something that the lane did not write, or a marker.
 """
 
@@ -173,7 +173,7 @@ class RunMap:
         return result
 
     def advance(self, source_end: int, target_end: int) -> RunMap:
-        """Return the map with later ends and no new run: holes were passed, or foreign records seen.
+        """Return the map with later ends and no new run: gaps were passed, or foreign records seen.
 
         Raises RunOrderError for an end before the present one.
         """
@@ -191,7 +191,7 @@ class RunMap:
         """Return the map of what is left after the target's log lost everything from ``target`` on.
 
         ``source_end`` falls to the end of what is left where the copy of a record was lost, and stays if none was: of
-        the holes behind it nothing is known any more, for what lies there may be read anew.
+        the gaps behind it nothing is known any more, for what lies there may be read anew.
         """
         if target >= self.target_end:
             return self

@@ -8,7 +8,7 @@ copied records that it has not read:
     to_source(o) = the source offset of the first copied record whose target offset is >= o
 
 and where no such record was copied yet, but all below ``o`` is accounted for: the end of the map on the other side,
-at or after which the next copy will lie.  So a position in a hole is as exact as any other; the answer then
+at or after which the next copy will lie.  So a position in a gap is as exact as any other; the answer then
 carries the reason why the offset itself has no counterpart.  Outside of what the map accounts for there is no
 position: ``Before`` its start, or ``After`` its end.
 
@@ -17,7 +17,7 @@ position: ``Before`` its start, or ``After`` its end.
 
 Laws, for a map ``m`` (property-tested against a dictionary of single records):
 a copied record's position and the record itself get the same answer; both directions undo each other on copied
-records; both are monotonic; ``to_source(to_target(o)) >= o`` with only holes between.
+records; both are monotonic; ``to_source(to_target(o)) >= o`` with only gaps between.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from anabranch.offsets.runs import RunMap
 class NoRecord(Enum):
     """Why an offset has no record of its own on the other side; the value is for people."""
 
-    HOLE = (
+    GAP = (
         "no record was copied from this source offset: "
         "it is a transaction marker, an aborted or compacted record, or filtered by the link"
     )
@@ -104,13 +104,13 @@ def to_target(runs: RunMap, offset: int) -> Position:
             return Exact(offset - run.source + run.target)
     if offset == runs.source_end:
         return Exact(runs.target_end, NoRecord.END)
-    return Exact(_next_target(runs, index + 1), NoRecord.HOLE)
+    return Exact(_next_target(runs, index + 1), NoRecord.GAP)
 
 
 def to_source(runs: RunMap, offset: int) -> Position:
     """Return where in the source a reader goes on that would read target offset ``offset`` next.
 
-    In a foreign stretch that is the next copied record: source records in the hole before it, if the link
+    In a foreign span that is the next copied record: source records in the gap before it, if the link
     filters them, are not shown to a reader who never saw their like.
     """
     if offset < runs.target_start:

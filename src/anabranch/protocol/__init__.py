@@ -1,48 +1,47 @@
 """The lane protocol without input or output: claims, takeover, guard and the window of batches in flight.
 
-A lane is one source partition copied to one target partition; a tenure is one ownership of it.  The code
+A lane is one source partition copied to one target partition; an ownership is one ownership of it.  The code
 here decides and never talks: takeovers yield effects that a worker carries out on a real cluster and a model
 checker on a simulated one.
 """
 
-from anabranch.protocol.claims import Claim, ClaimKey, ClaimLog, ClaimState, KillKey, Placed
+from anabranch.protocol.claims import Claim, ClaimKey, ClaimLog, ClaimState, FenceKey, Placed
 from anabranch.protocol.effects import (
     Allocated,
     AllocateProducerId,
     AppendClaim,
-    AppendKills,
+    AppendFences,
     DescribeProducer,
     Effect,
     EndOfEpoch,
+    Fence,
+    Fences,
     ForgetClaims,
-    Kill,
-    Kills,
     LogEnd,
     Pause,
     ProducerEntry,
     ReadClaims,
     ReadEnd,
-    ReadJumps,
+    ReadGapRecords,
     ReadMarkers,
     ReadRuns,
     ReadTail,
     Steps,
     TailBatch,
 )
-from anabranch.protocol.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, refusal
+from anabranch.protocol.gap_records import GapRecord, GapRecordKey, GapRecordLog, OffsetSpan
 from anabranch.protocol.guard import Guard, Strong, Weak, guard
-from anabranch.protocol.holes import Jump, JumpKey, JumpLog, Stretch
+from anabranch.protocol.ownership import Ownership, Persisted, Reported, ReusableProducer, TakeoverRequest
 from anabranch.protocol.pipeline import WINDOW, Pipeline
 from anabranch.protocol.takeover import release, takeover
-from anabranch.protocol.tenure import Bid, Filed, Held, Reported, Tenure
 
 __all__ = [
     "WINDOW",
     "AllocateProducerId",
     "Allocated",
     "AppendClaim",
-    "AppendKills",
-    "Bid",
+    "AppendFences",
     "Claim",
     "ClaimKey",
     "ClaimLog",
@@ -51,36 +50,37 @@ __all__ = [
     "Effect",
     "EndOfEpoch",
     "Ending",
-    "Filed",
+    "Fence",
+    "FenceKey",
+    "Fences",
     "ForgetClaims",
+    "GapRecord",
+    "GapRecordKey",
+    "GapRecordLog",
     "Guard",
-    "Held",
-    "Jump",
-    "JumpKey",
-    "JumpLog",
-    "Kill",
-    "KillKey",
-    "Kills",
     "LaneStopped",
     "LogEnd",
+    "OffsetSpan",
+    "Ownership",
+    "OwnershipEnded",
     "Pause",
+    "Persisted",
     "Pipeline",
     "Placed",
     "ProducerEntry",
     "ReadClaims",
     "ReadEnd",
-    "ReadJumps",
+    "ReadGapRecords",
     "ReadMarkers",
     "ReadRuns",
     "ReadTail",
     "Reported",
+    "ReusableProducer",
     "Steps",
     "Stop",
-    "Stretch",
     "Strong",
     "TailBatch",
-    "Tenure",
-    "TenureEnded",
+    "TakeoverRequest",
     "Weak",
     "guard",
     "refusal",

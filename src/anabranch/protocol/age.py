@@ -4,9 +4,9 @@ Invariants
     A1  nothing is sent under a claim from ``limit_ms`` on, by its owner's clock: the lane is given back and claimed
         again from ``renew_ms`` on, while it copies.
     A2  a claim that is over by ``is_over`` carries nobody: its owner ended a day before by A1, and no request is on
-        its way for a day.  So a later owner need not shut it out, as long as clocks differ by less than
+        its way for a day.  So a later owner need not fence it, as long as clocks differ by less than
         ``OVER_MS + expiration - limit``, which is a day and half the expiration by default.
-    A3  a marker proves a kill only while every broker remembers it, which is for the expiration; what is left of that
+    A3  a marker proves a fence only while every broker remembers it, which is for the expiration; what is left of that
         must be longer than a request may be on its way.
     A4  under a claim of a coordinator's producer id nothing is sent from ``COORDINATED_MS`` on, whatever the target's
         expiration is, was or is taken for.  So a claim whose id the coordinator has forgotten, which it does after
@@ -55,7 +55,7 @@ def silent_in_ms(claimed_at_ms: int, now_ms: int) -> int:
 
 
 def proves(marker_at_ms: int, expiration_ms: int, now_ms: int) -> bool:
-    """Whether a kill's marker of that time is still remembered for long enough (A3).
+    """Whether a fence's marker of that time is still remembered for long enough (A3).
 
     An hour of it must be left; half of it where the expiration is two hours or less.
     """

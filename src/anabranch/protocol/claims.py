@@ -39,8 +39,8 @@ class ClaimKey:
 
 
 @dataclass(frozen=True, slots=True)
-class KillKey:
-    """The journal key of a note where the marker that shut a producer id out lies; its value is the target offset."""
+class FenceKey:
+    """The journal key of a note where the marker that fenced a producer id lies; its value is the target offset."""
 
     lane: str
     producer_id: int
@@ -51,7 +51,7 @@ class Claim:
     """One owner's right to write a lane with one producer id.
 
     ``owner`` names one process for its life.  ``transactional_id`` is set where the id came from a coordinator
-    and is killed through it.  ``claimed_at_ms`` is wall-clock: how old a claim may grow is told by ``protocol.age``.
+    and is fenced through it.  ``claimed_at_ms`` is wall-clock: how old a claim may grow is told by ``protocol.age``.
     ``start`` is the source offset that the lane starts at while the target holds none of its batches.  ``floor`` is a
     target offset below which the lane has never written: the log's end before the lane's first claim.  ``end`` is a
     target offset below which all lies that was written under the claim, known once it is released.
@@ -93,12 +93,12 @@ class ClaimLog:
     Reading the same records again changes nothing.
     """
 
-    __slots__ = ("_kills", "_known", "_lanes", "_noted", "end")
+    __slots__ = ("_fences", "_known", "_lanes", "_noted", "end")
 
     def __init__(self, records: Iterable[tuple[int, ClaimKey, Claim | None]] = ()) -> None:
         self._lanes: dict[str, dict[int, Placed]] = {}
         self._known: dict[str, set[int]] = {}
-        self._kills: dict[KillKey, int] = {}
+        self._fences: dict[FenceKey, int] = {}
         self._noted: dict[str, set[int]] = {}
         self.end = 0
         for offset, key, claim in records:
@@ -116,16 +116,16 @@ class ClaimLog:
         else:
             lane[key.producer_id] = Placed(offset, claim)
 
-    def apply_kill(self, offset: int, key: KillKey, marker: int | None) -> None:
-        """Fold in where a kill's marker lies in the target log; ``None`` forgets it."""
+    def apply_fence(self, offset: int, key: FenceKey, marker: int | None) -> None:
+        """Fold in where a fence's marker lies in the target log; ``None`` forgets it."""
         if offset < self.end:
             return
         self.end = offset + 1
         if marker is None:
-            self._kills.pop(key, None)
+            self._fences.pop(key, None)
             self._noted.get(key.lane, set()).discard(key.producer_id)
         else:
-            self._kills[key] = marker
+            self._fences[key] = marker
             self._noted.setdefault(key.lane, set()).add(key.producer_id)
 
     def held(self, link: str, run: str) -> int:
@@ -148,7 +148,7 @@ class ClaimLog:
 
         Nothing follows from it but where to look: the log may have been truncated since.
         """
-        return self._kills.get(KillKey(lane, producer_id))
+        return self._fences.get(FenceKey(lane, producer_id))
 
     def claims(self, lane: str) -> tuple[Placed, ...]:
         """The lane's claims in the order of their last record."""
@@ -159,11 +159,11 @@ class ClaimLog:
         return self._lanes.get(lane, {}).get(producer_id)
 
     def producer_ids(self, lane: str) -> frozenset[int]:
-        """Every producer id this fold has ever seen for the lane, released, killed and forgotten ones too."""
+        """Every producer id this fold has ever seen for the lane, released, fenced and forgotten ones too."""
         return frozenset(self._known.get(lane, ()))
 
     def predecessors(self, lane: str, mine: int, expiration_ms: int, now_ms: int) -> tuple[Claim, ...]:
-        """The claims that must be killed before the owner of producer id ``mine`` reads the tail.
+        """The claims that must be fenced before the owner of producer id ``mine`` reads the tail.
 
         All before mine that were not released, but for mapped ones that nobody writes under any more (A2).
         """
@@ -177,7 +177,7 @@ class ClaimLog:
     def useless(self, lane: str, mine: int, expiration_ms: int, now_ms: int, log_start: int) -> tuple[int, ...]:
         """The producer ids of mapped claims before mine that nobody writes under any more, nor has a batch in the log.
 
-        A claim's batches lie below where it ended, or below the marker that shut it out.  The first claims are
+        A claim's batches lie below where it ended, or below the marker that fenced it.  The first claims are
         forgotten without loss: each later one carries the lane's start and floor (C2).  With them go notes of markers
         whose claim is forgotten already.
         """
@@ -188,7 +188,7 @@ class ClaimLog:
             if is_over and end is not None and end <= log_start:
                 found.append(claim.producer_id)
         for one in sorted(self._noted.get(lane, set()) - self._lanes.get(lane, {}).keys()):
-            if self._kills[KillKey(lane, one)] <= log_start:
+            if self._fences[FenceKey(lane, one)] <= log_start:
                 found.append(one)
         return tuple(found)
 
@@ -221,7 +221,7 @@ class ClaimLog:
         """The first standing claim of another owner after that of producer id ``mine``, or None.
 
         A released one does not count: its record may be the late release of a predecessor.  Where it was a
-        real successor, it has killed ``mine``, and the broker says so.
+        real successor, it has fenced ``mine``, and the broker says so.
         """
         own = self._lanes.get(lane, {}).get(mine)
         if own is None:

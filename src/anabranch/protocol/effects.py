@@ -1,14 +1,14 @@
 """What a takeover asks of the world: frozen effects, and the values they are answered with.
 
-A takeover is a generator: it yields an effect, is sent the answer, and returns a :class:`Tenure`.  Whoever
+A takeover is a generator: it yields an effect, is sent the answer, and returns a :class:`Ownership`.  Whoever
 drives it keeps these promises:
 
-- every effect on the partition is carried out on one connection to one leader, and carries the tenure's
+- every effect on the partition is carried out on one connection to one leader, and carries the ownership's
   leader epoch in every request that has a field for it (ListOffsets v5+, OffsetForLeaderEpoch, Fetch);
 - a follower answers Fetch and DescribeProducers without an error, so an answer counts only when a ListOffsets
   with the epoch was answered 0 on the same connection after it was asked for;
 - a timeout, a broken connection or an error code is thrown into the generator, or simply raised, as the error
-  that :func:`anabranch.protocol.endings.refusal` makes of it; only :class:`Kills` answers codes, and only
+  that :func:`anabranch.protocol.endings.refusal` makes of it; only :class:`Fences` answers codes, and only
   :class:`AppendClaim` answers "unknown";
 - journal appends are sent once, never again.
 """
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from anabranch.protocol.claims import Claim
-from anabranch.protocol.holes import Jump
+from anabranch.protocol.gap_records import GapRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class AllocateProducerId:
 
 @dataclass(frozen=True, slots=True)
 class Allocated:
-    """A fresh producer id at epoch 0; with a transactional id where kills must go through a coordinator."""
+    """A fresh producer id at epoch 0; with a transactional id where fences must go through a coordinator."""
 
     producer_id: int
     transactional_id: str | None = None
@@ -53,18 +53,20 @@ class ReadClaims:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadJumps:
-    """Read the journal of jumps to its end as of now; answered with a :class:`~anabranch.protocol.holes.JumpLog`."""
+class ReadGapRecords:
+    """Read the journal of gap records to its end as of now; answered with a
+    :class:`~anabranch.protocol.gaps.GapRecordLog`.
+    """
 
     lane: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRuns:
-    """Read the lane's filed runs as of now; answered with a :class:`~anabranch.offsets.runs.RunMap`.
+    """Read the lane's persisted runs as of now; answered with a :class:`~anabranch.offsets.runs.RunMap`.
 
-    Asked after the jumps were read, and only where one is forgotten: it was forgotten behind runs that were filed.
-    The map need not have more than what lies from target offset ``first`` on, to below ``end``.
+    Asked after the gap records were read, and only where one is forgotten: it was forgotten behind runs that were
+    persisted. The map need not have more than what lies from target offset ``first`` on, to below ``end``.
     """
 
     lane: str
@@ -73,9 +75,9 @@ class ReadRuns:
 
 
 @dataclass(frozen=True, slots=True)
-class AppendKills:
-    """Note in the journal where the markers of kills lie, as (producer id, target offset), so that later owners
-    need not kill again; answered with None whatever became of it, for a note that is lost costs only a marker."""
+class AppendFences:
+    """Note in the journal where the markers of fences lie, as (producer id, target offset), so that later owners
+    need not fence again; answered with None whatever became of it, for a note that is lost costs only a marker."""
 
     lane: str
     markers: tuple[tuple[int, int], ...]
@@ -103,8 +105,8 @@ class EndOfEpoch:
 
 
 @dataclass(frozen=True, slots=True)
-class Kill:
-    """A marker that shuts a producer id out for good: by WriteTxnMarkers with producer epoch 32767, or, with a
+class Fence:
+    """A marker that fences a producer id for good: by WriteTxnMarkers with producer epoch 32767, or, with a
     transactional id, by an empty transaction of a newer epoch."""
 
     producer_id: int
@@ -112,17 +114,17 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
-class Kills:
-    """Append the markers of some kills, all at once; answered with each one's error code of this partition.
+class Fences:
+    """Append the markers of some fences, all at once; answered with each one's error code of this partition.
 
     0 means: in the log of every in-sync replica.  ``FORGOTTEN``: the coordinator knows the transactional id no more.
     """
 
-    kills: tuple[Kill, ...]
+    fences: tuple[Fence, ...]
 
 
 FORGOTTEN = -2
-"""No code of Kafka's: what a coordinator has forgotten it cannot shut out."""
+"""No code of Kafka's: what a coordinator has forgotten it cannot fence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +195,15 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class AppendJumps:
-    """Append jumps to their journal, tried once; answered with True, or False where that is not known."""
+class AppendGapRecords:
+    """Append gap records to their journal, tried once; answered with True, or False where that is not known."""
 
-    jumps: tuple[Jump, ...]
+    gap_records: tuple[GapRecord, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class StartFiller:
-    """Raise the epoch of a transactional id at its coordinator; answered with :class:`Filler`.
+class StartPadding:
+    """Raise the epoch of a transactional id at its coordinator; answered with :class:`PaddingProducer`.
 
     Answered once nothing of an older epoch is on its way: what was begun is aborted, its markers are in the log.
     """
@@ -210,8 +212,8 @@ class StartFiller:
 
 
 @dataclass(frozen=True, slots=True)
-class Filler:
-    """Who may fill holes by empty transactions: an error code, and where that is 0, a producer id and its epoch."""
+class PaddingProducer:
+    """Who may fill gaps by empty transactions: an error code, and where that is 0, a producer id and its epoch."""
 
     code: int
     producer_id: int = -1
@@ -222,29 +224,29 @@ class Filler:
 class EmptyTransaction:
     """Begin and abort a transaction without data on the partition; answered with an error code.
 
-    0: its marker is on its way, or in the log.  What was fenced by a later ``StartFiller`` is refused.
+    0: its marker is on its way, or in the log.  What was fenced by a later ``StartPadding`` is refused.
     """
 
     transactional_id: str
-    filler: Filler
+    padder: PaddingProducer
 
 
 Effect: TypeAlias = (
     AllocateProducerId
     | AppendClaim
-    | AppendKills
+    | AppendFences
     | ReadClaims
-    | ReadJumps
+    | ReadGapRecords
     | ReadRuns
     | ReadEnd
     | EndOfEpoch
     | ForgetClaims
-    | Kills
+    | Fences
     | ReadMarkers
     | ReadTail
     | DescribeProducer
-    | AppendJumps
-    | StartFiller
+    | AppendGapRecords
+    | StartPadding
     | EmptyTransaction
     | Pause
 )

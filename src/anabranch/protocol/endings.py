@@ -1,10 +1,10 @@
-"""How a tenure ends and how a lane stops: two typed errors, and the broker codes that lead to each.
+"""How an ownership ends and how a lane stops: two typed errors, and the broker codes that lead to each.
 
-    TenureEnded   this ownership is over, the lane is not: take over again, from oneself if need be (retryable)
+    OwnershipEnded   this ownership is over, the lane is not: take over again, from oneself if need be (retryable)
     LaneStopped   going on would lose, repeat or guess a record: a person must act; names the exact offset
 
-Nothing is ever sent again inside a tenure, so every doubt about a write has the same way out: end the
-tenure, claim anew, shut the old producer id out, read the target's log (ADR 0003).
+Nothing is ever sent again inside an ownership, so every doubt about a write has the same way out: end the
+ownership, claim anew, fence the old producer id, read the target's log (ADR 0003).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anabranch.errors import ClusterError, ProtocolError, RefusedError
 
 
 class Ending(StrEnum):
-    """Why a tenure is over."""
+    """Why an ownership is over."""
 
     TIMED_OUT = "a request timed out, its outcome is unknown"
     DISCONNECTED = "the connection broke"
@@ -27,13 +27,13 @@ class Ending(StrEnum):
     UNKNOWN_PARTITION = "the broker does not know the partition"
     TOPIC_MADE_AGAIN = "the topic was made again under another topic id"
     OUT_OF_ORDER = "the broker refused the sequence"
-    FENCED = "the producer id was shut out by a later owner"
+    FENCED = "the producer id was fenced by a later owner"
     SUPERSEDED = "a later owner has claimed the lane"
     BASE_OFFSET = "a batch was appended at an offset that is not the expected one: someone else writes"
     BROKER = "the broker answered with a passing error"
     JOURNAL = "the journal could not be written, or was read without the own claim"
     UNSETTLED = "the end of the target log did not settle"
-    KILL_MISSING = "a marker that was acknowledged is not in the log"
+    FENCE_MISSING = "a marker that was acknowledged is not in the log"
     LEASE = "the lease is over"
     CLAIM_OLD = "the claim is too old to be written under"
     RENEWED = "the claim is renewed"
@@ -64,7 +64,7 @@ class Stop(StrEnum):
 
 
 @dataclass(eq=False)
-class TenureEnded(ClusterError):
+class OwnershipEnded(ClusterError):
     """One ownership of a lane is over; the lane goes on with a new takeover.
 
     ``code`` is the broker's error code where one was answered; ``detail`` adds what was seen.  ``mapped_because`` says
@@ -196,7 +196,7 @@ _STOPS: dict[int, tuple[Stop, str]] = {
 }
 
 
-def refusal(lane: str, code: int, offset: int, detail: str = "") -> TenureEnded | LaneStopped:
+def refusal(lane: str, code: int, offset: int, detail: str = "") -> OwnershipEnded | LaneStopped:
     """The error that a broker's non-zero answer means for a lane.
 
     ``offset`` is the first source offset that the refused request carried, or the position where it carried
@@ -204,6 +204,6 @@ def refusal(lane: str, code: int, offset: int, detail: str = "") -> TenureEnded 
     the lane: an unknown refusal tried again for ever would hide it.
     """
     if (ending := _ENDINGS.get(code)) is not None:
-        return TenureEnded(lane, ending, code, detail)
+        return OwnershipEnded(lane, ending, code, detail)
     stop, fix = _STOPS.get(code, (Stop.REFUSED, f"look up error {code} of the Kafka protocol, then resume the link"))
     return LaneStopped(lane, stop, offset, code, detail, fix)

@@ -57,7 +57,7 @@ def barred(by_coordinator: bool, expiration_ms: int | None, now_ms: int, oldest_
     None where there is none.
     """
     if by_coordinator:
-        return "identity needs ALTER on the target cluster, to shut a shared producer id out"
+        return "identity needs ALTER on the target cluster, to fence a shared producer id"
     if expiration_ms is None:
         return "the target does not tell producer.id.expiration.ms (DescribeConfigs on the cluster)"
     strength = guard(expiration_ms, now_ms, [] if oldest_ms is None else [oldest_ms])

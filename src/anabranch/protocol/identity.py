@@ -7,9 +7,9 @@ strong, or the log shows that somebody else wrote, the lane becomes mapped, for 
 
     head    below the lane's start the log is padded with empty records, under the same producer id, at sequences
             that are their offsets; then they are deleted.  Records lie at or past the start only.
-    holes   offsets without a record are filled by markers of empty transactions (:mod:`anabranch.protocol.fill`), after
-            a jump was written: from the first one on the sequence counts records, and the jumps tell where each
-            belongs.  So a batch that lies anywhere else is found out.
+    gaps   offsets without a record are filled by markers of empty transactions (:mod:`anabranch.protocol.gap_padding`),
+            after a gap record was written: from the first one on the sequence counts records, and the gap records tell
+            where each belongs.  So a batch that lies anywhere else is found out.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from anabranch.protocol.effects import (
     Pause,
     ProducerEntry,
     ReadEnd,
-    ReadJumps,
+    ReadGapRecords,
     ReadTail,
     Steps,
     TailBatch,
 )
-from anabranch.protocol.endings import Ending, TenureEnded
+from anabranch.protocol.endings import Ending, OwnershipEnded
+from anabranch.protocol.gap_records import GapRecord
 from anabranch.protocol.guard import Strong, guard
-from anabranch.protocol.holes import Jump
 from anabranch.protocol.mapped import claim_lane
-from anabranch.protocol.tenure import Bid, Tenure
+from anabranch.protocol.ownership import Ownership, TakeoverRequest
 from anabranch.records.sequence import MODULUS, advance, sequence_of, unwrap
 
 LOOKS = 50
 WALK = 4096
-"""Markers that are walked past to the lane's last record; a hole that is filled has at most half as many."""
+"""Markers that are walked past to the lane's last record; a gap that is filled has at most half as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +47,24 @@ class _Seen:
     """What the target had while its end stood still; ``tail`` is the last batch that is no marker."""
 
     end: LogEnd
-    jumps: tuple[Jump, ...]
+    gap_records: tuple[GapRecord, ...]
     entry: ProducerEntry | None
     tail: TailBatch | None
     doubt: str
 
 
-def take_identity(bid: Bid, end: LogEnd, log: ClaimLog) -> Steps[Tenure | str]:
+def take_identity(request: TakeoverRequest, end: LogEnd, log: ClaimLog) -> Steps[Ownership | str]:
     """Take the lane over as identity; return the reason instead where it must become mapped.
 
-    Raises TenureEnded where the end of the log does not come to rest.
+    Raises OwnershipEnded where the end of the log does not come to rest.
     """
-    if log.fixed(bid.lane) is None:
-        log = (yield from claim_lane(bid, LaneMode.IDENTITY, end, log)).log
-        if log.mode(bid.lane) is LaneMode.MAPPED:
+    if log.fixed(request.lane) is None:
+        log = (yield from claim_lane(request, LaneMode.IDENTITY, end, log)).log
+        if log.mode(request.lane) is LaneMode.MAPPED:
             return "another owner has made the lane mapped"
-    fixed = log.fixed(bid.lane)
+    fixed = log.fixed(request.lane)
     assert fixed is not None
-    placed = log.get(bid.lane, fixed.producer_id)
+    placed = log.get(request.lane, fixed.producer_id)
     assert placed is not None
     start = fixed.start
     if (floor := fixed.floor) > start:
@@ -73,7 +73,7 @@ def take_identity(bid: Bid, end: LogEnd, log: ClaimLog) -> Steps[Tenure | str]:
         return (
             f"the target log ended at {floor:,} before the lane's first claim: padding up to {start:,} would hide that"
         )
-    seen = yield from _look(bid, fixed.producer_id)
+    seen = yield from _look(request, fixed.producer_id)
     position = seen.end.end
     if seen.doubt:
         return seen.doubt
@@ -85,16 +85,16 @@ def take_identity(bid: Bid, end: LogEnd, log: ClaimLog) -> Steps[Tenure | str]:
         return found
     sequence, ahead = found
     tail = seen.tail if seen.tail is not None and seen.tail.last_offset >= start else None
-    strength = guard(bid.guard_ms, bid.now_ms, [] if tail is None else [tail.max_timestamp])
+    strength = guard(request.guard_ms, request.now_ms, [] if tail is None else [tail.max_timestamp])
     if not isinstance(strength, Strong):
         return strength.reason
-    return Tenure(
-        lane=bid.lane,
+    return Ownership(
+        lane=request.lane,
         mode=LaneMode.IDENTITY,
         claim=fixed,
         claim_offset=placed.offset,
-        leader_epoch=bid.leader_epoch,
-        expiration_ms=bid.guard_ms,
+        leader_epoch=request.leader_epoch,
+        expiration_ms=request.guard_ms,
         position=position,
         sequence=sequence,
         tail_end=position if tail is None else tail.last_offset + 1,
@@ -102,28 +102,28 @@ def take_identity(bid: Bid, end: LogEnd, log: ClaimLog) -> Steps[Tenure | str]:
         last_timestamp=None if seen.tail is None else seen.tail.max_timestamp,
         settled=frozenset(),
         why=f"target offsets are the source's: {strength.reason}",
-        jumps=len(seen.jumps),
-        jumped_at=seen.jumps[-1].stretches[0].source if seen.jumps else -1,
+        gap_records=len(seen.gap_records),
+        gap_record_at=seen.gap_records[-1].spans[0].source if seen.gap_records else -1,
         ahead=ahead,
     )
 
 
-def _look(bid: Bid, producer_id: int) -> Steps[_Seen]:
+def _look(request: TakeoverRequest, producer_id: int) -> Steps[_Seen]:
     """Everything about the log while its end stands still.
 
-    The jumps are read after the end was: whatever was sent past a hole has its jump in them.
+    The gap records are read after the end was: whatever was sent past a gap has its gap record in them.
     """
     for _ in range(LOOKS):
         end: LogEnd = yield ReadEnd()
         if end.high_watermark < end.end:
             yield Pause("the end of the target log is not replicated yet")
             continue
-        jumps = (yield ReadJumps(bid.lane)).of(bid.lane, producer_id)
+        gap_records = (yield ReadGapRecords(request.lane)).of(request.lane, producer_id)
         entry = yield DescribeProducer(producer_id)
         tail, doubt = yield from _last_record(producer_id, end)
         if (yield ReadEnd()).end == end.end:
-            return _Seen(end, jumps, entry, tail, doubt)
-    raise TenureEnded(bid.lane, Ending.UNSETTLED)
+            return _Seen(end, gap_records, entry, tail, doubt)
+    raise OwnershipEnded(request.lane, Ending.UNSETTLED)
 
 
 def _last_record(producer_id: int, end: LogEnd) -> Steps[tuple[TailBatch | None, str]]:
@@ -156,15 +156,15 @@ def _padded(fixed: Claim, seen: _Seen) -> tuple[int, int] | str:
 
 
 def _told(fixed: Claim, seen: _Seen) -> tuple[int, int] | str:
-    """The sequence of the next record, and where a jump leads it; or what does not fit.
+    """The sequence of the next record, and where a gap record leads it; or what does not fit.
 
-    The last record must lie where the jumps put it, the broker must remember it as the last, and the log must end
-    behind it, or between there and where the next jump leads.
+    The last record must lie where the gap records put it, the broker must remember it as the last, and the log must end
+    behind it, or between there and where the next gap record leads.
     """
     start, position = fixed.start, seen.end.end
     tail = seen.tail if seen.tail is not None and seen.tail.last_offset >= start else None
     if tail is not None:
-        if _shift(fixed, seen.jumps, tail.base_sequence, tail.base_offset):
+        if _shift(fixed, seen.gap_records, tail.base_sequence, tail.base_offset):
             return f"target offset {tail.base_offset:,} holds sequence {tail.base_sequence}: the lane is shifted"
         sequence = advance(tail.base_sequence, tail.length)
         if seen.entry is None:
@@ -177,14 +177,15 @@ def _told(fixed: Claim, seen: _Seen) -> tuple[int, int] | str:
         return "the target has forgotten the lane's producer id"
     if doubt := _expected(seen, sequence):
         return doubt
-    # Where the log was truncated, jumps past the next one are void until the lane comes there again.
+    # Where the log was truncated, gap records past the next one are void until the lane comes there again.
     following = next(
-        (at for at, jump in enumerate(seen.jumps) if jump.stretches[0].source >= position), len(seen.jumps)
+        (at for at, gap_record in enumerate(seen.gap_records) if gap_record.spans[0].source >= position),
+        len(seen.gap_records),
     )
-    told = position - _shift(fixed, seen.jumps[:following], sequence, position)
+    told = position - _shift(fixed, seen.gap_records[:following], sequence, position)
     ahead = -1
-    if following < len(seen.jumps) and seen.jumps[following].sequence == sequence:
-        ahead = seen.jumps[following].stretches[0].source
+    if following < len(seen.gap_records) and seen.gap_records[following].sequence == sequence:
+        ahead = seen.gap_records[following].spans[0].source
     if position > max(told, ahead):
         # What lies behind the last record are markers; a coordinator writes one again where it does not hear of the
         # first, as when the leader moves meanwhile.
@@ -202,11 +203,11 @@ def _expected(seen: _Seen, sequence: int) -> str:
     return f"the target remembers sequence {entry.last_sequence} of epoch {entry.epoch}, not {before}"
 
 
-def _shift(fixed: Claim, jumps: Sequence[Jump], sequence: int, offset: int) -> int:
+def _shift(fixed: Claim, gap_records: Sequence[GapRecord], sequence: int, offset: int) -> int:
     """How far past its source offset a record of this sequence lies if it lies at ``offset``; 0 where it belongs."""
     begun, source = sequence_of(fixed.start), fixed.start
-    for jump in jumps:
-        if jump.stretches[0].source > offset:
+    for gap_record in gap_records:
+        if gap_record.spans[0].source > offset:
             break
-        begun, source = jump.sequence, jump.stretches[0].source
+        begun, source = gap_record.sequence, gap_record.spans[0].source
     return offset - unwrap((source + sequence - begun) % MODULUS, offset)

@@ -9,8 +9,8 @@ from anabranch.protocol.claims import Claim
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
-    """The end of the lane's last filed run: source and target offsets after it, and the epoch that acked it.
+class Persisted:
+    """The end of the lane's last persisted run: source and target offsets after it, and the epoch that acked it.
 
     ``leader_epoch`` is -1 where it is not known: the offsets then say where to look, and prove nothing.  ``known_to``
     is a target offset, at or past ``target_end``, up to which nothing else of the lane was in that epoch's log:
@@ -24,23 +24,25 @@ class Filed:
 
     @property
     def through(self) -> int:
-        """The target offset below which the filed runs tell of all that the lane wrote."""
+        """The target offset below which the persisted runs tell of all that the lane wrote."""
         return max(self.target_end, self.known_to)
 
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """Where the lane stands as its progress was filed: next source offset, and target offset after its last batch."""
+    """Where the lane stands as its progress was persisted: next source offset, and target offset after its last
+    batch.
+    """
 
     position: int
     target_end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A producer id that this process released after a clean tenure and may claim again.
+class ReusableProducer:
+    """A producer id that this process released after a clean ownership and may claim again.
 
-    ``allocated_at_ms`` is when the process got it: a coordinator forgets an id in time, and can shut it out no more.
+    ``allocated_at_ms`` is when the process got it: a coordinator forgets an id in time, and can fence it no more.
 
     Lives in the memory of the process that released it and nowhere else; it is used up by one takeover.
     """
@@ -56,22 +58,22 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Bid:
+class TakeoverRequest:
     """Everything a takeover needs to know before it begins.
 
-    ``mode`` is what is wanted; identity falls to mapped where it cannot be held, and the tenure says why.
+    ``mode`` is what is wanted; identity falls to mapped where it cannot be held, and the ownership says why.
     ``start`` is the source offset at which a lane that was never claimed starts.  ``leader_epoch`` is the one
     that every request of the takeover carries.  ``expiration_ms`` is the target's
-    ``producer.id.expiration.ms``; ``now_ms`` the wall clock.  ``filed`` is the last filed run, None if none was.
-    Where the target does not tell its expiration, ``expiration_ms`` is the longest possible, so that enough is
-    killed, and ``expiration_known`` is False, so that the tenure counts on no guard at all.
+    ``producer.id.expiration.ms``; ``now_ms`` the wall clock.  ``persisted`` is the last persisted run, None if none
+    was. Where the target does not tell its expiration, ``expiration_ms`` is the longest possible, so that enough is
+    fenced, and ``expiration_known`` is False, so that the ownership counts on no guard at all.
     ``longest_expiration_ms`` is the longest that this process was told: owners go by the one of when they began.
     ``why`` is the sentence shown where ``mode`` is mapped: a worker whose next batch is too old for identity says so.
-    ``reported`` is what was filed as progress, None if nothing was copied by then; ``source_end`` the end of the
+    ``reported`` is what was persisted as progress, None if nothing was copied by then; ``source_end`` the end of the
     source's log, None where it was not asked for: both only tell which lap of 2^31 sequences the lane is in.
-    ``begun_at`` is the source offset at which a person had this generation begin; what is filed below is of
-    the one before.  ``claims_deleted`` says that the first records of the journal are gone: a lane without a claim
-    may have had one.
+    ``begun_at`` is the source offset at which a person had this generation begin; what is persisted below is of the one
+    before.  ``claims_deleted`` says that the first records of the journal are gone: a lane without a claim may have had
+    one.
     """
 
     lane: str
@@ -81,8 +83,8 @@ class Bid:
     leader_epoch: int
     expiration_ms: int
     now_ms: int
-    filed: Filed | None = None
-    held: Held | None = None
+    persisted: Persisted | None = None
+    reusable: ReusableProducer | None = None
     expiration_known: bool = True
     longest_expiration_ms: int = 0
     why: str = "the link asks for mapped lanes"
@@ -93,8 +95,8 @@ class Bid:
 
     @property
     def history(self) -> int | None:
-        """The source offset up to which something of this generation was filed; None where nothing was."""
-        ends = [] if self.filed is None else [self.filed.source_end]
+        """The source offset up to which something of this generation was persisted; None where nothing was."""
+        ends = [] if self.persisted is None else [self.persisted.source_end]
         ends += [] if self.reported is None else [self.reported.position]
         return max((end for end in ends if end > self.begun_at), default=None)
 
@@ -110,20 +112,21 @@ class Bid:
 
 
 @dataclass(frozen=True, slots=True)
-class Tenure:
+class Ownership:
     """One ownership of a lane: a producer id, on one connection to one leader in one leader epoch.
 
     ``position`` is the next source offset to copy, ``sequence`` the one it is sent under.  ``tail_end`` is the
-    target offset after the lane's last batch: whatever an earlier tenure filed at or past it was truncated, and
+    target offset after the lane's last batch: whatever an earlier ownership persisted at or past it was truncated, and
     is void.  ``target_end`` is where the next batch lands if nobody else writes.  ``last_timestamp`` is the
     maximum timestamp of the lane's last batch, None where there is none.  ``settled`` are the producer ids that
-    were killed on this leader epoch.  ``expiration_ms`` is what the guard may count on, 0 if unknown.
-    ``allocated_at_ms`` is when its process got the producer id.  ``jumps`` is the ordinal of the producer id's next
-    jump.  ``why`` says in a sentence why the lane has its mode.
+    were fenced on this leader epoch.  ``expiration_ms`` is what the guard may count on, 0 if unknown.
+    ``allocated_at_ms`` is when its process got the producer id.  ``gap_records`` is the ordinal of the producer id's
+    next gap record.  ``why`` says in a sentence why the lane has its mode.
 
     An identity lane may have two things to do before the next record.  Where ``position`` is below the claim's
     ``start``, the head of the target log must be padded up to there.  ``ahead`` is the source offset of the next
-    record where a jump to it is in the journal already, -1 where none is; ``jumped_at`` that of the newest jump.
+    record where a gap record to it is in the journal already, -1 where none is; ``gap_record_at`` that of the newest
+    gap record.
     """
 
     lane: str
@@ -140,9 +143,9 @@ class Tenure:
     settled: frozenset[int]
     why: str
     allocated_at_ms: int = 0
-    jumps: int = 0
+    gap_records: int = 0
     ahead: int = -1
-    jumped_at: int = -1
+    gap_record_at: int = -1
 
     @property
     def is_padded(self) -> bool:

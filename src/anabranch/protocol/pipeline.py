@@ -1,15 +1,15 @@
-"""A tenure's window of batches in flight: in order, each sent once, each answer checked.
+"""An ownership's window of batches in flight: in order, each sent once, each answer checked.
 
 Invariants
-    I3  within a tenure batches are appended in order or not at all.
+    I3  within an ownership batches are appended in order or not at all.
     P1  a batch is sent behind another only while the broker surely remembers the producer id.  It does not
-        before the tenure's first acknowledgement, nor where the guard is weak: there the broker may refuse one
-        batch (too large, too few replicas) and take the next at any sequence, which leaves a hole that no later
+        before the ownership's first acknowledgement, nor where the guard is weak: there the broker may refuse one
+        batch (too large, too few replicas) and take the next at any sequence, which leaves a gap that no later
         owner can see.  So the window is one batch then, and five otherwise.
     P2  an acknowledged batch of a sole writer or an identity lane lies exactly where it was expected.
     P3  after the first doubt nothing is sent any more: the first error is raised again and again.
-    P4  a batch that does not plainly follow the one before it is sent only after a jump that tells its source
-        offsets was acknowledged (H1); one that begins where a jump does begins it.
+    P4  a batch that does not plainly follow the one before it is sent only after a gap record that tells its source
+        offsets was acknowledged (H1); one that begins where a gap record does begins it.
     P5  nothing is sent under a claim that has grown too old (A1, A4).
 
 Hot path: called once per batch; integers and a deque, no allocation but two tuples and one Run.
@@ -24,10 +24,10 @@ from anabranch.model.clock import monotonic, now_ms
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import Run
 from anabranch.protocol import age
-from anabranch.protocol.endings import Ending, LaneMisuseError, LaneStopped, TenureEnded, refusal
+from anabranch.protocol.endings import Ending, LaneMisuseError, LaneStopped, OwnershipEnded, refusal
+from anabranch.protocol.gap_records import GapRecord, OffsetSpan, breaks
 from anabranch.protocol.guard import MARGIN_MS
-from anabranch.protocol.holes import Jump, Stretch, breaks
-from anabranch.protocol.tenure import Tenure
+from anabranch.protocol.ownership import Ownership
 from anabranch.records.sequence import advance
 
 WINDOW = 5
@@ -37,7 +37,7 @@ SURELY_REFUSED = frozenset({10, 18, 29, 32, 87})
 
 
 class Pipeline:
-    """The batches of one tenure between their send and their acknowledgement.
+    """The batches of one ownership between their send and their acknowledgement.
 
     ``sole_writer`` says that nobody else writes to the target partition.  ``clock`` is monotonic, in seconds;
     ``wall_ms`` the wall clock, in milliseconds.
@@ -51,8 +51,8 @@ class Pipeline:
         "_exact",
         "_expiration",
         "_flight",
+        "_gap_records",
         "_intended",
-        "_jumps",
         "_lane",
         "_limit",
         "_next_offset",
@@ -68,37 +68,39 @@ class Pipeline:
 
     def __init__(
         self,
-        tenure: Tenure,
+        ownership: Ownership,
         *,
         sole_writer: bool,
         clock: Callable[[], float] = monotonic,
         wall_ms: Callable[[], int] = now_ms,
     ) -> None:
-        self._lane = tenure.lane
-        self._expiration = tenure.expiration_ms
-        self._exact = sole_writer or tenure.mode is LaneMode.IDENTITY
-        self._next_offset = tenure.position
-        self._sequence = tenure.sequence
-        self._position = tenure.position
-        self._target_end = tenure.target_end
-        self._timestamp = tenure.last_timestamp
-        self._flight: deque[tuple[int, int, int, Sequence[Stretch] | None]] = deque()
-        self._jumps: deque[tuple[int, int]] = deque()
+        self._lane = ownership.lane
+        self._expiration = ownership.expiration_ms
+        self._exact = sole_writer or ownership.mode is LaneMode.IDENTITY
+        self._next_offset = ownership.position
+        self._sequence = ownership.sequence
+        self._position = ownership.position
+        self._target_end = ownership.target_end
+        self._timestamp = ownership.last_timestamp
+        self._flight: deque[tuple[int, int, int, Sequence[OffsetSpan] | None]] = deque()
+        self._gap_records: deque[tuple[int, int]] = deque()
         self._intended = 0
         self._warm = False
-        self._error: TenureEnded | LaneStopped | None = None
+        self._error: OwnershipEnded | LaneStopped | None = None
         self._clock = clock
         self._wall_ms = wall_ms
         self._quiet_since = self._began = clock()
         # An identity claim is never renewed: its producer id is shared for ever.
-        self._claimed_at = tenure.claim.claimed_at_ms if tenure.mode is LaneMode.MAPPED else None
-        by_coordinator = tenure.claim.transactional_id is not None
-        self._renew = age.renew_ms(tenure.expiration_ms, by_coordinator=by_coordinator)
-        self._limit = age.limit_ms(tenure.expiration_ms, by_coordinator=by_coordinator)
+        self._claimed_at = ownership.claim.claimed_at_ms if ownership.mode is LaneMode.MAPPED else None
+        by_coordinator = ownership.claim.transactional_id is not None
+        self._renew = age.renew_ms(ownership.expiration_ms, by_coordinator=by_coordinator)
+        self._limit = age.limit_ms(ownership.expiration_ms, by_coordinator=by_coordinator)
 
     @property
     def next_offset(self) -> int:
-        """The source offset after the last record sent: where the next batch begins unless a jump leads past it."""
+        """The source offset after the last record sent: where the next batch begins unless a gap record leads past
+        it.
+        """
         return self._next_offset
 
     @property
@@ -128,7 +130,7 @@ class Pipeline:
 
     @property
     def clean(self) -> bool:
-        """Whether no request of this tenure can still be appended: the condition for releasing the producer id.
+        """Whether no request of this ownership can still be appended: the condition for releasing the producer id.
 
         Either every batch was acknowledged, or the only one in flight was refused for what it is, so that it is
         neither in the log nor on its way there.
@@ -138,12 +140,12 @@ class Pipeline:
         return isinstance(self._error, LaneStopped) and self._error.code in SURELY_REFUSED and len(self._flight) == 1
 
     @property
-    def jumps_ahead(self) -> bool:
-        """Whether a jump is being written or was permitted whose records were not all sent.
+    def gap_records_ahead(self) -> bool:
+        """Whether a gap record is being written or was permitted whose records were not all sent.
 
-        The producer id is used up then: its sequences behind the jump have a meaning already (H3).
+        The producer id is used up then: its sequences behind the gap record have a meaning already (H3).
         """
-        return self._intended > 0 or bool(self._jumps)
+        return self._intended > 0 or bool(self._gap_records)
 
     def timestamps(self) -> list[int]:
         """The maximum timestamps of the last appended batch and of those in flight, for the guard."""
@@ -173,7 +175,7 @@ class Pipeline:
         """Whether nothing was in flight for more than a second and the leader epoch was not confirmed since.
 
         Produce carries no leader epoch, and a partition led by A, then B, then A again leaves an idle connection
-        to A whole: ListOffsets with the tenure's epoch must be answered 0 before the next batch.
+        to A whole: ListOffsets with the ownership's epoch must be answered 0 before the next batch.
         """
         return not self._flight and self._clock() - self._quiet_since > IDLE_S
 
@@ -182,19 +184,19 @@ class Pipeline:
         return self._claimed_at is not None and self._age_ms(self._claimed_at) >= self._renew
 
     def _age_ms(self, claimed_at: int) -> float:
-        """How old the claim is: a clock that was set back makes it no younger than the tenure."""
+        """How old the claim is: a clock that was set back makes it no younger than the ownership."""
         return max(self._wall_ms() - claimed_at, (self._clock() - self._began) * 1000)
 
     def epoch_confirmed(self) -> None:
-        """The leader has just answered ListOffsets with the tenure's epoch."""
+        """The leader has just answered ListOffsets with the ownership's epoch."""
         self._quiet_since = self._clock()
 
     def reconnected(self) -> None:
-        """The tenure goes on over another connection, whose leader has just confirmed the tenure's epoch.
+        """The ownership goes on over another connection, whose leader has just confirmed the ownership's epoch.
 
-        Only where nothing was in flight on the one before: then nothing of the tenure is in doubt, and what the leader
-        has in its log is what was acknowledged.  Whether it still remembers the producer id is asked for again by a
-        first batch alone (P1).  Raises LaneMisuseError while a batch is in flight.
+        Only where nothing was in flight on the one before: then nothing of the ownership is in doubt, and what the
+        leader has in its log is what was acknowledged.  Whether it still remembers the producer id is asked for again
+        by a first batch alone (P1).  Raises LaneMisuseError while a batch is in flight.
         """
         if self._flight:
             raise LaneMisuseError(self._lane, "the connection was changed with batches in flight")
@@ -207,59 +209,59 @@ class Pipeline:
         Raises LaneMisuseError while a batch is in flight.
         """
         if self._flight:
-            raise LaneMisuseError(self._lane, "a hole was filled with batches in flight")
+            raise LaneMisuseError(self._lane, "a gap was filled with batches in flight")
         self._next_offset = self._position = self._target_end = end
         self._quiet_since = self._clock()
 
     def intend(self) -> None:
-        """A jump is being written to the journal; ``permit`` follows, or the tenure ends."""
+        """A gap record is being written to the journal; ``permit`` follows, or the ownership ends."""
         self._intended += 1
 
-    def permit(self, jump: Jump) -> None:
-        """The journal has acknowledged a jump: its records may be sent."""
+    def permit(self, gap_record: GapRecord) -> None:
+        """The journal has acknowledged a gap record: its records may be sent."""
         self._intended -= 1
-        self._jumps.extend(breaks(jump.sequence, jump.stretches))
+        self._gap_records.extend(breaks(gap_record.sequence, gap_record.spans))
 
-    def send(self, source: int, count: int, max_timestamp: int, spans: Sequence[Stretch] | None = None) -> int:
+    def send(self, source: int, count: int, max_timestamp: int, spans: Sequence[OffsetSpan] | None = None) -> int:
         """Enter a batch into the window and return its base sequence; the caller sends it at once, and once.
 
         ``spans`` say which source offsets its records have, where they are not ``count`` from ``source`` on.  Raises
-        LaneMisuseError where no jump leads to them or the window has no room, and the tenure's own error after it
-        ended.
+        LaneMisuseError where no gap record leads to them or the window has no room, and the ownership's own error after
+        it ended.
         """
         if self._error is None and self._claimed_at is not None and self._age_ms(self._claimed_at) >= self._limit:
-            self._error = TenureEnded(self._lane, Ending.CLAIM_OLD)
+            self._error = OwnershipEnded(self._lane, Ending.CLAIM_OLD)
         if self._error is not None:
             raise self._error
         if not self.room():
             raise LaneMisuseError(self._lane, "no room for another batch in flight")
         sequence = self._sequence
         next_offset = self._next_offset
-        if spans is None and source == next_offset and not self._jumps:
+        if spans is None and source == next_offset and not self._gap_records:
             next_offset += count
         else:
-            next_offset = self._follow(spans or (Stretch(source, count),))
+            next_offset = self._follow(spans or (OffsetSpan(source, count),))
         self._flight.append((source, count, max_timestamp, spans))
         self._next_offset = next_offset
         self._sequence = advance(sequence, count)
         return sequence
 
-    def _follow(self, spans: Sequence[Stretch]) -> int:
+    def _follow(self, spans: Sequence[OffsetSpan]) -> int:
         """Check each step from the last record sent to the next against what was jumped for (P4)."""
-        sequence, next_offset, jumps = self._sequence, self._next_offset, self._jumps
+        sequence, next_offset, gap_records = self._sequence, self._next_offset, self._gap_records
         for source, length in spans:
-            jumped = bool(jumps) and jumps[0] == (sequence, source)
-            if not jumped and (source != next_offset or (jumps and jumps[0][0] == sequence)):
-                raise LaneMisuseError(self._lane, f"no jump leads from offset {next_offset:,} to {source:,}")
-            if jumped:
-                jumps.popleft()
+            has_gap_record = bool(gap_records) and gap_records[0] == (sequence, source)
+            if not has_gap_record and (source != next_offset or (gap_records and gap_records[0][0] == sequence)):
+                raise LaneMisuseError(self._lane, f"no gap record leads from offset {next_offset:,} to {source:,}")
+            if has_gap_record:
+                gap_records.popleft()
             sequence, next_offset = advance(sequence, length), source + length
         return next_offset
 
     def acknowledge(self, error_code: int, base_offset: int) -> tuple[Run, ...]:
         """Take the answer to the oldest batch in flight; return the runs it appended.
 
-        Raises TenureEnded or LaneStopped, after which the tenure is over (P3).
+        Raises OwnershipEnded or LaneStopped, after which the ownership is over (P3).
         """
         if self._error is not None:
             raise self._error
@@ -270,7 +272,7 @@ class Pipeline:
             raise self._error
         expected = self._target_end
         if base_offset < expected or (self._exact and base_offset != expected):
-            self._error = TenureEnded(
+            self._error = OwnershipEnded(
                 self._lane,
                 Ending.BASE_OFFSET,
                 detail=f"source offset {source:,} lies at {base_offset:,}, expected {expected:,}",
@@ -290,14 +292,14 @@ class Pipeline:
             self._quiet_since = self._clock()
         return runs
 
-    def fail(self, reason: Ending, detail: str = "") -> TenureEnded | LaneStopped:
-        """End the tenure for a reason outside the answers (timeout, broken connection, lease); return the error."""
+    def fail(self, reason: Ending, detail: str = "") -> OwnershipEnded | LaneStopped:
+        """End the ownership for a reason outside the answers (timeout, broken connection, lease); return the error."""
         if self._error is None:
-            self._error = TenureEnded(self._lane, reason, detail=detail)
+            self._error = OwnershipEnded(self._lane, reason, detail=detail)
         return self._error
 
 
-def _runs(spans: Sequence[Stretch], target: int) -> tuple[Run, ...]:
+def _runs(spans: Sequence[OffsetSpan], target: int) -> tuple[Run, ...]:
     found = []
     for source, length in spans:
         found.append(Run(source, target, length))

@@ -2,7 +2,7 @@
 
 Most batches are passed on as they lie in the answer.  What no consumer sees is dropped: control batches, records
 of aborted transactions, offsets whose records the cleaner took.  What no broker would take, or take as something
-else, is written anew with the same records: batches with holes, batches cut by the fetch offset, batches that carry
+else, is written anew with the same records: batches with gaps, batches cut by the fetch offset, batches that carry
 the source broker's clock.
 
 Invariants
@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from anabranch.protocol.holes import Stretch
+from anabranch.protocol.gap_records import OffsetSpan
 from anabranch.records.control import Marker, marker_of
 from anabranch.records.decode import decode
 from anabranch.records.encode import MAGIC, encode
@@ -52,7 +52,7 @@ class Copyable(NamedTuple):
     view: memoryview
     at: int
     header: BatchHeader
-    spans: tuple[Stretch, ...]
+    spans: tuple[OffsetSpan, ...]
     end: int
     owned: bool
 
@@ -60,7 +60,7 @@ class Copyable(NamedTuple):
 class Reading(NamedTuple):
     """What to send, and where to fetch next: all below ``fetch_offset`` is in ``batches`` or was dropped for good.
 
-    The counts are offsets: of aborted batches whole, with the holes in them.  ``fault`` is the first thing that
+    The counts are offsets: of aborted batches whole, with the gaps in them.  ``fault`` is the first thing that
     cannot be read; what is before it is good, and ``fetch_offset`` stands before it.  ``epoch`` is the leader epoch of
     the batch that ends at ``fetch_offset``, dropped or not, -1 where nothing was read: a fetch from there that named an
     older one would be told of a truncation that never was.
@@ -96,7 +96,7 @@ def read(
         if count == delta + 1 and count > 0 and base_offset >= fetch_offset and not attributes & special:
             # Nearly every batch; the tuples are made as in ``split``, the other loop that each batch passes.
             end = base_offset + count
-            spans = (new(Stretch, (base_offset, count)),)
+            spans = (new(OffsetSpan, (base_offset, count)),)
             append(new(Copyable, (records, at, header, spans, end, False)))
             dropped_compacted += base_offset - fetch_offset
             fetch_offset, epoch = end, leader_epoch
@@ -116,7 +116,7 @@ def read(
             elif span <= 0:
                 continue
             elif count == delta + 1 and base_offset >= fetch_offset and not attributes & LOG_APPEND_TIME:
-                append(Copyable(records, at, header, (Stretch(base_offset, count),), end, False))
+                append(Copyable(records, at, header, (OffsetSpan(base_offset, count),), end, False))
             else:
                 anew = _restamped(records, at, header, fetch_offset)
                 anew = anew or list(_written_anew(records, at, header, fetch_offset))
@@ -186,7 +186,7 @@ def _restamped(records: memoryview, at: int, header: BatchHeader, fetch_offset: 
     if len(view) > header.size:
         return []
     as_read = read_header(view)._replace(base_offset=header.base_offset, leader_epoch=header.leader_epoch)
-    spans = (Stretch(header.base_offset, header.count),)
+    spans = (OffsetSpan(header.base_offset, header.count),)
     return [Copyable(view, 0, as_read, spans, header.last_offset + 1, True)]
 
 
@@ -217,13 +217,13 @@ def _encoded(records: list[Record], codec: Codec, limit: int) -> Iterator[tuple[
     yield from _encoded(records[half:], codec, limit)
 
 
-def _spans(records: Sequence[Record]) -> tuple[Stretch, ...]:
-    found: list[Stretch] = []
+def _spans(records: Sequence[Record]) -> tuple[OffsetSpan, ...]:
+    found: list[OffsetSpan] = []
     source = end = records[0].offset
     for record in records:
         if record.offset != end:
-            found.append(Stretch(source, end - source))
+            found.append(OffsetSpan(source, end - source))
             source = record.offset
         end = record.offset + 1
-    found.append(Stretch(source, end - source))
+    found.append(OffsetSpan(source, end - source))
     return tuple(found)

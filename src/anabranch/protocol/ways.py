@@ -47,7 +47,7 @@ WAYS: Mapping[Stop, tuple[str, ...]] = MappingProxyType(
 
 
 def ways_out(reason: str | None, link: str, topic: str, partition: int) -> tuple[str, ...]:
-    """The ways out of a stop whose filed reason this is; none where it tells of no stop that is known."""
+    """The ways out of a stop whose persisted reason this is; none where it tells of no stop that is known."""
     if reason is None:
         return ()
     found = next((ways for stop, ways in WAYS.items() if stop.value in reason), ())

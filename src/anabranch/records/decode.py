@@ -20,7 +20,7 @@ Headers = tuple[tuple[str | bytes, bytes | None], ...]
 def decode(buffer: memoryview, position: int, header: BatchHeader, *, limit: int = EXPANDED_LIMIT) -> list[Record]:
     """Return the records of the batch at ``position`` whose header ``split`` read.
 
-    Holes that compaction left are simply absent; a batch that it emptied gives an empty list.  The CRC is not
+    Gaps that compaction left are simply absent; a batch that it emptied gives an empty list.  The CRC is not
     checked here.  Expanded records may take at most ``limit`` bytes.
 
     Raises CorruptBatchError whenever the bytes contradict themselves: lengths that leave the record or the batch,

@@ -38,7 +38,7 @@ def encode(
 ) -> bytes:
     """Return a batch that a broker takes: base offset 0, offset deltas 0 to n-1, the records' own timestamps.
 
-    The records' offsets are ignored, so that the holes of a compacted batch close; so are their timestamp types:
+    The records' offsets are ignored, so that the gaps of a compacted batch close; so are their timestamp types:
     only a broker may mark a batch as LogAppendTime, and the time such a record had is kept as its own.
 
     Raises ValueError where there is no record or a number does not fit its field.
@@ -54,7 +54,7 @@ def encode(
 
 
 def encode_as_logged(records: Sequence[Record], *, codec: Codec = Codec.NONE, last_offset: int = -1) -> bytes:
-    """Return a batch as it lies in a broker's log: offsets as the records have them, holes included.
+    """Return a batch as it lies in a broker's log: offsets as the records have them, gaps included.
 
     ``last_offset`` is that of the batch before compaction (by default the last record's).  All records must have
     one timestamp type; with LogAppendTime the batch's maximum stands for every record's timestamp.

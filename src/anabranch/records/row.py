@@ -30,25 +30,23 @@ class Row(NamedTuple):
     """One dense batch, as ``join`` makes it, and where it is from.
 
     It holds the records of ``batches`` batches, the last of which ended at position ``end`` of the buffer and before
-    source offset ``following``.  ``stretches`` are (first source offset, records), rising, as few as there can be.
+    source offset ``following``.  ``spans`` are (first source offset, records), rising, as few as there can be.
     """
 
     joined: bytearray
     batches: int
     end: int
     following: int
-    stretches: list[tuple[int, int]]
+    spans: list[tuple[int, int]]
     leader_epoch: int
 
 
-def join_row(
-    buffer: bytes, offset: int, *, most_bytes: int, most_records: int, across_holes: bool = True
-) -> Row | None:
+def join_row(buffer: bytes, offset: int, *, most_bytes: int, most_records: int, across_gaps: bool = True) -> Row | None:
     """Join the first batches of ``buffer``, as many as are small and plain; None where the first one is not.
 
     Small: at most ``most_bytes`` and ``most_records`` each.  Plain: uncompressed, dense, CreateTime, outside of
     transactions, all of one leader epoch, at ``offset`` or behind it and behind the batch before, with a right CRC and
-    records that fill it.  Without ``across_holes`` a row also ends where a source offset is missing behind it.
+    records that fill it.  Without ``across_gaps`` a row also ends where a source offset is missing behind it.
 
     Invariant: a batch's CRC is checked before anything of it is used; of a batch that is not taken nothing is.
     """
@@ -56,7 +54,7 @@ def join_row(
     at, end = 0, len(buffer)
     last = end - HEADER_SIZE
     parts: list[bytes] = []
-    stretches: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     kind_of_row, stamp, stamped = b"", b"", None
     first = following = offset
     origin = latest = place = began = batches = 0
@@ -71,7 +69,7 @@ def join_row(
             if batches or kind[4:] != _MAGIC:
                 break
             origin, latest, first = time, newest, base
-        if base != following and (base < following or (batches and not across_holes)):
+        if base != following and (base < following or (batches and not across_gaps)):
             break
         cover = buffer[at + CRC_START : stop]
         if crc32c(cover) != crc:
@@ -94,7 +92,7 @@ def join_row(
                 break
             parts += spelled
         if base != following and batches:
-            stretches.append((first, place - began))
+            spans.append((first, place - began))
             first, began = base, place
         kind_of_row = kind
         if newest > latest:  # noqa: PLR1730 - a call of max() is a tenth of the whole turn
@@ -105,7 +103,7 @@ def join_row(
         at = stop
     if not batches:
         return None
-    stretches.append((first, place - began))
+    spans.append((first, place - began))
     joined = seal(
         b"".join(parts),
         count=place,
@@ -113,4 +111,4 @@ def join_row(
         timestamps=(origin, latest),
         attributes=Codec.NONE,
     )
-    return Row(bytearray(joined), batches, at, following, stretches, int.from_bytes(kind_of_row[:4], signed=True))
+    return Row(bytearray(joined), batches, at, following, spans, int.from_bytes(kind_of_row[:4], signed=True))

@@ -50,7 +50,7 @@ class Pin:
 
     @property
     def offsets(self) -> int:
-        """Source offsets in the pin, holes included."""
+        """Source offsets in the pin, gaps included."""
         return self.source_to - self.source_from
 
     @property
@@ -62,7 +62,7 @@ class Pin:
     def shift(self) -> int | None:
         """What to subtract from each target offset to get its position, where that is one number; else None.
 
-        So it is where one run has all of the pin's target offsets: there is no hole, and no foreign record.
+        So it is where one run has all of the pin's target offsets: there is no gap, and no foreign record.
         """
         if self.target_from >= self.target_to:
             return 0

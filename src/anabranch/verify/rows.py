@@ -21,7 +21,7 @@ PARTS = 4
 class Rows:
     """Records of one side of a lane, sorted by ``offsets``; all columns have one length.
 
-    ``places`` are the offsets on the other side that the map gives, -1 where it gives none (a hole, or foreign).
+    ``places`` are the offsets on the other side that the map gives, -1 where it gives none (a gap, or foreign).
     ``digests`` are of shape (n, 2): 128 bits of all that must be kept.  ``parts`` are of shape (n, 4): a digest each
     of key, value and headers, and the timestamp.  ``excused`` tells which the other side's log cleaner may have taken.
     """

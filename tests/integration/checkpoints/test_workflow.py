@@ -253,7 +253,7 @@ def test_a_partition_that_the_query_has_not_found_is_begun_where_the_old_log_beg
             assert moved[f"{reads}-2"] == 0
 
 
-def test_a_hole_is_proven_by_the_logs_and_a_lost_record_is_not(
+def test_a_gap_is_proven_by_the_logs_and_a_lost_record_is_not(
     pair: tuple[Cluster, Cluster], run: Run, tmp_path: Path
 ) -> None:
     """Markers of transactions between the records of a batch are invisible; an aborted record may have been seen."""

@@ -31,7 +31,7 @@ from anabranch.spark.link.leases import LeasePlanner
 from anabranch.state.maps.rebuild import LaneLog, rebuild, whole_log
 from anabranch.state.segments.runs import RunBook, in_order
 from anabranch.state.topics.control import Runs
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 from qa import links as engine
 from qa.logcompare import batches_differ, compare, disk_batches, read_log
 from qa.patience import PATIENCE_S
@@ -83,9 +83,9 @@ class Link:
             self._look = None
 
     def lane(self, topic: str, partition: int = 0) -> LaneProgress:
-        """One lane as it was filed last."""
+        """One lane as it was persisted last."""
         found = [lane for lane in self.status().lanes if lane.source == type(lane.source)(topic, partition)]
-        assert found, f"no lane of {topic}-{partition} was filed"
+        assert found, f"no lane of {topic}-{partition} was persisted"
         return found[-1]
 
     def findings(self) -> str:
@@ -116,14 +116,14 @@ class Link:
         return self.lane(topic, partition)
 
     def await_rounds(self, topic: str, partition: int = 0, rounds: int = 2) -> LaneProgress:
-        """Wait until a lane was filed so often since now: between two filings its owner has read and sent."""
+        """Wait until a lane was persisted so often since now: between two filings its owner has read and sent."""
         seen = {self.lane(topic, partition).updated_at_ms}
 
-        def filed(status: LinkStatus) -> bool:
+        def persisted(status: LinkStatus) -> bool:
             seen.update(lane.updated_at_ms for lane in status.lanes if _at(lane, topic, partition, 0))
             return len(seen) > rounds
 
-        self.await_(filed)
+        self.await_(persisted)
         return self.lane(topic, partition)
 
     def await_plans(self, plans: int = 2) -> None:
@@ -205,7 +205,7 @@ class Link:
         assert batches_differ(here, there) == ""
 
     def runs(self, lane: LaneKey) -> list[Run]:
-        """The filed runs of a lane."""
+        """The persisted runs of a lane."""
 
         async def read(client: Client) -> list[Run]:
             runs = Runs(client)
@@ -223,7 +223,7 @@ class Link:
             within = await whole_log(client, lane.target.topic, lane.target.partition)
             key = str(lane.lane)
             book = RunBook()
-            log = LaneLog(key, claims.producer_ids(key), await Jumps(client).read())
+            log = LaneLog(key, claims.producer_ids(key), await GapRecords(client).read())
             for run in await rebuild(client, within, log, claims.start(key, lane.position)):
                 book.append(run)
             return list(book.map)

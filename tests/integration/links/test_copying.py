@@ -193,8 +193,8 @@ def test_naming_policies_name_the_target_topics(old: Cluster, new: Cluster) -> N
             assert made.assert_copied(topic, name) == 5
 
 
-def test_compacted_topics_without_holes_are_copied_and_say_that_they_are_mapped(old: Cluster, new: Cluster) -> None:
-    """Identity would shift at the first hole, so such a lane is mapped from the beginning, and says why."""
+def test_compacted_topics_without_gaps_are_copied_and_say_that_they_are_mapped(old: Cluster, new: Cluster) -> None:
+    """Identity would shift at the first gap, so such a lane is mapped from the beginning, and says why."""
     topic = create(old, fresh("table"), configs={"cleanup.policy": "compact"})
     produce(old, topic, [{"key": b"k%d" % n, "value": b"v"} for n in range(20)])
     with link(old, new, topic) as made, made.running():

@@ -66,7 +66,7 @@ def test_a_lane_goes_on_behind_records_that_expired_once_that_was_accepted(old: 
         assert made.rebuilt(lane) == runs
         found = RunMap.of(runs)
         assert isinstance(record_to_target(found, 12), Unmapped)
-        assert to_target(found, 12) == Exact(runs[1].target, NoRecord.HOLE)
+        assert to_target(found, 12) == Exact(runs[1].target, NoRecord.GAP)
         assert values(new, topic) == [*values_of(range(10)), *values_of(range(30, 45))]
         refuses(made)
 
@@ -79,7 +79,7 @@ def values_of(numbers: range) -> list[str]:
 def test_a_source_topic_made_again_is_copied_behind_the_old_one_once_that_was_accepted(
     old: Cluster, new: Cluster
 ) -> None:
-    """New lanes under the new topic id, with runs of their own; the old runs stay filed."""
+    """New lanes under the new topic id, with runs of their own; the old runs stay persisted."""
     topic = create(old, fresh("reborn"))
     produce(old, topic, numbered(10))
     with link(old, new, topic) as made, made.running(lease_seconds=5):

@@ -1,4 +1,4 @@
-"""Logs with holes are copied record by record, and the runs say where: transactions, compaction, other clocks."""
+"""Logs with gaps are copied record by record, and the runs say where: transactions, compaction, other clocks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.integration.links.topics import (
 pytestmark = pytest.mark.test
 
 
-def compacted_with_a_hole(old: Cluster, name: str) -> tuple[str, int]:
+def compacted_with_a_gap(old: Cluster, name: str) -> tuple[str, int]:
     """A topic whose log lost records to compaction behind its first five, and the first offset that is missing."""
     topic = create(
         old,
@@ -108,9 +108,9 @@ def test_transactions_are_copied_as_a_read_committed_consumer_sees_them(old: Clu
 
 
 @pytest.mark.real
-def test_compacted_logs_are_copied_with_their_holes(old: Cluster, new: Cluster) -> None:
-    """Holes inside and between batches, and tombstones, over many short leases."""
-    topic, _ = compacted_with_a_hole(old, fresh("compacted"))
+def test_compacted_logs_are_copied_with_their_gaps(old: Cluster, new: Cluster) -> None:
+    """Gaps inside and between batches, and tombstones, over many short leases."""
+    topic, _ = compacted_with_a_gap(old, fresh("compacted"))
     produce(old, topic, [{"key": b"only %d" % n, "value": None} for n in range(3)], batch=2)
     keep_as_it_is(old, topic)
     with link(old, new, topic) as made, made.running(lease_seconds=2):

@@ -61,7 +61,7 @@ def whys(found: GroupsPlan) -> set[ReasonKind]:
 
 
 def transactional(cluster: Cluster, topic: str, name: str, batches: int) -> None:
-    """Write transactions of three records each, every third of them aborted, so that offsets have holes."""
+    """Write transactions of three records each, every third of them aborted, so that offsets have gaps."""
     producer = Producer({**TRANSACTIONS, "bootstrap.servers": cluster.internal_bootstrap, "transactional.id": name})
     producer.init_transactions(PATIENCE_S)
     for number in range(batches):

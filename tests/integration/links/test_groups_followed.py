@@ -70,7 +70,7 @@ def test_followed_groups_move_forward_only_and_their_freshness_is_shown(old: Clu
             await_(lambda: committed(new, group, [place])[place] == (5, "first"), "never in step")
             commit(old, group, {place: (12, "second")})
             await_(lambda: committed(new, group, [place])[place] == (12, "second"), "never moved on")
-            await_(lambda: _state(made, group) is Following.IN_STEP, "never filed")
+            await_(lambda: _state(made, group) is Following.IN_STEP, "never persisted")
             commit(old, group, {place: (3, "back")})
             await_(lambda: _state(made, group) is Following.HELD, "never held")
             assert committed(new, group, [place])[place] == (12, "second")

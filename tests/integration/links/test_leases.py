@@ -165,7 +165,7 @@ def test_copying_goes_on_between_two_leases_under_the_same_claim(old: Cluster, n
 def test_a_worker_whom_nobody_gives_a_lease_ends_by_itself_and_gives_back(
     old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The claim is released, all is filed, and what is produced later stays where it is."""
+    """The claim is released, all is persisted, and what is produced later stays where it is."""
     monkeypatch.setattr(worker_module, "GRACE_S", 1.0)
     topic = create(old, fresh("nobody"))
     produce(old, topic, numbered(10))
@@ -239,7 +239,7 @@ def test_workers_that_get_each_others_tasks_go_on_with_their_own_lanes(old: Clus
 def test_a_new_worker_is_handed_the_lanes_of_one_that_copies_on(
     old: Cluster, new: Cluster, mode: ModePolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It asks, the holder gives back, and no marker is spent on shutting anybody out."""
+    """It asks, the holder gives back, and no marker is spent on fencing anybody ."""
     monkeypatch.setattr(handover, "PATIENCE_S", PATIENCE_S)  # a holder that is only slow is not taken for dead
     topic = create(old, fresh("handed"))
     produce(old, topic, numbered(10))

@@ -22,7 +22,7 @@ from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps, re
 from anabranch.state.segments.runs import SEGMENT_RUNS
 from qa.logcompare import Entry, read_log
 from tests.integration.links.lab import PATIENCE_S, Link, link
-from tests.integration.links.test_holes import compacted_with_a_hole, interleave, keep_as_it_is
+from tests.integration.links.test_gaps import compacted_with_a_gap, interleave, keep_as_it_is
 from tests.integration.links.topics import (
     TRANSACTIONS,
     create,
@@ -147,8 +147,8 @@ def test_every_offset_of_a_transactional_log_is_translated_exactly(
 
 @pytest.mark.real
 def test_every_offset_of_a_compacted_log_is_translated_exactly(old: Cluster, new: Cluster) -> None:
-    """Positions in the holes that compaction made lead to the next record that is left."""
-    topic, _ = compacted_with_a_hole(old, fresh("translated-compacted"))
+    """Positions in the gaps that compaction made lead to the next record that is left."""
+    topic, _ = compacted_with_a_gap(old, fresh("translated-compacted"))
     keep_as_it_is(old, topic)
     end = ends(old, topic)[1]
     with link(old, new, topic) as made, made.running():
@@ -193,7 +193,7 @@ def test_links_and_partitions_without_a_map_are_told_apart(old: Cluster, new: Cl
 
 
 def test_runs_that_were_overwritten_are_read_from_the_log(old: Cluster, new: Cluster) -> None:
-    """An older version of the last segment, as a late request leaves it, makes no hole; nor does one that is gone."""
+    """An older version of the last segment, as a late request leaves it, makes no gap; nor does one that is gone."""
     topic = create(old, fresh("translated-overwritten"))
     interleave(old, topic, 10)
     with link(old, new, topic, mode=ModePolicy.MAPPED) as made:
@@ -219,10 +219,10 @@ def test_runs_that_were_overwritten_are_read_from_the_log(old: Cluster, new: Clu
 
 
 @pytest.mark.parametrize("mode", [pytest.param(ModePolicy.AUTO, marks=pytest.mark.full), ModePolicy.MAPPED])
-def test_segments_that_were_overwritten_make_no_hole(old: Cluster, new: Cluster, mode: ModePolicy) -> None:
+def test_segments_that_were_overwritten_make_no_gap(old: Cluster, new: Cluster, mode: ModePolicy) -> None:
     """An older version of a full segment, one that ends early, or none at all, with newer ones behind it.
 
-    Each is mended from the log, or refused where a mapped lane's jumps are forgotten; no hole is told that is none.
+    Each is mended from the log, or refused where a mapped lane's jumps are forgotten; no gap is told that is none.
     """
     topic = create(old, fresh("translated-segments"))
     transactions(old, topic, SEGMENT_RUNS + 300)

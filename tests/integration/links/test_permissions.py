@@ -128,7 +128,7 @@ def test_rights_for_equal_offsets_that_are_missing_are_named_before_the_run(guar
         (only,) = lacking(report)
         assert only.severity.value == "warning"
         assert f"User:full may not WRITE on transactional id anabranch.{made.id}/" in only.what
-        assert ".fill of guarded-new: lanes are mapped from their first hole on" in only.what
+        assert ".fill of guarded-new: lanes are mapped from their first gap on" in only.what
         assert "--operation WRITE --transactional-id=anabranch. --resource-pattern-type=prefixed" in only.fix
         mapped = replace(made.spec, mode=ModePolicy.MAPPED)
         with without(there, "full", FILL), without(there, "full", DELETE):
@@ -139,7 +139,7 @@ def test_rights_for_equal_offsets_that_are_missing_are_named_before_the_run(guar
         pytest.raises(LinkRefusedError) as refused,
     ):
         engine.create(made.source, made.target, made.spec)
-    assert any("nothing else can shut earlier owners out" in one.what for one in refused.value.errors)
+    assert any("nothing else can fence earlier owners" in one.what for one in refused.value.errors)
 
 
 def test_without_delete_a_log_that_starts_above_zero_is_mapped_from_its_first_record(
@@ -164,10 +164,10 @@ def test_without_delete_a_log_that_starts_above_zero_is_mapped_from_its_first_re
         assert made.await_position(near, 10).mode is LaneMode.IDENTITY
 
 
-def test_without_write_on_its_transactional_id_a_lane_is_mapped_at_its_first_hole(
+def test_without_write_on_its_transactional_id_a_lane_is_mapped_at_its_first_gap(
     guarded: tuple[Cluster, Cluster],
 ) -> None:
-    """Up to the hole offsets are equal; behind it, and not before, runs tell them, and the right is named."""
+    """Up to the gap offsets are equal; behind it, and not before, runs tell them, and the right is named."""
     here, there = guarded
     topic = create(here, fresh("data-fill"))
     produce(here, topic, numbered(10))
@@ -178,8 +178,8 @@ def test_without_write_on_its_transactional_id_a_lane_is_mapped_at_its_first_hol
         produce(here, topic, numbered(5, first=10))
         lane = made.await_position(topic, 18)
         assert lane.mode is LaneMode.MAPPED
-        filler = f"anabranch.{lane.lane}.fill"
-        assert f"a hole behind offset 11: filling it needs WRITE on transactional id {filler}" in lane.mode_reason
+        padder = f"anabranch.{lane.lane}.fill"
+        assert f"a gap behind offset 11: filling it needs WRITE on transactional id {padder}" in lane.mode_reason
         assert made.assert_copied(topic) == 17
     assert made.rebuilt(lane) == made.runs(lane.lane)
 

@@ -109,14 +109,14 @@ def goes_on(made: Link, old: Cluster, new: Cluster, topic: str, first: int, kept
 def test_an_idle_lane_whose_records_are_deleted_goes_on_through_takeovers(
     old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All was filed as copied: another process finds the place, also behind the markers of takeovers."""
+    """All was persisted as copied: another process finds the place, also behind the markers of takeovers."""
     monkeypatch.setattr("anabranch.copier.ownership.other_owners.SILENCE_S", 0.2)
     with copied(old, new) as (made, topic):
         for _ in range(2):
             delete_records(new, topic, ends(new, topic)[1])
             with made.running() as run:
                 await_owner(made, run)
-                run.kill()  # its claim stays, so that the next owner shuts it out
+                run.kill()  # its claim stays, so that the next owner fences it
         delete_records(new, topic, ends(new, topic)[1])
         goes_on(made, old, new, topic, 10, [])
 
@@ -185,7 +185,7 @@ def test_a_lane_of_which_nothing_is_known_is_not_begun_where_claims_were_deleted
         goes_on(made, old, new, topic, 10, values_of(range(10)))
 
 
-def test_a_position_that_is_lost_is_given_by_a_person_or_by_what_was_filed(old: Cluster, new: Cluster) -> None:
+def test_a_position_that_is_lost_is_given_by_a_person_or_by_what_was_persisted(old: Cluster, new: Cluster) -> None:
     """The runs tell what surely is there; nobody knows in which epoch, so the lane stops; then it goes on."""
     with copied(old, new) as (made, topic):
         forget_progress(made)
@@ -227,13 +227,15 @@ def test_a_corrupt_batch_is_given_up_by_a_persons_word(old: Simulated, new: Simu
 
 @pytest.mark.full
 def test_jumps_that_are_lost_stop_no_lane_silently(old: Cluster, new: Simulated) -> None:
-    """The topic is missing: a run does not begin; each lane goes on where its filed map ends once that was accepted."""
+    """The topic is missing: a run does not begin; each lane goes on where its persisted map ends once that was
+    accepted.
+    """
     with copied(old, new) as (made, topic):
-        drop(new, control.JUMPS)
+        drop(new, control.GAP_RECORDS)
         with pytest.raises(ControlTopicsError):
             run_to_its_end(made)
         plan = made.accept()
-        assert (plan.remake, plan.choices[0].cause) == ((control.JUMPS,), Cause.JUMPS_LOST)
+        assert (plan.remake, plan.choices[0].cause) == ((control.GAP_RECORDS,), Cause.GAP_RECORDS_LOST)
         goes_on(made, old, new, topic, 10, values_of(range(10)))
 
 

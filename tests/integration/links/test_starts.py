@@ -23,7 +23,7 @@ from qa import links, offsets
 from tests.integration.kafka.security import context_of
 from tests.integration.links import groups
 from tests.integration.links.lab import PATIENCE_S, Link, link
-from tests.integration.links.test_holes import interleave
+from tests.integration.links.test_gaps import interleave
 from tests.integration.links.test_maps import first_from, map_of
 from tests.integration.links.topics import create, delete_records, end_transactions, ends, fresh, numbered, produce
 
@@ -150,7 +150,7 @@ def reader_of(made: Link, topic: str, group: str) -> bytes | None:
 
 
 def test_a_groups_commits_are_translated_and_files_read_back(old: Cluster, new: Cluster, tmp_path: Path) -> None:
-    """Through a log with holes, at every fifth offset; topics outside of the link are refused, each by itself."""
+    """Through a log with gaps, at every fifth offset; topics outside of the link are refused, each by itself."""
     topic, other = create(old, fresh("translated")), create(old, fresh("outside"))
     interleave(old, topic, 4)
     produce(old, other, numbered(3))

@@ -35,7 +35,7 @@ def same(number: int) -> Message:
 def test_crashes_losses_and_changes_are_found_in_a_long_mirror(
     pair: tuple[Cluster, Cluster], spark: SparkSession
 ) -> None:
-    """Thirty thousand records of all shapes, copied with two crashes, a hole, a foreign and an altered record."""
+    """Thirty thousand records of all shapes, copied with two crashes, a gap, a foreign and an altered record."""
     topic = fresh("shapes")
     source = messages(30_000, random.Random(3))
     foreign = Message(b"foreign", b"", (), BEGIN_MS)

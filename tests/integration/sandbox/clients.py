@@ -58,7 +58,7 @@ def read(
 
 
 def written(config: dict[str, Any], topic: str, partitions: int = 1) -> int:
-    """How many records the topic's logs hold, by their ends; exact for logs that start at 0 and have no holes."""
+    """How many records the topic's logs hold, by their ends; exact for logs that start at 0 and have no gaps."""
     consumer = Consumer(config | {"group.id": "test"}, logger=QUIET)
     try:
         ends = [watermarks(consumer, (topic, one)) for one in range(partitions)]

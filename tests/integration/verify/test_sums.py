@@ -99,7 +99,7 @@ def test_a_throttled_comparison_says_the_same(spark: SparkSession, old: Cluster,
         assert lane.chunks == set()
         found.append((lane.source, lane.target, lane.uncommitted, comparison.records, comparison.bytes))
     assert found[0] == found[1]
-    assert found[0][3] == 2 * 5_000, "a mirror without holes is read once"
+    assert found[0][3] == 2 * 5_000, "a mirror without gaps is read once"
 
 
 def test_a_task_pays_for_every_byte(spark: SparkSession, old: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ def test_a_task_pays_for_every_byte(spark: SparkSession, old: Cluster, monkeypat
 
 
 @pytest.mark.full
-def test_a_hole_between_plain_chunks_changes_no_sum(spark: SparkSession, old: Cluster, new: Cluster) -> None:
+def test_a_gap_between_plain_chunks_changes_no_sum(spark: SparkSession, old: Cluster, new: Cluster) -> None:
     """One record was never copied and a foreign one lies elsewhere: cut by shift or not, throttled or not, the same."""
     topic, count = fresh("holes"), 260_000
     records = messages(count, random.Random(6), size=4)
@@ -149,4 +149,4 @@ def test_a_hole_between_plain_chunks_changes_no_sum(spark: SparkSession, old: Cl
         assert lane.chunks == {100_000 >> 16, 200_000 >> 16}
         found.append((lane.source, lane.target, lane.uncommitted, comparison.records, comparison.bytes))
     assert found[0] == found[1]
-    assert found[0][3] == 2 * count, "the target has no hole of its own"
+    assert found[0][3] == 2 * count, "the target has no gap of its own"

@@ -1,6 +1,6 @@
 """Random interleavings of owners, network and faults: weights drawn anew for each run, one seed each.
 
-A run is a stretch of chance, then a quiet ending: a last owner copies what is left without faults, whatever is
+A run is a span of chance, then a quiet ending: a last owner copies what is left without faults, whatever is
 still under way is carried out after that, the owners that are left have their say, and everything is checked.
 """
 
@@ -16,9 +16,9 @@ from time import perf_counter
 
 from anabranch.protocol import LaneStopped, Stop
 
-from .hole_mutations import HoleMutation
-from .hole_owner import HoleOwner
-from .hole_world import HoleWorld
+from .gap_mutations import GapMutation
+from .gap_owner import GapOwner
+from .gap_world import GapWorld
 from .mutations import Mutation
 from .owner import Owner
 from .partition import Violation
@@ -36,7 +36,7 @@ ALWAYS = ("timeout", "cut", "crash", "file", "end lease", "late append", "restar
 class Variant:
     """A protocol, the lane it is tried on, and the faults that strike besides those that always do.
 
-    ``long``: the source has more records, so that a tenure may jump often.
+    ``long``: the source has more records, so that an ownership may have many gap records.
     ``forgets_ms``: producer ids are a coordinator's, which forgets them when it was not asked about them for so long.
     ``stuck``: what is on its way on a broken connection is seldom carried out soon.
     """
@@ -61,8 +61,8 @@ class Variant:
     long: bool = False
 
     @property
-    def holes(self) -> bool:
-        """Whether the source log has holes."""
+    def gaps(self) -> bool:
+        """Whether the source log has gaps."""
         return self.transactions or self.compacts
 
 
@@ -72,7 +72,7 @@ class Tally:
 
     runs: int = 0
     events: int = 0
-    tenures: int = 0
+    ownerships: int = 0
     seconds: float = 0.0
     counterexamples: list[tuple[int, Violation]] = field(default_factory=list)
     strikes: Counter[str] = field(default_factory=Counter)
@@ -102,7 +102,7 @@ class Run:
         self.variant = variant
         self.tally = tally
         self.rng = rng = random.Random(zlib.crc32(variant.key.encode()) * 1_000_003 + seed)
-        self.world: World = self._hole_world() if variant.holes else self._dense_world()
+        self.world: World = self._gap_world() if variant.gaps else self._dense_world()
         self.world.lease_ms = variant.lease_ms
         self.world.forgets_ms = variant.forgets_ms
         self.world.partition.expiration_ms = variant.expiration_ms
@@ -126,11 +126,11 @@ class Run:
             offset += count
         return World(batches, WRAP if variant.identity else 0, identity=variant.identity, sole=variant.sole)
 
-    def _hole_world(self) -> HoleWorld:
+    def _gap_world(self) -> GapWorld:
         variant = self.variant
         source = Source(self.rng, WRAP, long=variant.long, transactions=variant.transactions, compacts=variant.compacts)
         timestamps = {at: self._timestamp(variant.records == OLD) for at in range(source.start, source.end)}
-        world = HoleWorld(source, timestamps, sole=variant.sole)
+        world = GapWorld(source, timestamps, sole=variant.sole)
         world.fenced = getattr(variant.mutation, "fenced", True)
         return world
 
@@ -141,16 +141,16 @@ class Run:
         """Another process that wants the lane; its journal appends fail as often as the run says."""
         self.names += 1
         name, doubt = f"owner-{self.names}", self.doubt if doubt is None else doubt
-        if isinstance(self.world, HoleWorld):
-            assert isinstance(self.mutation, HoleMutation)
-            return HoleOwner(name, self.world, self.mutation, self.rng, doubt)
+        if isinstance(self.world, GapWorld):
+            assert isinstance(self.mutation, GapMutation)
+            return GapOwner(name, self.world, self.mutation, self.rng, doubt)
         return Owner(name, self.world, self.mutation, self.rng, doubt)
 
     def play(self) -> None:
         """Play the run to its end; raises Violation."""
         self._chance()
         self.quiet()
-        self.tally.tenures += sum(owner.tenures for owner in self.owners)
+        self.tally.ownerships += sum(owner.ownerships for owner in self.owners)
         self.tally.strikes.update(self.world.seen)
         for owner in self.owners:
             if owner.stopped is not None:
@@ -216,7 +216,7 @@ class Run:
         self.spares -= 1
         i = self.rng.randrange(len(self.owners))
         self.owners[i].crash()
-        self.tally.tenures += self.owners[i].tenures
+        self.tally.ownerships += self.owners[i].ownerships
         self.owners[i] = self.new_owner()
         return True
 
@@ -273,17 +273,17 @@ class Run:
         self.world.partition.foreign()
         return True
 
-    # --- what strikes lanes with holes
+    # --- what strikes lanes with gaps
     def _compact(self) -> bool:
-        return isinstance(self.world, HoleWorld) and self.world.source.compact(self.rng)
+        return isinstance(self.world, GapWorld) and self.world.source.compact(self.rng)
 
     def _drop(self) -> bool:
         owner = self._any()
-        return isinstance(owner, HoleOwner) and owner.drop()
+        return isinstance(owner, GapOwner) and owner.drop()
 
     def _forget(self) -> bool:
         owner = self._any()
-        return isinstance(owner, HoleOwner) and owner.forget()
+        return isinstance(owner, GapOwner) and owner.forget()
 
     # --- quiet
     def quiet(self) -> None:

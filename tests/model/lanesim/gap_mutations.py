@@ -1,4 +1,4 @@
-"""The protocol of lanes with holes as it is, and the broken variants that the checker must find."""
+"""The protocol of lanes with gaps as it is, and the broken variants that the checker must find."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import RunMap
 from anabranch.protocol import (
     AppendClaim,
-    Bid,
     Claim,
     ClaimState,
-    Jump,
-    JumpKey,
-    JumpLog,
+    GapRecord,
+    GapRecordKey,
+    GapRecordLog,
+    Ownership,
     Pipeline,
     ReadClaims,
     ReadEnd,
-    ReadJumps,
-    Tenure,
+    ReadGapRecords,
+    TakeoverRequest,
     takeover,
 )
 from anabranch.protocol.mapped import to_held
@@ -30,94 +30,100 @@ from .mutations import Batch, Mutation, Steps
 from .world import LANE
 
 if TYPE_CHECKING:
-    from .hole_owner import Filing, HoleOwner, Queued
+    from .gap_owner import GapOwner, Persisting, Queued
     from .owner import Owner
 
 
-class HoleMutation(Mutation):
+class GapMutation(Mutation):
     """The protocol as implemented: every method does what the real worker does."""
 
-    jumps_at_once = False
+    gap_records_at_once = False
     fenced = True
 
-    def read_jumps(self, owner: HoleOwner) -> JumpLog:  # type: ignore[override]
-        return owner.world.jump_log()
+    def read_gap_records(self, owner: GapOwner) -> GapRecordLog:  # type: ignore[override]
+        return owner.world.gap_record_log()
 
-    def runs_of_bid(self, owner: HoleOwner) -> RunMap:
-        """The filed runs as a takeover reads them: after the jumps."""
+    def runs_of_bid(self, owner: GapOwner) -> RunMap:
+        """The persisted runs as a takeover reads them: after the gap records."""
         return owner.world.book
 
-    def must_file(self, owner: HoleOwner, filed: RunMap, tenure: Tenure) -> bool:
-        """Whether the runs are filed before anything is sent."""
-        return filed.target_end > tenure.tail_end
+    def must_file(self, owner: GapOwner, persisted: RunMap, ownership: Ownership) -> bool:
+        """Whether the runs are persisted before anything is sent."""
+        return persisted.target_end > ownership.tail_end
 
-    def waits(self, owner: HoleOwner, queued: Queued) -> bool:
-        """Whether a batch still waits for its jump."""
-        return queued.jump is not None and (queued.jump in owner.unwritten or queued.jump in owner.unanswered)
+    def waits(self, owner: GapOwner, queued: Queued) -> bool:
+        """Whether a batch still waits for its gap record."""
+        return queued.gap_record is not None and (
+            queued.gap_record in owner.unwritten or queued.gap_record in owner.unanswered
+        )
 
-    def intended(self, owner: HoleOwner, jump: Jump) -> None:
-        """A jump was handed to the journal's client."""
+    def intended(self, owner: GapOwner, gap_record: GapRecord) -> None:
+        """A gap record was handed to the journal's client."""
 
-    def acknowledged(self, owner: HoleOwner, jump: Jump) -> None:
+    def acknowledged(self, owner: GapOwner, gap_record: GapRecord) -> None:
         """The journal has answered."""
         assert owner.pipeline is not None
-        owner.pipeline.permit(jump)
+        owner.pipeline.permit(gap_record)
 
-    def may_forget(self, owner: HoleOwner, filing: Filing) -> bool:
-        """Only what was filed longer ago than a takeover takes from its reading of the runs to that of the jumps."""
-        return all(read_at > filing.filed_at for read_at in owner.world.bids.values())
+    def may_forget(self, owner: GapOwner, persisting: Persisting) -> bool:
+        """Only what was persisted longer ago than a takeover takes from its reading of the runs to that of the gap
+        records.
+        """
+        return all(read_at > persisting.persisted_at for read_at in owner.world.bids.values())
 
-    def superfluous(self, owner: HoleOwner, filing: Filing) -> list[JumpKey]:
-        """The jumps that the owner forgets once its runs are filed."""
-        assert filing.filed is not None
-        log = owner.world.jump_log()
-        found = list(log.passed(LANE, filing.producer_id, filing.filed[1]))
-        if filing.filed[1] != filing.begun:
-            for producer_id in filing.dead:
+    def superfluous(self, owner: GapOwner, persisting: Persisting) -> list[GapRecordKey]:
+        """The gap records that the owner forgets once its runs are persisted."""
+        assert persisting.persisted is not None
+        log = owner.world.gap_record_log()
+        found = list(log.passed(LANE, persisting.producer_id, persisting.persisted[1]))
+        if persisting.persisted[1] != persisting.begun:
+            for producer_id in persisting.dead:
                 found += log.passed(LANE, producer_id)
-        return [jump.key for jump in found]
+        return [gap_record.key for gap_record in found]
 
 
-class PermitsUnacknowledged(HoleMutation):
-    """H13: sends a batch while its jump is still on its way to the journal."""
+class PermitsUnacknowledged(GapMutation):
+    """H13: sends a batch while its gap record is still on its way to the journal."""
 
-    def waits(self, owner: HoleOwner, queued: Queued) -> bool:
+    def waits(self, owner: GapOwner, queued: Queued) -> bool:
         return False
 
-    def intended(self, owner: HoleOwner, jump: Jump) -> None:
+    def intended(self, owner: GapOwner, gap_record: GapRecord) -> None:
         assert owner.pipeline is not None
-        owner.pipeline.permit(jump)
+        owner.pipeline.permit(gap_record)
 
-    def acknowledged(self, owner: HoleOwner, jump: Jump) -> None:
+    def acknowledged(self, owner: GapOwner, gap_record: GapRecord) -> None:
         pass
 
 
-class JumpsAtOnce(HoleMutation):
-    """H14: hands the journal a jump before the one before it is acknowledged, so that only the later may arrive."""
+class JumpsAtOnce(GapMutation):
+    """H14: hands the journal a gap record before the one before it is acknowledged, so that only the later may
+    arrive.
+    """
 
-    jumps_at_once = True
+    gap_records_at_once = True
 
 
-class FixedId(HoleMutation):
+class FixedId(GapMutation):
     """H2: one producer id for all owners, no kill: the tail is read, and the broker alone decides."""
 
     producer_id = 7
 
-    def takeover(self, owner: HoleOwner, bid: Bid) -> Steps:  # type: ignore[override]
+    def takeover(self, owner: GapOwner, request: TakeoverRequest) -> Steps:  # type: ignore[override]
         world = owner.world
         if not world.journal:
-            world.append_claim(self._claim(bid))
+            world.append_claim(self._claim(request))
         end = yield ReadEnd()
-        jumps = yield ReadJumps(bid.lane)
-        log = yield ReadClaims(bid.lane)
-        tail = yield from read_tail(bid, Journal(log, jumps), end.high_watermark, frozenset())
-        return Tenure(
-            lane=bid.lane,
+        gap_records = yield ReadGapRecords(request.lane)
+        log = yield ReadClaims(request.lane)
+        tail = yield from read_tail(request, Journal(log, gap_records), end.high_watermark, frozenset())
+        return Ownership(
+            lane=request.lane,
             mode=LaneMode.MAPPED,
-            claim=self._claim(bid),
+            claim=self._claim(request),
             claim_offset=0,
-            leader_epoch=bid.leader_epoch,
-            expiration_ms=bid.expiration_ms,
+            leader_epoch=request.leader_epoch,
+            expiration_ms=request.expiration_ms,
             position=tail.position,
             sequence=tail.sequence if tail.producer_id >= 0 else sequence_of(tail.position),
             tail_end=tail.target_end,
@@ -125,86 +131,96 @@ class FixedId(HoleMutation):
             last_timestamp=tail.last_timestamp,
             settled=frozenset(),
             why="",
-            jumps=jumps.count(bid.lane, self.producer_id),
+            gap_records=gap_records.count(request.lane, self.producer_id),
         )
 
-    def _claim(self, bid: Bid) -> Claim:
+    def _claim(self, request: TakeoverRequest) -> Claim:
         return Claim(
-            bid.lane, self.producer_id, LaneMode.MAPPED, bid.owner, None, bid.now_ms, ClaimState.CLAIMED, bid.start, 0
+            request.lane,
+            self.producer_id,
+            LaneMode.MAPPED,
+            request.owner,
+            None,
+            request.now_ms,
+            ClaimState.CLAIMED,
+            request.start,
+            0,
         )
 
 
-class JumpsBeforeKills(HoleMutation):
-    """H15: tells the tail by the jumps as they were before the kills."""
+class JumpsBeforeKills(GapMutation):
+    """H15: tells the tail by the gap records as they were before the kills."""
 
-    def takeover(self, owner: HoleOwner, bid: Bid) -> Steps:  # type: ignore[override]
-        early = owner.world.jump_log()
-        work = takeover(bid)
+    def takeover(self, owner: GapOwner, request: TakeoverRequest) -> Steps:  # type: ignore[override]
+        early = owner.world.gap_record_log()
+        work = takeover(request)
         answer = None
         while True:
             try:
                 effect = work.send(answer)
             except StopIteration as finished:
                 return finished.value
-            answer = early if isinstance(effect, ReadJumps) else (yield effect)
+            answer = early if isinstance(effect, ReadGapRecords) else (yield effect)
 
 
-class ForgetsNewest(HoleMutation):
-    """H16: forgets all jumps of the ids that it shut out, the newest too."""
+class ForgetsNewest(GapMutation):
+    """H16: forgets all gap records of the ids that it shut out, the newest too."""
 
-    def superfluous(self, owner: HoleOwner, filing: Filing) -> list[JumpKey]:
-        dead = [key for key in owner.world.jumps if key.producer_id in filing.dead]
-        return dead + super().superfluous(owner, filing)
-
-
-class ForgetsAhead(HoleMutation):
-    """H17: forgets the jump before one that may be void."""
-
-    def superfluous(self, owner: HoleOwner, filing: Filing) -> list[JumpKey]:
-        newest_not = owner.world.jump_log().passed(LANE, filing.producer_id)
-        return [jump.key for jump in newest_not]
+    def superfluous(self, owner: GapOwner, persisting: Persisting) -> list[GapRecordKey]:
+        dead = [key for key in owner.world.gap_records if key.producer_id in persisting.dead]
+        return dead + super().superfluous(owner, persisting)
 
 
-class ForgetsAtOnce(HoleMutation):
-    """H23: forgets as soon as it has filed, while a takeover is under way that has read the runs before."""
+class ForgetsAhead(GapMutation):
+    """H17: forgets the gap record before one that may be void."""
 
-    def may_forget(self, owner: HoleOwner, filing: Filing) -> bool:
+    def superfluous(self, owner: GapOwner, persisting: Persisting) -> list[GapRecordKey]:
+        newest_not = owner.world.gap_record_log().passed(LANE, persisting.producer_id)
+        return [gap_record.key for gap_record in newest_not]
+
+
+class ForgetsAtOnce(GapMutation):
+    """H23: forgets as soon as it has persisted, while a takeover is under way that has read the runs before."""
+
+    def may_forget(self, owner: GapOwner, persisting: Persisting) -> bool:
         return True
 
 
-class CutsLate(HoleMutation):
-    """H18: sends before it has filed that the log was truncated, and believes runs read before the leader's epoch."""
+class CutsLate(GapMutation):
+    """H18: sends before it has persisted that the log was truncated, and believes runs read before the leader's
+    epoch.
+    """
 
-    def must_file(self, owner: HoleOwner, filed: RunMap, tenure: Tenure) -> bool:
+    def must_file(self, owner: GapOwner, persisted: RunMap, ownership: Ownership) -> bool:
         return False
 
 
-class RunsOfYesterday(HoleMutation):
+class RunsOfYesterday(GapMutation):
     """H19: tells by runs that were read before the leader epoch was, in the owner's first takeover."""
 
-    def runs_of_bid(self, owner: HoleOwner) -> RunMap:
+    def runs_of_bid(self, owner: GapOwner) -> RunMap:
         assert owner.early is not None
         return owner.early
 
 
-class SequenceIsOffset(HoleMutation):
-    """H20: stamps each batch with its source offset, as in a log without holes."""
+class SequenceIsOffset(GapMutation):
+    """H20: stamps each batch with its source offset, as in a log without gaps."""
 
     def stamp(self, owner: Owner, batch: Batch) -> tuple[int, int]:
         return 0, sequence_of(batch[1])
 
 
-class ReclaimsAhead(HoleMutation):
-    """H21: claims its id again although jumps were written for what was never sent."""
+class ReclaimsAhead(GapMutation):
+    """H21: claims its id again although gap records were written for what was never sent."""
 
-    def release(self, tenure: Tenure, pipeline: Pipeline) -> Steps:
+    def release(self, ownership: Ownership, pipeline: Pipeline) -> Steps:
         if not pipeline.clean:
             return None
-        offset = yield AppendClaim(replace(tenure.claim, state=ClaimState.RELEASED))
-        return None if offset is None else to_held(tenure)
+        offset = yield AppendClaim(replace(ownership.claim, state=ClaimState.RELEASED))
+        return None if offset is None else to_held(ownership)
 
 
-class FilesUnfenced(HoleMutation):
+class FilesUnfenced(GapMutation):
     """H22: files over the runs of a later claim."""
 
     fenced = False

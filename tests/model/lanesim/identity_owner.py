@@ -1,4 +1,4 @@
-"""A worker that keeps target offsets equal to the source's: it pads the head, and fills holes before it goes on."""
+"""A worker that keeps target offsets equal to the source's: it pads the head, and fills gaps before it goes on."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import RunMap
-from anabranch.protocol import Ending, Pause, Pipeline, ReadJumps, ReadRuns, Tenure, TenureEnded
-from anabranch.protocol.effects import AppendJumps, EmptyTransaction, Filler, StartFiller
-from anabranch.protocol.fill import Hole, fill, jumps_over
+from anabranch.protocol import Ending, Ownership, OwnershipEnded, Pause, Pipeline, ReadGapRecords, ReadRuns
+from anabranch.protocol.effects import AppendGapRecords, EmptyTransaction, PaddingProducer, StartPadding
+from anabranch.protocol.gap_padding import OffsetGap, fill, gap_records_over
 
 from .identity_world import FILLER_ID, IdentityWorld
 from .mutations import Mutation, Unguarded
@@ -29,13 +29,13 @@ class FillMutation(Mutation):
 
 
 class RawMarkers(FillMutation):
-    """I2, I3: holes are filled by WriteTxnMarkers, which nothing fences."""
+    """I2, I3: gaps are filled by WriteTxnMarkers, which nothing fences."""
 
     raw_markers = True
 
 
 class NoFence(FillMutation):
-    """I8: the coordinator is used, but a tenure goes on under the epoch that it finds."""
+    """I8: the coordinator is used, but an ownership goes on under the epoch that it finds."""
 
     fences = False
 
@@ -48,12 +48,14 @@ class UnguardedFill(Unguarded, FillMutation):
 
 @dataclass(slots=True)
 class IdentityOwner(Owner):
-    """An owner in an ``IdentityWorld``; ``hole`` is what it fills now, ``jumped`` whether the lane has jumps."""
+    """An owner in an ``IdentityWorld``; ``gap`` is what it fills now, ``has_gap_record`` whether the lane has gap
+    records.
+    """
 
     world: IdentityWorld
     mutation: FillMutation
-    hole: Hole | None = None
-    jumped: bool = False
+    gap: OffsetGap | None = None
+    has_gap_record: bool = False
 
     @property
     def done(self) -> bool:
@@ -76,60 +78,62 @@ class IdentityOwner(Owner):
         world, partition, coordinator = self.world, self.world.partition, self.world.coordinator
         raw = self.mutation.raw_markers
         match effect:
-            case ReadJumps():
-                return world.jump_log()
+            case ReadGapRecords():
+                return world.gap_record_log()
             case ReadRuns():
-                return RunMap(world.source_start, 0)  # no jump of an identity lane is forgotten: runs tell nothing more
-            case AppendJumps(jumps):
-                return self._append_jumps(jumps)
-            case StartFiller():
+                return RunMap(
+                    world.source_start, 0
+                )  # no gap record of an identity lane is forgotten: runs tell nothing more
+            case AppendGapRecords(gap_records):
+                return self._append_gap_records(gap_records)
+            case StartPadding():
                 if raw:
-                    return Filler(0, FILLER_ID, 0)
+                    return PaddingProducer(0, FILLER_ID, 0)
                 if not self.mutation.fences:
                     coordinator.epoch = coordinator.epoch or 1
-                    return Filler(0, FILLER_ID, coordinator.epoch)
+                    return PaddingProducer(0, FILLER_ID, coordinator.epoch)
                 self._post(Request(coordinator.start))
                 self.waiting, self.several = 1, False
                 return None
-            case EmptyTransaction(_, filler):
+            case EmptyTransaction(_, padder):
                 if raw:
                     self._post(Request(lambda: partition.mark(FILLER_ID, 0)))
                 else:
-                    self._post(Request(lambda: coordinator.empty(filler.epoch)))
+                    self._post(Request(lambda: coordinator.empty(padder.epoch)))
                 self.waiting, self.several = 1, False
                 return None
             case Pause() if self.luck.random() < 0.5:
                 coordinator.flush()
         return Owner._perform(self, effect)
 
-    def _append_jumps(self, jumps: Any) -> bool:
+    def _append_gap_records(self, gap_records: Any) -> bool:
         """In one batch: all of them or none."""
         known = self.luck.random() >= self.doubt
         outcome = 0 if known else self.luck.randrange(3)
         if outcome == 0:
-            self.world.append_jumps(jumps)
+            self.world.append_gap_records(gap_records)
         elif outcome == 1:
-            self.world.late_appends.append(jumps)
+            self.world.late_appends.append(gap_records)
         return known
 
     def _finished(self, value: Any) -> None:
-        if self.hole is not None:
+        if self.gap is not None:
             assert self.pipeline is not None
-            self.pipeline.filled(self.hole.end)
-            self.hole, self.jumped = None, True
+            self.pipeline.filled(self.gap.end)
+            self.gap, self.has_gap_record = None, True
             self.world.seen["filled"] += 1
             return
         Owner._finished(self, value)
-        if isinstance(value, Tenure):
+        if isinstance(value, Ownership):
             if value.mode is LaneMode.MAPPED:
                 raise Violation("CONVERTED", value.why)
-            self.jumped = value.jumps > 0
+            self.has_gap_record = value.gap_records > 0
             if value.is_padded and value.claim.pads:
                 self.world.cut_padding()
 
     def _copy(self) -> None:
-        pipeline, tenure, connection = self.pipeline, self.tenure, self.connection
-        assert pipeline is not None and tenure is not None and connection is not None
+        pipeline, ownership, connection = self.pipeline, self.ownership, self.connection
+        assert pipeline is not None and ownership is not None and connection is not None
         if connection.broken:
             raise pipeline.fail(Ending.DISCONNECTED)
         if self._answered(connection):
@@ -137,14 +141,14 @@ class IdentityOwner(Owner):
             runs = pipeline.acknowledge(code, base)
             self.flight.popleft()
             assert self.generation is not None
-            self.unfiled += [(self.generation, run) for run in runs if run.source >= self.world.source_start]
-        elif not tenure.is_padded:
+            self.unpersisted += [(self.generation, run) for run in runs if run.source >= self.world.source_start]
+        elif not ownership.is_padded:
             self._pad(pipeline)
         elif self.ending:
             if not pipeline.in_flight:
-                self._give_back(pipeline, tenure)
+                self._give_back(pipeline, ownership)
         elif pipeline.room() and self.world.source.has_more(pipeline.next_offset):
-            self._go_on(pipeline, tenure)
+            self._go_on(pipeline, ownership)
 
     def _pad(self, pipeline: Pipeline) -> None:
         left = self.world.source_start - pipeline.next_offset
@@ -154,23 +158,23 @@ class IdentityOwner(Owner):
             self._emit(pipeline, pipeline.next_offset, count, self.world.partition.now_ms)
             self.world.seen["padded"] += 1
         elif not left and not pipeline.in_flight:
-            raise TenureEnded(tenure_lane(self), Ending.LEASE)
+            raise OwnershipEnded(ownership_lane(self), Ending.LEASE)
 
-    def _go_on(self, pipeline: Pipeline, tenure: Tenure) -> None:
+    def _go_on(self, pipeline: Pipeline, ownership: Ownership) -> None:
         source = self.world.source
         at = pipeline.next_offset
-        stretch = source.fetch(at, self.luck)[0][0]  # up to the next hole
-        if stretch.source == at:
-            last = max(self.world.timestamps[offset] for offset in offsets_of((stretch,)))
+        span = source.fetch(at, self.luck)[0][0]  # up to the next gap
+        if span.source == at:
+            last = max(self.world.timestamps[offset] for offset in offsets_of((span,)))
             self._confirm_epoch(pipeline)
-            self._emit(pipeline, at, stretch.length, last)
+            self._emit(pipeline, at, span.length, last)
             return
         if pipeline.in_flight and self.mutation.drains:
             return
-        self.hole = Hole(at, stretch.source, pipeline.next_sequence)
-        known = tenure.ahead == self.hole.end
-        jumps = () if known else jumps_over(tenure, self.hole, self.jumped)
-        self.work = fill(tenure, self.hole, jumps)
+        self.gap = OffsetGap(at, span.source, pipeline.next_sequence)
+        known = ownership.ahead == self.gap.end
+        gap_records = () if known else gap_records_over(ownership, self.gap, self.has_gap_record)
+        self.work = fill(ownership, self.gap, gap_records)
         self.answer = None
 
     def _emit(self, pipeline: Pipeline, first: int, count: int, timestamp: int) -> None:
@@ -180,13 +184,13 @@ class IdentityOwner(Owner):
 
     def _forget(self) -> None:
         Owner._forget(self)
-        self.hole = None
+        self.gap = None
 
 
-def tenure_lane(owner: IdentityOwner) -> str:
-    """The lane of an owner's tenure."""
-    assert owner.tenure is not None
-    return owner.tenure.lane
+def ownership_lane(owner: IdentityOwner) -> str:
+    """The lane of an owner's ownership."""
+    assert owner.ownership is not None
+    return owner.ownership.lane
 
 
 __all__ = ["FillMutation", "IdentityOwner", "NoFence", "RawMarkers", "UnguardedFill"]

@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.model.lane import LaneMode
 from anabranch.protocol import (
-    Bid,
     Claim,
     ClaimLog,
     ClaimState,
-    Kill,
-    Kills,
+    Fence,
+    Fences,
+    Ownership,
     Pipeline,
     ProducerEntry,
     ReadClaims,
     ReadEnd,
     ReadMarkers,
     TailBatch,
-    Tenure,
+    TakeoverRequest,
     age,
     release,
     takeover,
 )
-from anabranch.protocol.holes import JumpLog
+from anabranch.protocol.gap_records import GapRecordLog
 from anabranch.protocol.mapped import claim_lane
 from anabranch.protocol.tail import Journal, read_tail
 from anabranch.records.sequence import sequence_of
 
-from .partition import KILL_EPOCH
+from .partition import FENCE_EPOCH
 
 if TYPE_CHECKING:
     from .owner import Owner
@@ -52,23 +52,23 @@ class Mutation:
     pipeline: type[Pipeline] = Pipeline
     claims: type[ClaimLog] = ClaimLog
 
-    def takeover(self, owner: Owner, bid: Bid) -> Steps:
-        return takeover(bid)
+    def takeover(self, owner: Owner, request: TakeoverRequest) -> Steps:
+        return takeover(request)
 
-    def release(self, tenure: Tenure, pipeline: Pipeline) -> Steps:
-        return release(tenure, pipeline)
+    def release(self, ownership: Ownership, pipeline: Pipeline) -> Steps:
+        return release(ownership, pipeline)
 
     def read_claims(self, owner: Owner) -> ClaimLog:
         return owner.world.claim_log(self.claims)
 
-    def read_jumps(self, owner: Owner) -> JumpLog:
-        return JumpLog()
+    def read_gap_records(self, owner: Owner) -> GapRecordLog:
+        return GapRecordLog()
 
     def described(self, owner: Owner, entry: ProducerEntry | None) -> ProducerEntry | None:
         return entry
 
-    def kill_epoch(self, kill: Kill) -> int:
-        return KILL_EPOCH
+    def kill_epoch(self, kill: Fence) -> int:
+        return FENCE_EPOCH
 
     def stamp(self, owner: Owner, batch: Batch) -> tuple[int, int]:
         """The producer epoch and base sequence a batch is sent under."""
@@ -78,7 +78,7 @@ class Mutation:
         return False
 
     def after_doubt(self, owner: Owner) -> None:
-        """A tenure has just ended with batches in doubt."""
+        """An ownership has just ended with batches in doubt."""
 
 
 class AlwaysWide(Pipeline):
@@ -99,9 +99,9 @@ class Wide(Mutation):
 class _LongLived(Pipeline):
     __slots__ = ()
 
-    def __init__(self, tenure: Tenure, **more: Any) -> None:
-        super().__init__(tenure, **more)
-        self._limit = age.limit_ms(tenure.expiration_ms, by_coordinator=False)
+    def __init__(self, ownership: Ownership, **more: Any) -> None:
+        super().__init__(ownership, **more)
+        self._limit = age.limit_ms(ownership.expiration_ms, by_coordinator=False)
 
 
 class WritesForLong(Mutation):
@@ -136,7 +136,7 @@ class UnguardedResend(Unguarded):
 
 
 class ConvertsWithoutKill(Mutation):
-    """C1: an identity lane becomes mapped without shutting the shared producer id out."""
+    """C1: an identity lane becomes mapped without fencing the shared producer id ."""
 
     class claims(ClaimLog):
         """A journal in which identity claims need no kill."""
@@ -149,8 +149,8 @@ class ConvertsWithoutKill(Mutation):
 
 
 @dataclass(frozen=True, slots=True)
-class RaisedTenure(Tenure):
-    """A tenure under a raised epoch, whose sequences start at 0."""
+class RaisedOwnership(Ownership):
+    """An ownership under a raised epoch, whose sequences start at 0."""
 
     epoch: int = 0
 
@@ -164,22 +164,30 @@ class RaisedEpoch(Mutation):
     def __init__(self) -> None:
         self.epochs = 0
 
-    def takeover(self, owner: Owner, bid: Bid) -> Steps:
+    def takeover(self, owner: Owner, request: TakeoverRequest) -> Steps:
         epoch = self.epochs = self.epochs + 1
-        if self.marker and (yield Kills((Kill(self.producer_id, str(epoch)),))) != (0,):
-            return (yield from self.takeover(owner, bid))
+        if self.marker and (yield Fences((Fence(self.producer_id, str(epoch)),))) != (0,):
+            return (yield from self.takeover(owner, request))
         end = (yield ReadEnd()).end
         position = owner.world.partition.next_source
         claim = Claim(
-            bid.lane, self.producer_id, LaneMode.MAPPED, bid.owner, None, bid.now_ms, ClaimState.CLAIMED, bid.start, 0
+            request.lane,
+            self.producer_id,
+            LaneMode.MAPPED,
+            request.owner,
+            None,
+            request.now_ms,
+            ClaimState.CLAIMED,
+            request.start,
+            0,
         )
-        return RaisedTenure(
-            lane=bid.lane,
+        return RaisedOwnership(
+            lane=request.lane,
             mode=LaneMode.MAPPED,
             claim=claim,
             claim_offset=epoch,
-            leader_epoch=bid.leader_epoch,
-            expiration_ms=bid.expiration_ms,
+            leader_epoch=request.leader_epoch,
+            expiration_ms=request.expiration_ms,
             position=position,
             sequence=0,
             tail_end=end,
@@ -190,12 +198,12 @@ class RaisedEpoch(Mutation):
             epoch=epoch,
         )
 
-    def kill_epoch(self, kill: Kill) -> int:
+    def kill_epoch(self, kill: Fence) -> int:
         return int(kill.transactional_id or 0)
 
     def stamp(self, owner: Owner, batch: Batch) -> tuple[int, int]:
-        assert isinstance(owner.tenure, RaisedTenure)
-        return owner.tenure.epoch, batch[0]
+        assert isinstance(owner.ownership, RaisedOwnership)
+        return owner.ownership.epoch, batch[0]
 
 
 class RaisedEpochWithMarker(RaisedEpoch):
@@ -235,23 +243,23 @@ class KillsOnlyLatest(Mutation):
 class TailBeforeKill(Mutation):
     """K6: reads the tail before the kills."""
 
-    def takeover(self, owner: Owner, bid: Bid) -> Steps:
+    def takeover(self, owner: Owner, request: TakeoverRequest) -> Steps:
         end = yield ReadEnd()
-        log = yield ReadClaims(bid.lane)
-        own = yield from claim_lane(bid, LaneMode.MAPPED, end, log)
+        log = yield ReadClaims(request.lane)
+        own = yield from claim_lane(request, LaneMode.MAPPED, end, log)
         end = yield ReadEnd()
-        tail = yield from read_tail(bid, Journal(own.log, JumpLog()), end.high_watermark, frozenset())
-        old = own.log.predecessors(bid.lane, own.claim.producer_id, bid.expiration_ms, bid.now_ms)
+        tail = yield from read_tail(request, Journal(own.log, GapRecordLog()), end.high_watermark, frozenset())
+        old = own.log.predecessors(request.lane, own.claim.producer_id, request.expiration_ms, request.now_ms)
         if old:
-            yield Kills(tuple(Kill(claim.producer_id, None) for claim in old))
+            yield Fences(tuple(Fence(claim.producer_id, None) for claim in old))
         end = yield ReadEnd()
-        return Tenure(
-            lane=bid.lane,
+        return Ownership(
+            lane=request.lane,
             mode=LaneMode.MAPPED,
             claim=own.claim,
             claim_offset=own.offset,
-            leader_epoch=bid.leader_epoch,
-            expiration_ms=bid.expiration_ms,
+            leader_epoch=request.leader_epoch,
+            expiration_ms=request.expiration_ms,
             position=tail.position,
             sequence=sequence_of(tail.position),
             tail_end=tail.target_end,
@@ -265,8 +273,8 @@ class TailBeforeKill(Mutation):
 class _AsksForProofs(Mutation):
     """Answers what a takeover reads to prove a kill, between its claim and its last look at the log's end."""
 
-    def takeover(self, owner: Owner, bid: Bid) -> Steps:
-        work = takeover(bid)
+    def takeover(self, owner: Owner, request: TakeoverRequest) -> Steps:
+        work = takeover(request)
         answer, log = None, ClaimLog()
         while True:
             try:
@@ -278,9 +286,9 @@ class _AsksForProofs(Mutation):
                 log = answer
             elif isinstance(effect, ReadMarkers):
                 told = zip(effect.offsets, answer, strict=True)
-                answer = tuple(self.proof(bid, log, at, batch) for at, batch in told)
+                answer = tuple(self.proof(request, log, at, batch) for at, batch in told)
 
-    def proof(self, bid: Bid, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
+    def proof(self, request: TakeoverRequest, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
         """The batch that is shown where a marker should lie."""
         raise NotImplementedError
 
@@ -288,41 +296,41 @@ class _AsksForProofs(Mutation):
 class KillsAllAnew(_AsksForProofs):
     """No kill is ever proven: each takeover kills every earlier claim."""
 
-    def proof(self, bid: Bid, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
+    def proof(self, request: TakeoverRequest, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
         return None
 
 
 class TrustsNotes(_AsksForProofs):
     """K10: a kill counts as proven where one was noted once, whatever the log says."""
 
-    def proof(self, bid: Bid, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
-        noted = [p for p in log.producer_ids(bid.lane) if log.marker(bid.lane, p) == at]
-        return TailBatch(at, at, max(noted), -1, True, bid.now_ms)
+    def proof(self, request: TakeoverRequest, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
+        noted = [p for p in log.producer_ids(request.lane) if log.marker(request.lane, p) == at]
+        return TailBatch(at, at, max(noted), -1, True, request.now_ms)
 
 
 class TrustsOldMarkers(_AsksForProofs):
     """K11: a kill counts as proven where its marker lies, however old it is."""
 
-    def proof(self, bid: Bid, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
-        return found and replace(found, max_timestamp=bid.now_ms)
+    def proof(self, request: TakeoverRequest, log: ClaimLog, at: int, found: TailBatch | None) -> TailBatch | None:
+        return found and replace(found, max_timestamp=request.now_ms)
 
 
 class ResendsSameLeader(Mutation):
-    """K7 (old records), K7b (strong): sends again inside a tenure, while the leader is the same."""
+    """K7 (old records), K7b (strong): sends again inside an ownership, while the leader is the same."""
 
     def resends(self, owner: Owner, *, leader_changed: bool) -> bool:
         return not leader_changed
 
 
 class ResendsAnyLeader(Mutation):
-    """K8: sends again inside a tenure, after a leader change too."""
+    """K8: sends again inside an ownership, after a leader change too."""
 
     def resends(self, owner: Owner, *, leader_changed: bool) -> bool:
         return True
 
 
 class NoEpochCheck(Mutation):
-    """K9: an idle tenure sends on without asking whether the leader epoch is still its own."""
+    """K9: an idle ownership sends on without asking whether the leader epoch is still its own."""
 
     checks_epoch = False
 
@@ -366,6 +374,6 @@ class ReleasesInDoubt(Mutation):
     """R3: releases its producer id although batches were in doubt."""
 
     def after_doubt(self, owner: Owner) -> None:
-        assert owner.tenure is not None
-        if owner.tenure.mode is LaneMode.MAPPED:
-            owner.world.append_claim(replace(owner.tenure.claim, state=ClaimState.RELEASED))
+        assert owner.ownership is not None
+        if owner.ownership.mode is LaneMode.MAPPED:
+            owner.world.append_claim(replace(owner.ownership.claim, state=ClaimState.RELEASED))

@@ -20,29 +20,29 @@ from anabranch.offsets.runs import Run
 from anabranch.protocol import (
     AllocateProducerId,
     AppendClaim,
-    AppendKills,
-    Bid,
+    AppendFences,
     Claim,
     DescribeProducer,
     Ending,
     EndOfEpoch,
+    Fences,
     ForgetClaims,
-    Held,
-    Kills,
     LaneStopped,
     LogEnd,
+    Ownership,
+    OwnershipEnded,
     Pause,
     Pipeline,
     ProducerEntry,
     ReadClaims,
     ReadEnd,
-    ReadJumps,
+    ReadGapRecords,
     ReadMarkers,
     ReadTail,
+    ReusableProducer,
     Strong,
     TailBatch,
-    Tenure,
-    TenureEnded,
+    TakeoverRequest,
     guard,
 )
 
@@ -65,19 +65,19 @@ class Owner:
     answer: Any = None
     waiting: int = 0
     several: bool = False
-    tenure: Tenure | None = None
+    ownership: Ownership | None = None
     pipeline: Pipeline | None = None
     generation: Generation | None = None
-    unfiled: list[tuple[Generation, Run]] = field(default_factory=list)
+    unpersisted: list[tuple[Generation, Run]] = field(default_factory=list)
     flight: deque[tuple[int, int, int, int]] = field(default_factory=deque)
-    held: Held | None = None
+    reusable: ReusableProducer | None = None
     claimed: Claim | None = None
     reclaims: int | None = None
     reason: str = ""
     ending: bool = False
     releasing: bool = False
     stopped: LaneStopped | None = None
-    tenures: int = 0
+    ownerships: int = 0
 
     @property
     def done(self) -> bool:
@@ -85,7 +85,7 @@ class Owner:
         return self.pipeline is not None and self.pipeline.clean and self.pipeline.position == self.world.source_end
 
     def step(self) -> None:
-        """Do one thing; errors of the protocol end the tenure or stop the lane as they would in a worker."""
+        """Do one thing; errors of the protocol end the ownership or stop the lane as they would in a worker."""
         if self.stopped is not None:
             return
         try:
@@ -95,7 +95,7 @@ class Owner:
                 self._begin()
             else:
                 self._copy()
-        except TenureEnded as ended:
+        except OwnershipEnded as ended:
             self.world.seen[ended.reason.name] += 1
             self._over()
         except LaneStopped as stop:
@@ -105,16 +105,16 @@ class Owner:
     # --- taking over and giving back
     def _begin(self) -> None:
         self.connection = self.world.connect()
-        held, self.held = self.held, None
-        self.reclaims = None if held is None else held.producer_id
-        self.tenures += 1
-        self.work = self.mutation.takeover(self, self._bid(held))
+        reusable, self.reusable = self.reusable, None
+        self.reclaims = None if reusable is None else reusable.producer_id
+        self.ownerships += 1
+        self.work = self.mutation.takeover(self, self._bid(reusable))
         self.answer = None
         self.waiting = 0
 
-    def _bid(self, held: Held | None) -> Bid:
+    def _bid(self, reusable: ReusableProducer | None) -> TakeoverRequest:
         assert self.connection is not None
-        return Bid(
+        return TakeoverRequest(
             lane=LANE,
             owner=self.name,
             mode=LaneMode.MAPPED if self.reason or not self.world.identity else LaneMode.IDENTITY,
@@ -122,8 +122,8 @@ class Owner:
             leader_epoch=self.connection.leader_epoch,
             expiration_ms=self.mutation.expiration_ms or self.world.partition.expiration_ms,
             now_ms=self.world.partition.now_ms,
-            filed=self.world.filed(),
-            held=held,
+            persisted=self.world.persisted(),
+            reusable=reusable,
         )
 
     def _advance(self) -> None:
@@ -132,7 +132,7 @@ class Owner:
         assert connection is not None
         if connection.broken or connection.leader_epoch != self.world.partition.leader_epoch:
             if not self.mutation.ignores_breaks:
-                raise TenureEnded(LANE, Ending.DISCONNECTED)
+                raise OwnershipEnded(LANE, Ending.DISCONNECTED)
             connection = self.connection = self.world.connect()
             if self.waiting:
                 self.answer, self.waiting = (0,) * self.waiting if self.several else 0, 0
@@ -158,11 +158,11 @@ class Owner:
     def _finished(self, value: Any) -> None:
         if self.releasing:
             self.releasing = False
-            self.held = value
+            self.reusable = value
             self._forget()
             return
-        self.tenure = value
-        self.world.seen[f"{value.mode} tenure"] += 1
+        self.ownership = value
+        self.world.seen[f"{value.mode} ownership"] += 1
         if value.producer_id == self.reclaims:
             self.world.seen["reclaimed"] += 1
         if value.mode is LaneMode.MAPPED and self.world.identity:
@@ -187,14 +187,14 @@ class Owner:
                 return self.mutation.read_claims(self)
             case AppendClaim(claim):
                 return self._append(claim)
-            case AppendKills(_, markers):
+            case AppendFences(_, markers):
                 world.append_kills(markers)
                 return None
-            case ReadJumps():
-                return self.mutation.read_jumps(self)
+            case ReadGapRecords():
+                return self.mutation.read_gap_records(self)
             case AllocateProducerId():
                 return world.allocate()
-            case Kills(kills):
+            case Fences(kills):
                 for kill in kills:
                     world.seen["kill"] += 1
                     mark = partition.mark if world.forgets_ms is None else world.kill_by_coordinator
@@ -203,7 +203,7 @@ class Owner:
                 return None
             case ReadMarkers(offsets):
                 if min(offsets) < partition.start:
-                    raise TenureEnded(LANE, Ending.UNSETTLED, 1)  # OFFSET_OUT_OF_RANGE
+                    raise OwnershipEnded(LANE, Ending.UNSETTLED, 1)  # OFFSET_OUT_OF_RANGE
                 return tuple(self._last(at + 1) for at in offsets)
             case ForgetClaims(_, producer_ids):
                 world.forget_claims(producer_ids)
@@ -222,7 +222,7 @@ class Owner:
     def _last(self, below: int) -> TailBatch | None:
         """The last batch that begins below an offset."""
         if below - 1 > self.world.partition.end:
-            raise TenureEnded(LANE, Ending.UNSETTLED, 1)  # OFFSET_OUT_OF_RANGE
+            raise OwnershipEnded(LANE, Ending.UNSETTLED, 1)  # OFFSET_OUT_OF_RANGE
         batch = self.world.partition.last_below(below)
         return None if batch is None else batch.header
 
@@ -242,8 +242,8 @@ class Owner:
 
     # --- copying
     def _copy(self) -> None:
-        pipeline, tenure, connection = self.pipeline, self.tenure, self.connection
-        assert pipeline is not None and tenure is not None and connection is not None
+        pipeline, ownership, connection = self.pipeline, self.ownership, self.connection
+        assert pipeline is not None and ownership is not None and connection is not None
         assert self.generation is not None
         if connection.broken:
             if self._reconnects(pipeline):
@@ -252,18 +252,18 @@ class Owner:
                 raise pipeline.fail(Ending.DISCONNECTED)
             self._send_again()
             return
-        if self._is_leased_out(tenure):
+        if self._is_leased_out(ownership):
             raise pipeline.fail(Ending.LEASE)
         if self._answered(connection):
             (code, base), _ = connection.answers.popleft()
             runs = pipeline.acknowledge(code, base)
             self.flight.popleft()
-            self.unfiled += [(self.generation, run) for run in runs]
+            self.unpersisted += [(self.generation, run) for run in runs]
             return
         if pipeline.room() and not self.ending and pipeline.next_offset < self.world.source_end:
-            self._send(pipeline, tenure)
+            self._send(pipeline, ownership)
         elif self.ending and not pipeline.in_flight:
-            self._give_back(pipeline, tenure)
+            self._give_back(pipeline, ownership)
 
     def _reconnects(self, pipeline: Pipeline) -> bool:
         """Go on over another connection where nothing was in flight and the leader epoch is the same."""
@@ -274,26 +274,26 @@ class Owner:
         self.world.seen["reconnected"] += 1
         return True
 
-    def _is_leased_out(self, tenure: Tenure) -> bool:
+    def _is_leased_out(self, ownership: Ownership) -> bool:
         """Whether a short lease is over; how old a claim may grow at most, the pipeline knows."""
-        lease, since = self.world.lease_ms, tenure.claim.claimed_at_ms
-        return lease is not None and tenure.mode is LaneMode.MAPPED and self.world.partition.now_ms - since > lease
+        lease, since = self.world.lease_ms, ownership.claim.claimed_at_ms
+        return lease is not None and ownership.mode is LaneMode.MAPPED and self.world.partition.now_ms - since > lease
 
-    def _give_back(self, pipeline: Pipeline, tenure: Tenure) -> None:
+    def _give_back(self, pipeline: Pipeline, ownership: Ownership) -> None:
         self.ending = False
-        self.work = self.mutation.release(tenure, pipeline)
+        self.work = self.mutation.release(ownership, pipeline)
         self.answer = None
         self.releasing = True
 
-    def _send(self, pipeline: Pipeline, tenure: Tenure) -> None:
+    def _send(self, pipeline: Pipeline, ownership: Ownership) -> None:
         self._confirm_epoch(pipeline)
         first = pipeline.next_offset
         if first not in self.world.batches:
             raise Violation("MISPLACED", f"{first - self.world.source_start} begins no batch of the source")
         count, timestamp = self.world.batches[first]
-        if tenure.mode is LaneMode.IDENTITY:
+        if ownership.mode is LaneMode.IDENTITY:
             now = self.world.partition.now_ms
-            strength = guard(tenure.expiration_ms, now, [*pipeline.timestamps(), timestamp])
+            strength = guard(ownership.expiration_ms, now, [*pipeline.timestamps(), timestamp])
             if not isinstance(strength, Strong):
                 self.reason = strength.reason
                 raise pipeline.fail(Ending.LEASE, strength.reason)
@@ -309,8 +309,8 @@ class Owner:
             pipeline.epoch_confirmed()
 
     def _post_batch(self, batch: tuple[int, int, int, int]) -> None:
-        assert self.tenure is not None
-        producer_id = self.tenure.producer_id
+        assert self.ownership is not None
+        producer_id = self.ownership.producer_id
         epoch, sequence = self.mutation.stamp(self, batch)
         partition = self.world.partition
         self._post(Request(lambda: partition.produce(producer_id, epoch, sequence, *batch[1:]), refusable=True))
@@ -352,19 +352,19 @@ class Owner:
         return True
 
     def crash(self) -> None:
-        """The process is killed: what it had sent stays on its way, what it had not filed is gone."""
+        """The process is killed: what it had sent stays on its way, what it had not persisted is gone."""
         if self.connection is not None:
             self.world.cut(self.connection, len(self.connection.requests))
         self.connection = None
-        self.unfiled.clear()
+        self.unpersisted.clear()
 
     def file(self) -> bool:
-        """File the runs acknowledged so far; late, perhaps long after the tenure."""
-        if not self.unfiled:
+        """File the runs acknowledged so far; late, perhaps long after the ownership."""
+        if not self.unpersisted:
             return False
-        for generation, run in self.unfiled:
+        for generation, run in self.unpersisted:
             generation.runs.append(run)
-        self.unfiled.clear()
+        self.unpersisted.clear()
         return True
 
     def _over(self) -> None:
@@ -381,6 +381,6 @@ class Owner:
 
     def _forget(self) -> None:
         self.pipeline = None
-        self.tenure = None
+        self.ownership = None
         self.flight.clear()
         self.waiting = 0

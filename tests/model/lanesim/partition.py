@@ -6,7 +6,7 @@ timestamp of its last *record*, but a marker carries the clock; a restart keeps 
 memory; a truncation rebuilds the entries from what is left; nothing checks a produce against a leader epoch.
 
 The checker sits in ``produce``.  Where the source is dense and immutable, the log is right exactly if each batch
-of data begins with the source offset at which the one before it ended; a source with holes judges by itself.
+of data begins with the source offset at which the one before it ended; a source with gaps judges by itself.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from anabranch.protocol import Stretch, TailBatch
+from anabranch.protocol import OffsetSpan, TailBatch
 from anabranch.records.sequence import MODULUS, advance
 
-KILL_EPOCH = 32767
+FENCE_EPOCH = 32767
 MASK = MODULUS - 1
 
 
@@ -44,7 +44,7 @@ class Stored:
     first: int
     timestamp: int
     leader_epoch: int
-    stretches: tuple[Stretch, ...] = ()
+    spans: tuple[OffsetSpan, ...] = ()
 
     @property
     def end(self) -> int:
@@ -57,7 +57,7 @@ class Stored:
 
     def offsets(self) -> list[int]:
         """The source offsets of its records; none of markers and strangers."""
-        return [offset for source, length in self.stretches for offset in range(source, source + length)]
+        return [offset for source, length in self.spans for offset in range(source, source + length)]
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class Partition:
         first: int,
         count: int,
         timestamp: int,
-        stretches: Sequence[Stretch] | None = None,
+        spans: Sequence[OffsetSpan] | None = None,
     ) -> tuple[int, int]:
         """Append a batch of data or refuse it: (error code, base offset)."""
         entry = self.entries.get(producer_id)
@@ -119,7 +119,7 @@ class Partition:
                 if sequence != (entry.last_sequence + 1) & MASK:
                     return 45, -1
         base = self.end
-        held = tuple(stretches or (Stretch(first, count),))
+        held = tuple(spans or (OffsetSpan(first, count),))
         batch = Stored(base, count, producer_id, epoch, sequence, False, first, timestamp, self.leader_epoch, held)
         self._append(batch)
         following, self.next_source = self.next_source, held[-1].end
@@ -190,7 +190,7 @@ class Partition:
             for batch in self.log:
                 self._remember(batch)
             data = [batch for batch in self.log if batch.first >= 0]
-            self.next_source = data[-1].stretches[-1].end if data else self.deleted_source_end
+            self.next_source = data[-1].spans[-1].end if data else self.deleted_source_end
         for _ in range(epochs):
             self.epoch_ends.append((self.leader_epoch, self.end))
             self.leader_epoch += 1
@@ -205,7 +205,7 @@ class Partition:
             batch = self.log.pop(0)
             self.start = batch.end
             if batch.first >= 0:
-                self.deleted_source_end = batch.stretches[-1].end
+                self.deleted_source_end = batch.spans[-1].end
 
     def last_below(self, below: int) -> Stored | None:
         """The last batch that begins below an offset."""
@@ -223,7 +223,7 @@ class Partition:
 
     def is_shifted(self) -> bool:
         """Whether data of an identity lane lies elsewhere than at its source offset."""
-        mine = [batch for batch in self.log if batch.stretches and batch.producer_id == self.fixed_id]
+        mine = [batch for batch in self.log if batch.spans and batch.producer_id == self.fixed_id]
         return any(batch.base != batch.first for batch in mine)
 
     def is_right(self) -> bool:

@@ -1,4 +1,4 @@
-"""A source log with holes: transaction markers and aborted records that never come back, records that compaction
+"""A source log with gaps: transaction markers and aborted records that never come back, records that compaction
 removes between two fetches, and replicas that lag behind with it, so that a fetch may see what another saw gone.
 """
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from anabranch.protocol import Stretch
+from anabranch.protocol import OffsetSpan
 
 from .partition import Violation
 
@@ -44,15 +44,15 @@ class Source:
         self.views.append(self.present - {luck.choice(old)})
         return True
 
-    def fetch(self, at: int, luck: random.Random) -> list[tuple[Stretch, ...]]:
-        """Some batches from an offset on, as one replica has them: the stretches of each."""
+    def fetch(self, at: int, luck: random.Random) -> list[tuple[OffsetSpan, ...]]:
+        """Some batches from an offset on, as one replica has them: the spans of each."""
         view = luck.choice(self.views[-VIEWS:])
         records = sorted(offset for offset in view if offset >= at)
         found = []
         for _ in range(luck.choice((1, 2, 3))):
             size = luck.choice((1, 1, 2, 3))
             if records:
-                found.append(stretches_of(records[:size]))
+                found.append(spans_of(records[:size]))
             records = records[size:]
         return found
 
@@ -72,17 +72,17 @@ class Source:
             following = offset + 1
 
 
-def stretches_of(offsets: Sequence[int]) -> tuple[Stretch, ...]:
-    """Rising offsets as stretches."""
-    found: list[Stretch] = []
+def spans_of(offsets: Sequence[int]) -> tuple[OffsetSpan, ...]:
+    """Rising offsets as spans."""
+    found: list[OffsetSpan] = []
     for offset in offsets:
         if found and found[-1].end == offset:
-            found[-1] = Stretch(found[-1].source, found[-1].length + 1)
+            found[-1] = OffsetSpan(found[-1].source, found[-1].length + 1)
         else:
-            found.append(Stretch(offset, 1))
+            found.append(OffsetSpan(offset, 1))
     return tuple(found)
 
 
-def offsets_of(stretches: Sequence[Stretch]) -> list[int]:
-    """The offsets that stretches hold."""
-    return [offset for source, length in stretches for offset in range(source, source + length)]
+def offsets_of(spans: Sequence[OffsetSpan]) -> list[int]:
+    """The offsets that spans hold."""
+    return [offset for source, length in spans for offset in range(source, source + length)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.protocol import Stop
 
-from . import hole_mutations as h
+from . import gap_mutations as h
 from . import mutations as m
 from .explorer import FRESH, OLD, TURNING, Variant
 from .world import HOUR_MS
@@ -54,16 +54,16 @@ DENSE = (
 )
 
 HOLED = (
-    Variant("H3", "holes: jumps, compacting, 2 owners", h.HoleMutation, faults=(*HOLES, "compact"), compacts=True),
+    Variant("H3", "gaps: gap records, compacting, 2 owners", h.GapMutation, faults=(*HOLES, "compact"), compacts=True),
     Variant(
-        "H4", "H3 with 3 owners", h.HoleMutation, owners=3, faults=(*HOLES, "compact"), compacts=True, transactions=True
+        "H4", "H3 with 3 owners", h.GapMutation, owners=3, faults=(*HOLES, "compact"), compacts=True, transactions=True
     ),
-    Variant("H5", "H3 + truncation", h.HoleMutation, faults=(*HOLES, "compact", *TRUNCATION), compacts=True),
-    Variant("H8", "transaction holes", h.HoleMutation, faults=(*HOLES, "move"), transactions=True),
+    Variant("H5", "H3 + truncation", h.GapMutation, faults=(*HOLES, "compact", *TRUNCATION), compacts=True),
+    Variant("H8", "transaction gaps", h.GapMutation, faults=(*HOLES, "move"), transactions=True),
     Variant(
         "H9",
-        "truncation, jumps forgotten, runs filed late",
-        h.HoleMutation,
+        "truncation, gap records forgotten, runs persisted late",
+        h.GapMutation,
         owners=3,
         faults=(*HOLES, "forget", "forget", "file", "compact", *TRUNCATION),
         compacts=True,
@@ -73,7 +73,7 @@ HOLED = (
     Variant(
         "H10",
         "many leases: claim again",
-        h.HoleMutation,
+        h.GapMutation,
         faults=(*HOLES, *LEASES, "compact", "truncate and back"),
         compacts=True,
         long=True,
@@ -82,7 +82,7 @@ HOLED = (
     Variant(
         "H11",
         "H10 + retention",
-        h.HoleMutation,
+        h.GapMutation,
         faults=(*HOLES, *LEASES, "compact", "retain", "truncate"),
         compacts=True,
         long=True,
@@ -92,7 +92,7 @@ HOLED = (
     Variant(
         "H12",
         "strong guard: window of five, others write",
-        h.HoleMutation,
+        h.GapMutation,
         records=FRESH,
         sole=False,
         faults=(*HOLES, "compact", "foreign", "truncate"),
@@ -104,17 +104,28 @@ HOLED = (
 
 _FORGETFUL = (*HOLES, "forget", "forget", "file", "compact", *TRUNCATION)
 HOLED_BROKEN = (
-    Variant("H2", "fixed id, counts, jumps, no kill", h.FixedId, records=FRESH, faults=("compact",), compacts=True),
-    Variant("H13", "sent before its jump is acknowledged", h.PermitsUnacknowledged, faults=HOLES, transactions=True),
-    Variant("H14", "two jumps on their way at once", h.JumpsAtOnce, faults=HOLES, long=True, transactions=True),
-    Variant("H15", "jumps read before the kills", h.JumpsBeforeKills, faults=HOLES, transactions=True),
-    Variant("H16", "the newest jump forgotten too", h.ForgetsNewest, faults=_FORGETFUL, long=True, transactions=True),
     Variant(
-        "H17", "the jump before a void one forgotten", h.ForgetsAhead, faults=_FORGETFUL, long=True, transactions=True
+        "H2", "fixed id, counts, gap records, no kill", h.FixedId, records=FRESH, faults=("compact",), compacts=True
+    ),
+    Variant(
+        "H13", "sent before its gap record is acknowledged", h.PermitsUnacknowledged, faults=HOLES, transactions=True
+    ),
+    Variant("H14", "two gap records on their way at once", h.JumpsAtOnce, faults=HOLES, long=True, transactions=True),
+    Variant("H15", "gap records read before the kills", h.JumpsBeforeKills, faults=HOLES, transactions=True),
+    Variant(
+        "H16", "the newest gap record forgotten too", h.ForgetsNewest, faults=_FORGETFUL, long=True, transactions=True
+    ),
+    Variant(
+        "H17",
+        "the gap record before a void one forgotten",
+        h.ForgetsAhead,
+        faults=_FORGETFUL,
+        long=True,
+        transactions=True,
     ),
     Variant(
         "H18",
-        "sends before the cut is filed",
+        "sends before the cut is persisted",
         h.CutsLate,
         owners=3,
         faults=_FORGETFUL,
@@ -128,7 +139,7 @@ HOLED_BROKEN = (
     Variant("H20", "sequence is the source offset", h.SequenceIsOffset, faults=HOLES, transactions=True),
     Variant(
         "H21",
-        "claims again with jumps ahead",
+        "claims again with gap records ahead",
         h.ReclaimsAhead,
         faults=(*HOLES, *LEASES, "compact"),
         compacts=True,
@@ -148,7 +159,7 @@ HOLED_BROKEN = (
 HARMLESS = (
     Variant(
         "H23",
-        "forgets at once what was filed",
+        "forgets at once what was persisted",
         h.ForgetsAtOnce,
         owners=3,
         faults=_FORGETFUL,
@@ -171,7 +182,7 @@ HARMLESS = (
     # An election ends the requests under way, and with them what a lost marker shut out.
     Variant("K10", "kills believed by their notes, truncation", m.TrustsNotes, faults=("expire", "truncate")),
     Variant("R1k", "claims again though others claimed, kills", m.ReclaimsUnchecked, faults=LEASES),
-    Variant("K7b", "resend inside a tenure, strong guard", m.ResendsSameLeader, records=FRESH, faults=("expire",)),
+    Variant("K7b", "resend inside an ownership, strong guard", m.ResendsSameLeader, records=FRESH, faults=("expire",)),
 )
 
 DENSE_BROKEN = (
@@ -192,7 +203,7 @@ DENSE_BROKEN = (
     Variant("K4", "kills ids seen in the log, no claims", m.NoClaims, faults=("expire",)),
     Variant("K5", "kills only the latest earlier claim", m.KillsOnlyLatest, faults=("expire",)),
     Variant("K6", "tail read before the kills", m.TailBeforeKill, faults=("expire",)),
-    Variant("K7", "resend inside a tenure, old records", m.ResendsSameLeader, faults=("expire",)),
+    Variant("K7", "resend inside an ownership, old records", m.ResendsSameLeader, faults=("expire",)),
     Variant("K8", "resend after a leader change, truncation", m.ResendsAnyLeader, faults=("expire", "truncate")),
     Variant("K9", "no epoch check after idling", m.NoEpochCheck, faults=("expire", "truncate and back")),
     Variant(

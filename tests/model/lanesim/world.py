@@ -1,4 +1,4 @@
-"""Everything around the owners: partition, journal, connections, filed runs, and the faults that strike them."""
+"""Everything around the owners: partition, journal, connections, persisted runs, and the faults that strike them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.runs import Run
-from anabranch.protocol import Allocated, Claim, ClaimKey, ClaimLog, Filed, KillKey
+from anabranch.protocol import Allocated, Claim, ClaimKey, ClaimLog, FenceKey, Persisted
 from anabranch.protocol.effects import FORGOTTEN
 
 from .partition import Partition, Violation
@@ -43,7 +43,7 @@ class Connection:
 
 @dataclass(slots=True)
 class Generation:
-    """What one tenure filed: its place in the order of claims, where the lane ended at its start, its runs."""
+    """What one ownership persisted: its place in the order of claims, where the lane ended at its start, its runs."""
 
     claim_offset: int
     tail_end: int
@@ -66,7 +66,7 @@ class World:
         self.sole = sole
         self.journal: dict[ClaimKey, tuple[int, Claim]] = {}
         self.journal_end = 0
-        self.kills: dict[KillKey, tuple[int, int]] = {}
+        self.kills: dict[FenceKey, tuple[int, int]] = {}
         self.late_appends: list[Any] = []
         self.connections: list[Connection] = []
         self.generations: list[Generation] = []
@@ -91,7 +91,7 @@ class World:
     def append_kills(self, markers: tuple[tuple[int, int], ...]) -> None:
         """Note where kills lie."""
         for producer_id, offset in markers:
-            self.kills[KillKey(LANE, producer_id)] = (self.journal_end, offset)
+            self.kills[FenceKey(LANE, producer_id)] = (self.journal_end, offset)
             self.journal_end += 1
 
     def forget_claims(self, producer_ids: tuple[int, ...]) -> None:
@@ -100,7 +100,7 @@ class World:
         self.seen["forgotten"] += len(producer_ids)
         for one in producer_ids:
             self.journal.pop(ClaimKey(LANE, one), None)
-            self.kills.pop(KillKey(LANE, one), None)
+            self.kills.pop(FenceKey(LANE, one), None)
 
     def claim_records(self) -> list[tuple[int, ClaimKey, Claim]]:
         """The journal as compaction leaves it: each key's last record."""
@@ -111,8 +111,8 @@ class World:
         records: list[tuple[int, Any, Any]] = [*self.claim_records(), *((o, k, m) for k, (o, m) in self.kills.items())]
         log = kind()
         for offset, key, value in sorted(records, key=lambda record: record[0]):
-            if isinstance(key, KillKey):
-                log.apply_kill(offset, key, value)
+            if isinstance(key, FenceKey):
+                log.apply_fence(offset, key, value)
             else:
                 log.apply(offset, key, value)
         return log
@@ -201,17 +201,17 @@ class World:
         self.sweep()
 
     # --- runs
-    def filed(self) -> Filed | None:
-        """The end of the last filed run that stands."""
+    def persisted(self) -> Persisted | None:
+        """The end of the last persisted run that stands."""
         last = None
         for generation, runs in self.standing():
             for run in runs:
                 if last is None or run.source + run.length > last.source_end:
-                    last = Filed(run.source + run.length, run.target + run.length, generation.leader_epoch)
+                    last = Persisted(run.source + run.length, run.target + run.length, generation.leader_epoch)
         return last
 
     def standing(self) -> list[tuple[Generation, list[Run]]]:
-        """Filed runs without what later tenures found truncated."""
+        """Persisted runs without what later ownerships found truncated."""
         result = []
         for generation in self.generations:
             limit = min(
@@ -234,7 +234,7 @@ class World:
                         continue
                     found = self.partition.at(run.target + i)
                     if found != run.source + i:
-                        raise Violation("FALSE RUN", f"{run.source + i} filed at {run.target + i}, found {found}")
+                        raise Violation("FALSE RUN", f"{run.source + i} persisted at {run.target + i}, found {found}")
 
     def check_complete(self) -> None:
         """The whole source was copied."""

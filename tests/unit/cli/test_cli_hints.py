@@ -49,7 +49,7 @@ def test_without_a_typed_target_hints_stay_as_they_are() -> None:
 
 
 def test_fixes_of_findings_go_to_the_typed_target() -> None:
-    """Those that a running link has filed, too."""
+    """Those that a running link has persisted, too."""
     fix = "anabranch link set l --include REGEX"
     assert "fix: anabranch link set l --target new --include REGEX" in str(
         render.findings([Reason.found(Severity.WARNING, "x", fix)])

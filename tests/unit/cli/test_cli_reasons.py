@@ -9,7 +9,7 @@ import pytest
 from anabranch.cli import render
 from anabranch.cli.reasons import reasons
 from anabranch.model.lane import LaneProgress, LaneState
-from anabranch.protocol.endings import Ending, LaneStopped, Stop, TenureEnded, cause_and_detail, refusal
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, cause_and_detail, refusal
 from anabranch.state.codecs.progress import decode_lane, encode_lane, lane_key
 from tests.unit.cli.test_cli_render import lane, status, text
 from tests.unit.copier.test_progress_writer import made
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.unit
 FIRST = 1_234_567
 
 
-def stopped(*errors: LaneStopped | TenureEnded) -> list[LaneProgress]:
+def stopped(*errors: LaneStopped | OwnershipEnded) -> list[LaneProgress]:
     """Lanes that these errors stopped, as their worker stores them and as they are read."""
     writer, lanes, _ = made(len(errors))
     found = []
@@ -66,12 +66,12 @@ def test_what_was_seen_of_each_lane_stands_below_their_common_cause() -> None:
 
 
 def test_lanes_that_wait_for_the_same_are_one_reason() -> None:
-    """A tenure that ended does not name its lane there either."""
+    """An ownership that ended does not name its lane there either."""
     writer, lanes, _ = made(3)
     for one in lanes:
         one.source.seen_at, one.status.held_by = (
             one.source.made_at,
-            TenureEnded(one.key, Ending.UNKNOWN_PARTITION, 3).why,
+            OwnershipEnded(one.key, Ending.UNKNOWN_PARTITION, 3).why,
         )
     assert told([writer.report(one) for one in lanes]) == [
         "t-0, t-1, t-2 waiting: the broker does not know the partition (error 3)"

@@ -72,7 +72,7 @@ def caught_up(partition: int) -> LaneProgress:
 
 
 def status(*lanes: LaneProgress, paused: bool = False, later_ms: int = 0, plan: LinkPlan | None = None) -> LinkStatus:
-    """The link with these lanes, read that much after they were filed."""
+    """The link with these lanes, read that much after they were persisted."""
     return LinkStatus(LinkRecord(WantedState(SPEC, paused), ("A",), NOW), lanes, plan, NOW + later_ms).as_read()
 
 
@@ -197,10 +197,10 @@ def test_lanes_whose_worker_is_silent_are_not_known() -> None:
 
 def test_a_stop_outlives_its_worker() -> None:
     """Its reason stays to be read; its lag is not known any more."""
-    link = status(lane(0, state=LaneState.STOPPED, stop_reason="a hole"), later_ms=11_000)
+    link = status(lane(0, state=LaneState.STOPPED, stop_reason="a gap"), later_ms=11_000)
     assert (link.lanes[0].state, link.lanes[0].stop_reason, link.lanes[0].lag_records) == (
         LaneState.STOPPED,
-        "a hole",
+        "a gap",
         None,
     )
 
@@ -252,7 +252,7 @@ def test_a_stopped_lane_keeps_the_link_from_being_done() -> None:
 
 
 def test_lanes_of_topics_that_are_no_longer_planned_are_not_missing() -> None:
-    """A planner that finds fewer lanes than were filed, or that has ended, takes nothing from what is done."""
+    """A planner that finds fewer lanes than were persisted, or that has ended, takes nothing from what is done."""
     assert totals(status(caught_up(0), caught_up(1), plan=planned(1))).complete
     assert render.percent(totals(status(caught_up(0), plan=planned(0)))) == "100.0 %"
 
@@ -285,9 +285,9 @@ def test_show_is_readable_at_80_columns() -> None:
 def test_show_tells_why_a_lane_stopped_and_what_the_planner_found() -> None:
     """The exact offset and the reason of a stopped lane, and findings with their fixes, are below the table."""
     plan = LinkPlan("old-new", "d", 1, NOW, 1, (Reason.found(Severity.WARNING, "topic bills: 2 partitions", "add 2"),))
-    stopped = lane(0, state=LaneState.STOPPED, stop_reason="the source log has a hole", stop_offset=900)
+    stopped = lane(0, state=LaneState.STOPPED, stop_reason="the source log has a gap", stop_offset=900)
     shown = text(render.status(status(stopped, plan=plan)))
-    assert "orders-0 stopped at offset 900: the source log has a hole" in shown
+    assert "orders-0 stopped at offset 900: the source log has a gap" in shown
     assert "warning: topic bills: 2 partitions\n  fix: add 2" in shown
 
 

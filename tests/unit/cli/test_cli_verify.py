@@ -236,7 +236,7 @@ def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_clusters: list[str
 
 @pytest.mark.parametrize(("verdict", "code"), [("equal", 0), ("different", 1), ("unknown", 2)])
 def test_start_exits_with_the_verdict_of_its_own_run(start: Callable[..., int], verdict: str, code: int) -> None:
-    """An earlier run's is passed over, as long as the job has filed nothing."""
+    """An earlier run's is passed over, as long as the job has persisted nothing."""
     for other in ("equal", "different"):
         earlier = VerifyStatus(replace(RUN, run="verify-0"), (), {**made(other), "run": "verify-0"}, 3000)
         own = VerifyStatus(RUN, (), made(verdict), 3000)
@@ -277,7 +277,7 @@ def test_a_job_that_is_killed_as_it_compares_has_no_verdict(start: Callable[...,
 
 
 def test_why_a_comparison_failed_is_told(start: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    """As the job filed it, with the next command."""
+    """As the job persisted it, with the next command."""
     assert start(Starting(Job(None, 2), status(RunState.FAILED, "Spark did not start"))) == 2
     assert "verify-1 made no comparison: the job ended with 2: Spark did not start" in capsys.readouterr().err
 

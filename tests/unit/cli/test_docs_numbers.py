@@ -20,10 +20,10 @@ pytestmark = pytest.mark.unit
 
 DOCS = Path(__file__).parents[3] / "docs"
 NUMBERS = (
-    ("fine-print.md", "at most 50 million offsets a partition", "protocol.padding.PAD_LIMIT", 50_000_000),
-    ("fine-print.md", "At most 2,000 offsets at once", "protocol.fill.FILL_BURST", 2_000),
-    ("fine-print.md", "and 20 a second for long", "protocol.fill.FILL_RATE", 20.0),
-    ("fine-print.md", "about 20 ms each", "protocol.fill.FILL_S", 0.02),
+    ("fine-print.md", "at most 50 million offsets a partition", "protocol.head_padding.PAD_LIMIT", 50_000_000),
+    ("fine-print.md", "At most 2,000 offsets at once", "protocol.gap_padding.PADDING_BURST", 2_000),
+    ("fine-print.md", "and 20 a second for long", "protocol.gap_padding.PADDING_RATE", 20.0),
+    ("fine-print.md", "about 20 ms each", "protocol.gap_padding.PADDING_S", 0.02),
     ("fine-print.md", "Where 32 or more batches", "copier.source.joining.LEAST", 32),
     ("fine-print.md", "of at most 32 records", "copier.source.joining.FEW_RECORDS", 32),
     ("fine-print.md", "(and 4 kB)", "copier.source.joining.SMALL_BYTES", 4096),
@@ -44,7 +44,7 @@ NUMBERS = (
     ("adr/0003-lane-protocol.md", "five otherwise", "protocol.pipeline.WINDOW", 5),
     ("adr/0003-lane-protocol.md", "After a second with nothing in flight", "protocol.pipeline.IDLE_S", 1.0),
     ("reference/control-topics.md", "A full segment holds 1000 runs", "state.segments.runs.SEGMENT_RUNS", 1000),
-    ("reference/control-topics.md", "filed nothing for three minutes", "state.codecs.verified.SILENT_MS", 180_000),
+    ("reference/control-topics.md", "persisted nothing for three minutes", "state.codecs.verified.SILENT_MS", 180_000),
     ("reference/control-topics.md", "keep it below 800 kB", "state.codecs.verified.MOST_REPORT_BYTES", 800_000),
     ("reference/control-topics.md", "chunk (65,536 source offsets each)", "verify.pins.CHUNK", 65_536),
     ("reference/verify.md", "cut in chunks of 65,536", "verify.pins.CHUNK", 65_536),

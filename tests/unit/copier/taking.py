@@ -21,11 +21,11 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
-from anabranch.protocol.holes import Jump, Stretch
+from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 from anabranch.records.encode import encode
 from anabranch.state.codecs import runs as run_codec
 from anabranch.state.topics.control import Progress, Runs, ensure_topics
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 from tests.simulated import Simulated
 from tests.unit.asking import append, on, records
 
@@ -80,12 +80,12 @@ class Lab:
 
     async def owner(self, name: str) -> Owner:
         """A new process; of one run where the names are the same up to a slash."""
-        journal, jumps, progress, runs = (of(self.cluster) for of in (Journal, Jumps, Progress, Runs))
-        await asyncio.gather(journal.read(), jumps.read(), progress.sync(), runs.sync())
+        journal, gap_records, progress, runs = (of(self.cluster) for of in (Journal, GapRecords, Progress, Runs))
+        await asyncio.gather(journal.read(), gap_records.read(), progress.sync(), runs.sync())
         gate = WriteGate()
         gate.renew(monotonic())
         manager = takeover_manager(
-            name, self.cluster, self.cluster, journal, jumps, progress, runs, lambda *_: None, gate
+            name, self.cluster, self.cluster, journal, gap_records, progress, runs, lambda *_: None, gate
         )
         return Owner(manager, journal, runs)
 
@@ -99,14 +99,14 @@ class Lab:
 
     async def send(self, lane: Lane, *counts: int) -> int:
         """Batches of so many records, from where a lane was taken over on; returns its producer id."""
-        assert lane.ownership is not None and lane.ownership.connection is not None
-        tenure, connection = lane.ownership.tenure, lane.ownership.connection
-        sequence = tenure.position
+        assert lane.active is not None and lane.active.connection is not None
+        ownership, connection = lane.active.ownership, lane.active.connection
+        sequence = ownership.position
         for count in counts:
-            batch = encode(records(count), producer_id=tenure.producer_id, producer_epoch=0, sequence=sequence)
+            batch = encode(records(count), producer_id=ownership.producer_id, producer_epoch=0, sequence=sequence)
             assert await append(connection, TARGET, self.target.uuid, batch, 2 * self.number) == 0
             sequence += count
-        return tenure.producer_id
+        return ownership.producer_id
 
     async def take(self, name: str) -> tuple[Lane, Owner]:
         """A new process has taken the lane over, and goes on."""
@@ -117,16 +117,16 @@ class Lab:
 
     async def delete_below(self, lane: Lane, offset: int) -> None:
         """The lane's target log begins there from now on."""
-        assert lane.ownership is not None and lane.ownership.connection is not None
-        assert await delete_records(lane.ownership.connection, TARGET, 2 * self.number, offset) == 0
+        assert lane.active is not None and lane.active.connection is not None
+        assert await delete_records(lane.active.connection, TARGET, 2 * self.number, offset) == 0
 
     async def forgotten(self, producer_id: int, sequence: int, source: int) -> None:
-        """What an owner sent from a sequence on is told by its second jump, and what is before by runs alone."""
-        stretches = (Stretch(source, 10),)
-        assert await Jumps(self.cluster).append([Jump(self.lane().key, producer_id, sequence, 1, stretches)])
+        """What an owner sent from a sequence on is told by its second gap record, and what is before by runs alone."""
+        spans = (OffsetSpan(source, 10),)
+        assert await GapRecords(self.cluster).append([GapRecord(self.lane().key, producer_id, sequence, 1, spans)])
 
-    async def filed(self, *segments: tuple[Run, ...]) -> None:
-        """Segments of runs, as an owner files them."""
+    async def persisted(self, *segments: tuple[Run, ...]) -> None:
+        """Segments of runs, as an owner persists them."""
         key = self.lane().assignment.lane
         await Runs(self.cluster).file({(key, number): run_codec.encode(runs) for number, runs in enumerate(segments)})
 

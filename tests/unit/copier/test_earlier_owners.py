@@ -1,4 +1,4 @@
-"""Who is shut out of a target partition before a lane's first claim."""
+"""Who is fenced of a target partition before a lane's first claim."""
 
 import uuid
 from dataclasses import replace
@@ -11,7 +11,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.protocol.claims import Claim, ClaimLog, ClaimState
-from anabranch.protocol.effects import FORGOTTEN, Kill, Kills, LogEnd, ReadEnd
+from anabranch.protocol.effects import FORGOTTEN, Fence, Fences, LogEnd, ReadEnd
 from anabranch.protocol.endings import LaneStopped
 from anabranch.state.codecs.progress import encode_lane, lane_key
 from anabranch.state.topics.storedlanes import StoredLanes
@@ -25,7 +25,7 @@ WRITTEN = LogEnd(0, 9, 9)
 DAY_MS, NOW = 86_400_000, 1_700_000_000_000
 
 
-def filed(lane: LaneKey, target: TopicPartition = PLACE) -> LaneProgress:
+def persisted(lane: LaneKey, target: TopicPartition = PLACE) -> LaneProgress:
     """A lane as its last owner left it."""
     return LaneProgress(
         lane=lane,
@@ -65,8 +65,8 @@ def assigned() -> LaneAssignment:
     return LaneAssignment(MINE, PLACE, PLACE, REMADE, LaneStart(), ModePolicy.AUTO)
 
 
-def test_every_earlier_history_is_shut_out_while_other_lanes_are_filed() -> None:
-    """The progress and the claims grow while the broker is waited for; each earlier owner is killed once."""
+def test_every_earlier_history_is_shut_out_while_other_lanes_are_persisted() -> None:
+    """The progress and the claims grow while the broker is waited for; each earlier owner is fenced once."""
     lanes = [FIRST, SECOND]
     claims = journal(claim(FIRST, 11), claim(FIRST, 12), claim(SECOND, 13))
     steps = fence_earlier_owners(assigned(), 0, claims, lanes, NOW)
@@ -79,14 +79,14 @@ def test_every_earlier_history_is_shut_out_while_other_lanes_are_filed() -> None
             asked.append(steps.send((0, 0, 0)))
         except StopIteration:
             break
-    assert asked == [Kills((Kill(11, None), Kill(12, None), Kill(13, None)))]
+    assert asked == [Fences((Fence(11, None), Fence(12, None), Fence(13, None)))]
 
 
 def test_nobody_else_is_shut_out() -> None:
     """Owners that gave back, other partitions, other links and the lane itself."""
     elsewhere, foreign = LaneKey("l", TOPIC, 1), LaneKey("m", TOPIC, 0)
     stored = StoredLanes()
-    for one in (filed(FIRST), filed(elsewhere, OTHER), filed(foreign), filed(MINE)):
+    for one in (persisted(FIRST), persisted(elsewhere, OTHER), persisted(foreign), persisted(MINE)):
         stored.keep(one.lane, lane_key(one.lane), encode_lane(one))
     lanes = stored.into(PLACE)
     assert set(lanes) == {FIRST, foreign, MINE}
@@ -108,7 +108,7 @@ def test_an_empty_log_and_a_lane_claimed_before_need_nothing() -> None:
         next(fence_earlier_owners(assigned(), 0, journal(claim(FIRST, 11), claim(MINE, 12)), lanes, NOW))
 
 
-def test_a_refused_kill_keeps_the_lane_from_beginning() -> None:
+def test_a_refused_fence_keeps_the_lane_from_beginning() -> None:
     """Nothing may be sent while an earlier history can still write."""
     steps = fence_earlier_owners(assigned(), 7, journal(claim(FIRST, 11)), [FIRST], NOW)
     next(steps)
@@ -120,7 +120,7 @@ def test_a_refused_kill_keeps_the_lane_from_beginning() -> None:
 
 @pytest.mark.parametrize(("claimed_at", "stops"), [(NOW - 2 * DAY_MS, False), (NOW - 2 * DAY_MS + 1, True)])
 def test_an_id_that_its_coordinator_has_forgotten_is_waited_out(claimed_at: int, stops: bool) -> None:
-    """It cannot be shut out: the lane begins once nobody can have sent under it for a day."""
+    """It cannot be fenced: the lane begins once nobody can have sent under it for a day."""
     old = replace(claim(FIRST, 11), transactional_id="t", claimed_at_ms=claimed_at)
     steps = fence_earlier_owners(assigned(), 7, journal(old), [FIRST], NOW)
     next(steps)

@@ -61,7 +61,7 @@ def test_the_place_where_two_histories_part_is_found_exactly(
 
 
 def test_what_does_not_follow_or_has_no_epoch_is_not_guessed() -> None:
-    """A jump, an epoch that falls and a source without epochs leave nothing known of what was before."""
+    """A gap record, an epoch that falls and a source without epochs leave nothing known of what was before."""
     trail = EpochTrail()
     assert trail.at(0) == UNKNOWN
     trail.note(3, 0, 5)

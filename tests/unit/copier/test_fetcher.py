@@ -1,4 +1,4 @@
-"""What a fetch loop does where brokers and tenures end while it waits."""
+"""What a fetch loop does where brokers and ownerships end while it waits."""
 
 import asyncio
 import uuid
@@ -24,9 +24,9 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.protocol.endings import Ending, Stop, TenureEnded
+from anabranch.protocol.endings import Ending, OwnershipEnded, Stop
+from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import Pipeline
-from anabranch.protocol.tenure import Tenure
 from anabranch.records.decode import decode
 from anabranch.records.encode import body_of, encode, seal
 from anabranch.records.header import TRANSACTIONAL, read_header
@@ -88,20 +88,22 @@ def test_a_lane_that_came_to_a_broker_while_it_was_lost_is_placed_anew() -> None
 
 
 @pytest.mark.parametrize("ends", [False, True])
-def test_what_the_source_lost_is_told_of_the_tenure_that_asked_alone(
+def test_what_the_source_lost_is_told_of_the_ownership_that_asked_alone(
     ends: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the tenure ends while the source is asked for its ends, where the lane stands is no longer known here."""
+    """Where the ownership ends while the source is asked for its ends, where the lane stands is no longer known
+    here.
+    """
     lane = made(0)
     claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
-    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, 80, 80, 80, 80, None, frozenset(), "")
-    pipeline = Pipeline(tenure, sole_writer=False)
+    ownership = Ownership(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, 80, 80, 80, 80, None, frozenset(), "")
+    pipeline = Pipeline(ownership, sole_writer=False)
     connection = cast(Connection, None)
-    ownership = lane.begin(tenure, pipeline, connection)
+    active = lane.begin(ownership, pipeline, connection)
 
     async def list_offset(*asked: Any, epoch: int) -> OffsetAnswer:
         if ends:
-            lane.end_tenure(ownership, TenureEnded(lane.key, Ending.DISCONNECTED))
+            lane.end_ownership(active, OwnershipEnded(lane.key, Ending.DISCONNECTED))
         return OffsetAnswer(0, 200 if asked[3] == -2 else 300, -1)
 
     monkeypatch.setattr(module, "list_offset", list_offset)
@@ -118,8 +120,10 @@ def running(position: int, source: TopicId = TOPIC) -> Lane:
     at = TopicPartition("t", 0)
     lane = Lane(LaneAssignment(LaneKey("l", source, 0), at, at, TOPIC, LaneStart(), ModePolicy.AUTO))
     claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, 0, ClaimState.CLAIMED, 0, 0)
-    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, position, position, 0, 0, None, frozenset(), "")
-    lane.begin(tenure, Pipeline(tenure, sole_writer=False), cast(Connection, None))
+    ownership = Ownership(
+        lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, position, position, 0, 0, None, frozenset(), ""
+    )
+    lane.begin(ownership, Pipeline(ownership, sole_writer=False), cast(Connection, None))
     return lane
 
 
@@ -206,8 +210,8 @@ def test_a_throttled_answer_does_not_tell_that_there_is_no_news() -> None:
         assert on(context, play) == [(False, 0), (True, 2), (False, 2), (True, 4)]
 
 
-def test_bytes_that_an_earlier_tenure_asked_for_are_not_queued_for_the_next() -> None:
-    """A tenure may end while its answer is on its way; the next one may begin elsewhere."""
+def test_bytes_that_an_earlier_ownership_asked_for_are_not_queued_for_the_next() -> None:
+    """An ownership may end while its answer is on its way; the next one may begin elsewhere."""
     with Simulated(ClusterSpec(name="old"), 1) as simulated:
 
         async def play(cluster: Cluster) -> tuple[int, int]:
@@ -219,9 +223,9 @@ def test_bytes_that_an_earlier_tenure_asked_for_are_not_queued_for_the_next() ->
             lane, loops = running(0, TopicId(meta.id)), fetcher(cluster)
             asked = asyncio.create_task(loops._fetch(part.leader, connection, [lane], 0))
             await asyncio.sleep(0)
-            ownership = lane.ownership
-            assert ownership is not None and lane.end_tenure(ownership, TenureEnded(lane.key, Ending.JOURNAL))
-            lane.begin(replace(ownership.tenure, position=1), ownership.pipeline, connection)
+            active = lane.active
+            assert active is not None and lane.end_ownership(active, OwnershipEnded(lane.key, Ending.JOURNAL))
+            lane.begin(replace(active.ownership, position=1), active.pipeline, connection)
             await asked
             return len(lane.fetched.batches), lane.fetched.fetch_offset
 

@@ -1,4 +1,4 @@
-"""Jumps on their way into the journal, and when they are forgotten."""
+"""Gap records on their way into the journal, and when they are forgotten."""
 
 import asyncio
 import uuid
@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
+from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.fetched import PendingGapRecord
 from anabranch.copier.lane.lane import Lane, Phase
-from anabranch.copier.lane.ownership import Ownership
 from anabranch.copier.target import gap_writer as module
 from anabranch.copier.target.gap_writer import FORGET_S, GapWriter
 from anabranch.errors import AnabranchError
@@ -23,9 +23,9 @@ from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.protocol.claims import Claim, ClaimLog, ClaimState
 from anabranch.protocol.endings import Ending
-from anabranch.protocol.holes import Jump, JumpKey, JumpLog, Stretch
+from anabranch.protocol.gap_records import GapRecord, GapRecordKey, GapRecordLog, OffsetSpan
+from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import Pipeline
-from anabranch.protocol.tenure import Tenure
 
 pytestmark = pytest.mark.unit
 
@@ -33,49 +33,49 @@ TOPIC, PLACE = TopicId(uuid.UUID(int=9)), TopicPartition("t", 0)
 
 
 class Stored:
-    """The journal of jumps, in memory; ``fails`` is what an append raises, False what it answers."""
+    """The journal of gap records, in memory; ``fails`` is what an append raises, False what it answers."""
 
     def __init__(self, fails: AnabranchError | bool | None = None) -> None:
         self.fails = fails
-        self.jumps = JumpLog()
-        self.forgotten: list[JumpKey] = []
+        self.gap_records = GapRecordLog()
+        self.forgotten: list[GapRecordKey] = []
 
-    async def append(self, jumps: Sequence[Jump]) -> bool:
+    async def append(self, gap_records: Sequence[GapRecord]) -> bool:
         """Keep them, or not."""
         if isinstance(self.fails, AnabranchError):
             raise self.fails
         if self.fails is None:
-            for jump in jumps:
-                self.jumps.apply(self.jumps.end, jump.key, jump)
+            for gap_record in gap_records:
+                self.gap_records.apply(self.gap_records.end, gap_record.key, gap_record)
         return self.fails is None
 
-    async def read(self) -> JumpLog:
+    async def read(self) -> GapRecordLog:
         """All of them."""
-        return self.jumps
+        return self.gap_records
 
-    async def forget(self, keys: Sequence[JumpKey]) -> None:
+    async def forget(self, keys: Sequence[GapRecordKey]) -> None:
         """Keep which."""
         self.forgotten += keys
 
 
-def made() -> tuple[Lane, Ownership]:
+def made() -> tuple[Lane, ActiveOwnership]:
     """A running lane whose sequences begin at 0."""
     lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
     claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, now_ms(), ClaimState.CLAIMED, 0, 0)
-    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, 0, 0, 0, 0, None, frozenset(), "")
-    pipeline = Pipeline(tenure, sole_writer=False)
-    return lane, lane.begin(tenure, pipeline, cast(Connection, None))
+    ownership = Ownership(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, 0, 0, 0, 0, None, frozenset(), "")
+    pipeline = Pipeline(ownership, sole_writer=False)
+    return lane, lane.begin(ownership, pipeline, cast(Connection, None))
 
 
 @pytest.mark.parametrize("fails", [None, False, ConnectionLostError("new", "1", "gone")])
-def test_a_batch_may_leave_only_where_the_journal_has_the_jump(fails: AnabranchError | bool | None) -> None:
-    """Else the tenure ends: its records must not leave."""
+def test_a_batch_may_leave_only_where_the_journal_has_the_gap_record(fails: AnabranchError | bool | None) -> None:
+    """Else the ownership ends: its records must not leave."""
 
     async def play() -> tuple[bool, Phase, Ending | None]:
-        lane, ownership = made()
+        lane, active = made()
         pending = PendingGapRecord()
         gap_writer = GapWriter(cast(Any, Stored(fails)), cast(Any, None), lambda _: None, lambda: None)
-        gap_writer.submit(lane, ownership, lane.fetched.gap_record(ownership.tenure, 0, [Stretch(7, 1)]), pending)
+        gap_writer.submit(lane, active, lane.fetched.gap_record(active.ownership, 0, [OffsetSpan(7, 1)]), pending)
         task = asyncio.create_task(gap_writer.run())
         for _ in range(5):
             await asyncio.sleep(0)
@@ -88,14 +88,14 @@ def test_a_batch_may_leave_only_where_the_journal_has_the_jump(fails: AnabranchE
 
 
 @pytest.mark.parametrize("overwritten", [False, True])
-def test_jumps_are_forgotten_only_while_their_runs_are_as_they_were_filed(
+def test_gap_records_are_forgotten_only_while_their_runs_are_as_they_were_persisted(
     overwritten: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A request of an earlier owner may be carried out late: then the jumps are what tells the offsets still."""
+    """A request of an earlier owner may be carried out late: then the gap records are what tells the offsets still."""
     now = iter([0.0, FORGET_S + 1, 2 * FORGET_S + 2])
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(now)))
-    lane, ownership = made()
-    pipeline = ownership.pipeline
+    lane, active = made()
+    pipeline = active.pipeline
     stored = Stored()
     journal = SimpleNamespace(claims=ClaimLog())
     gap_writer = GapWriter(cast(Any, stored), cast(Any, journal), lambda _: None, lambda: None)
@@ -105,11 +105,11 @@ def test_jumps_are_forgotten_only_while_their_runs_are_as_they_were_filed(
 
     async def play() -> None:
         for at, source in enumerate((7, 20)):
-            jump = lane.fetched.gap_record(ownership.tenure, at, [Stretch(source, 1)])
-            await stored.append([jump])
+            gap_record = lane.fetched.gap_record(active.ownership, at, [OffsetSpan(source, 1)])
+            await stored.append([gap_record])
             pipeline.intend()
-            pipeline.permit(jump)
-            pipeline.send(source, 1, 1, (Stretch(source, 1),))
+            pipeline.permit(gap_record)
+            pipeline.send(source, 1, 1, (OffsetSpan(source, 1),))
             pipeline.acknowledge(0, at)
         await gap_writer.forget([lane], checked)
         assert stored.forgotten == []
@@ -120,7 +120,7 @@ def test_jumps_are_forgotten_only_while_their_runs_are_as_they_were_filed(
 
 
 def test_what_went_by_before_the_first_task_ran_is_no_time_between_two_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker may wait for its target for long; then it does not read all filed runs again in its first second."""
+    """A worker may wait for its target for long; then it does not read all persisted runs again in its first second."""
     now = iter([0.0, FORGET_S + 1, FORGET_S + 2])
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(now)))
     lane, _ = made()

@@ -1,4 +1,4 @@
-"""Rounds of continuous sync on two simulated clusters: what is committed on the target then, and what is filed."""
+"""Rounds of continuous sync on two simulated clusters: what is committed on the target then, and what is persisted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Driver:
         self.published += told
 
     async def round(self) -> Freshness:
-        """One round, and what is filed then."""
+        """One round, and what is persisted then."""
         await self.sync.once()
         return await asyncio.to_thread(lambda: self.both.stored().freshness(LINK))
 
@@ -76,16 +76,16 @@ def test_what_a_followed_group_commits_is_on_the_target_after_the_next_round(bot
 
     async def what(driver: Driver) -> None:
         await driver.commit("shop", {A: Commit(12, "noted"), B: Commit(30)})
-        filed = await driver.round()
+        persisted = await driver.round()
         assert await driver.there("shop") == {TO_A: Commit(2, "noted"), TO_B: Commit(15)}
-        assert filed.round is not None
-        assert (filed.round.moved, dict(filed.round.groups)) == (1, {Following.IN_STEP: 1})
+        assert persisted.round is not None
+        assert (persisted.round.moved, dict(persisted.round.groups)) == (1, {Following.IN_STEP: 1})
         await driver.commit("shop", {A: Commit(14)})
-        filed = await driver.round()
+        persisted = await driver.round()
         assert await driver.there("shop") == {TO_A: Commit(4), TO_B: Commit(15)}
-        filed = await driver.round()
-        assert filed.round is not None
-        assert (filed.round.moved, filed.groups["shop"].state) == (0, Following.IN_STEP)
+        persisted = await driver.round()
+        assert persisted.round is not None
+        assert (persisted.round.moved, persisted.groups["shop"].state) == (0, Following.IN_STEP)
 
     drive(both, GroupRules(("shop",)), what)
 
@@ -97,8 +97,8 @@ def test_a_position_that_was_not_copied_waits_for_the_map(both: Lab) -> None:
         at = driver.both.source
         await asyncio.to_thread(lambda: driver.both.on(at, lambda cluster: append(cluster, A, 4)))
         await driver.commit("ahead", {A: Commit(33)})
-        filed = await driver.round()
-        assert filed.groups["ahead"].state is Following.WAITING
+        persisted = await driver.round()
+        assert persisted.groups["ahead"].state is Following.WAITING
         await driver.commit("ahead", {A: Commit(35)})
         await driver.round()
         assert driver.sync._waiting == {"ahead": {A: Commit(33)}}
@@ -122,11 +122,11 @@ def test_a_group_that_somebody_reads_in_on_the_target_is_left_to_them(both: Lab)
         reading = driver.both.reader(driver.both.there, "till")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(groupsync, "look", before)
-            filed = await driver.round()
-        assert filed.round is not None
-        assert (filed.round.moved, filed.groups["till"].state) == (0, Following.ACTIVE)
-        filed = await driver.round()
-        assert filed.groups["till"].state is Following.ACTIVE
+            persisted = await driver.round()
+        assert persisted.round is not None
+        assert (persisted.round.moved, persisted.groups["till"].state) == (0, Following.ACTIVE)
+        persisted = await driver.round()
+        assert persisted.groups["till"].state is Following.ACTIVE
         assert await driver.there("till") == {}
         reading.__exit__(None, None, None)
 
@@ -148,11 +148,11 @@ def test_a_commit_that_the_target_refuses_holds_its_group_alone(both: Lab) -> No
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(groupsync.kafka_groups, "commit", refused)
-            filed = await driver.round()
-        assert filed.round is not None
-        assert (filed.round.moved, filed.groups["bad"].state) == (1, Following.HELD)
-        assert "bad" in filed.groups["bad"].why
-        assert filed.groups["good"].state is Following.IN_STEP
+            persisted = await driver.round()
+        assert persisted.round is not None
+        assert (persisted.round.moved, persisted.groups["bad"].state) == (1, Following.HELD)
+        assert "bad" in persisted.groups["bad"].why
+        assert persisted.groups["good"].state is Following.IN_STEP
 
     drive(both, GroupRules(("good", "bad")), what)
 
@@ -182,7 +182,7 @@ def test_a_round_that_failed_says_so_and_forgets_nothing(both: Lab, monkeypatch:
 
 
 def test_groups_that_are_no_longer_followed_are_forgotten(both: Lab) -> None:
-    """What is filed tells of the groups that the link follows now."""
+    """What is persisted tells of the groups that the link follows now."""
 
     async def what(driver: Driver) -> None:
         await driver.commit("first", {A: Commit(12)})

@@ -21,7 +21,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.protocol.tenure import Tenure
+from anabranch.protocol.ownership import Ownership
 
 pytestmark = pytest.mark.unit
 
@@ -65,10 +65,10 @@ def test_padding_that_is_cancelled_leaves_no_batch_in_flight() -> None:
         wire = SimpleNamespace(offers=lambda _: 9, submit=submit, abort=aborted.append)
         place = SimpleNamespace(connection=wire, lane="l", topic="t", topic_id=TOPIC.uuid, partition=0)
         claim = Claim("l", 1, LaneMode.IDENTITY, "me", None, now_ms(), ClaimState.CLAIMED, 9, 0)
-        tenure = Tenure("l", LaneMode.IDENTITY, claim, 0, 1, 86_400_000, 0, 0, 0, 0, None, frozenset(), "")
+        ownership = Ownership("l", LaneMode.IDENTITY, claim, 0, 1, 86_400_000, 0, 0, 0, 0, None, frozenset(), "")
         gate = WriteGate(lambda: 0.0)
         gate.renew(0.0)
-        task = asyncio.create_task(head_padding.pad(cast(TargetPartition, place), tenure, gate, lambda _: None))
+        task = asyncio.create_task(head_padding.pad(cast(TargetPartition, place), ownership, gate, lambda _: None))
         await sent.wait()
         await asyncio.sleep(0)
         task.cancel()

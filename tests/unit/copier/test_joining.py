@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.copier.source.joining import FEW_RECORDS, LEAST, MOST_BYTES, joined, read_joining
-from anabranch.protocol.holes import Stretch
+from anabranch.protocol.gap_records import OffsetSpan
 from anabranch.protocol.reading import Copyable, Reading, read
 from anabranch.records.decode import decode
 from anabranch.records.encode import encode
@@ -27,11 +27,11 @@ def copyable(source: int, count: int, size: int = 10) -> Copyable:
     ]
     view = memoryview(bytearray(encode(records)))
     header = read_header(view)._replace(base_offset=source, leader_epoch=3)
-    return Copyable(view, 0, header, (Stretch(source, count),), source + count, False)
+    return Copyable(view, 0, header, (OffsetSpan(source, count),), source + count, False)
 
 
 def told(batches: list[Copyable]) -> list[tuple[int, bytes | None]]:
-    """Each record's key, which is its source offset, beside the offset that the stretches tell."""
+    """Each record's key, which is its source offset, beside the offset that the spans tell."""
     found = []
     for one in batches:
         offsets = [at for source, length in one.spans for at in range(source, source + length)]
@@ -72,12 +72,12 @@ def test_a_corrupt_batch_is_passed_on_with_its_neighbours() -> None:
     assert list(joined(batches)) == batches
 
 
-def test_batches_around_a_hole_stay_apart_where_it_must_be_filled() -> None:
+def test_batches_around_a_gap_stay_apart_where_it_must_be_filled() -> None:
     """Each side becomes one batch."""
     batches = [copyable(at + at // LEAST, 1) for at in range(2 * LEAST)]
-    assert [one.spans for one in joined(batches)] == [(Stretch(0, LEAST), Stretch(LEAST + 1, LEAST))]
-    parted = [one.spans for one in joined(batches, across_holes=False)]
-    assert parted == [(Stretch(0, LEAST),), (Stretch(LEAST + 1, LEAST),)]
+    assert [one.spans for one in joined(batches)] == [(OffsetSpan(0, LEAST), OffsetSpan(LEAST + 1, LEAST))]
+    parted = [one.spans for one in joined(batches, across_gaps=False)]
+    assert parted == [(OffsetSpan(0, LEAST),), (OffsetSpan(LEAST + 1, LEAST),)]
 
 
 def logged(batch: Copyable, epoch: int = 3) -> bytes:
@@ -127,11 +127,11 @@ def test_reading_with_rows_joined_is_reading_then_joining(
             at += count
     answer = b"".join(found)
     plainly = read(memoryview(bytearray(answer)), 100, ())
-    quickly = read_joining(memoryview(bytearray(answer)), 100, (), across_holes=across)
+    quickly = read_joining(memoryview(bytearray(answer)), 100, (), across_gaps=across)
     assert str(quickly.fault) == str(plainly.fault)
     assert quickly._replace(batches=(), fault=None) == plainly._replace(batches=(), fault=None)
     assert told(list(quickly.batches)) == told(list(plainly.batches))
-    assert told(list(joined(quickly.batches, across_holes=across))) == told(list(plainly.batches))
+    assert told(list(joined(quickly.batches, across_gaps=across))) == told(list(plainly.batches))
     spans = [(one.header.leader_epoch, part) for one in quickly.batches for part in one.spans]
     by_epoch = {at: epoch for epoch, (first, length) in spans for at in range(first, first + length)}
     assert by_epoch == {

@@ -5,9 +5,9 @@ from typing import cast
 
 import pytest
 
+from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.fetched import FetchedBatch, PendingGapRecord
 from anabranch.copier.lane.lane import Lane, Phase
-from anabranch.copier.lane.ownership import Ownership
 from anabranch.kafka.connection import Connection
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
@@ -15,10 +15,10 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.protocol.endings import Ending, TenureEnded
-from anabranch.protocol.holes import Stretch
+from anabranch.protocol.endings import Ending, OwnershipEnded
+from anabranch.protocol.gap_records import OffsetSpan
+from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import Pipeline
-from anabranch.protocol.tenure import Tenure
 from anabranch.records.encode import encode
 from anabranch.records.header import read_header
 from anabranch.records.record import Record, TimestampType
@@ -28,11 +28,13 @@ pytestmark = pytest.mark.unit
 TOPIC, PLACE = TopicId(uuid.UUID(int=9)), TopicPartition("t", 0)
 
 
-def won(lane: Lane, position: int) -> Ownership:
-    """The lane's next tenure, from a source offset on."""
+def won(lane: Lane, position: int) -> ActiveOwnership:
+    """The lane's next ownership, from a source offset on."""
     claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, now_ms(), ClaimState.CLAIMED, 0, 0)
-    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, position, position, 0, 0, None, frozenset(), "")
-    return lane.begin(tenure, Pipeline(tenure, sole_writer=False), cast(Connection, None))
+    ownership = Ownership(
+        lane.key, LaneMode.MAPPED, claim, 1, 1, 86_400_000, position, position, 0, 0, None, frozenset(), ""
+    )
+    return lane.begin(ownership, Pipeline(ownership, sole_writer=False), cast(Connection, None))
 
 
 def running(position: int = 0) -> Lane:
@@ -45,11 +47,11 @@ def running(position: int = 0) -> Lane:
 def queue(lane: Lane, offset: int, pending: PendingGapRecord | None = None) -> None:
     """A batch of one record for the lane."""
     batch = memoryview(bytearray(encode([Record(offset, 1, TimestampType.CREATE_TIME, b"k", b"v")])))
-    lane.fetched.put(FetchedBatch(batch, 0, read_header(batch, 0), None, (Stretch(offset, 1),), pending))
+    lane.fetched.put(FetchedBatch(batch, 0, read_header(batch, 0), None, (OffsetSpan(offset, 1),), pending))
 
 
-def test_what_waits_for_a_jump_leaves_once_the_journal_has_it() -> None:
-    """A record whose sequence does not tell its offset could never be placed where the jump was lost."""
+def test_what_waits_for_a_gap_record_leaves_once_the_journal_has_it() -> None:
+    """A record whose sequence does not tell its offset could never be placed where the gap record was lost."""
     lane, pending = running(), PendingGapRecord()
     queue(lane, 5, pending)
     assert not lane.may_send
@@ -57,7 +59,7 @@ def test_what_waits_for_a_jump_leaves_once_the_journal_has_it() -> None:
     assert lane.may_send
 
 
-def test_a_tenure_begins_with_nothing_queued() -> None:
+def test_an_ownership_begins_with_nothing_queued() -> None:
     """What an earlier one has fetched belongs to its position; the next one's may be another."""
     lane = running()
     queue(lane, 0)
@@ -77,30 +79,30 @@ def test_what_is_fetched_and_not_copied_is_not_told_as_copied() -> None:
     queue(lane, 10)
     lane.fetched.passed(25, 0)
     assert lane.reached == 10
-    ownership = lane.ownership
-    assert ownership is not None
-    pipeline = ownership.pipeline
+    active = lane.active
+    assert active is not None
+    pipeline = active.pipeline
     lane.fetched.take()
     pipeline.send(10, 1, 1)
     assert lane.reached == 10
     lane.copied.add(pipeline.acknowledge(0, 0), 1)
     assert lane.reached == 25
-    lane.end_tenure(ownership, TenureEnded(lane.key, Ending.DISCONNECTED))
+    lane.end_ownership(active, OwnershipEnded(lane.key, Ending.DISCONNECTED))
     assert lane.reached == 11
 
 
-def test_a_connection_that_ends_leaves_a_tenure_whole_only_where_nothing_is_in_doubt() -> None:
+def test_a_connection_that_ends_leaves_an_ownership_whole_only_where_nothing_is_in_doubt() -> None:
     """A batch in flight, a question under way or a claim that is being renewed: then the lane is taken over."""
     lane = running()
-    ownership = lane.ownership
-    assert ownership is not None
-    pipeline = ownership.pipeline
+    active = lane.active
+    assert active is not None
+    pipeline = active.pipeline
     pipeline.send(0, 1, 1)
     assert not lane.disconnected()
     pipeline.acknowledge(0, 0)
     for doubt in ("is_checking", "is_renewing"):
-        setattr(ownership, doubt, True)
+        setattr(active, doubt, True)
         assert not lane.disconnected()
-        setattr(ownership, doubt, False)
+        setattr(active, doubt, False)
     assert lane.disconnected()
-    assert ownership.connection is None and lane.ownership is ownership and lane.phase is Phase.RUNNING
+    assert active.connection is None and lane.active is active and lane.phase is Phase.RUNNING

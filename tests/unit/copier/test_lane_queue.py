@@ -11,7 +11,7 @@ from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.protocol.holes import Stretch
+from anabranch.protocol.gap_records import OffsetSpan
 from anabranch.records.encode import encode
 from anabranch.records.header import read_header
 from anabranch.records.record import Record, TimestampType
@@ -28,7 +28,7 @@ def test_a_lane_that_leaves_its_frames_keeps_its_batches() -> None:
     batch = bytes(encode([Record(0, 1, TimestampType.CREATE_TIME, b"k", b"v")]))
     for at in (100, 5000):
         frame.view[at : at + len(batch)] = batch
-        lane.fetched.put(FetchedBatch(frame.view, at, read_header(frame.view, at), frame, (Stretch(at, 1),)))
+        lane.fetched.put(FetchedBatch(frame.view, at, read_header(frame.view, at), frame, (OffsetSpan(at, 1),)))
     frame.release()
     assert (pool.lent, lane.fetched.owned_bytes) == (1 << 20, 0)
     lane.fetched.leave_frames()
@@ -37,7 +37,7 @@ def test_a_lane_that_leaves_its_frames_keeps_its_batches() -> None:
     frame.view[:] = bytes(1 << 20)
     first = lane.fetched.take()
     assert bytes(first.view[first.at : first.at + first.header.size]) == batch
-    assert first.spans == (Stretch(100, 1),)
+    assert first.spans == (OffsetSpan(100, 1),)
     assert (lane.fetched.owned_bytes, lane.fetched.bytes) == (len(batch), len(batch))
     lane.fetched.drop()
     assert (lane.fetched.owned_bytes, lane.fetched.bytes) == (0, 0)

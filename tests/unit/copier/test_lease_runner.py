@@ -106,7 +106,7 @@ class Stage:
         return [one.claim for one in journal.claims.claims(str(self.lane(partition).lane))]
 
     async def progress(self, partition: int = 0) -> LaneProgress:
-        """What is filed of a lane."""
+        """What is persisted of a lane."""
         progress = Progress(self.target_cluster)
         await progress.sync()
         return progress.lanes[self.lane(partition).lane]
@@ -291,7 +291,7 @@ def test_a_lane_that_is_let_go_is_taken_over_no_more() -> None:
     assert free == later == []
 
 
-def test_filed_runs_that_contradict_each_other_end_no_run() -> None:
+def test_persisted_runs_that_contradict_each_other_end_no_run() -> None:
     """An older segment that was stored late after a truncation holds up its lane, and the others are copied."""
 
     async def worker(stage: Stage) -> tuple[LaneProgress, list[Claim], int]:
@@ -310,7 +310,9 @@ def test_filed_runs_that_contradict_each_other_end_no_run() -> None:
 
 
 def test_a_lane_that_is_let_go_waits_for_no_answer_of_a_connection_that_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its sender has forgotten it by then, so that nobody ends its tenure; who asked for it would wait for nothing."""
+    """Its sender has forgotten it by then, so that nobody ends its ownership; who asked for it would wait for
+    nothing.
+    """
     monkeypatch.setattr("anabranch.copier.leases.copying.LET_GO_S", 3600.0)
 
     async def worker(stage: Stage) -> tuple[bool, float]:
@@ -362,7 +364,7 @@ def test_a_worker_that_stood_while_it_read_writes_nothing_before_it_has_read_aga
 
 
 def test_a_claim_is_renewed_before_it_is_old_and_nothing_is_repeated() -> None:
-    """Its producer id is used again, and nobody is shut out: the target gets no marker."""
+    """Its producer id is used again, and nobody is fenced: the target gets no marker."""
 
     async def worker(stage: Stage) -> tuple[int, list[tuple[int, ClaimState]], int]:
         runner = stage.runner
@@ -457,7 +459,7 @@ def test_a_lane_that_another_worker_has_the_lease_of_is_let_go_at_its_asking() -
     assert play(worker) == (0, [ClaimState.RELEASED])
 
 
-def test_a_lane_from_a_sibling_is_told_where_the_sibling_filed_it() -> None:
+def test_a_lane_from_a_sibling_is_told_where_the_sibling_persisted_it() -> None:
     """Its last runs may not be read yet; progress that went back for a moment would look as if records were lost."""
 
     async def worker(stage: Stage) -> tuple[int, int, int]:
@@ -467,10 +469,10 @@ def test_a_lane_from_a_sibling_is_told_where_the_sibling_filed_it() -> None:
         await stage.until(lambda: stage.copied() == RECORDS)
         await runner.end(1.0)
         mine = await stage.progress()
-        filed = replace(
+        persisted = replace(
             mine, lane=other.lane, source=other.source, target=other.target, position=9, target_end=8, owner="run-1/it"
         )
-        await Progress(stage.target_cluster).file([filed])
+        await Progress(stage.target_cluster).file([persisted])
         await runner._topics.progress.sync()
         lane = runner._make_lane(other)
         return lane.copied.book.map.records, lane.copied.position, lane.copied.target_end

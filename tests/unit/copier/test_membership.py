@@ -99,7 +99,7 @@ async def settled() -> None:
 
 
 def test_a_new_lease_lets_go_what_it_lacks_and_leaves_the_others_alone() -> None:
-    """A lane is told to be free after its batches were answered and filed, and before it is forgotten."""
+    """A lane is told to be free after its batches were answered and persisted, and before it is forgotten."""
 
     async def play() -> tuple[list[tuple[str, int]], list[int]]:
         membership, copies, _ = await made()
@@ -122,7 +122,7 @@ def test_a_new_lease_lets_go_what_it_lacks_and_leaves_the_others_alone() -> None
 
 
 def test_a_lane_that_could_not_be_let_go_is_the_worker_s_until_its_end() -> None:
-    """It is filed and given back then: a worker that is cancelled in between has not lost it."""
+    """It is persisted and given back then: a worker that is cancelled in between has not lost it."""
 
     async def play() -> tuple[int, int]:
         membership, _, _ = await made()

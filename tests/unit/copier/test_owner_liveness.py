@@ -1,4 +1,4 @@
-"""Who is alive, by what was filed."""
+"""Who is alive, by what was persisted."""
 
 import pytest
 
@@ -12,15 +12,15 @@ ONE, OTHER = (LaneKey("l", TopicId.ZERO, partition) for partition in (0, 1))
 
 
 def test_an_owner_lives_while_it_files_any_of_its_lanes() -> None:
-    """A lane that stands still need not be filed for its owner to be heard of."""
+    """A lane that stands still need not be persisted for its owner to be heard of."""
     heard = OwnerLiveness(lambda: 10.0)
     heard.note(ONE, "a", 1.0)
     heard.note(OTHER, "a", 9.0)
     assert heard.get(ONE) == ("a", 9.0)
 
 
-def test_who_filed_a_lane_last_counts_and_not_who_is_heard_of_last() -> None:
-    """Another owner's filing of another lane says nothing about this one."""
+def test_who_persisted_a_lane_last_counts_and_not_who_is_heard_of_last() -> None:
+    """Another owner's persisting of another lane says nothing about this one."""
     heard = OwnerLiveness(lambda: 10.0)
     heard.note(ONE, "a", 1.0)
     heard.note(ONE, "b", 2.0)
@@ -36,7 +36,7 @@ def test_a_lane_that_its_owner_files_no_more_is_given_up_in_the_end() -> None:
     assert heard.get(ONE) == ("a", 1.0)
 
 
-def test_of_a_lane_that_was_never_filed_or_forgotten_nobody_is_heard() -> None:
+def test_of_a_lane_that_was_never_persisted_or_forgotten_nobody_is_heard() -> None:
     """No news is None."""
     heard = OwnerLiveness()
     assert heard.get(ONE) is None

@@ -1,4 +1,4 @@
-"""Which lanes' progress is filed, and when."""
+"""Which lanes' progress is persisted, and when."""
 
 import asyncio
 import time
@@ -56,7 +56,7 @@ class Stored:
         self.lanes |= {one.lane: one for one in reports}
 
     def overwritten(self, owner: str) -> set[LaneKey]:
-        """What a test says that others filed."""
+        """What a test says that others persisted."""
         assert owner == "me"
         stolen, self.stolen = self.stolen, set()
         return stolen
@@ -83,7 +83,7 @@ def made(count: int) -> tuple[ProgressWriter, list[Lane], Stored]:
     return ProgressWriter("me", lanes, part_of, part_of, stored.is_anothers, stored.forget, gate), lanes, stored
 
 
-def test_lanes_that_stand_still_are_filed_in_turn_and_each_within_its_rounds() -> None:
+def test_lanes_that_stand_still_are_persisted_in_turn_and_each_within_its_rounds() -> None:
     """At first all, then a share each second: every lane again within the rounds, whatever their number."""
     for count in (1, 5, 12, 30):
         writer, _, stored = made(count)
@@ -94,8 +94,8 @@ def test_lanes_that_stand_still_are_filed_in_turn_and_each_within_its_rounds() -
         assert set.union(*stored.rounds[1:]) == set(range(count))
 
 
-def test_what_changed_is_filed_at_once() -> None:
-    """Records, ends and reasons are news; nothing else is filed beside them but the share."""
+def test_what_changed_is_persisted_at_once() -> None:
+    """Records, ends and reasons are news; nothing else is persisted beside them but the share."""
     writer, lanes, stored = made(36)
     asyncio.run(writer.file())
     lanes[30].copied.tally.records += 1
@@ -106,7 +106,7 @@ def test_what_changed_is_filed_at_once() -> None:
     assert stored.lanes[lanes[32].assignment.lane].stop_reason == "someone"
 
 
-def test_what_could_not_be_filed_is_filed_again() -> None:
+def test_what_could_not_be_persisted_is_persisted_again() -> None:
     """A batch that was not acknowledged may not be there."""
     writer, lanes, stored = made(24)
     stored.fails = True
@@ -116,8 +116,8 @@ def test_what_could_not_be_filed_is_filed_again() -> None:
     assert stored.rounds == [set(range(len(lanes)))]
 
 
-def test_what_was_being_filed_when_it_was_cancelled_is_filed_again() -> None:
-    """Whoever was cancelled was filing for every lane: runs that are taken for filed would never be."""
+def test_what_was_being_persisted_when_it_was_cancelled_is_persisted_again() -> None:
+    """Whoever was cancelled was persisting for every lane: runs that are taken for persisted would never be."""
 
     async def play() -> list[list[int]]:
         writer, lanes, stored = made(2)
@@ -129,12 +129,12 @@ def test_what_was_being_filed_when_it_was_cancelled_is_filed_again() -> None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert task.cancelled()
-        return [[number for number, _ in lane.copied.book.unfiled()] for lane in lanes]
+        return [[number for number, _ in lane.copied.book.unpersisted()] for lane in lanes]
 
     assert asyncio.run(play()) == [[0], [0]]
 
 
-def test_what_somebody_else_has_filed_is_filed_again() -> None:
+def test_what_somebody_else_has_persisted_is_persisted_again() -> None:
     """The record says who has the lane."""
     writer, lanes, stored = made(24)
     asyncio.run(writer.file())
@@ -146,7 +146,7 @@ def test_what_somebody_else_has_filed_is_filed_again() -> None:
     assert stored.lanes[key].owner == "me"
 
 
-def test_runs_are_filed_before_the_position_that_they_lead_to() -> None:
+def test_runs_are_persisted_before_the_position_that_they_lead_to() -> None:
     """Whoever dies in between must not have told a position whose runs nobody has."""
     writer, lanes, stored = made(2)
     lanes[0].copied.book.append(Run(0, 0, 5))
@@ -155,13 +155,13 @@ def test_runs_are_filed_before_the_position_that_they_lead_to() -> None:
 
 
 def test_a_process_that_has_not_read_the_claims_lately_files_nothing() -> None:
-    """It was stopped and goes on: a successor may have filed meanwhile, and would be told wrong."""
+    """It was stopped and goes on: a successor may have persisted meanwhile, and would be told wrong."""
     writer, lanes, stored = made(2)
     lanes[0].copied.book.append(Run(0, 0, 5))
     writer._gate.shut()
     asyncio.run(writer.file())
     assert stored.kinds == []
-    assert [number for number, _ in lanes[0].copied.book.unfiled()] == [0]
+    assert [number for number, _ in lanes[0].copied.book.unpersisted()] == [0]
 
 
 def test_with_thousands_of_lanes_offsets_wait_some_rounds_and_states_do_not() -> None:
@@ -169,8 +169,8 @@ def test_with_thousands_of_lanes_offsets_wait_some_rounds_and_states_do_not() ->
     writer, lanes, stored = made(24)
     other = lanes[0].assignment.lane
     asyncio.run(writer.file())
-    filed = stored.lanes[other]
-    stored.lanes |= {LaneKey("m", TOPIC, at): filed for at in range(SPACING * MANY)}
+    persisted = stored.lanes[other]
+    stored.lanes |= {LaneKey("m", TOPIC, at): persisted for at in range(SPACING * MANY)}
     stored.rounds.clear()
     for at in range(1, 2 * SPACING + 1):
         for lane in lanes:
@@ -186,15 +186,15 @@ def test_with_thousands_of_lanes_offsets_wait_some_rounds_and_states_do_not() ->
     lanes[3].copied.tally.records += 1
     lanes[3].copied.book.append(Run(0, 0, 5))
     asyncio.run(writer.file(everything=True))
-    assert 3 in stored.rounds[-1] and lanes[3].copied.book.unfiled() == []
+    assert 3 in stored.rounds[-1] and lanes[3].copied.book.unpersisted() == []
 
 
-def test_no_position_is_filed_before_its_runs_where_lanes_wait_for_each_other() -> None:
-    """A lane that is filed out of turn has its runs filed with it."""
+def test_no_position_is_persisted_before_its_runs_where_lanes_wait_for_each_other() -> None:
+    """A lane that is persisted out of turn has its runs persisted with it."""
     writer, lanes, stored = made(24)
     asyncio.run(writer.file())
-    filed = stored.lanes[lanes[0].assignment.lane]
-    stored.lanes |= {LaneKey("m", TOPIC, at): filed for at in range(SPACING * MANY)}
+    persisted = stored.lanes[lanes[0].assignment.lane]
+    stored.lanes |= {LaneKey("m", TOPIC, at): persisted for at in range(SPACING * MANY)}
     for at in range(2 * SPACING):
         for lane in lanes:
             lane.copied.book.append(Run(10 * at, 5 * at, 5))
@@ -203,7 +203,7 @@ def test_no_position_is_filed_before_its_runs_where_lanes_wait_for_each_other() 
         stored.rounds.clear()
         asyncio.run(writer.file())
         assert at in stored.rounds[0]
-        assert not any(lanes[one].copied.book.unfiled() for one in stored.rounds[0])
+        assert not any(lanes[one].copied.book.unpersisted() for one in stored.rounds[0])
 
 
 def test_bytes_behind_are_unknown_until_something_was_copied() -> None:
@@ -217,19 +217,19 @@ def test_bytes_behind_are_unknown_until_something_was_copied() -> None:
     assert writer.report(lane).lag_bytes == 300_000
 
 
-def test_what_both_logs_have_deleted_is_filed_as_empty_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of lanes that this worker owns, by what both leaders told; what was not acknowledged is filed again."""
+def test_what_both_logs_have_deleted_is_persisted_as_empty_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of lanes that this worker owns, by what both leaders told; what was not acknowledged is persisted again."""
     monkeypatch.setattr("anabranch.copier.reporting.progress_writer.MOST_RETIRED", 4)
     monkeypatch.setattr("anabranch.state.segments.runs.SEGMENT_RUNS", 1)
     writer, (lane, other), _ = made(2)
     runs, key = Runs(Cluster(Transport("c", "User:ANONYMOUS"), [])), lane.assignment.lane
-    filed: list[tuple[LaneKey, int]] = []
+    persisted: list[tuple[LaneKey, int]] = []
 
     async def file(segments: Mapping[tuple[LaneKey, int], tuple[Run, ...] | bytes]) -> None:
         if stored_fails:
             raise ControlLostError
         assert not any(segments.values())
-        filed.extend(segments)
+        persisted.extend(segments)
 
     monkeypatch.setattr(runs, "file", file)
     writer._runs = runs
@@ -249,11 +249,11 @@ def test_what_both_logs_have_deleted_is_filed_as_empty_some_at_a_time(monkeypatc
         lane.source.log_start, lane.copied.target_start = source, target
         for _ in range(2 if stored_fails else 1):
             asyncio.run(writer.file())
-        assert filed == [(key, number) for number in range(upto)], (source, target)
+        assert persisted == [(key, number) for number in range(upto)], (source, target)
     stored_fails, lane.phase = False, Phase.TAKING
     runs._take(Entry(99, run_codec.run_key(key, 2), codec.encode(RunMap.of([Run(40, 20, 5)]))))
     asyncio.run(writer.file())
-    assert len(filed) == 8, "who does not own the lane retires nothing"
+    assert len(persisted) == 8, "who does not own the lane retires nothing"
     lane.phase = Phase.RUNNING
     asyncio.run(writer.file())
-    assert filed[8:] == [(key, number) for number in range(2, 6)], "an earlier owner had stored it again"
+    assert persisted[8:] == [(key, number) for number in range(2, 6)], "an earlier owner had stored it again"

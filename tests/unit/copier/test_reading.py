@@ -82,7 +82,7 @@ def marker(offset: int, producer: int, kind: int) -> bytes:
 
 
 def seen(reading: Reading) -> list[Record]:
-    """The records to be sent, at the offsets that the stretches say, as a target's consumer decodes them."""
+    """The records to be sent, at the offsets that the spans say, as a target's consumer decodes them."""
     found: list[Record] = []
     for one in reading.batches:
         header = one.header
@@ -388,7 +388,7 @@ def test_batches_before_the_position_are_passed_over() -> None:
 
 
 def grown() -> tuple[bytes, list[Record]]:
-    """A batch with holes that is larger when written anew, its base time being near all records but the first."""
+    """A batch with gaps that is larger when written anew, its base time being near all records but the first."""
     horizon = 1 << 40
     records = [Record(2 * n, horizon if n else 0, CREATE, None, b"v") for n in range(100)]
     anchor = Record(0, horizon, CREATE, None, None)
@@ -404,7 +404,7 @@ def grown() -> tuple[bytes, list[Record]]:
 
 
 def test_what_grew_past_its_size_is_split_in_order() -> None:
-    """Pieces fit, and only the last one reaches through the batch, with the holes at its end."""
+    """Pieces fit, and only the last one reaches through the batch, with the gaps at its end."""
     batch, records = grown()
     reading = read(memoryview(bytearray(batch)), 0, ())
     assert seen(reading) == records
@@ -459,7 +459,7 @@ def broken(batch: bytes, at: int = 70) -> bytes:
         plain(5)[:8] + bytes(4) + plain(5)[12:],
     ],
     ids=[
-        *("with holes", "marker", "aborted", "append time", "emptied", "offsets go back", "negative length"),
+        *("with gaps", "marker", "aborted", "append time", "emptied", "offsets go back", "negative length"),
         *("codec", "magic", "length"),
     ],
 )

@@ -49,8 +49,8 @@ class Told:
 
 def test_what_no_broker_tells_an_id_of_is_not_compared() -> None:
     """Brokers of an old protocol version give none, and a topic that is missing has none: that is told elsewhere."""
-    begun = {topics.CLAIMS: OURS, topics.RUNS: OURS, topics.PROGRESS: OURS, topics.JUMPS: OURS}
-    told = {topics.CLAIMS: (OURS, 0), topics.RUNS: (TopicId.ZERO, 0), topics.JUMPS: (THEIRS, 5)}
+    begun = {topics.CLAIMS: OURS, topics.RUNS: OURS, topics.PROGRESS: OURS, topics.GAP_RECORDS: OURS}
+    told = {topics.CLAIMS: (OURS, 0), topics.RUNS: (TopicId.ZERO, 0), topics.GAP_RECORDS: (THEIRS, 5)}
     cluster = cast(Cluster, Told(told))
     now = asyncio.run(topic_ids(cluster))
     assert now == {topics.CLAIMS: OURS}

@@ -86,11 +86,11 @@ def test_a_lane_follows_only_where_all_that_the_source_has_was_read() -> None:
     lane.source.stable, lane.copied.position, lane.fetched.fetch_offset = 1_000_000, 10, 10
     assert state_of(lane, paused=False) is LaneState.COPYING
     lane.fetched.fetch_offset = 1_000_000
-    lane.ownership = cast(
+    lane.active = cast(
         Any, SimpleNamespace(pipeline=SimpleNamespace(in_flight=1))
     )  # all that the last fetch found is on its way
     assert lane.reached == 10 and state_of(lane, paused=False) is LaneState.FOLLOWING
-    lane.ownership = None
+    lane.active = None
     assert lane.reached == 1_000_000 and state_of(lane, paused=False) is LaneState.FOLLOWING
 
 
@@ -118,7 +118,7 @@ def test_the_first_open_transaction_is_named_and_the_others_counted() -> None:
 
 
 def test_a_foreign_writer_is_named_once_in_the_reason_of_the_mode() -> None:
-    """Reasons are filed and taken up again by the next owner, so they must not grow."""
+    """Reasons are persisted and taken up again by the next owner, so they must not grow."""
     header = BatchHeader(40, 100, 0, 2, 0, 0, 2, 0, 0, 4711, 0, 0, 3)
     words = named(header)
     assert words == "someone else writes to the target partition (producer id 4711 at offset 40)"

@@ -1,4 +1,4 @@
-"""What is read of filed runs while many read them: nothing older for newer, and no news lost."""
+"""What is read of persisted runs while many read them: nothing older for newer, and no news lost."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_reading_that_ends_late_puts_nothing_older_over_what_is_newer() -> Non
 
 
 def test_what_an_earlier_owner_overwrote_is_noticed_whoever_read_it() -> None:
-    """The takeover of another lane may read it, or it may come while this lane is just taken over anew: jumps are
+    """The takeover of another lane may read it, or it may come while this lane is just taken over anew: gap records are
     forgotten only behind runs that are there."""
 
     async def play() -> list[set[str]]:
@@ -103,21 +103,21 @@ def test_what_an_earlier_owner_overwrote_is_noticed_whoever_read_it() -> None:
         lane.phase = Phase.RUNNING
         none = cast(Any, None)
         writer = ProgressWriter("me", [lane], runs, none, none, none, WriteGate())
-        found = [await writer._check_filed()]
+        found = [await writer._check_persisted()]
         log.add(0, OLDER)
         await runs.sync()  # a colleague, for a lane of its own
         lane.phase = Phase.TAKING
-        found.append(await writer._check_filed())
+        found.append(await writer._check_persisted())
         lane.phase = Phase.RUNNING
-        found.append(await writer._check_filed())
-        assert lane.copied.book.unfiled() == [(0, run_codec.encode(NEWER))]
+        found.append(await writer._check_persisted())
+        assert lane.copied.book.unpersisted() == [(0, run_codec.encode(NEWER))]
         return found
 
     assert asyncio.run(play()) == [set(), set(), {str(KEY)}]
 
 
 def test_runs_of_an_earlier_owner_that_come_late_are_no_newer_ones() -> None:
-    """They are filed over once more, for compaction would leave them; what a later owner cut stays cut."""
+    """They are persisted over once more, for compaction would leave them; what a later owner cut stays cut."""
 
     async def play() -> None:
         runs, log = made()
@@ -127,11 +127,11 @@ def test_runs_of_an_earlier_owner_that_come_late_are_no_newer_ones() -> None:
         await runs.sync()
         assert runs.segments[KEY] == {0: NEWER} and runs.segments[KEY].epoch == 7
         book = runs.book(KEY)
-        assert list(book.map) == list(NEWER) and book.unfiled() == [(0, run_codec.encode(NEWER))]
+        assert list(book.map) == list(NEWER) and book.unpersisted() == [(0, run_codec.encode(NEWER))]
         log.add(0, OLDER, epoch=5)
         log.add(0, NEWER, epoch=7)
         await runs.sync()
-        assert runs.book(KEY).unfiled() == [], "the latest owner's are the last of the topic"
+        assert runs.book(KEY).unpersisted() == [], "the latest owner's are the last of the topic"
         log.add(0, OLDER, epoch=8)
         await runs.sync()
         assert runs.segments[KEY] == {0: OLDER}, "an election took the newer ones"
@@ -159,7 +159,7 @@ def test_who_takes_a_lane_over_files_as_a_later_owner_than_all_before() -> None:
 
 
 def test_who_waits_for_a_reading_that_began_later_reads_no_more() -> None:
-    """Thousands of lanes may be taken over at once, and each asks what was filed of it."""
+    """Thousands of lanes may be taken over at once, and each asks what was persisted of it."""
 
     async def play() -> int:
         runs, log = made()
@@ -191,7 +191,7 @@ def test_a_book_that_cannot_be_made_leaves_its_news() -> None:
 
 
 def test_a_lane_of_any_age_takes_as_much_memory_as_one_of_some_thousand_runs() -> None:
-    """Each worker reads the filed runs of all lanes; it keeps the ends, and of its own lanes as runs."""
+    """Each worker reads the persisted runs of all lanes; it keeps the ends, and of its own lanes as runs."""
     runs, log = made()
     runs.segments[KEY] = Segments(HELD)
     for number in range(10):
@@ -216,13 +216,13 @@ def test_a_lane_of_any_age_takes_as_much_memory_as_one_of_some_thousand_runs() -
 def test_runs_below_those_that_are_held_are_read_where_a_target_lost_that_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lay above is to be forgotten, whether it is held or not."""
     monkeypatch.setattr("anabranch.state.segments.runs.SEGMENT_RUNS", 10)
-    filed = {
+    persisted = {
         number: tuple(Run(7 * at, 5 * at, 5) for at in range(10 * number, 10 * number + 10)) for number in range(12)
     }
 
     async def ask(cluster: Cluster) -> tuple[Runs, RunBook, RunBook]:
         await ensure_topics(cluster, [RUNS])
-        await Runs(cluster).file({(KEY, number): runs for number, runs in filed.items()})
+        await Runs(cluster).file({(KEY, number): runs for number, runs in persisted.items()})
         runs = Runs(cluster, HELD)
         await runs.sync()
         return runs, runs.book(KEY), await runs.book_below(KEY, 5 * 35 + 2)
@@ -233,8 +233,8 @@ def test_runs_below_those_that_are_held_are_read_where_a_target_lost_that_much(m
     with pytest.raises(OlderRunsError):
         held.cut(5 * 35 + 2)
     assert below.last == Run(7 * 35, 5 * 35, 2) and below.map.target_end == 5 * 35 + 2
-    assert below.first == 0 and [number for number, stored in below.unfiled() if not stored] == list(range(4, 12))
-    assert below.unfiled()[0][0] == 3
+    assert below.first == 0 and [number for number, stored in below.unpersisted() if not stored] == list(range(4, 12))
+    assert below.unpersisted()[0][0] == 3
 
 
 def test_a_lane_that_is_copied_elsewhere_leaves_no_news_behind() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.offsets.runs import Run
-from anabranch.protocol.holes import JumpLog
+from anabranch.protocol.gap_records import GapRecordLog
 from anabranch.records.encode import encode
 from anabranch.records.header import BatchHeader, read_header
 from anabranch.records.record import Record, TimestampType
@@ -51,4 +51,4 @@ def test_batches_of_the_lane_tell_their_source_offsets_over_wraps_and_other_writ
         else:
             batches.append(header(OTHER if kind == "other" else MINE[0], 3, target, count, control=kind == "marker"))
         target += count
-    assert runs_of(batches, LaneLog("t-0", MINE, JumpLog()), start) == expected
+    assert runs_of(batches, LaneLog("t-0", MINE, GapRecordLog()), start) == expected

@@ -1,4 +1,4 @@
-"""The runs of a lane while it is copied: filed in segments, cut, and read back."""
+"""The runs of a lane while it is copied: persisted in segments, cut, and read back."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ class Store:
 
     def file(self, book: RunBook, *, fails: bool) -> None:
         """File what changed, as a worker does."""
-        unfiled = book.unfiled()
-        if not unfiled:
+        unpersisted = book.unpersisted()
+        if not unpersisted:
             return
-        book.filed()
+        book.persisted()
         if fails:
-            book.refile(unfiled[0][0])
+            book.refile(unpersisted[0][0])
             return
-        for number, stored in unfiled:
+        for number, stored in unpersisted:
             self.put(number, stored)
 
 
@@ -96,7 +96,7 @@ def hold(steps: list[tuple[str, int, int]], segment: int, held: int) -> int:
                     source, target = (last.source_end, book.map.target_end) if last else (0, 0)
                     run = Run(source + (kind == "grow"), target + first, length)
                     book.append(run)
-                    if book._last > before:  # a segment was closed, and older ones let go where they are filed
+                    if book._last > before:  # a segment was closed, and older ones let go where they are persisted
                         assert book._last - book.first < 2 * held or book.first in book._dirty | book._under_way
                     whole = whole.append(run) if last else RunMap.of([run])
             elif kind == "cut":
@@ -128,8 +128,8 @@ def hold(steps: list[tuple[str, int, int]], segment: int, held: int) -> int:
         assert all(run.source_end <= starts.source and run.target_end <= starts.target for run in below)
         again = RunBook.of_segments(store.segments)
         assert again.last == book.last and again._last == book._last
-        assert all(book.is_as_filed(number, store.stored[number]) for number in store.stored)
-        assert book.unfiled() == []
+        assert all(book.is_as_persisted(number, store.stored[number]) for number in store.stored)
+        assert book.unpersisted() == []
         store.retire(Starts(whole.source_end, whole.target_end), book)
         assert not late & store.segments.keys()
         return len(store.retired)
@@ -137,10 +137,11 @@ def hold(steps: list[tuple[str, int, int]], segment: int, held: int) -> int:
 
 @examples(200)
 @given(STEPS, st.integers(1, 4), st.integers(1, 3))
-def test_what_was_filed_is_every_run_after_any_appends_cuts_and_failures(
+def test_what_was_persisted_is_every_run_after_any_appends_cuts_and_failures(
     steps: list[tuple[str, int, int]], segment: int, held: int
 ) -> None:
-    """Whatever failed, one filing that succeeds brings the store level; cut runs do not come back, and what a book no
+    """Whatever failed, one write of progress that succeeds brings the store level; cut runs do not come back, and what
+    a book no
     longer holds is in the store."""
     hold(steps, segment, held)
 
@@ -192,48 +193,48 @@ def test_the_bytes_of_a_segment_that_grows_are_those_of_its_map() -> None:
 
 
 def test_only_the_last_segment_is_written_again() -> None:
-    """However long the lane has grown, filing an appended run costs one segment."""
+    """However long the lane has grown, persisting an appended run costs one segment."""
     book = RunBook()
     for number in range(3 * SEGMENT_RUNS):
         book.append(Run(number, 2 * number, 1))
-    assert [number for number, _ in book.unfiled()] == [0, 1, 2]
-    book.filed()
+    assert [number for number, _ in book.unpersisted()] == [0, 1, 2]
+    book.persisted()
     book.append(Run(3 * SEGMENT_RUNS, 6 * SEGMENT_RUNS, 1))
-    assert [number for number, _ in book.unfiled()] == [3]
+    assert [number for number, _ in book.unpersisted()] == [3]
 
 
 def test_batches_that_follow_each_other_are_one_run() -> None:
-    """A lane without holes and fences has one run."""
+    """A lane without gaps and fences has one run."""
     book = RunBook()
     for number in range(100):
         book.append(Run(10 * number, 7 + 10 * number, 10))
     assert list(book.map) == [Run(0, 7, 1000)]
 
 
-def test_a_segment_that_somebody_overwrote_is_filed_again() -> None:
-    """What is to be filed in any case is not compared; what was filed must be there as it was."""
+def test_a_segment_that_somebody_overwrote_is_persisted_again() -> None:
+    """What is to be persisted in any case is not compared; what was persisted must be there as it was."""
     book = RunBook(Run(2 * at, at, 1) for at in range(SEGMENT_RUNS + 2))
     book.refile(0)
-    (_, first), (_, second) = book.unfiled()
-    book.filed()
-    assert book.is_as_filed(0, first) and book.is_as_filed(1, second)
-    assert not book.is_as_filed(0, second) and not book.is_as_filed(1, b"")
+    (_, first), (_, second) = book.unpersisted()
+    book.persisted()
+    assert book.is_as_persisted(0, first) and book.is_as_persisted(1, second)
+    assert not book.is_as_persisted(0, second) and not book.is_as_persisted(1, b"")
     book.append(Run(9000, 9000, 1))
-    assert book.is_as_filed(1, second) and not book.is_as_filed(0, second)
+    assert book.is_as_persisted(1, second) and not book.is_as_persisted(0, second)
     book.refile(0)
-    assert [number for number, _ in book.unfiled()] == [0, 1]
+    assert [number for number, _ in book.unpersisted()] == [0, 1]
 
 
 def test_a_segment_that_somebody_stored_above_all_others_is_forgotten() -> None:
     """A late request from before a truncation: left there, it would contradict what the lane has there one day."""
     book, stray = RunBook([Run(0, 0, 9)]), codec.encode(RunMap.of([Run(7000, 7000, 5)]))
-    assert not book.is_as_filed(5, stray)
+    assert not book.is_as_persisted(5, stray)
     book.append(Run(20, 9, 1))
-    assert not book.is_as_filed(5, stray), "what is to be filed does not reach it"
+    assert not book.is_as_persisted(5, stray), "what is to be persisted does not reach it"
     book.refile(5)
-    assert book.unfiled()[-1] == (5, b"")
-    book.filed()
-    assert book.is_as_filed(5, b"")
+    assert book.unpersisted()[-1] == (5, b"")
+    book.persisted()
+    assert book.is_as_persisted(5, b"")
 
 
 def test_maps_that_follow_each_other_are_joined_and_others_refused() -> None:
@@ -248,7 +249,7 @@ def test_maps_that_follow_each_other_are_joined_and_others_refused() -> None:
 
 
 def test_a_cut_below_the_segments_that_are_held_is_known_to_leave_others() -> None:
-    """An empty book would be taken for a lane that nobody filed."""
+    """An empty book would be taken for a lane that nobody persisted."""
     runs = Runs(Cluster(Transport("c", "User:ANONYMOUS"), []), HELD)
     lane = LaneKey("l", TopicId(uuid.UUID(int=9)), 0)
     key = str(lane).encode()

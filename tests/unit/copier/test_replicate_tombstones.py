@@ -59,10 +59,10 @@ def test_a_lane_is_late_where_it_is_behind_for_longer_than_tombstones_stay(
     changes: dict[str, object], late: bool
 ) -> None:
     """By the age of what it copies next, or since its source was last asked; not before it has copied anything."""
-    filed = replace(LANE, **changes)  # type: ignore[arg-type]
-    lane = LaneAssignment(filed.lane, A, filed.target, filed.lane.topic_id, LaneStart(), ModePolicy.AUTO)
-    found = outlived("link", [lane], {filed.lane: filed}, {A.topic: 24 * HOUR_MS}, NOW)
+    persisted = replace(LANE, **changes)  # type: ignore[arg-type]
+    lane = LaneAssignment(persisted.lane, A, persisted.target, persisted.lane.topic_id, LaneStart(), ModePolicy.AUTO)
+    found = outlived("link", [lane], {persisted.lane: persisted}, {A.topic: 24 * HOUR_MS}, NOW)
     assert bool(found) == late
-    assert outlived("link", [lane], {filed.lane: filed}, {}, NOW) == []
+    assert outlived("link", [lane], {persisted.lane: persisted}, {}, NOW) == []
     if late:
         assert f"{A} behind by more than delete.retention.ms of the source (24.0 h)" in found[0].what

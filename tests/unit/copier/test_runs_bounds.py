@@ -14,11 +14,11 @@ MEMORY_MB = 200
 
 
 @pytest.mark.full
-def test_half_a_day_of_transactions_is_read_and_filed_within_the_bounds(tmp_path: Path) -> None:
+def test_half_a_day_of_transactions_is_read_and_persisted_within_the_bounds(tmp_path: Path) -> None:
     """Pauses of the event loop are CPU time of a process of its own: other processes do not count."""
     output = tmp_path / "bench.json"
-    lanes, filed, seconds = 200, 43_200, 20
-    command = [sys.executable, "-m", "benchmarks.runs", "--lanes", str(lanes), "--filed", str(filed)]
+    lanes, persisted, seconds = 200, 43_200, 20
+    command = [sys.executable, "-m", "benchmarks.runs", "--lanes", str(lanes), "--filed", str(persisted)]
     done = subprocess.run(
         [*command, "--seconds", str(seconds), "--output", str(output)],
         cwd=Path(__file__).parents[3],
@@ -28,6 +28,6 @@ def test_half_a_day_of_transactions_is_read_and_filed_within_the_bounds(tmp_path
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(output.read_text())["runs"]
-    assert found["segments"] == lanes * filed * 10 // 1000
+    assert found["segments"] == lanes * persisted * 10 // 1000
     assert 0 < found["largest_mb"] < MEMORY_MB, found
     assert found["retired"] > 1_000, found

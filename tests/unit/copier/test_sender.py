@@ -1,4 +1,4 @@
-"""Over which connection a lane's batches leave, and what stays of a tenure that has ended."""
+"""Over which connection a lane's batches leave, and what stays of an ownership that has ended."""
 
 import asyncio
 import struct
@@ -21,10 +21,10 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.protocol.endings import Ending, TenureEnded
-from anabranch.protocol.holes import Stretch
+from anabranch.protocol.endings import Ending, OwnershipEnded
+from anabranch.protocol.gap_records import OffsetSpan
+from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import IDLE_S, Pipeline
-from anabranch.protocol.tenure import Tenure
 from anabranch.records.encode import encode
 from anabranch.records.header import read_header
 from anabranch.records.record import Record, TimestampType
@@ -90,12 +90,14 @@ async def settled() -> None:
 
 
 def won(lane: Lane, wire: Wire, producer_id: int, gate: WriteGate | None = None, idle_s: float = 0.0) -> Sender:
-    """The lane's next tenure over a connection, and the sender of that connection with the lane in it."""
+    """The lane's next ownership over a connection, and the sender of that connection with the lane in it."""
     claim = Claim(lane.key, producer_id, LaneMode.MAPPED, "me", None, now_ms(), ClaimState.CLAIMED, 0, 0)
-    tenure = Tenure(lane.key, LaneMode.MAPPED, claim, producer_id, 1, 86_400_000, 0, 0, 0, 0, None, frozenset(), "")
+    ownership = Ownership(
+        lane.key, LaneMode.MAPPED, claim, producer_id, 1, 86_400_000, 0, 0, 0, 0, None, frozenset(), ""
+    )
     connection = cast(Connection, wire)
     clock = iter([0.0])
-    lane.begin(tenure, Pipeline(tenure, sole_writer=False, clock=lambda: next(clock, idle_s)), connection)
+    lane.begin(ownership, Pipeline(ownership, sole_writer=False, clock=lambda: next(clock, idle_s)), connection)
     if gate is None:
         gate = WriteGate(lambda: 0.0)
         gate.renew(0.0)
@@ -107,7 +109,7 @@ def won(lane: Lane, wire: Wire, producer_id: int, gate: WriteGate | None = None,
 def queued(lane: Lane) -> None:
     """One batch for the lane."""
     batch = memoryview(bytearray(encode([Record(0, 1, TimestampType.CREATE_TIME, b"k", b"v")])))
-    lane.fetched.put(FetchedBatch(batch, 0, read_header(batch, 0), None, (Stretch(0, 1),)))
+    lane.fetched.put(FetchedBatch(batch, 0, read_header(batch, 0), None, (OffsetSpan(0, 1),)))
 
 
 def made() -> Lane:
@@ -115,16 +117,16 @@ def made() -> Lane:
     return Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
 
 
-def test_a_lane_is_sent_over_the_connection_of_its_tenure_alone() -> None:
-    """A tenure that others end (a journal, a later claim, a person) leaves the lane with its old sender, too."""
+def test_a_lane_is_sent_over_the_connection_of_its_ownership_alone() -> None:
+    """An ownership that others end (a journal, a later claim, a person) leaves the lane with its old sender, too."""
 
     async def play() -> tuple[int, int]:
         old, new = Wire("1"), Wire("2")
         lane = made()
         senders = [won(lane, old, 1)]
-        ownership = lane.ownership
-        assert ownership is not None
-        lane.end_tenure(ownership, TenureEnded(lane.key, Ending.JOURNAL))
+        active = lane.active
+        assert active is not None
+        lane.end_ownership(active, OwnershipEnded(lane.key, Ending.JOURNAL))
         senders.append(won(lane, new, 2))
         queued(lane)
         tasks = [asyncio.create_task(sender.run()) for sender in senders]
@@ -137,21 +139,21 @@ def test_a_lane_is_sent_over_the_connection_of_its_tenure_alone() -> None:
     assert asyncio.run(play()) == (0, 1)
 
 
-def test_a_check_whose_tenure_ends_before_it_begins_leaves_nothing_behind() -> None:
+def test_a_check_whose_ownership_ends_before_it_begins_leaves_nothing_behind() -> None:
     """Its task runs a moment later than it was made; who lets the lane go then must not wait for it."""
 
     async def play() -> tuple[BaseException | None, bool, Phase]:
         lane = made()
         sender = won(lane, Wire("1"), 1)
-        ownership = lane.ownership
-        assert ownership is not None
-        sender._start_check(lane, ownership)
+        active = lane.active
+        assert active is not None
+        sender._start_check(lane, active)
         (task,) = sender._checks
-        lane.end_tenure(ownership, TenureEnded(lane.key, Ending.SUPERSEDED))
+        lane.end_ownership(active, OwnershipEnded(lane.key, Ending.SUPERSEDED))
         await asyncio.sleep(0)
         failure = task.exception() if task.done() else None
         task.cancel()
-        return failure, lane.ownership is not None, lane.phase
+        return failure, lane.active is not None, lane.phase
 
     assert asyncio.run(play()) == (None, False, Phase.TAKING)
 
@@ -171,7 +173,7 @@ async def ended(task: asyncio.Task[None]) -> None:
 def test_nothing_leaves_where_the_gate_shuts_between_choosing_and_sending() -> None:
     """That is where a process may have been stopped for a minute."""
 
-    async def play() -> tuple[int, Phase, TenureEnded | None]:
+    async def play() -> tuple[int, Phase, OwnershipEnded | None]:
         lane, wire = made(), Wire("1")
         now = iter([0.0, 0.0, *[60.0] * 1000])  # made, open when the sender begins to choose, shut at the last look
         gate = WriteGate(lambda: next(now))
@@ -186,8 +188,10 @@ def test_nothing_leaves_where_the_gate_shuts_between_choosing_and_sending() -> N
     assert why is not None and why.reason is Ending.LEASE
 
 
-def test_an_answer_to_a_batch_of_an_earlier_tenure_moves_nothing() -> None:
-    """A tenure may end by what others write while its batch is on its way; the next one reads how far the log goes."""
+def test_an_answer_to_a_batch_of_an_earlier_ownership_moves_nothing() -> None:
+    """An ownership may end by what others write while its batch is on its way; the next one reads how far the log
+    goes.
+    """
 
     async def play() -> tuple[int, int, Phase]:
         lane, wire = made(), Wire("1")
@@ -195,9 +199,9 @@ def test_an_answer_to_a_batch_of_an_earlier_tenure_moves_nothing() -> None:
         task = sending(lane, sender)
         await settled()
         assert wire.sent == 1
-        ownership = lane.ownership
-        assert ownership is not None
-        lane.end_tenure(ownership, TenureEnded(lane.key, Ending.JOURNAL))
+        active = lane.active
+        assert active is not None
+        lane.end_ownership(active, OwnershipEnded(lane.key, Ending.JOURNAL))
         won(lane, wire, 2)
         wire.answer((0, 0, 0))
         await settled()
@@ -207,10 +211,10 @@ def test_an_answer_to_a_batch_of_an_earlier_tenure_moves_nothing() -> None:
     assert asyncio.run(play()) == (0, 0, Phase.RUNNING)
 
 
-def test_a_batch_that_the_answer_leaves_out_ends_its_tenure() -> None:
+def test_a_batch_that_the_answer_leaves_out_ends_its_ownership() -> None:
     """It would stay in flight for ever."""
 
-    async def play() -> tuple[Phase, TenureEnded | None]:
+    async def play() -> tuple[Phase, OwnershipEnded | None]:
         lane, wire = made(), Wire("1")
         task = sending(lane, won(lane, wire, 1))
         await settled()
@@ -257,13 +261,13 @@ def test_an_answer_that_cannot_be_read_ends_the_connection() -> None:
 @pytest.mark.parametrize(
     ("code", "sent", "phase"), [(0, 1, Phase.RUNNING), (74, 0, Phase.TAKING), (6, 0, Phase.TAKING)]
 )
-def test_after_idling_a_lane_sends_only_to_a_leader_of_its_tenure_s_epoch(
+def test_after_idling_a_lane_sends_only_to_a_leader_of_its_ownership_s_epoch(
     code: int, sent: int, phase: Phase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that lost its partition and won it back has a log that others have written to meanwhile."""
 
     async def list_offset(*_: object, epoch: int) -> OffsetAnswer:
-        assert epoch == 1  # that of the tenure
+        assert epoch == 1  # that of the ownership
         return OffsetAnswer(code, 0, -1)
 
     monkeypatch.setattr(module, "list_offset", list_offset)
@@ -273,6 +277,6 @@ def test_after_idling_a_lane_sends_only_to_a_leader_of_its_tenure_s_epoch(
         task = sending(lane, won(lane, wire, 1, idle_s=2 * IDLE_S))
         await settled()
         await ended(task)
-        return wire.sent, lane.phase, lane.ownership is not None and lane.ownership.is_checking
+        return wire.sent, lane.phase, lane.active is not None and lane.active.is_checking
 
     assert asyncio.run(play()) == (sent, phase, False)

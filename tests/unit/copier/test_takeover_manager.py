@@ -1,4 +1,4 @@
-"""What a takeover that failed leaves for the next one, and what is done with what others have filed."""
+"""What a takeover that failed leaves for the next one, and what is done with what others have persisted."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets import codec
 from anabranch.offsets.runs import Run
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.protocol.endings import Ending, LaneStopped, Stop, TenureEnded
-from anabranch.protocol.holes import Stretch
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
+from anabranch.protocol.gap_records import OffsetSpan
+from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import Pipeline
-from anabranch.protocol.tenure import Tenure
 from anabranch.records.header import BatchHeader
 from anabranch.sandbox import ClusterSpec
 from anabranch.state.codecs.runs import encode
 from anabranch.state.topics.control import Progress, Runs
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 from tests.simulated import Simulated
 from tests.unit.copier.taking import Lab, Stage
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.unit
 DAY_MS = 86_400_000
 TOPIC, PLACE = TopicId(uuid.UUID(int=9)), TopicPartition("t", 0)
 COPIED, BEHIND = Run(0, 0, 10), Run(30, 10, 10)
-"""Two batches of ten records: the first is told by filed runs alone, the second by a jump."""
+"""Two batches of ten records: the first is told by persisted runs alone, the second by a gap record."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,8 @@ def tried_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt(stage: Stage) -> None:
-    """An earlier owner filed them, and forgot the jumps behind them, when an attempt had read what was filed: the next
+    """An earlier owner persisted them, and forgot the gap records behind them, when an attempt had read what was
+    persisted: the next
     one finds a claim of its own as the last and would not look."""
 
     async def scene(lab: Lab) -> list[Run]:
@@ -66,7 +67,7 @@ def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt(stag
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
         await owner.until(lambda: "no longer known" in lane.status.waiting)
-        await lab.filed((COPIED, BEHIND))
+        await lab.persisted((COPIED, BEHIND))
         await owner.until(lambda: lane.phase is Phase.RUNNING)
         await owner.end()
         return list(lane.copied.book.map)
@@ -96,7 +97,7 @@ def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage) -> Non
 
     async def scene(lab: Lab) -> None:
         await lab.forgotten(await lab.copied(10, 10), 10, BEHIND.source)
-        await lab.filed((Run(0, 0, 5),))
+        await lab.persisted((Run(0, 0, 5),))
         lane, owner = lab.lane(), await lab.owner("run/next")
         own, key = lane.copied.book, lane.key
 
@@ -107,10 +108,10 @@ def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage) -> Non
         owner.begin(lane)
         await owner.until(lambda: "no longer known" in lane.status.waiting)
         first = lane.copied.book
-        assert first is not own and first.last == Run(0, 0, 5), "another had the lane: what it filed is read"
+        assert first is not own and first.last == Run(0, 0, 5), "another had the lane: what it persisted is read"
         await attempts(2)
-        assert lane.copied.book is first, "nothing was filed since"
-        await lab.filed((Run(0, 0, 6),))
+        assert lane.copied.book is first, "nothing was persisted since"
+        await lab.persisted((Run(0, 0, 6),))
         await owner.until(lambda: lane.copied.book is not first)
         assert lane.copied.book.last == Run(0, 0, 6)
         await owner.end()
@@ -118,12 +119,12 @@ def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage) -> Non
     stage.play(scene)
 
 
-def test_a_lane_whose_filed_runs_contradict_each_other_waits_and_says_so(stage: Stage) -> None:
+def test_a_lane_whose_persisted_runs_contradict_each_other_waits_and_says_so(stage: Stage) -> None:
     """Its position could be told wrong without them."""
 
     async def scene(lab: Lab) -> tuple[str, Phase]:
         await lab.copied(10)
-        await lab.filed((Run(0, 0, 50),), (Run(40, 40, 9),))
+        await lab.persisted((Run(0, 0, 50),), (Run(40, 40, 9),))
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
         await owner.until(lambda: bool(lane.status.waiting))
@@ -131,16 +132,16 @@ def test_a_lane_whose_filed_runs_contradict_each_other_waits_and_says_so(stage: 
         return lane.status.waiting, lane.phase
 
     waiting, phase = stage.play(scene)
-    assert waiting.startswith("what is filed of its offset map contradicts itself: ")
+    assert waiting.startswith("what is persisted of its offset map contradicts itself: ")
     assert phase is Phase.TAKING
 
 
-def test_filed_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_anything_is_sent(stage: Stage) -> None:
+def test_persisted_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_anything_is_sent(stage: Stage) -> None:
     """An election took what they tell of: what lies there next is something else."""
 
     async def scene(lab: Lab) -> tuple[list[Run], dict[int, bytes]]:
         await lab.copied(12)
-        await lab.filed((Run(0, 0, 20),))
+        await lab.persisted((Run(0, 0, 20),))
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
         await owner.until(lambda: lane.phase is Phase.RUNNING)
@@ -152,8 +153,10 @@ def test_filed_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_anythin
     assert stage.play(scene) == ([Run(0, 0, 12)], {0: encode([Run(0, 0, 12)])})
 
 
-def test_who_was_cut_off_reads_what_its_successor_filed_before_it_goes_on(stage: Stage) -> None:
-    """It does not know yet that there was one, and the target deleted what that had filed: no header gives it back."""
+def test_who_was_cut_off_reads_what_its_successor_persisted_before_it_goes_on(stage: Stage) -> None:
+    """It does not know yet that there was one, and the target deleted what that had persisted: no header gives it
+    back.
+    """
 
     async def scene(lab: Lab) -> list[Run]:
         cut_off, earlier = await lab.take("run/earlier")
@@ -164,8 +167,8 @@ def test_who_was_cut_off_reads_what_its_successor_filed_before_it_goes_on(stage:
         await later.runs.file({(lane.assignment.lane, 0): (Run(0, 0, 10), Run(10, 11, 10))})
         await lab.delete_below(lane, 21)
         await later.end()
-        assert cut_off.ownership is not None
-        cut_off.end_tenure(cut_off.ownership, TenureEnded(cut_off.key, Ending.DISCONNECTED))
+        assert cut_off.active is not None
+        cut_off.end_ownership(cut_off.active, OwnershipEnded(cut_off.key, Ending.DISCONNECTED))
         await earlier.until(lambda: cut_off.phase is Phase.RUNNING)
         await earlier.end()
         return list(cut_off.copied.book.map)
@@ -174,7 +177,7 @@ def test_who_was_cut_off_reads_what_its_successor_filed_before_it_goes_on(stage:
 
 
 def test_a_late_request_of_an_earlier_owner_hides_no_runs_from_the_next(stage: Stage) -> None:
-    """It was cut off from the target with its runs under way, while its successor filed more and the target deleted
+    """It was cut off from the target with its runs under way, while its successor persisted more and the target deleted
     what those tell of: no header gives them back."""
 
     async def scene(lab: Lab) -> tuple[list[Run], list[Run]]:
@@ -186,16 +189,18 @@ def test_a_late_request_of_an_earlier_owner_hides_no_runs_from_the_next(stage: S
         await lab.delete_below(lane, 21)
         await earlier.runs.file({(key, 0): (Run(0, 0, 10),)})
         lane, last = await lab.take("run/last")
-        unfiled = lane.copied.book.unfiled()
+        unpersisted = lane.copied.book.unpersisted()
         await asyncio.gather(*(owner.end() for owner in (earlier, later, last)))
-        return list(lane.copied.book.map), list(codec.decode(dict(unfiled)[0]))
+        return list(lane.copied.book.map), list(codec.decode(dict(unpersisted)[0]))
 
     whole = [Run(0, 0, 10), Run(10, 11, 15)]
     assert stage.play(scene) == (whole, whole)
 
 
-def test_a_late_request_of_an_earlier_owner_hides_no_jump_that_was_forgotten(stage: Stage) -> None:
-    """Its successor had filed the runs and forgotten the jump behind them: without those the lane would wait."""
+def test_a_late_request_of_an_earlier_owner_hides_no_gap_record_that_was_forgotten(stage: Stage) -> None:
+    """Its successor had persisted the runs and forgotten the gap record behind them: without those the lane would
+    wait.
+    """
 
     async def scene(lab: Lab) -> list[Run]:
         (lane, earlier), key = await lab.take("run/earlier"), lab.lane().assignment.lane
@@ -211,28 +216,31 @@ def test_a_late_request_of_an_earlier_owner_hides_no_jump_that_was_forgotten(sta
     assert stage.play(scene) == [Run(0, 0, 10), Run(10, 11, 10), Run(40, 21, 10)]
 
 
-def test_filed_runs_that_the_target_s_log_contradicts_are_read_from_the_log_again(stage: Stage) -> None:
-    """A stopped owner filed once more what it had sent before an election took that: its runs end within a batch."""
+def test_persisted_runs_that_the_target_s_log_contradicts_are_read_from_the_log_again(stage: Stage) -> None:
+    """A stopped owner persisted once more what it had sent before an election took that: its runs end within a
+    batch.
+    """
 
     async def scene(lab: Lab) -> tuple[list[Run], list[tuple[int, bytes]], int]:
         await lab.copied(10, 10)
-        await lab.filed((Run(0, 0, 9), Run(12, 9, 8)))
+        await lab.persisted((Run(0, 0, 9), Run(12, 9, 8)))
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
         await owner.until(lambda: lane.phase is Phase.RUNNING)
         await owner.end()
-        return list(lane.copied.book.map), lane.copied.book.unfiled(), lane.copied.position
+        return list(lane.copied.book.map), lane.copied.book.unpersisted(), lane.copied.position
 
     assert stage.play(scene) == ([Run(0, 0, 20)], [(0, encode([Run(0, 0, 20)]))], 20)
 
 
 async def retired_below(lab: Lab) -> None:
-    """The lane's map is filed from target offset 25 on, under number 3: what lay below was retired."""
+    """The lane's map is persisted from target offset 25 on, under number 3: what lay below was retired."""
     await Runs(lab.cluster).file({(lab.lane().assignment.lane, 3): encode([Run(40, 25, 9)])})
 
 
 def test_a_target_that_was_truncated_below_what_was_retired_is_told_by_its_log(stage: Stage) -> None:
-    """The numbers go on, so that nobody takes what is filed then for the whole map; it is filed before anything is
+    """The numbers go on, so that nobody takes what is persisted then for the whole map; it is persisted before anything
+    is
     sent."""
 
     async def scene(lab: Lab) -> tuple[list[Run], int, dict[int, bytes]]:
@@ -254,7 +262,9 @@ def test_a_target_that_was_truncated_below_what_was_retired_is_told_by_its_log(s
 
 
 def test_a_target_that_was_truncated_below_what_was_retired_stops_where_its_log_does_not_tell(stage: Stage) -> None:
-    """Its jumps are forgotten, and the runs were retired: a person accepts, and nothing is filed until then."""
+    """Its gap records are forgotten, and the runs were retired: a person accepts, and nothing is persisted until
+    then.
+    """
 
     async def scene(lab: Lab) -> tuple[LaneStopped | None, dict[int, bytes]]:
         await lab.forgotten(await lab.copied(10, 10), 10, BEHIND.source)
@@ -265,7 +275,7 @@ def test_a_target_that_was_truncated_below_what_was_retired_stops_where_its_log_
         await owner.runs.sync()
         await owner.end()
         segments = owner.runs.segments[lane.assignment.lane]
-        assert not lane.copied.book.unfiled()
+        assert not lane.copied.book.unpersisted()
         return lane.stopped, {number: segments.stored(number) for number in segments}
 
     stopped, stored = stage.play(scene)
@@ -280,29 +290,29 @@ def wanted() -> Lane:
 
 
 @pytest.mark.parametrize("task", ["renew", "connect"])
-def test_a_tenure_that_ends_before_what_was_to_be_done_for_it_begins_ends_no_worker(task: str) -> None:
-    """The manager decides in one turn of the event loop; the sender may end the tenure in the next."""
+def test_an_ownership_that_ends_before_what_was_to_be_done_for_it_begins_ends_no_worker(task: str) -> None:
+    """The manager decides in one turn of the event loop; the sender may end the ownership in the next."""
 
     async def play() -> bool:
         cluster = Cluster(Transport("c", "User:ANONYMOUS"), [])
-        parts = (Journal(cluster), Jumps(cluster), Progress(cluster), Runs(cluster))
+        parts = (Journal(cluster), GapRecords(cluster), Progress(cluster), Runs(cluster))
         manager, lane = takeover_manager("me", cluster, cluster, *parts, lambda *_: None, WriteGate()), wanted()
         claimed_at = 0 if task == "renew" else now_ms()
         claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, claimed_at, ClaimState.CLAIMED, 0, 0)
-        tenure = Tenure(lane.key, LaneMode.MAPPED, claim, 1, 1, DAY_MS, 0, 0, 0, 0, None, frozenset(), "")
-        pipeline = Pipeline(tenure, sole_writer=False)
-        ownership = lane.begin(tenure, pipeline, cast(Connection, object()))
+        ownership = Ownership(lane.key, LaneMode.MAPPED, claim, 1, 1, DAY_MS, 0, 0, 0, 0, None, frozenset(), "")
+        pipeline = Pipeline(ownership, sole_writer=False)
+        active = lane.begin(ownership, pipeline, cast(Connection, object()))
         if task == "connect":
             assert lane.disconnected()
             lane.fetched.put(
                 FetchedBatch(
-                    memoryview(b""), 0, BatchHeader(0, 0, 0, 2, 0, 0, 0, 0, 0, -1, 0, 0, 1), None, (Stretch(0, 1),)
+                    memoryview(b""), 0, BatchHeader(0, 0, 0, 2, 0, 0, 0, 0, 0, -1, 0, 0, 1), None, (OffsetSpan(0, 1),)
                 )
             )
         running = asyncio.create_task(manager.run([lane], lambda: True))
         await asyncio.sleep(0)
         assert f"{task}-{lane.key}" in {one.get_name() for one in asyncio.all_tasks()}
-        lane.end_tenure(ownership, TenureEnded(lane.key, Ending.FENCED))
+        lane.end_ownership(active, OwnershipEnded(lane.key, Ending.FENCED))
         lane.leave()
         for _ in range(5):
             manager.wake()

@@ -1,4 +1,6 @@
-"""Carrying out a takeover's effects: on the leader of the tenure's epoch, in the lane's own topic, and nowhere else."""
+"""Carrying out a takeover's effects: on the leader of the ownership's epoch, in the lane's own topic, and nowhere
+else.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,12 @@ from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.protocol.effects import FORGOTTEN, Kill, Kills, ReadMarkers, Steps
-from anabranch.protocol.endings import Ending, LaneStopped, Stop, TenureEnded
+from anabranch.protocol.effects import FORGOTTEN, Fence, Fences, ReadMarkers, Steps
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.records.encode import encode
 from anabranch.sandbox import ClusterSpec
 from anabranch.state.topics.control import Runs, ensure_topics
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 from tests.simulated import Simulated
 from tests.unit.asking import append, on, records
 
@@ -49,13 +51,13 @@ async def opened(target: Cluster, topic_id: uuid.UUID | None = None) -> TargetPa
     found = TopicId(topic_id or meta.id)
     lane = LaneAssignment(LaneKey("l", TopicId(uuid.UUID(int=9)), 0), PLACE, PLACE, found, LaneStart(), ModePolicy.AUTO)
     return await TargetPartition.open(
-        target, Journal(target), Jumps(target), Runs(target), lane, "produce", 0, by_coordinator=False
+        target, Journal(target), GapRecords(target), Runs(target), lane, "produce", 0, by_coordinator=False
     )
 
 
-def effect(kills: Kills | ReadMarkers) -> Steps[tuple[object, ...]]:
+def effect(fences: Fences | ReadMarkers) -> Steps[tuple[object, ...]]:
     """One effect alone."""
-    answer: tuple[object, ...] = yield kills
+    answer: tuple[object, ...] = yield fences
     return answer
 
 
@@ -76,7 +78,7 @@ def test_what_a_leader_of_another_epoch_answers_counts_for_nothing(cluster: tupl
         simulated.served.do(
             lambda one: one.move_leader(one.partition("orders", 0), 3 - one.partition("orders", 0).leader)
         )
-        with pytest.raises(TenureEnded) as ended:
+        with pytest.raises(OwnershipEnded) as ended:
             await place.confirm()
         return ended.value.reason
 
@@ -92,7 +94,7 @@ def test_many_owners_are_shut_out_and_proven_by_few_requests(cluster: tuple[Simu
         meta, _ = await target.partition("orders", 0)
         await append(place.connection, "orders", meta.id, encode(records(1)))
         with patch.object(Connection, "call", autospec=True, side_effect=Connection.call) as calls:
-            codes = await place.drive(effect(Kills(tuple(Kill(one, None) for one in ids))))
+            codes = await place.drive(effect(Fences(tuple(Fence(one, None) for one in ids))))
         asked = calls.call_count
         end = (await place._read_end()).end
         found = await place.drive(effect(ReadMarkers(tuple(range(end - len(ids), end)))))
@@ -111,6 +113,6 @@ def test_an_id_that_its_coordinator_does_not_know_is_told_as_forgotten(
 
     async def ask(target: Cluster) -> tuple[object, ...]:
         place = await opened(target)
-        return await place.drive(effect(Kills((Kill(4_242, "nobody-s"),))))
+        return await place.drive(effect(Fences((Fence(4_242, "nobody-s"),))))
 
     assert on(cluster[1], ask) == (FORGOTTEN,)

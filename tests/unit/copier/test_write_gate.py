@@ -42,7 +42,7 @@ def test_a_gate_is_shut_until_the_wanted_state_was_read_and_again_when_that_is_l
 
 @given(st.integers(1, 10**9), st.lists(st.integers(1, 10**6), min_size=1, max_size=200))
 def test_a_sender_that_waits_as_told_keeps_the_rate(rate: int, sizes: list[int]) -> None:
-    """Over any stretch no more than the rate's share and one burst of a quarter of a second leaves."""
+    """Over any span no more than the rate's share and one burst of a quarter of a second leaves."""
     clock = Clock()
     gate = WriteGate(clock)
     gate.rate = rate

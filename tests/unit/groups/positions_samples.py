@@ -15,7 +15,7 @@ MAP = RunMap.of([Run(10, 0, 10), Run(25, 10, 5)], 10, 0).advance(32, 15)
 
 
 def route(target: TopicPartition = TO_A, *, source_start: int = 0, target_start: int = 0, end: int = 15) -> Route:
-    """The map above: source 10 to 19 and 25 to 29 are target 0 to 14; 30 and 31 are holes."""
+    """The map above: source 10 to 19 and 25 to 29 are target 0 to 14; 30 and 31 are gaps."""
     return Route(target, MAP, source_start, target_start, end)
 
 

@@ -33,7 +33,7 @@ def whys(found: object) -> list[ReasonKind]:
     ("committed", "answer"), [(10, 0), (19, 9), (20, 10), (24, 10), (25, 10), (29, 14), (30, 15), (32, 15)]
 )
 def test_an_answer_shows_exactly_what_was_not_read(committed: int, answer: int) -> None:
-    """In a run, in a hole, and at the map's end; no lag is negative; metadata is kept, the leader epoch is not."""
+    """In a run, in a gap, and at the map's end; no lag is negative; metadata is kept, the leader epoch is not."""
     found = plan(world(group({A: Commit(committed, "noted", 50)})), ["g"])
     (move,) = found.groups[0].moves
     assert found.groups[0].step is Step.MOVE

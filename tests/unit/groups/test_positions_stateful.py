@@ -26,7 +26,7 @@ Commits = dict[TopicPartition, Commit]
 
 
 class Groups(RuleBasedStateMachine):
-    """Two partitions that are copied with holes, two groups at each end, and one who moves them."""
+    """Two partitions that are copied with gaps, two groups at each end, and one who moves them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,21 +46,21 @@ class Groups(RuleBasedStateMachine):
         self.maps[0] = RunMap.of([], start, 0)
         self.ends[0] = start
 
-    @rule(at=st.integers(0, 1), hole=st.integers(0, 3), length=st.integers(1, 4))
-    def produce(self, at: int, hole: int, length: int) -> None:
+    @rule(at=st.integers(0, 1), gap=st.integers(0, 3), length=st.integers(1, 4))
+    def produce(self, at: int, gap: int, length: int) -> None:
         """The source's log grows."""
-        self.ends[at] += hole + length
+        self.ends[at] += gap + length
 
-    @rule(at=st.integers(0, 1), hole=st.integers(0, 3), gap=st.integers(0, 2), length=st.integers(1, 4))
-    def copy(self, at: int, hole: int, gap: int, length: int) -> None:
-        """The link copies on, past holes and foreign records, as far as the source goes."""
+    @rule(at=st.integers(0, 1), uncopied=st.integers(0, 3), foreign=st.integers(0, 2), length=st.integers(1, 4))
+    def copy(self, at: int, uncopied: int, foreign: int, length: int) -> None:
+        """The link copies on, past gaps and foreign records, as far as the source goes."""
         runs = self.maps[at]
-        source, target = runs.source_end + hole, runs.target_end + gap
+        source, target = runs.source_end + uncopied, runs.target_end + foreign
         length = min(length, self.ends[at] - source)
         if length > 0:
             self.maps[at] = runs.append(Run(source, target, length))
             self.pairs[at] |= {source + n: target + n for n in range(length)}
-        elif hole and source <= self.ends[at]:
+        elif uncopied and source <= self.ends[at]:
             self.maps[at] = runs.advance(source, runs.target_end)
 
     @rule(name=st.sampled_from(NAMES), at=st.integers(0, 1), offset=st.integers(0, 40), noted=st.text(max_size=2))

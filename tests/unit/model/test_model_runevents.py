@@ -22,7 +22,7 @@ FOLLOWS, COPIES = LaneState.FOLLOWING, LaneState.COPYING
 
 
 def lane(partition: int, state: LaneState = FOLLOWS, owner: str = OWNER, why: str | None = None) -> LaneProgress:
-    """A lane as it was filed just now."""
+    """A lane as it was persisted just now."""
     at = TopicPartition("orders", partition)
     key = LaneKey("old-new", ID, partition)
     stand = 1234 if state is LaneState.STOPPED else None

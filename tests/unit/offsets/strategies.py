@@ -11,7 +11,7 @@ STEPS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(1, 
 
 @st.composite
 def run_lists(draw: st.DrawFn) -> list[Run]:
-    """Runs in order with small holes and foreign stretches, some of which continue the one before."""
+    """Runs in order with small gaps and foreign stretches, some of which continue the one before."""
     source, target = draw(st.integers(0, 20)), draw(st.integers(0, 20))
     runs = []
     for source_gap, target_gap, length in draw(STEPS):

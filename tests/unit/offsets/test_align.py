@@ -30,7 +30,7 @@ def mirrors(
     alphabet: int | None,
     crashes: bool = False,
     losses: bool = False,
-    holes: bool = False,
+    gaps: bool = False,
     foreign: bool = False,
     behind: bool = True,
 ) -> Mirror:
@@ -40,7 +40,7 @@ def mirrors(
     source: dict[int, str] = {}
     offset = 0
     for number in range(count):
-        if holes and chance.random() < 0.15:
+        if gaps and chance.random() < 0.15:
             offset += chance.randint(1, 2)
         plain = alphabet is None or chance.random() < 0.3
         source[offset] = f"own {number}" if plain and alphabet != 1 else f"same {chance.randrange(alphabet or 1)}"
@@ -105,24 +105,24 @@ def cut(mirror: Mirror) -> random.Random:
     return random.Random(len(mirror.source) * 31 + len(mirror.target))
 
 
-@given(mirrors(alphabet=None, crashes=True, losses=True, holes=True, foreign=True))
+@given(mirrors(alphabet=None, crashes=True, losses=True, gaps=True, foreign=True))
 @examples(400)
 def test_records_that_all_differ_are_mapped_to_their_last_copies_exactly(mirror: Mirror) -> None:
-    """Crashes, losses, holes and foreign records: nothing is unclear, and the pairs are the truth."""
+    """Crashes, losses, gaps and foreign records: nothing is unclear, and the pairs are the truth."""
     aligned = align(mirror.source, mirror.target, mirror.bounds, cut(mirror))
     pairs = sound(mirror, aligned)
     assert pairs == mirror.kept()
     assert not aligned.unclear
 
 
-@given(mirrors(alphabet=3, losses=True, holes=True, foreign=True))
+@given(mirrors(alphabet=3, losses=True, gaps=True, foreign=True))
 @examples(800)
 def test_lost_records_among_equal_ones_are_never_guessed(mirror: Mirror) -> None:
     """A mirror that left records out: each copy is at its true place, or in a stretch that is told."""
     check_truth(mirror, align(mirror.source, mirror.target, mirror.bounds, cut(mirror)))
 
 
-@given(mirrors(alphabet=3, crashes=True, holes=True))
+@given(mirrors(alphabet=3, crashes=True, gaps=True))
 @examples(800)
 def test_what_was_copied_again_among_equal_records_is_exact_for_readers(mirror: Mirror) -> None:
     """A mirror that went back and lost nothing: all is mapped, at the last copy or at an equal one behind it."""
@@ -136,7 +136,7 @@ def test_what_was_copied_again_among_equal_records_is_exact_for_readers(mirror: 
     assert all(pairs[here] >= there for here, there in mirror.kept().items())
 
 
-@given(mirrors(alphabet=2, crashes=True, losses=True, holes=True, foreign=True))
+@given(mirrors(alphabet=2, crashes=True, losses=True, gaps=True, foreign=True))
 @examples(800)
 def test_what_is_paired_has_equal_contents_and_rises_whatever_happened(mirror: Mirror) -> None:
     """Everything at once: pairs are of equal contents, in order, and stretches do not overlap."""

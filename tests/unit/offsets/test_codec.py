@@ -145,6 +145,6 @@ def test_short_runs_are_stored_in_few_bytes() -> None:
     assert len(encode(RunMap.of(Run(200 * n, 150 * n, 100) for n in range(1000)))) == 3 * 1000 + 12
 
 
-def test_a_lane_without_holes_is_stored_in_less_than_forty_bytes() -> None:
+def test_a_lane_without_gaps_is_stored_in_less_than_forty_bytes() -> None:
     """However long it is, and wherever it begins."""
     assert len(encode(RunMap.of([Run(2**62, 2**62, 2**62 - 1)]))) < 40

@@ -45,7 +45,7 @@ def test_a_reader_sees_exactly_the_copies_that_it_has_not_read(runs: RunMap, off
         unread = {target for source, target in copies.items() if source >= offset}
         assert {target for target in copies.values() if target >= answer.offset} == unread
         assert answer.offset == min(unread, default=runs.target_end)
-        expected = None if offset in copies else NoRecord.END if offset == runs.source_end else NoRecord.HOLE
+        expected = None if offset in copies else NoRecord.END if offset == runs.source_end else NoRecord.GAP
         assert answer.reason is expected
 
 
@@ -96,7 +96,7 @@ def test_a_record_is_found_or_named_with_its_neighbours(runs: RunMap, offset: in
         "source",
         runs.source_start,
         runs.source_end,
-        NoRecord.HOLE,
+        NoRecord.GAP,
         before_target if offset < runs.source_start else after_target,
     )
     assert back == expected(
@@ -117,7 +117,7 @@ def test_both_directions_undo_each_other_on_copied_records(runs: RunMap) -> None
 
 
 @given(run_maps())
-def test_going_there_and_back_only_skips_holes(runs: RunMap) -> None:
+def test_going_there_and_back_only_skips_gaps(runs: RunMap) -> None:
     """The position that comes back is at or after the first, with no copied record in between; and order is kept."""
     copies = pairs(runs)
     previous = -1
@@ -166,18 +166,18 @@ LANE = RunMap.of([Run(100, 7, 4), Run(105, 12, 2)], 98, 7).advance(110, 16)
     ("offset", "answer"),
     [
         (97, Before(98, 7)),
-        (98, Exact(7, NoRecord.HOLE)),
+        (98, Exact(7, NoRecord.GAP)),
         (100, Exact(7)),
         (103, Exact(10)),
-        (104, Exact(12, NoRecord.HOLE)),
+        (104, Exact(12, NoRecord.GAP)),
         (105, Exact(12)),
-        (107, Exact(16, NoRecord.HOLE)),
+        (107, Exact(16, NoRecord.GAP)),
         (110, Exact(16, NoRecord.END)),
         (111, After(110, 16)),
     ],
 )
 def test_the_picture_in_the_documentation_holds(offset: int, answer: Answer) -> None:
-    """Two runs with a hole between them, one before the first and one behind the last."""
+    """Two runs with a gap between them, one before the first and one behind the last."""
     assert to_target(LANE, offset) == answer
 
 
@@ -198,10 +198,10 @@ def test_a_marker_in_the_target_is_stepped_over(offset: int, answer: Answer) -> 
 
 
 def test_a_refusal_names_its_neighbours() -> None:
-    """The record in the hole, the one behind the last, and the marker."""
-    assert record_to_target(LANE, 104) == Unmapped(NoRecord.HOLE, Copied(103, 10), Copied(105, 12))
-    assert record_to_target(LANE, 108) == Unmapped(NoRecord.HOLE, Copied(106, 13), None)
-    assert record_to_target(LANE, 99) == Unmapped(NoRecord.HOLE, None, Copied(100, 7))
+    """The record in the gap, the one behind the last, and the marker."""
+    assert record_to_target(LANE, 104) == Unmapped(NoRecord.GAP, Copied(103, 10), Copied(105, 12))
+    assert record_to_target(LANE, 108) == Unmapped(NoRecord.GAP, Copied(106, 13), None)
+    assert record_to_target(LANE, 99) == Unmapped(NoRecord.GAP, None, Copied(100, 7))
     assert record_to_source(LANE, 11) == Unmapped(NoRecord.FOREIGN, Copied(103, 10), Copied(105, 12))
     assert record_to_target(LANE, 110) == After(110, 16)
     assert record_to_source(LANE, 16) == After(16, 110)

@@ -72,7 +72,7 @@ def test_exact_answers_are_those_of_a_dictionary(runs: RunMap, offsets: list[int
 
 @given(run_maps(), st.integers(0, 200))
 def test_a_record_has_its_counterpart_or_its_neighbours(runs: RunMap, offset: int) -> None:
-    """Asked for records, a hole is no answer."""
+    """Asked for records, a gap is no answer."""
     known = pairs(runs)
     (one,) = translated(maps(runs), [(HERE, offset)], records=True).answers
     assert one.answer == known.get(offset)

@@ -1,4 +1,4 @@
-"""The verbs that move groups, on two simulated clusters and a link whose runs are filed: what is committed then."""
+"""The verbs that move groups, on two simulated clusters and a link whose runs are persisted: what is committed then."""
 
 from __future__ import annotations
 

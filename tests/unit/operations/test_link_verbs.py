@@ -208,7 +208,7 @@ def test_a_topic_that_another_link_fills_is_planned_only_where_that_is_meant(bot
 
 def test_a_link_is_shown_and_deleted_where_control_topics_were_deleted(both: Lab) -> None:
     """It is there as long as the topic that names it; nothing is made again by looking."""
-    for name in (control_topics.JUMPS, control_topics.CLAIMS, control_topics.PROGRESS):
+    for name in (control_topics.GAP_RECORDS, control_topics.CLAIMS, control_topics.PROGRESS):
         both.on(both.target, lambda cluster, name=name: delete_topic(cluster, name))
         assert links.show(both.target, LINK).spec.id == LINK
     plan = links.plan_delete(both.target, LINK)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 
 @st.composite
 def logs(draw: st.DrawFn) -> tuple[list[Seen], list[Seen]]:
-    """A source with holes and contents that may repeat, and its copy at other offsets."""
+    """A source with gaps and contents that may repeat, and its copy at other offsets."""
     contents = draw(st.lists(st.integers(0, 3), min_size=1, max_size=40))
     at, source = draw(st.integers(0, 100)), []
     for time, content in enumerate(contents):

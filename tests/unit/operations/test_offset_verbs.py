@@ -88,7 +88,7 @@ def test_an_export_names_both_clusters_and_has_every_lane(both: Lab) -> None:
 
 
 def test_a_reader_of_everything_is_at_the_end_of_the_copy(both: Lab) -> None:
-    """Progress passes the hole behind the last run; past it nothing is answered."""
+    """Progress passes the gap behind the last run; past it nothing is answered."""
     assert (ask(both, SOURCE_END).kind, ask(both, SOURCE_END).answer) == (AnswerKind.EXACT, TARGET_END)
     assert ask(both, SOURCE_END + 1).kind is AnswerKind.AFTER
 
@@ -114,10 +114,10 @@ def test_runs_past_the_end_of_the_log_are_in_doubt(both: Lab) -> None:
     spec = verify.plan(both.source, both.target, LINK, VerifyOptions())
     assert [pin.source for pin in spec.pins] == [A]
     assert set(spec.doubts) == {str(B), str(BLANK)}
-    assert "runs are filed up to target offset 105" in spec.doubts[str(B)]
+    assert "runs are persisted up to target offset 105" in spec.doubts[str(B)]
 
 
-def test_runs_that_an_earlier_owner_filed_late_hide_none_of_its_successor_s(both: Lab) -> None:
+def test_runs_that_an_earlier_owner_persisted_late_hide_none_of_its_successor_s(both: Lab) -> None:
     """Its request was carried out after theirs: what they tell of is copied all the same."""
     lane = both.lanes[0].lane
 

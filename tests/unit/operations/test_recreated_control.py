@@ -122,14 +122,14 @@ def test_where_only_the_records_know_a_link_is_made_again_behind_its_copy(both: 
 def test_what_accepting_makes_again_is_the_links_own(both: Lab) -> None:
     """Also where the broker that is asked does not know the new topic yet: the id of the old one is not kept."""
     plan(both)
-    on(both.target, lambda cluster: delete_topic(cluster, topics.JUMPS))
+    on(both.target, lambda cluster: delete_topic(cluster, topics.GAP_RECORDS))
 
     async def late(cluster: Cluster) -> dict[str, TopicId]:
-        return {name: one for name, one in (await topic_ids(cluster)).items() if name != topics.JUMPS}
+        return {name: one for name, one in (await topic_ids(cluster)).items() if name != topics.GAP_RECORDS}
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(accept, "topic_ids", late)
         done = links.accept(both.source, both.target, LINK)
-    assert (done.remake, done.recreated) == ((topics.JUMPS,), ())
+    assert (done.remake, done.recreated) == ((topics.GAP_RECORDS,), ())
     assert plan(both).lanes
     assert links.show(both.target, LINK).record.control_topics == ids(both)

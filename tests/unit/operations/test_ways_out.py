@@ -67,12 +67,14 @@ def test_a_resumed_link_tries_every_stop_again(stop: Stop) -> None:
 def stop(made: Lab, reason: Stop, offset: int) -> None:
     """Have the first lane's owner file that it stopped."""
     message = LaneStopped("x", reason, offset).message
-    filed = replace(made.lanes[0], state=LaneState.STOPPED, stop_reason=message, stop_offset=offset, position=offset)
-    made.on(made.target, lambda cluster: Progress(cluster).file([filed]))
+    persisted = replace(
+        made.lanes[0], state=LaneState.STOPPED, stop_reason=message, stop_offset=offset, position=offset
+    )
+    made.on(made.target, lambda cluster: Progress(cluster).file([persisted]))
 
 
 def test_a_lane_that_stopped_goes_on_as_was_accepted() -> None:
-    """In doubt: behind its filed map, which the next generation keeps.  At bad records: behind them."""
+    """In doubt: behind its persisted map, which the next generation keeps.  At bad records: behind them."""
     with lab() as both:
         place = LanePlace(both.lanes[0].lane.topic_id, 0)
 
@@ -104,7 +106,7 @@ def test_a_lane_that_stopped_goes_on_as_was_accepted() -> None:
 
 
 def test_a_lane_whose_target_was_cut_below_what_was_retired_goes_on_where_it_stands() -> None:
-    """What is filed lies above, so that the next generation keeps none of it."""
+    """What is persisted lies above, so that the next generation keeps none of it."""
     with lab() as both:
         lane = both.lanes[0].lane
 

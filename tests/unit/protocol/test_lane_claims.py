@@ -17,10 +17,10 @@ from anabranch.protocol import (
     ClaimLog,
     ClaimState,
     Ending,
-    KillKey,
+    FenceKey,
     LaneStopped,
+    OwnershipEnded,
     Stop,
-    TenureEnded,
     age,
     refusal,
 )
@@ -51,7 +51,7 @@ def log(*claims: Claim) -> ClaimLog:
     return ClaimLog((offset, c.key, c) for offset, c in enumerate(claims))
 
 
-def test_everything_unreleased_before_mine_is_killed() -> None:
+def test_everything_unreleased_before_mine_is_fenced() -> None:
     """Released ones and later ones are left alone."""
     journal = log(claim(1), claim(2, state=ClaimState.RELEASED), claim(3), claim(4, owner="me"), claim(5))
     assert [c.producer_id for c in journal.predecessors("t-0", 4, E, NOW)] == [1, 3]
@@ -88,8 +88,8 @@ def test_an_id_that_its_coordinator_has_forgotten_carries_nobody() -> None:
 
 
 @pytest.mark.parametrize("hours", [1, 2, 24])
-def test_a_marker_proves_a_kill_for_as_long_as_it_is_remembered(hours: int) -> None:
-    """With an expiration of an hour, too: else each takeover would shut everyone out again."""
+def test_a_marker_proves_a_fence_for_as_long_as_it_is_remembered(hours: int) -> None:
+    """With an expiration of an hour, too: else each takeover would fence everyone  again."""
     expiration = hours * HOUR
     left = min(HOUR, expiration // 2)
     assert age.proves(NOW - expiration + left + 1, expiration, NOW)
@@ -97,7 +97,7 @@ def test_a_marker_proves_a_kill_for_as_long_as_it_is_remembered(hours: int) -> N
 
 
 def test_claims_are_useless_once_they_are_over_and_their_batches_are_gone() -> None:
-    """Where they ended, or were shut out, lies below the log's start; what tells neither stays."""
+    """Where they ended, or were fenced, lies below the log's start; what tells neither stays."""
     over = NOW - E - age.OVER_MS
     released = {"state": ClaimState.RELEASED, "at": over}
     journal = log(
@@ -112,11 +112,11 @@ def test_claims_are_useless_once_they_are_over_and_their_batches_are_gone() -> N
         replace(claim(9, **released), end=5),
     )
     for at, (producer_id, marker) in enumerate(((4, 9), (6, 1))):
-        journal.apply_kill(20 + at, KillKey("t-0", producer_id), marker)
+        journal.apply_fence(20 + at, FenceKey("t-0", producer_id), marker)
     assert journal.useless("t-0", 8, E, NOW, 10) == (1, 4)
     assert journal.endless("t-0", 8, E, NOW) == (3, 5)
-    journal.apply_kill(30, KillKey("t-0", 3), 10)
-    journal.apply_kill(31, KillKey("t-0", 5), 11)
+    journal.apply_fence(30, FenceKey("t-0", 3), 10)
+    journal.apply_fence(31, FenceKey("t-0", 5), 11)
     assert journal.endless("t-0", 8, E, NOW) == ()
     assert journal.useless("t-0", 8, E, NOW, 10) == (1, 3, 4)
 
@@ -124,11 +124,11 @@ def test_claims_are_useless_once_they_are_over_and_their_batches_are_gone() -> N
 def test_a_note_whose_claim_is_forgotten_is_useless_once_its_marker_is_gone() -> None:
     """A takeover that was under way may have written it late."""
     journal = log(claim(1), claim(2))
-    journal.apply_kill(20, KillKey("t-0", 1), 5)
+    journal.apply_fence(20, FenceKey("t-0", 1), 5)
     journal.apply(21, ClaimKey("t-0", 1), None)
     assert journal.useless("t-0", 2, E, NOW, 4) == ()
     assert journal.useless("t-0", 2, E, NOW, 5) == (1,)
-    journal.apply_kill(22, KillKey("t-0", 1), None)
+    journal.apply_fence(22, FenceKey("t-0", 1), None)
     assert journal.useless("t-0", 2, E, NOW, 5) == ()
 
 
@@ -197,10 +197,10 @@ def test_compaction_changes_nothing(records: list[tuple[int, int, int, bool]]) -
 
 
 @pytest.mark.parametrize("code", [3, 6, 7, 19, 20, 45, 46, 47, 74, 75, 78, 100])
-def test_a_passing_error_ends_the_tenure_and_not_the_lane(code: int) -> None:
+def test_a_passing_error_ends_the_ownership_and_not_the_lane(code: int) -> None:
     """These mean: take over again."""
     error = refusal("t-0", code, 42)
-    assert isinstance(error, TenureEnded) and error.retryable and error.code == code
+    assert isinstance(error, OwnershipEnded) and error.retryable and error.code == code
 
 
 @pytest.mark.parametrize(("code", "stop"), [(10, Stop.TOO_LARGE), (29, Stop.NOT_ALLOWED), (87, Stop.INVALID_RECORD)])
@@ -218,6 +218,6 @@ def test_an_unknown_refusal_stops_the_lane() -> None:
 
 def test_endings_pickle_whole() -> None:
     """They cross process boundaries inside Spark."""
-    for error in (refusal("t-0", 10, 42, "x"), TenureEnded("t-0", Ending.LEASE)):
+    for error in (refusal("t-0", 10, 42, "x"), OwnershipEnded("t-0", Ending.LEASE)):
         again = pickle.loads(pickle.dumps(error))
         assert str(again) == str(error) and again.reason is error.reason

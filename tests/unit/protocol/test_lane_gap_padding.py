@@ -1,4 +1,4 @@
-"""Filling holes: one marker for each offset, after a jump that every owner would write alike, within a budget."""
+"""Filling gaps: one marker for each offset, after a gap record that every owner would write alike, within a budget."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from anabranch.model.lane import LaneMode
-from anabranch.protocol import Claim, ClaimState, JumpLog, LogEnd, Pause, ReadEnd, Tenure, TenureEnded
-from anabranch.protocol.effects import AppendJumps, EmptyTransaction, Filler, StartFiller
+from anabranch.protocol import Claim, ClaimState, GapRecordLog, LogEnd, Ownership, OwnershipEnded, Pause, ReadEnd
+from anabranch.protocol.effects import AppendGapRecords, EmptyTransaction, PaddingProducer, StartPadding
 from anabranch.protocol.endings import Ending
-from anabranch.protocol.fill import FILL_BURST, Budget, Hole, fill, jumps_over
-from anabranch.protocol.holes import Jump, Stretch
+from anabranch.protocol.gap_padding import PADDING_BURST, OffsetGap, PaddingBudget, fill, gap_records_over
+from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 
 pytestmark = pytest.mark.unit
 
 CLAIM = Claim("t-0", 9, LaneMode.IDENTITY, "me", None, 0, ClaimState.CLAIMED, 0, 0)
-TENURE = Tenure("t-0", LaneMode.IDENTITY, CLAIM, 1, 4, 1 << 30, 50, 50, 50, 50, None, frozenset(), "young")
+OWNERSHIP = Ownership("t-0", LaneMode.IDENTITY, CLAIM, 1, 4, 1 << 30, 50, 50, 50, 50, None, frozenset(), "young")
 
 
 @dataclass
@@ -44,10 +44,10 @@ class Target:
 
     def perform(self, effect: Any) -> Any:
         match effect:
-            case AppendJumps():
+            case AppendGapRecords():
                 return self.known
-            case StartFiller():
-                return Filler(self.started, 900, 3)
+            case StartPadding():
+                return PaddingProducer(self.started, 900, 3)
             case EmptyTransaction():
                 self.end += 1 + self.extra
                 self.extra = 0
@@ -63,22 +63,22 @@ class Target:
         return sum(isinstance(one, kind) for one in self.asked)
 
 
-HOLE = Hole(50, 53, 50)
+GAP = OffsetGap(50, 53, 50)
 
 
-def test_each_offset_of_a_hole_takes_one_marker_after_the_jump_and_the_fence() -> None:
-    """In this order, until the log ends where the hole does."""
+def test_each_offset_of_a_gap_takes_one_marker_after_the_gap_record_and_the_fence() -> None:
+    """In this order, until the log ends where the gap does."""
     target = Target()
-    target.run(fill(TENURE, HOLE, jumps_over(TENURE, HOLE, has_jumped=True)))
+    target.run(fill(OWNERSHIP, GAP, gap_records_over(OWNERSHIP, GAP, has_gap_record=True)))
     assert target.end == 53 and target.count(EmptyTransaction) == 3
     kinds = [type(one) for one in target.asked if not isinstance(one, ReadEnd)]
-    assert kinds[:3] == [AppendJumps, StartFiller, EmptyTransaction]
+    assert kinds[:3] == [AppendGapRecords, StartPadding, EmptyTransaction]
 
 
 def test_what_others_have_filled_is_not_filled_again() -> None:
     """The end is read after the fence."""
     target = Target(end=52)
-    target.run(fill(TENURE, HOLE, ()))
+    target.run(fill(OWNERSHIP, GAP, ()))
     assert target.end == 53 and target.count(EmptyTransaction) == 1
 
 
@@ -93,33 +93,35 @@ def test_what_others_have_filled_is_not_filled_again() -> None:
         (Target(end=49), Ending.UNSETTLED),
     ],
 )
-def test_any_doubt_ends_the_tenure(target: Target, reason: Ending) -> None:
-    """A doubled marker, another owner, a jump that may not be written; without the permission the lane is mapped."""
-    with pytest.raises(TenureEnded) as ended:
-        target.run(fill(TENURE, HOLE, jumps_over(TENURE, HOLE, has_jumped=True)))
+def test_any_doubt_ends_the_ownership(target: Target, reason: Ending) -> None:
+    """A doubled marker, another owner, a gap record that may not be written; without the permission the lane is
+    mapped.
+    """
+    with pytest.raises(OwnershipEnded) as ended:
+        target.run(fill(OWNERSHIP, GAP, gap_records_over(OWNERSHIP, GAP, has_gap_record=True)))
     assert ended.value.reason is reason
 
 
-def test_two_owners_write_the_same_jumps_for_the_same_hole() -> None:
+def test_two_owners_write_the_same_gap_records_for_the_same_gap() -> None:
     """Whatever they know of each other; a batch before and behind is told by them."""
-    first = jumps_over(TENURE, HOLE, has_jumped=False)
-    assert jumps_over(TENURE, HOLE, has_jumped=True) == first[1:]
-    log = JumpLog((at, jump.key, jump) for at, jump in enumerate(first))
-    assert log.tell("t-0", 9, 40, 10, 0) == (Stretch(40, 10),)
-    assert log.tell("t-0", 9, 50, 4, 0) == (Stretch(53, 4),)
+    first = gap_records_over(OWNERSHIP, GAP, has_gap_record=False)
+    assert gap_records_over(OWNERSHIP, GAP, has_gap_record=True) == first[1:]
+    log = GapRecordLog((at, gap_record.key, gap_record) for at, gap_record in enumerate(first))
+    assert log.tell("t-0", 9, 40, 10, 0) == (OffsetSpan(40, 10),)
+    assert log.tell("t-0", 9, 50, 4, 0) == (OffsetSpan(53, 4),)
 
 
-def test_a_hole_before_the_first_record_is_the_first_jump() -> None:
+def test_a_gap_before_the_first_record_is_the_first_gap_record() -> None:
     """It begins at the lane's start."""
-    tenure = replace(TENURE, claim=replace(CLAIM, start=50))
-    assert jumps_over(tenure, HOLE, has_jumped=False) == (Jump("t-0", 9, 50, 0, (Stretch(53, 1),)),)
+    ownership = replace(OWNERSHIP, claim=replace(CLAIM, start=50))
+    assert gap_records_over(ownership, GAP, has_gap_record=False) == (GapRecord("t-0", 9, 50, 0, (OffsetSpan(53, 1),)),)
 
 
 def test_a_budget_is_spent_and_comes_back_and_says_how_long_it_would_take() -> None:
     """A burst at once; what an estimate says is coming counts before any of it is filled."""
-    budget = Budget(0.0)
-    assert budget.take(Hole(0, FILL_BURST, 0), 0, 0.0) == ""
-    assert "2 offsets without a record behind offset 4" in budget.take(Hole(5, 7, 5), 0, 0.0)
-    assert budget.take(Hole(5, 7, 5), 0, 1.0) == ""
-    why = Budget(0.0).take(Hole(5, 7, 5), 5000, 0.0)
+    budget = PaddingBudget(0.0)
+    assert budget.take(OffsetGap(0, PADDING_BURST, 0), 0, 0.0) == ""
+    assert "2 offsets without a record behind offset 4" in budget.take(OffsetGap(5, 7, 5), 0, 0.0)
+    assert budget.take(OffsetGap(5, 7, 5), 0, 1.0) == ""
+    why = PaddingBudget(0.0).take(OffsetGap(5, 7, 5), 5000, 0.0)
     assert "about 5,000 offsets" in why and "100 s" in why

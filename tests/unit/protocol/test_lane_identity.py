@@ -1,16 +1,16 @@
-"""Taking over identity lanes with padded heads and filled holes: what is believed, and what makes the lane mapped."""
+"""Taking over identity lanes with padded heads and filled gaps: what is believed, and what makes the lane mapped."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from test_lane_takeover import NOW, Target, bid, data
+from test_lane_takeover import NOW, Target, data, request
 
 from anabranch.model.lane import LaneMode
-from anabranch.protocol import LaneStopped, ProducerEntry, Stop, TailBatch, Tenure, takeover
+from anabranch.protocol import LaneStopped, Ownership, ProducerEntry, Stop, TailBatch, takeover
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.protocol.holes import Jump, Stretch
+from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 
 pytestmark = pytest.mark.unit
 
@@ -27,15 +27,15 @@ def marker(at: int, producer_id: int = FILLER) -> TailBatch:
     return TailBatch(at, at, producer_id, -1, True, NOW)
 
 
-def jump(sequence: int, to: int) -> Jump:
-    """A jump of the lane's producer id."""
-    return Jump("t-0", 9, sequence, to, (Stretch(to, 1),))
+def gap_record(sequence: int, to: int) -> GapRecord:
+    """A gap record of the lane's producer id."""
+    return GapRecord("t-0", 9, sequence, to, (OffsetSpan(to, 1),))
 
 
-def take(target: Target, **changes: Any) -> Tenure:
+def take(target: Target, **changes: Any) -> Ownership:
     """Take the lane over, wanting identity."""
-    tenure: Tenure = target.run(takeover(bid(**{"mode": LaneMode.IDENTITY, **changes})))
-    return tenure
+    ownership: Ownership = target.run(takeover(request(**{"mode": LaneMode.IDENTITY, **changes})))
+    return ownership
 
 
 @pytest.mark.parametrize(("log", "at"), [([], 0), ([data(0, 20, 9, 0)], 20)])
@@ -43,8 +43,13 @@ def test_an_empty_target_is_padded_up_to_the_start_and_goes_on_after_a_crash(log
     """Padding has its offset as its sequence, whoever writes it, whatever is wanted by then."""
     entries = {9: ProducerEntry(0, at - 1)} if at else {}
     for mode in LaneMode:
-        tenure = take(Target(log, [fixed(50)], entries=entries), mode=mode)
-        assert (tenure.mode, tenure.position, tenure.sequence, tenure.is_padded) == (LaneMode.IDENTITY, at, at, False)
+        ownership = take(Target(log, [fixed(50)], entries=entries), mode=mode)
+        assert (ownership.mode, ownership.position, ownership.sequence, ownership.is_padded) == (
+            LaneMode.IDENTITY,
+            at,
+            at,
+            False,
+        )
 
 
 def test_padding_that_cannot_go_on_stops_the_lane() -> None:
@@ -60,8 +65,8 @@ def test_a_padded_lane_without_a_record_is_at_its_start_in_either_mode() -> None
         entries = {9: ProducerEntry(0, 49)} if not log else {}
         for mode in LaneMode:
             target = Target(list(log), [fixed(50)], start=0 if log else 50, entries=entries)
-            tenure = take(target, mode=mode)
-            assert (tenure.mode, tenure.position) == (mode, 50)
+            ownership = take(target, mode=mode)
+            assert (ownership.mode, ownership.position) == (mode, 50)
 
 
 def test_a_target_with_records_short_of_the_start_is_never_padded() -> None:
@@ -74,38 +79,42 @@ ENTRY = {9: ProducerEntry(0, 9)}
 
 
 @pytest.mark.parametrize("filled", [0, 1, 3])
-def test_a_hole_that_is_partly_filled_goes_on_where_the_log_ends(filled: int) -> None:
-    """The jump that was written first says where the next record belongs."""
+def test_a_gap_that_is_partly_filled_goes_on_where_the_log_ends(filled: int) -> None:
+    """The gap record that was written first says where the next record belongs."""
     log = HELD + [marker(10 + n) for n in range(filled)]
-    tenure = take(Target(log, [fixed(0)], jumps=[jump(0, 0), jump(10, 13)], entries=ENTRY), start=0)
-    assert tenure.mode is LaneMode.IDENTITY
-    assert (tenure.position, tenure.sequence, tenure.ahead, tenure.tail_end) == (10 + filled, 10, 13, 10)
+    ownership = take(
+        Target(log, [fixed(0)], gap_records=[gap_record(0, 0), gap_record(10, 13)], entries=ENTRY), start=0
+    )
+    assert ownership.mode is LaneMode.IDENTITY
+    assert (ownership.position, ownership.sequence, ownership.ahead, ownership.tail_end) == (10 + filled, 10, 13, 10)
 
 
-@pytest.mark.parametrize(("jumps", "markers"), [([jump(0, 0), jump(10, 13)], 4), ([], 1)])
-def test_a_marker_too_many_makes_the_lane_mapped_at_the_exact_record(jumps: list[Jump], markers: int) -> None:
+@pytest.mark.parametrize(("gap_records", "markers"), [([gap_record(0, 0), gap_record(10, 13)], 4), ([], 1)])
+def test_a_marker_too_many_makes_the_lane_mapped_at_the_exact_record(
+    gap_records: list[GapRecord], markers: int
+) -> None:
     """Under identity the next owner would leave a record out."""
     log = HELD + [marker(10 + n) for n in range(markers)]
-    target = Target(log, [fixed(0)], jumps=jumps, entries=ENTRY)
-    tenure = take(target, start=0)
-    assert tenure.mode is LaneMode.MAPPED and "a marker too many" in tenure.why
-    assert tenure.position == 10
+    target = Target(log, [fixed(0)], gap_records=gap_records, entries=ENTRY)
+    ownership = take(target, start=0)
+    assert ownership.mode is LaneMode.MAPPED and "a marker too many" in ownership.why
+    assert ownership.position == 10
 
 
-def test_behind_a_hole_the_sequence_counts_records_and_the_jump_tells_their_place() -> None:
+def test_behind_a_gap_the_sequence_counts_records_and_the_gap_record_tells_their_place() -> None:
     """A record that lies elsewhere is found out, and told from its sequence."""
     log = [*HELD, *(marker(10 + n) for n in range(3)), data(13, 4, 9, 10)]
-    jumps = [jump(0, 0), jump(10, 13)]
-    tenure = take(Target(log, [fixed(0)], jumps=jumps, entries={9: ProducerEntry(0, 13)}), start=0)
-    assert (tenure.mode, tenure.position, tenure.sequence, tenure.ahead) == (LaneMode.IDENTITY, 17, 14, -1)
+    gap_records = [gap_record(0, 0), gap_record(10, 13)]
+    ownership = take(Target(log, [fixed(0)], gap_records=gap_records, entries={9: ProducerEntry(0, 13)}), start=0)
+    assert (ownership.mode, ownership.position, ownership.sequence, ownership.ahead) == (LaneMode.IDENTITY, 17, 14, -1)
     log = [*HELD, *(marker(10 + n) for n in range(4)), data(14, 4, 9, 10)]
-    tenure = take(Target(log, [fixed(0)], jumps=jumps, entries={9: ProducerEntry(0, 13)}), start=0)
-    assert tenure.mode is LaneMode.MAPPED and "shifted" in tenure.why and tenure.position == 17
+    ownership = take(Target(log, [fixed(0)], gap_records=gap_records, entries={9: ProducerEntry(0, 13)}), start=0)
+    assert ownership.mode is LaneMode.MAPPED and "shifted" in ownership.why and ownership.position == 17
 
 
-def test_jumps_past_a_truncation_are_void_until_the_lane_comes_there_again() -> None:
-    """The log fell back into the first of two holes."""
+def test_gap_records_past_a_truncation_are_void_until_the_lane_comes_there_again() -> None:
+    """The log fell back into the first of two gaps."""
     log = [*HELD, marker(10)]
-    jumps = [jump(0, 0), jump(10, 13), jump(15, 20)]
-    tenure = take(Target(log, [fixed(0)], jumps=jumps, entries=ENTRY), start=0)
-    assert (tenure.mode, tenure.position, tenure.ahead) == (LaneMode.IDENTITY, 11, 13)
+    gap_records = [gap_record(0, 0), gap_record(10, 13), gap_record(15, 20)]
+    ownership = take(Target(log, [fixed(0)], gap_records=gap_records, entries=ENTRY), start=0)
+    assert (ownership.mode, ownership.position, ownership.ahead) == (LaneMode.IDENTITY, 11, 13)

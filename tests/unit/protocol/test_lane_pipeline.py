@@ -15,14 +15,14 @@ from anabranch.protocol import (
     Claim,
     ClaimState,
     Ending,
-    Jump,
+    GapRecord,
     LaneStopped,
+    OffsetSpan,
+    Ownership,
+    OwnershipEnded,
     Pipeline,
     Stop,
-    Stretch,
     Strong,
-    Tenure,
-    TenureEnded,
     Weak,
     guard,
 )
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.unit
 
 NOW = 1_700_000_000_000
 E = 86_400_000
-TENURE = Tenure(
+OWNERSHIP = Ownership(
     lane="t-0",
     mode=LaneMode.MAPPED,
     claim=Claim("t-0", 9, LaneMode.MAPPED, "me", None, NOW, ClaimState.CLAIMED, 0, 0),
@@ -61,9 +61,9 @@ class Clock:
         return self.now
 
 
-def pipeline(tenure: Tenure = TENURE, *, sole: bool = True, clock: Clock | None = None) -> Pipeline:
+def pipeline(ownership: Ownership = OWNERSHIP, *, sole: bool = True, clock: Clock | None = None) -> Pipeline:
     """A fresh pipeline at NOW."""
-    return Pipeline(tenure, sole_writer=sole, clock=clock or Clock(), wall_ms=lambda: NOW)
+    return Pipeline(ownership, sole_writer=sole, clock=clock or Clock(), wall_ms=lambda: NOW)
 
 
 def test_the_first_batch_goes_alone_and_then_five_may_fly() -> None:
@@ -96,17 +96,17 @@ def test_under_a_weak_guard_one_batch_flies_at_a_time() -> None:
 
 def test_sequences_wrap() -> None:
     """2^31 - 1 is followed by 0."""
-    p = pipeline(replace(TENURE, position=(1 << 31) - 2, sequence=(1 << 31) - 2))
+    p = pipeline(replace(OWNERSHIP, position=(1 << 31) - 2, sequence=(1 << 31) - 2))
     p.send((1 << 31) - 2, 3, NOW)
     assert p.next_sequence == 1 and p.next_offset == (1 << 31) + 1
 
 
 @pytest.mark.parametrize(("sole", "base"), [(True, 7), (True, 9), (False, 7)])
-def test_an_unexpected_base_offset_ends_the_tenure(sole: bool, base: int) -> None:
+def test_an_unexpected_base_offset_ends_the_ownership(sole: bool, base: int) -> None:
     """Where others write too, only going back is unexpected."""
     p = pipeline(sole=sole)
     p.send(100, 1, NOW)
-    with pytest.raises(TenureEnded) as ended:
+    with pytest.raises(OwnershipEnded) as ended:
         p.acknowledge(0, base)
     assert ended.value.reason is Ending.BASE_OFFSET and str(base) in str(ended.value)
 
@@ -122,13 +122,13 @@ def test_after_a_doubt_nothing_is_sent_and_nothing_is_clean() -> None:
     """The first error comes back again and again."""
     p = pipeline()
     p.send(100, 1, NOW)
-    with pytest.raises(TenureEnded) as first:
+    with pytest.raises(OwnershipEnded) as first:
         p.acknowledge(47, -1)
     assert first.value.reason is Ending.FENCED
     assert p.room() == 0 and not p.clean
-    with pytest.raises(TenureEnded):
+    with pytest.raises(OwnershipEnded):
         p.send(101, 1, NOW)
-    with pytest.raises(TenureEnded):
+    with pytest.raises(OwnershipEnded):
         p.acknowledge(0, 9)
     assert p.fail(Ending.TIMED_OUT) is first.value
 
@@ -142,22 +142,22 @@ def test_a_refused_record_stops_the_lane_at_its_offset() -> None:
     assert stopped.value.offset == 100 and stopped.value.reason is Stop.TOO_LARGE
 
 
-def test_a_hole_is_passed_by_a_jump_only() -> None:
-    """Without one that was acknowledged nothing is sent past the hole; with it, the runs say what lies where."""
+def test_a_gap_is_passed_by_a_gap_record_only() -> None:
+    """Without one that was acknowledged nothing is sent past the gap; with it, the runs say what lies where."""
     p = pipeline()
     with pytest.raises(LaneMisuseError):
         p.send(105, 1, NOW)
-    stretches = (Stretch(105, 2), Stretch(110, 1))
+    spans = (OffsetSpan(105, 2), OffsetSpan(110, 1))
     p.intend()
-    assert p.jumps_ahead
-    p.permit(Jump("t-0", 7, 100, 0, (*stretches, Stretch(120, 1))))
-    assert p.send(105, 3, NOW, stretches) == 100
+    assert p.gap_records_ahead
+    p.permit(GapRecord("t-0", 7, 100, 0, (*spans, OffsetSpan(120, 1))))
+    assert p.send(105, 3, NOW, spans) == 100
     assert p.acknowledge(0, 8) == (Run(105, 8, 2), Run(110, 10, 1))
-    assert p.position == p.next_offset == 111 and p.jumps_ahead
+    assert p.position == p.next_offset == 111 and p.gap_records_ahead
     with pytest.raises(LaneMisuseError):
         p.send(111, 1, NOW)
     assert p.send(120, 4, NOW) == 103
-    assert not p.jumps_ahead and p.send(124, 1, NOW) == 107
+    assert not p.gap_records_ahead and p.send(124, 1, NOW) == 107
 
 
 def test_misuse_is_named() -> None:
@@ -170,7 +170,7 @@ def test_misuse_is_named() -> None:
         p.send(101, 1, NOW)
 
 
-def test_an_idle_tenure_asks_for_its_leader_epoch() -> None:
+def test_an_idle_ownership_asks_for_its_leader_epoch() -> None:
     """After a second with nothing in flight, until confirmed, and never with batches in flight."""
     clock = Clock()
     p = pipeline(clock=clock)
@@ -204,9 +204,9 @@ class Clocks:
         self.s = 0.0
         self.ms = NOW
 
-    def pipeline(self, tenure: Tenure) -> Pipeline:
-        """A tenure's window by these clocks."""
-        return Pipeline(tenure, sole_writer=False, clock=lambda: self.s, wall_ms=lambda: self.ms)
+    def pipeline(self, ownership: Ownership) -> Pipeline:
+        """An ownership's window by these clocks."""
+        return Pipeline(ownership, sole_writer=False, clock=lambda: self.s, wall_ms=lambda: self.ms)
 
 
 @pytest.mark.parametrize("by", ["wall", "monotonic"])
@@ -218,8 +218,8 @@ def test_nothing_is_sent_under_a_claim_that_has_grown_too_old(
 ) -> None:
     """By either clock: one that was set back makes the claim no younger.  Under a coordinator's id for a day."""
     clocks = Clocks()
-    claim = replace(TENURE.claim, transactional_id=transactional_id)
-    pipeline = clocks.pipeline(replace(TENURE, claim=claim, expiration_ms=expiration))
+    claim = replace(OWNERSHIP.claim, transactional_id=transactional_id)
+    pipeline = clocks.pipeline(replace(OWNERSHIP, claim=claim, expiration_ms=expiration))
     for age_ms, aging in ((limit // 2 - 1, False), (limit // 2, True), (limit - 1, True)):
         clocks.s, clocks.ms = (0.0, NOW + age_ms) if by == "wall" else (age_ms / 1000, NOW - age_ms)
         assert pipeline.is_aging() is aging
@@ -227,7 +227,7 @@ def test_nothing_is_sent_under_a_claim_that_has_grown_too_old(
     pipeline.acknowledge(0, 8)
     clocks.s, clocks.ms = (0.0, NOW + limit) if by == "wall" else (limit / 1000, NOW)
     for _ in range(2):
-        with pytest.raises(TenureEnded) as ended:
+        with pytest.raises(OwnershipEnded) as ended:
             pipeline.send(101, 1, NOW)
         assert ended.value.reason is Ending.CLAIM_OLD
     assert not pipeline.clean
@@ -236,16 +236,16 @@ def test_nothing_is_sent_under_a_claim_that_has_grown_too_old(
 def test_an_identity_claim_does_not_grow_old() -> None:
     """It stands for all owners, for ever; the guard says whether it may be written under."""
     clocks = Clocks()
-    pipeline = clocks.pipeline(replace(TENURE, mode=LaneMode.IDENTITY))
+    pipeline = clocks.pipeline(replace(OWNERSHIP, mode=LaneMode.IDENTITY))
     clocks.s = 10 * E / 1000
     assert not pipeline.is_aging()
     assert pipeline.send(100, 1, NOW) == 100
 
 
-def test_a_tenure_goes_on_over_another_connection_only_with_nothing_in_flight() -> None:
+def test_an_ownership_goes_on_over_another_connection_only_with_nothing_in_flight() -> None:
     """And sends one batch alone before others follow: the broker may have forgotten the producer id meanwhile."""
     clocks = Clocks()
-    pipeline = clocks.pipeline(TENURE)
+    pipeline = clocks.pipeline(OWNERSHIP)
     pipeline.send(100, 1, NOW)
     with pytest.raises(LaneMisuseError):
         pipeline.reconnected()
@@ -259,10 +259,10 @@ def test_a_tenure_goes_on_over_another_connection_only_with_nothing_in_flight() 
     assert pipeline.room() == 0
 
 
-def test_the_first_batch_of_a_tenure_goes_alone_however_young_the_records_are() -> None:
-    """Where it is refused, a second one would be appended behind the hole that it leaves."""
+def test_the_first_batch_of_an_ownership_goes_alone_however_young_the_records_are() -> None:
+    """Where it is refused, a second one would be appended behind the gap that it leaves."""
     clocks = Clocks()
-    pipeline = clocks.pipeline(replace(TENURE, last_timestamp=NOW))
+    pipeline = clocks.pipeline(replace(OWNERSHIP, last_timestamp=NOW))
     assert pipeline.room() == 1
     pipeline.send(100, 1, NOW)
     assert pipeline.room() == 0

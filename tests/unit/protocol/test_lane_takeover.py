@@ -12,35 +12,35 @@ from anabranch.protocol import (
     Allocated,
     AllocateProducerId,
     AppendClaim,
-    AppendKills,
-    Bid,
+    AppendFences,
     Claim,
     ClaimLog,
     ClaimState,
     DescribeProducer,
     Ending,
     EndOfEpoch,
-    Filed,
+    FenceKey,
+    Fences,
     ForgetClaims,
-    Jump,
-    JumpLog,
-    KillKey,
-    Kills,
+    GapRecord,
+    GapRecordLog,
     LaneStopped,
     LogEnd,
+    Ownership,
+    OwnershipEnded,
     Pause,
+    Persisted,
     Pipeline,
     ProducerEntry,
     ReadClaims,
     ReadEnd,
-    ReadJumps,
+    ReadGapRecords,
     ReadMarkers,
     ReadTail,
     Reported,
     Stop,
     TailBatch,
-    Tenure,
-    TenureEnded,
+    TakeoverRequest,
     release,
     takeover,
 )
@@ -69,11 +69,11 @@ class Target:
 
     log: list[TailBatch] = field(default_factory=list)
     journal: list[Claim] = field(default_factory=list)
-    jumps: list[Jump] = field(default_factory=list)
-    kills: dict[int, int] = field(default_factory=dict)
+    gap_records: list[GapRecord] = field(default_factory=list)
+    fences: dict[int, int] = field(default_factory=dict)
     start: int = 0
     lag: int = 0
-    kill_code: int = 0
+    fence_code: int = 0
     lose_appends: int = 0
     forget_markers: bool = False
     entries: dict[int, ProducerEntry] = field(default_factory=dict)
@@ -102,13 +102,13 @@ class Target:
                 return LogEnd(self.start, self.end - self.lag, self.end)
             case ReadClaims():
                 claims = ClaimLog((i, c.key, c) for i, c in enumerate(self.journal))
-                for at, (producer_id, offset) in enumerate(self.kills.items()):
-                    claims.apply_kill(len(self.journal) + at, KillKey("t-0", producer_id), offset)
+                for at, (producer_id, offset) in enumerate(self.fences.items()):
+                    claims.apply_fence(len(self.journal) + at, FenceKey("t-0", producer_id), offset)
                 return claims
-            case ReadJumps():
-                return JumpLog((i, j.key, j) for i, j in enumerate(self.jumps))
-            case AppendKills(_, markers):
-                self.kills.update(markers)
+            case ReadGapRecords():
+                return GapRecordLog((i, j.key, j) for i, j in enumerate(self.gap_records))
+            case AppendFences(_, markers):
+                self.fences.update(markers)
                 return None
             case AllocateProducerId():
                 self.next_id += 1
@@ -119,14 +119,14 @@ class Target:
                     return None
                 self.journal.append(claim)
                 return len(self.journal) - 1
-            case Kills(kills):
-                for kill in kills:
-                    if not self.kill_code and not self.forget_markers:
-                        self.log.append(marker(self.end, kill.producer_id))
-                return (self.kill_code,) * len(kills)
+            case Fences(fences):
+                for fence in fences:
+                    if not self.fence_code and not self.forget_markers:
+                        self.log.append(marker(self.end, fence.producer_id))
+                return (self.fence_code,) * len(fences)
             case ReadMarkers(offsets):
                 if min(offsets) < self.start:
-                    raise TenureEnded("t-0", Ending.UNSETTLED, 1)
+                    raise OwnershipEnded("t-0", Ending.UNSETTLED, 1)
                 return tuple(self._last(offset + 1) for offset in offsets)
             case ForgetClaims(_, producer_ids):
                 self.journal = [one for one in self.journal if one.producer_id not in producer_ids]
@@ -144,16 +144,16 @@ class Target:
 
     def _last(self, below: int) -> TailBatch | None:
         if below - 1 > self.end:
-            raise TenureEnded("t-0", Ending.UNSETTLED, 1)
+            raise OwnershipEnded("t-0", Ending.UNSETTLED, 1)
         return next((b for b in reversed(self.log) if b.base_offset < below), None)
 
     @property
-    def killed(self) -> list[int]:
-        """Who was asked to be shut out."""
-        return [kill.producer_id for effect in self.asked if isinstance(effect, Kills) for kill in effect.kills]
+    def fenced(self) -> list[int]:
+        """Who was asked to be fenced."""
+        return [fence.producer_id for effect in self.asked if isinstance(effect, Fences) for fence in effect.fences]
 
 
-def bid(**changes: Any) -> Bid:
+def request(**changes: Any) -> TakeoverRequest:
     """What this worker asks for."""
     wish: dict[str, Any] = {
         "lane": "t-0",
@@ -164,7 +164,7 @@ def bid(**changes: Any) -> Bid:
         "expiration_ms": E,
         "now_ms": NOW,
     }
-    return Bid(**{**wish, **changes})
+    return TakeoverRequest(**{**wish, **changes})
 
 
 def claim(
@@ -175,44 +175,44 @@ def claim(
 
 
 def test_a_lane_never_claimed_starts_at_its_start() -> None:
-    """Nothing to kill, nothing to find."""
+    """Nothing to fence, nothing to find."""
     target = Target(log=[data(0, 5, 77, 0)])
-    tenure = target.run(takeover(bid()))
-    assert (tenure.position, tenure.sequence, tenure.target_end, tenure.producer_id) == (50, 50, 5, 101)
-    assert target.journal[0].floor == 5 and not target.killed
+    ownership = target.run(takeover(request()))
+    assert (ownership.position, ownership.sequence, ownership.target_end, ownership.producer_id) == (50, 50, 5, 101)
+    assert target.journal[0].floor == 5 and not target.fenced
 
 
-def test_the_position_is_read_after_every_earlier_claim_is_killed() -> None:
+def test_the_position_is_read_after_every_earlier_claim_is_fenced() -> None:
     """Control batches and strangers are passed over on the way back."""
     target = Target([data(0, 3, 1, 50), data(3, 2, 2, 53), data(5, 1, 77, 0)], [claim(1), claim(2)])
-    tenure = target.run(takeover(bid()))
-    assert target.killed == [1, 2]
+    ownership = target.run(takeover(request()))
+    assert target.fenced == [1, 2]
     first_look = next(i for i, e in enumerate(target.asked) if isinstance(e, ReadTail))
-    assert first_look > max(i for i, e in enumerate(target.asked) if isinstance(e, Kills))
-    assert (tenure.position, tenure.tail_end, tenure.target_end) == (55, 5, 8)
-    assert tenure.settled == {1, 2}
+    assert first_look > max(i for i, e in enumerate(target.asked) if isinstance(e, Fences))
+    assert (ownership.position, ownership.tail_end, ownership.target_end) == (55, 5, 8)
+    assert ownership.settled == {1, 2}
 
 
-def test_an_expiration_that_is_not_told_kills_by_the_longest_and_guards_by_none() -> None:
+def test_an_expiration_that_is_not_told_fences_by_the_longest_and_guards_by_none() -> None:
     """Unknown is the safe side of both."""
     target = Target([data(0, 3, 1, 50)], [claim(1)])
-    tenure = target.run(takeover(bid(expiration_ms=2**31 - 1, expiration_known=False)))
-    assert tenure.settled == {1} and tenure.expiration_ms == 0
-    pipeline = Pipeline(tenure, sole_writer=True, wall_ms=lambda: NOW)
+    ownership = target.run(takeover(request(expiration_ms=2**31 - 1, expiration_known=False)))
+    assert ownership.settled == {1} and ownership.expiration_ms == 0
+    pipeline = Pipeline(ownership, sole_writer=True, wall_ms=lambda: NOW)
     pipeline.send(53, 1, NOW)
-    pipeline.acknowledge(0, tenure.target_end)
+    pipeline.acknowledge(0, ownership.target_end)
     assert pipeline.room() == 1
 
 
-@pytest.mark.parametrize(("longest", "killed"), [(0, []), (7 * E, [1])])
+@pytest.mark.parametrize(("longest", "fenced"), [(0, []), (7 * E, [1])])
 def test_an_owner_of_a_longer_expiration_is_shut_out_though_the_present_one_is_over(
-    longest: int, killed: list[int]
+    longest: int, fenced: list[int]
 ) -> None:
     """The expiration was lowered while it copies: it goes by the one of when it began (A1)."""
     old = replace(claim(1), claimed_at_ms=NOW - 3 * E)
     target = Target([data(0, 3, 1, 50)], [old])
-    target.run(takeover(bid(longest_expiration_ms=longest)))
-    assert target.killed == killed
+    target.run(takeover(request(longest_expiration_ms=longest)))
+    assert target.fenced == fenced
 
 
 @pytest.mark.parametrize(("hours", "left"), [(30, "in 18 h"), (47, "in 1 h"), (48, ""), (9 * 24, "")])
@@ -222,8 +222,8 @@ def test_an_owner_whom_the_coordinator_has_forgotten_is_waited_out_by_one_rule(
 ) -> None:
     """Whatever the target's expiration is, or was when that owner began: it writes for a day at most."""
     old = replace(claim(1), claimed_at_ms=NOW - hours * E // 24, transactional_id="t")
-    target = Target([data(0, 3, 1, 50)], [old], kill_code=FORGOTTEN)
-    asked = bid(expiration_ms=expiration, expiration_known=known, longest_expiration_ms=24 * E)
+    target = Target([data(0, 3, 1, 50)], [old], fence_code=FORGOTTEN)
+    asked = request(expiration_ms=expiration, expiration_known=known, longest_expiration_ms=24 * E)
     if not left:
         assert target.run(takeover(asked)).position == 53
         return
@@ -233,58 +233,60 @@ def test_an_owner_whom_the_coordinator_has_forgotten_is_waited_out_by_one_rule(
     assert left in stopped.value.message
 
 
-def test_a_released_claim_is_not_killed() -> None:
+def test_a_released_claim_is_not_fenced() -> None:
     """A clean end costs no offset."""
     target = Target([data(0, 3, 1, 50)], [claim(1, state=ClaimState.RELEASED)])
-    assert target.run(takeover(bid())).position == 53
-    assert not target.killed
+    assert target.run(takeover(request())).position == 53
+    assert not target.fenced
 
 
 def test_an_append_of_unknown_outcome_throws_the_producer_id_away() -> None:
-    """It may land later, and is killed then."""
+    """It may land later, and is fenced then."""
     target = Target(lose_appends=2)
-    assert target.run(takeover(bid())).producer_id == 103
+    assert target.run(takeover(request())).producer_id == 103
 
 
 def test_a_journal_that_cannot_be_written_ends_the_takeover() -> None:
     """Bounded attempts."""
-    with pytest.raises(TenureEnded) as ended:
-        Target(lose_appends=99).run(takeover(bid()))
+    with pytest.raises(OwnershipEnded) as ended:
+        Target(lose_appends=99).run(takeover(request()))
     assert ended.value.reason is Ending.JOURNAL
 
 
-@pytest.mark.parametrize(("code", "kind"), [(6, TenureEnded), (7, TenureEnded), (19, TenureEnded), (31, LaneStopped)])
-def test_a_kill_that_is_not_acknowledged_ends_the_takeover(code: int, kind: type[Exception]) -> None:
+@pytest.mark.parametrize(
+    ("code", "kind"), [(6, OwnershipEnded), (7, OwnershipEnded), (19, OwnershipEnded), (31, LaneStopped)]
+)
+def test_a_fence_that_is_not_acknowledged_ends_the_takeover(code: int, kind: type[Exception]) -> None:
     """Never go on past an owner that may still write."""
     with pytest.raises(kind):
-        Target(journal=[claim(1)], kill_code=code).run(takeover(bid()))
+        Target(journal=[claim(1)], fence_code=code).run(takeover(request()))
 
 
-def test_an_acknowledged_kill_that_is_not_in_the_log_ends_the_takeover() -> None:
+def test_an_acknowledged_fence_that_is_not_in_the_log_ends_the_takeover() -> None:
     """The log was truncated since."""
-    with pytest.raises(TenureEnded) as ended:
-        Target([data(0, 3, 1, 50)], [claim(1)], forget_markers=True).run(takeover(bid()))
-    assert ended.value.reason is Ending.KILL_MISSING
+    with pytest.raises(OwnershipEnded) as ended:
+        Target([data(0, 3, 1, 50)], [claim(1)], forget_markers=True).run(takeover(request()))
+    assert ended.value.reason is Ending.FENCE_MISSING
 
 
-@pytest.mark.parametrize(("age_ms", "kills"), [(0, []), (E - MARGIN_MS - 1, []), (E - MARGIN_MS, [1]), (2 * E, [1])])
-def test_a_noted_kill_proves_what_the_target_still_remembers(age_ms: int, kills: list[int]) -> None:
-    """A producer id that the target has forgotten is refused nothing: its owner is shut out anew."""
+@pytest.mark.parametrize(("age_ms", "fences"), [(0, []), (E - MARGIN_MS - 1, []), (E - MARGIN_MS, [1]), (2 * E, [1])])
+def test_a_noted_fence_proves_what_the_target_still_remembers(age_ms: int, fences: list[int]) -> None:
+    """A producer id that the target has forgotten is refused nothing: its owner is fenced anew."""
     log = [data(0, 3, 1, 50), replace(marker(3, 1), max_timestamp=NOW - age_ms)]
-    target = Target(log, [claim(1)], kills={1: 3})
-    assert target.run(takeover(bid())).position == 53
-    assert target.killed == kills
+    target = Target(log, [claim(1)], fences={1: 3})
+    assert target.run(takeover(request())).position == 53
+    assert target.fenced == fences
 
 
-def test_a_noted_kill_that_retention_took_is_made_again() -> None:
+def test_a_noted_fence_that_retention_took_is_made_again() -> None:
     """Below the log's start a broker answers with an error, each time."""
-    target = Target([data(5, 3, 1, 50), marker(8, 1)], [claim(1)], kills={1: 3}, start=5)
-    assert target.run(takeover(bid())).position == 53
-    assert target.killed == [1]
+    target = Target([data(5, 3, 1, 50), marker(8, 1)], [claim(1)], fences={1: 3}, start=5)
+    assert target.run(takeover(request())).position == 53
+    assert target.fenced == [1]
 
 
 def test_an_owner_that_is_succeeded_while_it_claims_shuts_nobody_out() -> None:
-    """It would shut its successor out, which has read the log already."""
+    """It would fence its successor, which has read the log already."""
 
     class Raced(Target):
         def perform(self, effect: Any) -> Any:
@@ -294,10 +296,10 @@ def test_an_owner_that_is_succeeded_while_it_claims_shuts_nobody_out() -> None:
             return answer
 
     target = Raced([data(0, 3, 1, 50)], [claim(1)])
-    with pytest.raises(TenureEnded) as ended:
-        target.run(takeover(bid()))
+    with pytest.raises(OwnershipEnded) as ended:
+        target.run(takeover(request()))
     assert (ended.value.reason, ended.value.detail) == (Ending.SUPERSEDED, "other")
-    assert not target.killed
+    assert not target.fenced
 
 
 @pytest.mark.parametrize("shown", [0, 1])
@@ -310,8 +312,8 @@ def test_a_claim_that_the_journal_does_not_show_ends_the_takeover(shown: int) ->
                 return ClaimLog((i, c.key, c) for i, c in enumerate(self.journal[:shown]))
             return super().perform(effect)
 
-    with pytest.raises(TenureEnded) as ended:
-        Behind([data(0, 3, 1, 50)], [claim(1)]).run(takeover(bid()))
+    with pytest.raises(OwnershipEnded) as ended:
+        Behind([data(0, 3, 1, 50)], [claim(1)]).run(takeover(request()))
     assert ended.value.reason is Ending.JOURNAL and "not read back" in ended.value.detail
 
 
@@ -325,9 +327,9 @@ def test_a_claim_again_that_the_journal_shows_only_as_it_was_before_ends_the_tak
             return super().perform(effect)
 
     target = Behind()
-    held = held_after(target)
-    with pytest.raises(TenureEnded) as ended:
-        target.run(takeover(bid(held=held)))
+    reusable = reusable_after(target)
+    with pytest.raises(OwnershipEnded) as ended:
+        target.run(takeover(request(reusable=reusable)))
     assert ended.value.reason is Ending.JOURNAL
 
 
@@ -335,76 +337,78 @@ def test_a_claim_again_that_the_journal_shows_only_as_it_was_before_ends_the_tak
 def test_a_lane_begins_where_the_lowest_of_its_claims_says(starts: tuple[int, int]) -> None:
     """Whatever a later owner takes for the start, as with a lane that begins at the latest record."""
     target = Target(journal=[replace(claim(at), start=start) for at, start in enumerate(starts)])
-    tenure = target.run(takeover(bid(start=90)))
-    assert (tenure.position, target.journal[-1].start) == (50, 50)
+    ownership = target.run(takeover(request(start=90)))
+    assert (ownership.position, target.journal[-1].start) == (50, 50)
 
 
 @pytest.mark.parametrize("noted", [2, 3, 4, 400])
-def test_a_noted_kill_that_the_log_has_lost_is_made_again(noted: int) -> None:
-    """An unclean election took its marker: the owner is shut out anew, also where the log ends before it."""
-    target = Target([data(0, 3, 1, 50)], [claim(1)], kills={1: noted})
-    assert target.run(takeover(bid())).position == 53
-    assert target.killed == [1]
+def test_a_noted_fence_that_the_log_has_lost_is_made_again(noted: int) -> None:
+    """An unclean election took its marker: the owner is fenced anew, also where the log ends before it."""
+    target = Target([data(0, 3, 1, 50)], [claim(1)], fences={1: noted})
+    assert target.run(takeover(request())).position == 53
+    assert target.fenced == [1]
 
 
 def test_the_tail_is_read_only_when_all_of_it_is_replicated() -> None:
     """A read ends at the high watermark."""
     target = Target([data(0, 3, 1, 50)], [claim(1)], lag=2)
-    assert target.run(takeover(bid())).position == 53
+    assert target.run(takeover(request())).position == 53
     assert any(isinstance(e, Pause) for e in target.asked)
 
 
 def test_batches_that_do_not_follow_each_other_stop_the_lane() -> None:
-    """A hole in the copy is named, not papered over."""
+    """A gap in the copy is named, not papered over."""
     with pytest.raises(LaneStopped) as stopped:
-        Target([data(0, 3, 1, 50), data(3, 2, 1, 55)], [claim(1)]).run(takeover(bid()))
+        Target([data(0, 3, 1, 50), data(3, 2, 1, 55)], [claim(1)]).run(takeover(request()))
     assert stopped.value.reason is Stop.DIVERGED and stopped.value.offset == 53
 
 
-def test_a_deleted_log_gives_the_filed_position_where_that_is_exact() -> None:
-    """The log still begins at or below the end of the last filed run, in an epoch that was not cut."""
+def test_a_deleted_log_gives_the_persisted_position_where_that_is_exact() -> None:
+    """The log still begins at or below the end of the last persisted run, in an epoch that was not cut."""
     target = Target(journal=[claim(1)], start=30, kept=30)
-    assert target.run(takeover(bid(filed=Filed(80, 30, 3)))).position == 80
+    assert target.run(takeover(request(persisted=Persisted(80, 30, 3)))).position == 80
 
 
 @pytest.mark.parametrize(
-    ("start", "kept", "filed"), [(31, 40, Filed(80, 30, 3)), (30, 29, Filed(80, 30, 3)), (30, 30, None)]
+    ("start", "kept", "persisted"), [(31, 40, Persisted(80, 30, 3)), (30, 29, Persisted(80, 30, 3)), (30, 30, None)]
 )
-def test_a_deleted_log_without_an_exact_position_stops_the_lane(start: int, kept: int, filed: Filed | None) -> None:
-    """Never guess: records between the filed end and the log's start, a truncation, or nothing filed."""
+def test_a_deleted_log_without_an_exact_position_stops_the_lane(
+    start: int, kept: int, persisted: Persisted | None
+) -> None:
+    """Never guess: records between the persisted end and the log's start, a truncation, or nothing persisted."""
     with pytest.raises(LaneStopped) as stopped:
-        Target(journal=[claim(1)], start=start, kept=kept).run(takeover(bid(filed=filed)))
+        Target(journal=[claim(1)], start=start, kept=kept).run(takeover(request(persisted=persisted)))
     assert stopped.value.reason is Stop.POSITION_LOST
 
 
 def test_a_truncated_log_that_lost_all_of_the_lane_starts_over() -> None:
     """Nothing was deleted from the head, so nothing is missing but what was cut."""
     target = Target(journal=[claim(1, floor=8)], start=5)
-    tenure = target.run(takeover(bid(filed=Filed(80, 30, 3))))
-    assert tenure.position == 50 and tenure.tail_end == 5
+    ownership = target.run(takeover(request(persisted=Persisted(80, 30, 3))))
+    assert ownership.position == 50 and ownership.tail_end == 5
 
 
-def held_after(target: Target) -> Any:
-    """A tenure that copied nothing and was released."""
-    tenure = target.run(takeover(bid()))
-    return target.run(release(tenure, Pipeline(tenure, sole_writer=True, wall_ms=lambda: NOW)))
+def reusable_after(target: Target) -> Any:
+    """An ownership that copied nothing and was released."""
+    ownership = target.run(takeover(request()))
+    return target.run(release(ownership, Pipeline(ownership, sole_writer=True, wall_ms=lambda: NOW)))
 
 
 def test_a_released_producer_id_is_claimed_again_by_its_process() -> None:
-    """No fresh id, no kill, but the tail is read."""
+    """No fresh id, no fence, but the tail is read."""
     target = Target([data(0, 3, 1, 50)], [claim(1)])
-    held = held_after(target)
-    killed = len(target.killed)
-    tenure = target.run(takeover(bid(held=held)))
-    assert tenure.producer_id == held.producer_id == 101 and tenure.position == 53
-    assert len(target.killed) == killed
+    reusable = reusable_after(target)
+    fenced = len(target.fenced)
+    ownership = target.run(takeover(request(reusable=reusable)))
+    assert ownership.producer_id == reusable.producer_id == 101 and ownership.position == 53
+    assert len(target.fenced) == fenced
 
 
 @pytest.mark.parametrize("what", ["claimed since", "other epoch", "too old", "other process"])
 def test_a_held_producer_id_is_thrown_away_where_anything_happened(what: str) -> None:
     """Then a fresh one is claimed."""
     target = Target()
-    held = held_after(target)
+    reusable = reusable_after(target)
     changes: dict[str, Any] = {
         "claimed since": {},
         "other epoch": {"leader_epoch": 5},
@@ -413,38 +417,38 @@ def test_a_held_producer_id_is_thrown_away_where_anything_happened(what: str) ->
     }[what]
     if what == "claimed since":
         target.journal.append(claim(7, state=ClaimState.RELEASED))
-    assert target.run(takeover(bid(held=held, **changes))).producer_id == 102
+    assert target.run(takeover(request(reusable=reusable, **changes))).producer_id == 102
 
 
 def test_a_release_of_unknown_outcome_is_not_claimed_again() -> None:
     """It may land after the next claim and hide it."""
     target = Target()
-    tenure = target.run(takeover(bid()))
+    ownership = target.run(takeover(request()))
     target.lose_appends = 1
-    assert target.run(release(tenure, Pipeline(tenure, sole_writer=True, wall_ms=lambda: NOW))) is None
+    assert target.run(release(ownership, Pipeline(ownership, sole_writer=True, wall_ms=lambda: NOW))) is None
 
 
-def test_a_tenure_with_batches_in_doubt_is_not_released() -> None:
-    """The next owner must kill it."""
+def test_an_ownership_with_batches_in_doubt_is_not_released() -> None:
+    """The next owner must fence it."""
     target = Target()
-    tenure = target.run(takeover(bid()))
-    pipeline = Pipeline(tenure, sole_writer=True, wall_ms=lambda: NOW)
+    ownership = target.run(takeover(request()))
+    pipeline = Pipeline(ownership, sole_writer=True, wall_ms=lambda: NOW)
     pipeline.send(50, 1, NOW)
-    assert target.run(release(tenure, pipeline)) is None
+    assert target.run(release(ownership, pipeline)) is None
     assert target.journal[-1].state is ClaimState.CLAIMED
 
 
-def identity(target: Target, **changes: Any) -> Tenure:
+def identity(target: Target, **changes: Any) -> Ownership:
     """Take the lane over as identity."""
-    tenure: Tenure = target.run(takeover(bid(mode=LaneMode.IDENTITY, **changes)))
-    return tenure
+    ownership: Ownership = target.run(takeover(request(mode=LaneMode.IDENTITY, **changes)))
+    return ownership
 
 
 def test_an_identity_lane_goes_on_at_the_end_of_the_log() -> None:
-    """The shared producer id, no kill, no claim of one's own."""
+    """The shared producer id, no fence, no claim of one's own."""
     target = Target([data(50, 3, 9, 50)], [claim(9, LaneMode.IDENTITY, floor=50)], entries={9: ProducerEntry(0, 52)})
-    tenure = identity(target)
-    assert (tenure.mode, tenure.producer_id, tenure.position) == (LaneMode.IDENTITY, 9, 53)
+    ownership = identity(target)
+    assert (ownership.mode, ownership.producer_id, ownership.position) == (LaneMode.IDENTITY, 9, 53)
     assert len(target.journal) == 1
 
 
@@ -467,21 +471,21 @@ def test_the_first_identity_owner_claims_the_shared_producer_id() -> None:
 def test_an_identity_lane_in_doubt_becomes_mapped_and_says_why(
     last: TailBatch, entry: ProducerEntry | None, why: str
 ) -> None:
-    """A fresh producer id is claimed and the shared one shut out."""
+    """A fresh producer id is claimed and the shared one fenced."""
     entries = {} if entry is None else {9: entry}
     target = Target([last], [claim(9, LaneMode.IDENTITY, floor=50)], start=50, entries=entries)
-    tenure = identity(target)
-    assert tenure.mode is LaneMode.MAPPED and why in tenure.why
-    assert target.killed == [9]
+    ownership = identity(target)
+    assert ownership.mode is LaneMode.MAPPED and why in ownership.why
+    assert target.fenced == [9]
 
 
 def test_why_a_lane_becomes_mapped_is_told_though_its_takeover_breaks() -> None:
     """The mapped claim is in the journal by then, and the log may no longer show the next owner what was wrong."""
-    target = Target([data(50, 3, 8, 50)], [claim(9, LaneMode.IDENTITY, floor=50)], start=50, kill_code=6)
-    with pytest.raises(TenureEnded) as ended:
+    target = Target([data(50, 3, 8, 50)], [claim(9, LaneMode.IDENTITY, floor=50)], start=50, fence_code=6)
+    with pytest.raises(OwnershipEnded) as ended:
         identity(target)
     assert "another writer" in ended.value.mapped_because
-    with pytest.raises(TenureEnded) as again:
+    with pytest.raises(OwnershipEnded) as again:
         identity(target)
     assert again.value.mapped_because == ""
 
@@ -490,14 +494,14 @@ def test_a_shifted_identity_lane_becomes_mapped_and_goes_on_exactly() -> None:
     """Somebody else's record lies between: offsets differ from here on, and nothing is lost."""
     log = [data(50, 1, 9, 50), data(51, 1, 77, 0), data(52, 2, 9, 51)]
     target = Target(log, [claim(9, LaneMode.IDENTITY, floor=50)], start=50, entries={9: ProducerEntry(0, 52)})
-    tenure = identity(target)
-    assert tenure.mode is LaneMode.MAPPED and "shifted" in tenure.why and tenure.position == 53
+    ownership = identity(target)
+    assert ownership.mode is LaneMode.MAPPED and "shifted" in ownership.why and ownership.position == 53
 
 
 def test_a_lane_that_does_not_begin_at_its_start_is_stopped() -> None:
     """Its first batches were truncated and a late one was appended in their place."""
     with pytest.raises(LaneStopped) as stopped:
-        Target([data(0, 3, 1, 60)], [claim(1)]).run(takeover(bid()))
+        Target([data(0, 3, 1, 60)], [claim(1)]).run(takeover(request()))
     assert stopped.value.reason is Stop.DIVERGED and stopped.value.offset == 50
 
 
@@ -516,20 +520,20 @@ def test_a_target_that_already_held_records_is_mapped() -> None:
 LAP = 1 << 31
 
 
-def far(position: int, others: int = 0, **changes: Any) -> Tenure:
-    """Take over a lane that holds ``position`` records, without a hole, in a target with so many of other writers."""
+def far(position: int, others: int = 0, **changes: Any) -> Ownership:
+    """Take over a lane that holds ``position`` records, without a gap, in a target with so many of other writers."""
     last = data(position + others - 5, 5, 1, (position - 5) % LAP)
     before = data(position + others - 10, 5, 1, (position - 10) % LAP)
     begun = replace(claim(1), start=0)
-    tenure: Tenure = Target([before, last], [begun], start=10).run(takeover(bid(start=0, **changes)))
-    return tenure
+    ownership: Ownership = Target([before, last], [begun], start=10).run(takeover(request(start=0, **changes)))
+    return ownership
 
 
 @pytest.mark.parametrize("position", [2_000_000_000, 3_000_000_000, 9_000_000_000])
 def test_the_lap_of_a_lane_is_told_by_what_was_reported_where_its_runs_are_gone(position: int) -> None:
     """Its sequence says it but for a multiple of 2^31."""
     assert far(position, reported=Reported(position - 700, position - 700)).position == position
-    assert far(position, filed=Filed(position - 9, position - 9, 3)).position == position
+    assert far(position, persisted=Persisted(position - 9, position - 9, 3)).position == position
 
 
 def test_the_lap_of_a_lane_is_told_by_what_the_source_has() -> None:
@@ -537,7 +541,7 @@ def test_the_lap_of_a_lane_is_told_by_what_the_source_has() -> None:
     assert far(1_000_000_000, 2_000_000_000, source_end=1_000_000_007).position == 1_000_000_000
     with pytest.raises(LaneStopped):
         far(1_000_000_000, 2_000_000_000)
-    assert far(2_900_000_000, filed=Filed(1_500_000_000, 1_500_000_000, 3)).position == 2_900_000_000
+    assert far(2_900_000_000, persisted=Persisted(1_500_000_000, 1_500_000_000, 3)).position == 2_900_000_000
 
 
 def test_a_lap_that_nothing_tells_stops_the_lane() -> None:
@@ -551,12 +555,12 @@ def test_a_lap_that_nothing_tells_stops_the_lane() -> None:
     assert "is no source offset between" in stopped.value.message
 
 
-def test_a_lane_that_is_filed_as_copied_and_has_no_claims_does_not_start_over() -> None:
-    """Its claims were deleted: all would be copied again, and nobody who wrote it be shut out."""
-    for known in ({"filed": Filed(80, 30, 3)}, {"reported": Reported(80, 30)}):
+def test_a_lane_that_is_persisted_as_copied_and_has_no_claims_does_not_start_over() -> None:
+    """Its claims were deleted: all would be copied again, and nobody who wrote it be fenced."""
+    for known in ({"persisted": Persisted(80, 30, 3)}, {"reported": Reported(80, 30)}):
         target = Target([data(0, 30, 1, 50)])
         with pytest.raises(LaneStopped) as stopped:
-            target.run(takeover(bid(**known)))
+            target.run(takeover(request(**known)))
         assert (stopped.value.reason, stopped.value.offset) == (Stop.CLAIMS_LOST, 80)
         assert "link accept" in stopped.value.hint and not target.journal
 
@@ -564,45 +568,45 @@ def test_a_lane_that_is_filed_as_copied_and_has_no_claims_does_not_start_over() 
 def test_a_generation_that_a_person_had_begin_has_the_runs_of_the_one_before() -> None:
     """They lie below its start, and no claim of its own is missing."""
     target = Target([data(0, 30, 1, 50)])
-    tenure = target.run(takeover(bid(start=80, begun_at=80, filed=Filed(80, 30, -1))))
-    assert (tenure.position, tenure.target_end) == (80, 30)
+    ownership = target.run(takeover(request(start=80, begun_at=80, persisted=Persisted(80, 30, -1))))
+    assert (ownership.position, ownership.target_end) == (80, 30)
 
 
-def test_a_lane_whose_jumps_are_lost_stops() -> None:
-    """Its sequences alone tell offsets that are too low; its filed runs say so, also behind them."""
+def test_a_lane_whose_gap_records_are_lost_stops() -> None:
+    """Its sequences alone tell offsets that are too low; its persisted runs say so, also behind them."""
     for behind in ([], [data(3, 2, 1, 53)]):
         target = Target([data(0, 3, 1, 50), *behind], [claim(1)])
         with pytest.raises(LaneStopped) as stopped:
-            target.run(takeover(bid(filed=Filed(60, 3, 3))))
+            target.run(takeover(request(persisted=Persisted(60, 3, 3))))
         assert stopped.value.reason is Stop.POSITION_LOST and stopped.value.offset == 53
-        assert "jumps are lost" in stopped.value.message
+        assert "gap records are lost" in stopped.value.message
 
 
 def test_an_owner_that_looked_proves_that_nothing_else_was_written() -> None:
     """The records of an idle lane were deleted, and then the markers of takeovers behind them."""
     target = Target(journal=[claim(1)], start=32, kept=32)
-    assert target.run(takeover(bid(filed=Filed(80, 30, 3, 32)))).position == 80
+    assert target.run(takeover(request(persisted=Persisted(80, 30, 3, 32)))).position == 80
     with pytest.raises(LaneStopped) as stopped:
-        Target(journal=[claim(1)], start=32, kept=31).run(takeover(bid(filed=Filed(80, 30, 3, 32))))
+        Target(journal=[claim(1)], start=32, kept=31).run(takeover(request(persisted=Persisted(80, 30, 3, 32))))
     assert stopped.value.offset == 80 and "truncated to 31" in stopped.value.message
 
 
 def test_a_lane_of_whose_claims_only_some_are_left_does_not_start_over() -> None:
-    """The last filed record was written by nobody who is known; also where another's batch is all that is found."""
+    """The last persisted record was written by nobody who is known; also where another's batch is all that is found."""
     log = [data(0, 30, 1, 50)]
     for journal, behind in (([claim(2)], []), ([claim(2)], [data(30, 4, 2, 80)])):
         with pytest.raises(LaneStopped) as stopped:
-            Target([*log, *behind], list(journal)).run(takeover(bid(filed=Filed(80, 30, 3))))
+            Target([*log, *behind], list(journal)).run(takeover(request(persisted=Persisted(80, 30, 3))))
         assert (stopped.value.reason, stopped.value.offset) == (Stop.CLAIMS_LOST, 80)
         assert "no claim names producer id 1" in stopped.value.message
     with pytest.raises(LaneStopped) as stopped:
-        Target(log, [claim(2)]).run(takeover(bid(claims_deleted=True)))
+        Target(log, [claim(2)]).run(takeover(request(claims_deleted=True)))
     assert stopped.value.reason is Stop.CLAIMS_LOST
 
 
 def test_a_lane_is_not_begun_where_claims_were_deleted_and_the_target_has_records() -> None:
     """Somebody wrote them; an empty target is nobody's."""
     with pytest.raises(LaneStopped) as stopped:
-        Target([data(0, 30, 1, 50)]).run(takeover(bid(claims_deleted=True)))
+        Target([data(0, 30, 1, 50)]).run(takeover(request(claims_deleted=True)))
     assert (stopped.value.reason, stopped.value.offset) == (Stop.CLAIMS_LOST, 50)
-    assert Target().run(takeover(bid(claims_deleted=True))).position == 50
+    assert Target().run(takeover(request(claims_deleted=True))).position == 50

@@ -18,7 +18,7 @@ PARTS = st.lists(st.tuples(TIMESTAMPS, NULLABLE, NULLABLE, HEADERS), min_size=1,
 
 @st.composite
 def record_lists(draw: st.DrawFn, *, sparse: bool = False, base: int | None = None) -> list[Record]:
-    """Records with rising offsets, with holes if ``sparse``."""
+    """Records with rising offsets, with gaps if ``sparse``."""
     offset = draw(st.integers(0, 2**40)) if base is None else base
     records = []
     for timestamp, key, value, headers in draw(PARTS):

@@ -39,7 +39,7 @@ def recompressed(batch: bytearray, codec: Codec) -> bytes:
 
 @given(record_lists(sparse=True), st.sampled_from([CODEC_NONE, CODEC_GZIP]))
 def test_what_kafka_python_wrote_reads_back(records: list[Record], codec: int) -> None:
-    """Offsets with holes, timestamps, nulls and headers, from an independent writer."""
+    """Offsets with gaps, timestamps, nulls and headers, from an independent writer."""
     assert read(oracle_build(records, codec)) == records
 
 

@@ -29,7 +29,7 @@ def dense(records: list[Record]) -> list[Record]:
 
 @given(record_lists(sparse=True), st.sampled_from([Codec.NONE, Codec.GZIP]))
 def test_kafka_python_reads_what_is_encoded(records: list[Record], codec: Codec) -> None:
-    """Holes are closed and everything else is kept, by the account of an independent reader."""
+    """Gaps are closed and everything else is kept, by the account of an independent reader."""
     assert oracle_read(encode(records, codec=codec)) == dense(records)
 
 
@@ -57,8 +57,8 @@ def test_every_codec_round_trips(codec: Codec, records: list[Record]) -> None:
 
 
 @given(record_lists(sparse=True), st.integers(0, 500))
-def test_a_logged_batch_keeps_offsets_and_holes(records: list[Record], behind: int) -> None:
-    """Also the hole behind its last record."""
+def test_a_logged_batch_keeps_offsets_and_gaps(records: list[Record], behind: int) -> None:
+    """Also the gap behind its last record."""
     last = records[-1].offset + behind
     batch = memoryview(encode_as_logged(records, last_offset=last))
     header = read_header(batch)

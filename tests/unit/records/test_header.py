@@ -92,5 +92,5 @@ def test_each_attribute_bit_has_its_name(bit: int, name: str) -> None:
     ],
 )
 def test_only_what_a_broker_takes_after_a_patch_is_copyable(changes: dict[str, int], copyable: bool) -> None:
-    """Control batches, LogAppendTime, holes and emptied batches need more than a new header."""
+    """Control batches, LogAppendTime, gaps and emptied batches need more than a new header."""
     assert header(**changes).is_copyable is copyable

@@ -61,7 +61,7 @@ def read(batch: bytes | bytearray) -> list[Record]:
 
 @st.composite
 def batches(draw: st.DrawFn, codecs: st.SearchStrategy[Codec]) -> bytes:
-    """A batch as brokers keep them: holes, any codec, the cleaner's horizon or the broker's clock in the header."""
+    """A batch as brokers keep them: gaps, any codec, the cleaner's horizon or the broker's clock in the header."""
     base = draw(st.integers(0, 2**40))
     records, delta = [], 0
     for timestamp, key, value, headers in draw(RECORDS):

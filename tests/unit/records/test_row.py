@@ -45,14 +45,14 @@ class Batch:
     gap: int = 0
     epoch: int = 3
     attributes: int = 0
-    holes: int = 0
+    gaps: int = 0
     broken: bool = False
 
     def stored(self, base: int) -> bytes:
         """As it lies in the log."""
         times = [record.timestamp for record in self.records]
         body = compress(Codec(self.attributes & 7), bytes(body_of(self.records, range(len(self.records)))))
-        last = len(self.records) - 1 + self.holes
+        last = len(self.records) - 1 + self.gaps
         fields = (self.attributes, last, times[0], max(times), 9, 1, 7, len(self.records))
         out = bytearray(HEADER.pack(base, 49 + len(body), self.epoch, 2, 0, *fields) + body)
         out[17:21] = (crc32c(bytes(out[CRC_START:])) ^ self.broken).to_bytes(4, "big")
@@ -73,7 +73,7 @@ OTHER = st.one_of(
         st.sampled_from([*list(Codec)[1:], LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON]),
     ),
     st.builds(lambda batch: replace(batch, epoch=4), PLAIN),
-    st.builds(lambda batch: replace(batch, holes=1), PLAIN),
+    st.builds(lambda batch: replace(batch, gaps=1), PLAIN),
     st.builds(lambda batch: replace(batch, broken=True), PLAIN),
     st.builds(lambda batch: replace(batch, gap=-1), PLAIN),
     st.lists(CONTENTS, min_size=MOST_RECORDS + 1, max_size=MOST_RECORDS + 2).map(lambda some: of(*some)),
@@ -81,16 +81,16 @@ OTHER = st.one_of(
 )
 
 
-def row_of(buffer: bytes, offset: int = 0, *, across_holes: bool = True) -> Row | None:
+def row_of(buffer: bytes, offset: int = 0, *, across_gaps: bool = True) -> Row | None:
     """The row with the limits of these tests."""
-    return join_row(buffer, offset, most_bytes=MOST_BYTES, most_records=MOST_RECORDS, across_holes=across_holes)
+    return join_row(buffer, offset, most_bytes=MOST_BYTES, most_records=MOST_RECORDS, across_gaps=across_gaps)
 
 
 @given(st.lists(KEPT, max_size=12), OTHER, st.lists(KEPT, max_size=2), st.booleans(), st.data())
 def test_a_row_is_all_up_to_the_first_other_batch(
     plain: list[Batch], other: Batch, behind: list[Batch], across: bool, data: st.DataObject
 ) -> None:
-    """Its records, read by kafka-python, at the offsets that the stretches tell; any cut of the answer ends it."""
+    """Its records, read by kafka-python, at the offsets that the spans tell; any cut of the answer ends it."""
     at, start = 100, data.draw(st.integers(90, 100))
     stored, wanted = [], []
     for number, batch in enumerate([*plain, other, *behind]):
@@ -99,7 +99,7 @@ def test_a_row_is_all_up_to_the_first_other_batch(
         if kept and (across or number == 0 or batch.gap == 0):
             wanted.append([record._replace(offset=at + n) for n, record in enumerate(batch.records)])
         stored.append(batch.stored(at))
-        at += len(batch.records) + batch.holes
+        at += len(batch.records) + batch.gaps
     if not plain and (other.epoch == 4 or other.gap < 0):
         return  # neither another epoch nor a lower offset is a reason not to begin with it
     buffer = b"".join(stored)
@@ -108,18 +108,18 @@ def test_a_row_is_all_up_to_the_first_other_batch(
     while whole < len(wanted) and end + len(stored[whole]) <= cut:
         end += len(stored[whole])
         whole += 1
-    row = row_of(buffer[:cut], start, across_holes=across)
+    row = row_of(buffer[:cut], start, across_gaps=across)
     if not whole:
         assert row is None
         return
     assert row is not None
     records = [record for batch in wanted[:whole] for record in batch]
-    offsets = [offset for first, length in row.stretches for offset in range(first, first + length)]
+    offsets = [offset for first, length in row.spans for offset in range(first, first + length)]
     found = [record._replace(offset=n) for record, n in zip(oracle_read(row.joined), offsets, strict=True)]
     assert found == records
     parts = split(memoryview(buffer[:end]))
     assert row.joined == join([(memoryview(buffer), position, header) for position, header in parts])
-    assert all(first + length < after for (first, length), (after, _) in pairwise(row.stretches))
+    assert all(first + length < after for (first, length), (after, _) in pairwise(row.spans))
     assert (row.batches, row.end, row.following, row.leader_epoch) == (whole, end, records[-1].offset + 1, 3)
     header = read_header(row.joined)
     assert header.is_copyable
@@ -188,4 +188,4 @@ def test_rows_of_thousands_number_their_records_on() -> None:
     row = row_of(b"".join(Batch((record,)).stored(n) for n, record in enumerate(made)))
     assert row is not None
     assert oracle_read(row.joined) == made
-    assert row.stretches == [(0, 20_000)]
+    assert row.spans == [(0, 20_000)]

@@ -49,7 +49,7 @@ def driver(job: LinkJob) -> Iterator[tuple[LeasePlanner, Survey]]:
     survey.close()
 
 
-def filed(both: Lab) -> LinkPlan:
+def persisted(both: Lab) -> LinkPlan:
     """The plan that workers read."""
 
     async def read(cluster: Cluster) -> LinkPlan:
@@ -81,9 +81,9 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_nothing_new_was_found_for_is_left_alone(both: Lab, driver: tuple[LeasePlanner, Survey]) -> None:
     """Leases are not over because somebody looked, nor because a lane has begun."""
-    assert filed(both).batch == 1
+    assert persisted(both).batch == 1
     driver[1].look()
-    assert filed(both).batch == 1
+    assert persisted(both).batch == 1
 
 
 def test_a_lane_that_the_lease_planner_has_missed_is_asked_for_again(
@@ -91,24 +91,24 @@ def test_a_lane_that_the_lease_planner_has_missed_is_asked_for_again(
 ) -> None:
     """The survey saw it, the planner went on with its last plan: leases are short, it says so, and is asked again."""
     planner, survey = driver
-    before = filed(both)
+    before = persisted(both)
     grow(both)
     survey.look()
-    told = filed(both)
+    told = persisted(both)
     assert (told.batch > 1, told.lanes) == (True, before.lanes + 1)
     with monkeypatch.context() as patched:
         failing(patched)
         leases = planner.leases(told.batch + 1)
     assert {lease.seconds for lease in leases} == {AGAIN_S}
-    missed = filed(both)
+    missed = persisted(both)
     assert (missed.batch, missed.lanes) == (told.batch + 1, before.lanes)
     assert "it does not answer" in missed.findings[-1].what
     survey.look()
-    assert filed(both) == missed  # it was just told
+    assert persisted(both) == missed  # it was just told
     monkeypatch.setattr(surveys, "AGAIN_S", -1.0)
     survey.look()
-    assert filed(both).lanes == before.lanes + 1
-    leases = planner.leases(filed(both).batch + 1)
+    assert persisted(both).lanes == before.lanes + 1
+    leases = planner.leases(persisted(both).batch + 1)
     assert sum(len(lease.lanes) for lease in leases) == before.lanes + 1
     assert {lease.seconds for lease in leases} == {300.0}
 
@@ -121,7 +121,7 @@ def test_a_topic_that_becomes_compacted_ends_its_lease(both: Lab, driver: tuple[
 
     both.on(both.source, compact)
     driver[1].look()
-    assert filed(both).batch > 1
+    assert persisted(both).batch > 1
 
 
 def test_a_survey_that_fails_for_long_says_so_and_takes_it_back(
@@ -129,22 +129,22 @@ def test_a_survey_that_fails_for_long_says_so_and_takes_it_back(
 ) -> None:
     """New topics are not noticed meanwhile: whoever looks at the link reads it."""
     survey = driver[1]
-    before = filed(both)
+    before = persisted(both)
     with monkeypatch.context() as patched:
         failing(patched)
         with pytest.raises(ConnectionLostError):
             survey.look()
-        assert filed(both) == before
+        assert persisted(both) == before
         survey._planned_at = time.monotonic() - surveys.QUIET_S - 1
         for _ in range(2):
             with pytest.raises(ConnectionLostError):
                 survey.look()
-    said = filed(both)
+    said = persisted(both)
     assert replace(said, findings=before.findings) == before
     assert said.findings[-1].what.startswith("new topics and changed configurations are not noticed")
     assert len(said.findings) == len(before.findings) + 1
     survey.look()
-    after = filed(both)
+    after = persisted(both)
     assert replace(after, looked_at_ms=before.looked_at_ms) == before
     assert (after.looked_at_ms or 0) > (before.looked_at_ms or 0)
 
@@ -157,13 +157,13 @@ def test_leases_are_ended_for_others_of_the_same_lanes(both: Lab, job: LinkJob) 
         assert not survey.replan()
         assert len(planner.leases(1)) == 1
         survey.look()
-        before = filed(both)
+        before = persisted(both)
         assert survey.replan()
-        after = filed(both)
+        after = persisted(both)
         assert after.batch > before.batch and (after.digest, after.lanes) == (before.digest, before.lanes)
         planner.slots = 2
         leases = planner.leases(after.batch + 1)
-        assert len(leases) == 2 and filed(both).batch == after.batch + 1
+        assert len(leases) == 2 and persisted(both).batch == after.batch + 1
     finally:
         planner.close()
         survey.close()
@@ -172,14 +172,14 @@ def test_leases_are_ended_for_others_of_the_same_lanes(both: Lab, job: LinkJob) 
 def test_a_run_that_ends_beside_another_leaves_that_its_plan(both: Lab, driver: tuple[LeasePlanner, Survey]) -> None:
     """Or the other would notice nothing new until its leases end, and the link would look as if it ended."""
     _, survey = driver
-    mine = filed(both)
+    mine = persisted(both)
     other = Survey(LinkJob(LINK, "run-2", both.source, both.target, 300.0))
     other.look()
     other.finish()
     other.close()
-    assert filed(both).ends and filed(both).owner == "run-2"
+    assert persisted(both).ends and persisted(both).owner == "run-2"
     survey.look()
-    assert filed(both) == mine
+    assert persisted(both) == mine
     grow(both)
     survey.look()
-    assert filed(both).lanes == mine.lanes + 1
+    assert persisted(both).lanes == mine.lanes + 1

@@ -1,4 +1,4 @@
-"""Which of the plans that are filed say that somebody has looked at the source since: what `link wait` goes by."""
+"""Which of the plans that are persisted say that somebody has looked at the source since: what `link wait` goes by."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Stored:
 
 
 @pytest.mark.unit
-def test_a_plan_that_is_filed_again_keeps_the_time_of_its_look(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_that_is_persisted_again_keeps_the_time_of_its_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan says when the source was read for it; one that ends a run says nothing of that."""
 
     async def plan(_: Planner) -> Plan:
@@ -131,7 +131,7 @@ def test_a_plan_that_is_filed_again_keeps_the_time_of_its_look(monkeypatch: pyte
     survey.close()
 
 
-def test_what_is_filed_without_a_look_at_the_source_says_nothing_of_new_topics(
+def test_what_is_persisted_without_a_look_at_the_source_says_nothing_of_new_topics(
     both: Lab, driver: tuple[LeasePlanner, Survey], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Leases that are made of the last plan, leases that end for others of the same lanes, and the end of a run."""

@@ -21,7 +21,7 @@ from anabranch.model.start import LaneStart, StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.protocol.holes import Jump, Stretch
+from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 
 ORDERS = TopicId(UUID("0f8fad5b-d9cb-469f-a165-70867728950e"))
 MIRROR = TopicId(UUID("7c9e6679-7425-40de-944b-e07fc1f90ae7"))
@@ -99,7 +99,7 @@ ENDING = replace(PLAN, findings=(), ends=True)
 PLANNED = replace(PLAN, digest="9f86d081884c7d65")
 LOOKED_AT = replace(PLANNED, looked_at_ms=1_760_000_000_700, left_out=("größe.m", "new.orders"))
 STOP = StopRequest("old-new", ("run-1", "run-2"), 1_700_000_000_000)
-JUMP = Jump(str(LANE), 4001, 958, 2, (Stretch(1003, 40), Stretch(1050, 1), Stretch(1052, 9)))
+JUMP = GapRecord(str(LANE), 4001, 958, 2, (OffsetSpan(1003, 40), OffsetSpan(1050, 1), OffsetSpan(1052, 9)))
 RUNS = (Run(42, 0, 900), Run(1000, 901, 57), Run(1057, 960, 1))
 ASSIGNMENT = LaneAssignment(
     lane=LANE,

@@ -13,8 +13,8 @@ import control_samples as samples
 import pytest
 
 from anabranch.copier.planning import assignments
-from anabranch.protocol.claims import ClaimState, KillKey
-from anabranch.state.codecs import claims, jumps, links, positions, progress, runs
+from anabranch.protocol.claims import ClaimState, FenceKey
+from anabranch.state.codecs import claims, gap_records, links, positions, progress, runs
 
 pytestmark = pytest.mark.unit
 
@@ -91,12 +91,18 @@ CASES: list[Case] = [
     ("claim-v2", claims.encode_key(ENDED.key), claims.encode(ENDED), claims.decode, ENDED),
     (
         "killed-v1",
-        claims.encode_kill_key(KillKey(str(samples.LANE), 4001)),
-        claims.encode_kill(1234),
-        claims.decode_kill,
+        claims.encode_fence_key(FenceKey(str(samples.LANE), 4001)),
+        claims.encode_fence(1234),
+        claims.decode_fence,
         1234,
     ),
-    ("jump-v1", jumps.encode_key(samples.JUMP.key), jumps.encode(samples.JUMP), jumps.decode, samples.JUMP),
+    (
+        "jump-v1",
+        gap_records.encode_key(samples.JUMP.key),
+        gap_records.encode(samples.JUMP),
+        gap_records.decode,
+        samples.JUMP,
+    ),
     (
         "lane-v1",
         progress.lane_key(samples.LANE),
@@ -177,7 +183,7 @@ DESCRIBED = {
     "A topic that a link fills": ["topic-v1"],
     "A decision": ["decision-v1"],
     "A claim": ["claim-v1", "claim-v2"],
-    "A jump": ["jump-v1"],
+    "A gap record": ["jump-v1"],
     "A lane's progress": ["lane-v1", "lane-v2", "lane-v3", "lane-away-v3", "lane-v4"],
     "A plan": ["plan-v1", "plan-ends-v1", "plan-digest-v1", "plan-v2"],
     "A request to stop": ["stop-v1"],

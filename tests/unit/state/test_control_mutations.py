@@ -11,7 +11,7 @@ import pytest
 from test_control_golden import CASES, GOLDEN
 
 from anabranch.copier.planning import assignments
-from anabranch.state.codecs import claims, jumps, links, positions, progress, verified
+from anabranch.state.codecs import claims, gap_records, links, positions, progress, verified
 from anabranch.state.codecs.errors import MalformedRecordError, NewerFormatError
 
 pytestmark = pytest.mark.unit
@@ -25,8 +25,8 @@ ENCODERS: dict[str, Callable[[Any], bytes]] = {
     "topic": links.encode_topic,
     "decision": links.encode_decision,
     "claim": claims.encode,
-    "killed": claims.encode_kill,
-    "jump": jumps.encode,
+    "killed": claims.encode_fence,
+    "jump": gap_records.encode,
     "lane": progress.encode_lane,
     "plan": progress.encode_plan,
     "stop": progress.encode_stop,

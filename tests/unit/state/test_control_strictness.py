@@ -199,12 +199,12 @@ def test_what_a_newer_version_stores_inside_is_not_dropped() -> None:
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.integers(0, 2**53))
-def test_who_filed_a_lane_is_found_without_reading_the_rest(owner: str, reason: str, at_ms: int) -> None:
+def test_who_persisted_a_lane_is_found_without_reading_the_rest(owner: str, reason: str, at_ms: int) -> None:
     """Whatever the texts are, also those that look like a field."""
     for text in (reason, f'"owner":"{reason}","updated_at_ms":7,', '\\"owner":"x"'):
         made = replace(samples.LOOKED, owner=owner, mode_reason=text, updated_at_ms=at_ms)
         key, value = progress.lane_key(made.lane), progress.encode_lane(made)
-        assert progress.filed_by(key, value) == (owner, at_ms)
+        assert progress.persisted_by(key, value) == (owner, at_ms)
         assert progress.decode_lane(key, value) == made
         assert progress.target_text(made.target) in value
         assert progress.target_text(made.source) not in value
@@ -214,6 +214,6 @@ def test_of_a_record_that_tells_no_filer_all_is_read() -> None:
     """And what it is refused for is said."""
     key = progress.lane_key(samples.LANE)
     with pytest.raises(NewerFormatError):
-        progress.filed_by(key, b'{"v":99}')
+        progress.persisted_by(key, b'{"v":99}')
     with pytest.raises(MalformedRecordError):
-        progress.filed_by(key, b'{"owner":"me","v":1}')
+        progress.persisted_by(key, b'{"owner":"me","v":1}')

@@ -81,11 +81,11 @@ def identity(count: int, first: int = 0) -> Logs:
 
 
 def mapped(lengths: Iterable[tuple[int, int, int]], first: tuple[int, int] = (0, 0)) -> Logs:
-    """Runs of (source hole before it, target hole before it, length)."""
+    """Runs of (source gap before it, target gap before it, length)."""
     source, target, runs = {}, {}, RunMap(*first)
     number = 0
-    for hole, gap, length in lengths:
-        run = Run(runs.source_end + hole, runs.target_end + gap, length)
+    for gap, foreign, length in lengths:
+        run = Run(runs.source_end + gap, runs.target_end + foreign, length)
         runs = runs.append(run)
         for at in range(length):
             source[run.source + at] = target[run.target + at] = Record(number)

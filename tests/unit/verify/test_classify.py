@@ -82,11 +82,11 @@ def test_a_record_that_the_source_never_had_is_extra(runs: list[tuple[int, int, 
 
 
 @given(RUNS, st.data())
-def test_a_record_in_a_hole_of_the_map_is_missing(runs: list[tuple[int, int, int]], data: st.DataObject) -> None:
+def test_a_record_in_a_gap_of_the_map_is_missing(runs: list[tuple[int, int, int]], data: st.DataObject) -> None:
     """A source record that no run holds was not copied: it is missing, whatever the map believes."""
     logs = mapped([*runs, (1, 0, 1)])
-    holes = [o for o in range(logs.runs.source_start, logs.runs.source_end) if o not in logs.source]
-    offset = data.draw(st.sampled_from(holes))
+    gaps = [o for o in range(logs.runs.source_start, logs.runs.source_end) if o not in logs.source]
+    offset = data.draw(st.sampled_from(gaps))
     logs.source[offset] = Record(10_000)
     assert logs.named() == [(Kind.MISSING, offset, -1, NONE)]
 
@@ -206,7 +206,7 @@ def test_what_the_cleaner_may_have_taken_is_gone() -> None:
 
 
 def test_a_move_past_untouched_records_is_a_reordering() -> None:
-    """The map knows both the hole and the foreign offset; the record still lies behind others."""
+    """The map knows both the gap and the foreign offset; the record still lies behind others."""
     source = {n: Record(n) for n in range(10)}
     runs = RunMap.of([Run(0, 0, 2), Run(3, 2, 5), Run(8, 8, 2)])
     target = {n: Record(n) for n in (0, 1)} | {n - 1: Record(n) for n in range(3, 8)} | {7: Record(2)}

@@ -27,10 +27,10 @@ def batch(first: int, count: int, contents: object = None, **changes: object) ->
 
 
 def mirror(sizes: list[tuple[int, int, int]]) -> tuple[Pin, list[Stored], list[Stored]]:
-    """Batches behind (source hole, target hole), the same on both sides."""
+    """Batches behind (source gap, target gap), the same on both sides."""
     runs, source, target = RunMap(0, 0), [], []
-    for number, (hole, gap, count) in enumerate(sizes):
-        run = Run(runs.source_end + hole, runs.target_end + gap, count)
+    for number, (gap, foreign, count) in enumerate(sizes):
+        run = Run(runs.source_end + gap, runs.target_end + foreign, count)
         runs = runs.append(run)
         source.append(batch(run.source, count, number))
         target.append(batch(run.target, count, number))

@@ -29,8 +29,8 @@ RUNS = st.lists(
 def wide(runs: list[tuple[int, int, int]]) -> Pin:
     """A pin of all of a map."""
     made = RunMap(3, 5)
-    for hole, gap, length in runs:
-        made = made.append(Run(made.source_end + hole, made.target_end + gap, length))
+    for gap, foreign, length in runs:
+        made = made.append(Run(made.source_end + gap, made.target_end + foreign, length))
     return pin("lane", WHERE, WHERE, made, LogEnds(0, FAR), LogEnds(0, FAR))
 
 
@@ -79,7 +79,7 @@ def test_what_a_map_tells_of_no_more_is_not_compared() -> None:
 
 
 def test_a_second_run_begins_where_the_first_ended() -> None:
-    """A record in a hole right behind the first run's end is still looked at by the second."""
+    """A record in a gap right behind the first run's end is still looked at by the second."""
     runs = RunMap.of([Run(0, 0, 100), Run(120, 130, 50)])
     later = pin("lane", WHERE, WHERE, runs, LogEnds(0, FAR), LogEnds(0, FAR), since=(100, 100))
     assert (later.source_from, later.target_from) == (100, 100)

@@ -50,7 +50,7 @@ SPEC = VerifySpec(
     rate_limit=1_000_000,
     since={LANE: (90, 90)},
     again={LANE: ((0, 0),)},
-    doubts={"orders-4": "runs are filed up to target offset 9, and the log ends at 5"},
+    doubts={"orders-4": "runs are persisted up to target offset 9, and the log ends at 5"},
 )
 VERIFIED = LaneVerified(LANE, "verify-1", (0, 100), (0, 95), ((0, 0), (4, 7)), 1_760_000_000_000)
 RUN = VerifyRun(

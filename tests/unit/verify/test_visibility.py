@@ -32,8 +32,8 @@ RUNS = st.lists(
 def whole(runs: list[tuple[int, int, int]]) -> Pin:
     """A pin of all of a map."""
     made = RunMap(3, 5)
-    for hole, gap, length in runs:
-        made = made.append(Run(made.source_end + hole, made.target_end + gap, length))
+    for gap, foreign, length in runs:
+        made = made.append(Run(made.source_end + gap, made.target_end + foreign, length))
     return pin("lane", WHERE, WHERE, made, LogEnds(0, FAR), LogEnds(0, FAR))
 
 
@@ -64,12 +64,12 @@ def test_a_shift_says_what_the_map_says(runs: list[tuple[int, int, int]], size: 
         assert None not in {part.shift for part in parts}
 
 
-def test_a_part_with_a_hole_has_no_shift() -> None:
-    """Not even where both sides have the same hole, for a foreign record may lie in it."""
+def test_a_part_with_a_gap_has_no_shift() -> None:
+    """Not even where both sides have the same gap, for a foreign record may lie in it."""
     lane = whole([(0, 0, 10), (1, 1, 10)])
     assert lane.shift is None
     assert lane.part(lane.source_from, 13).shift == 2
-    assert lane.part(14, lane.source_to).shift is None, "the hole's offset belongs to what follows"
+    assert lane.part(14, lane.source_to).shift is None, "the gap's offset belongs to what follows"
 
 
 @given(RUNS, st.integers(1, 9))
@@ -88,7 +88,7 @@ def test_cut_by_shift_a_part_is_still_all_of_it(runs: list[tuple[int, int, int]]
             assert chunks_pin(lane, chunk, chunk).shift == piece.shift
 
 
-def test_one_hole_costs_one_chunk() -> None:
+def test_one_gap_costs_one_chunk() -> None:
     """The chunks before and behind it keep their shifts."""
     lane = whole([(0, 0, 3 * CHUNK), (1, 0, 3 * CHUNK)])
     assert [piece.shift for piece in by_shift(lane, 4)] == [2, None, 1]
@@ -117,7 +117,7 @@ def test_only_chunks_that_a_committed_reader_saw_whole_are_decided(
     assert {**uncommitted, **chunks} == seen(lane, read)
 
 
-def test_a_log_without_holes_is_not_read_again() -> None:
+def test_a_log_without_gaps_is_not_read_again() -> None:
     """A mirror whose every offset a committed consumer sees costs one scan."""
     lane = whole([(0, 0, 3 * CHUNK)])
     offsets = np.arange(lane.target_from, lane.target_to, dtype=np.int64)

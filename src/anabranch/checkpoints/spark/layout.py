@@ -6,7 +6,7 @@
     state/<op>/<partition>/  state, which nobody here reads
 
 Names that are no number are no batches: Hadoop's ``.N.crc``, and ``.N.<uuid>.tmp`` of a torn write. Logs may have
-holes, with asynchronous progress. Source: ``HDFSMetadataLog.scala`` of sql/core.
+gaps, with asynchronous progress. Source: ``HDFSMetadataLog.scala`` of sql/core.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Layout:
         return self.commits[-1] if self.commits else None
 
     @property
-    def has_holes(self) -> bool:
+    def has_gaps(self) -> bool:
         """Whether batches are missing between others: asynchronous progress writes not every one."""
         return any(late - early > 1 for log in (self.offsets, self.commits) for early, late in pairwise(log))
 

@@ -212,7 +212,7 @@ def _notes(contents: Contents, shape: Shape, lines: tuple[NewLine, ...]) -> Iter
     if shape.changed:
         order = "; ".join(f"{new.line.source}: {', '.join(_topics(new)) or 'as before'}" for new in lines)
         yield f"the query must have these sources, in this order of its plan: {order}"
-    if contents.layout.has_holes:
+    if contents.layout.has_gaps:
         yield "batches are missing between others (asynchronous progress): what ran after the last one runs again"
     for new in lines:
         if new.start is not None and not new.start.positions:

@@ -90,5 +90,5 @@ def _notes(contents: Contents) -> Iterator[str]:
         yield f"{refusal.place}: {refusal.what}"
     if contents.uncommitted is not None:
         yield f"batch {contents.uncommitted} has begun and was not committed; the next start runs it again"
-    if contents.layout.has_holes:
+    if contents.layout.has_gaps:
         yield "batches are missing between others: asynchronous progress, which may run batches again after a stop"

@@ -153,5 +153,5 @@ def _bar(found: Left, first: int, status: LinkStatus) -> RenderableType:
 def _stopped(link: str, found: Left) -> LanesStoppedError:
     lane = found.stopped[0]
     ways = ways_out(lane.stop_reason, link, lane.source.topic, lane.source.partition)
-    reason = lane.stop_reason or "no reason filed"
+    reason = lane.stop_reason or "no reason persisted"
     return LanesStoppedError(link, str(lane.source), len(found.stopped) - 1, reason, ways[0] if ways else "")

@@ -158,7 +158,7 @@ def _end(flags: VerifyFlags, ended: FollowedJob | None) -> None:
 
 
 def _fail(run: str, link: str, found: VerifyStatus | None, process: subprocess.Popen[bytes], place: Path) -> NoReturn:
-    """Say why there is no verdict; a job that has filed its failure may be about to end, or hang as it does."""
+    """Say why there is no verdict; a job that has persisted its failure may be about to end, or hang as it does."""
     code = ended(process) if found is not None and found.run.state is not RunState.RUNNING else process.poll()
     log = place / f"{run}.log"
     why, fix = last_error(log)

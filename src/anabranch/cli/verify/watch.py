@@ -34,7 +34,7 @@ async def follow(
 ) -> Watched:
     """Show the run (None: whichever is the last) until it ends, is left, or its process is dead.
 
-    Until the job of ``process`` has filed its first state, that of an earlier run is passed over.
+    Until the job of ``process`` has persisted its first state, that of an earlier run is passed over.
     """
     try:
         with Live(console=console, auto_refresh=False, transient=True) as live:

@@ -1,24 +1,24 @@
-"""One ownership of a lane while it lasts: its tenure, what is in flight under it, and over which connection."""
+"""One ownership of a lane while it lasts: its ownership, what is in flight under it, and over which connection."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from anabranch.kafka.connection import Connection
+from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import Pipeline
-from anabranch.protocol.tenure import Tenure
 
 
 @dataclass(slots=True, eq=False)
-class Ownership:
-    """A tenure that was won and is not over; whoever answers late asks whether it is still the lane's.
+class ActiveOwnership:
+    """An ownership that was won and is not over; whoever answers late asks whether it is still the lane's.
 
-    ``connection`` is None where it ended while nothing was under way: the tenure goes on over another.  ``is_checking``
-    says that the leader is asked something before the next batch, or that a gap is filled; ``is_renewing`` that the
-    claim is given back to be claimed again.
+    ``connection`` is None where it ended while nothing was under way: the ownership goes on over another.
+    ``is_checking`` says that the leader is asked something before the next batch, or that a gap is filled;
+    ``is_renewing`` that the claim is given back to be claimed again.
     """
 
-    tenure: Tenure
+    ownership: Ownership
     pipeline: Pipeline
     connection: Connection | None
     is_checking: bool = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from anabranch.copier.lane.tally import Tally
 from anabranch.offsets.runs import Run
-from anabranch.protocol.tenure import Tenure
+from anabranch.protocol.ownership import Ownership
 from anabranch.state.segments.runs import RunBook
 
 
@@ -16,10 +16,10 @@ class Copied:
     """How far the lane came on both sides, its offset map, and how much that was.
 
     ``position`` is the source offset after the last record copied.  ``target_start`` is the first offset of the
-    target's log, as this tenure was told, -1 before; ``target_end`` the target offset after the last record.
+    target's log, as this ownership was told, -1 before; ``target_end`` the target offset after the last record.
     ``acknowledged_epoch`` is the target's leader epoch that acknowledged it.  ``source_epoch`` and ``target_epoch``
-    are (offset, leader epoch) as they were filed last.  ``target_gap`` are target offsets that an acknowledgement left
-    out and nobody has looked at.  ``is_map_incomplete``: not all that was filed of the offset map was read.
+    are (offset, leader epoch) as they were persisted last.  ``target_gap`` are target offsets that an acknowledgement
+    left out and nobody has looked at.  ``is_map_incomplete``: not all that was persisted of the offset map was read.
     """
 
     position: int = 0
@@ -33,13 +33,13 @@ class Copied:
     is_map_incomplete: bool = False
     tally: Tally = field(default_factory=Tally)
 
-    def begin(self, tenure: Tenure) -> None:
+    def begin(self, ownership: Ownership) -> None:
         """A takeover has read how far the target's log goes."""
-        self.position = tenure.position
-        self.target_start, self.target_end = -1, tenure.target_end
-        self.acknowledged_epoch = tenure.leader_epoch  # the takeover has found it all in this epoch's log
-        if self.book.last is not None and tenure.tail_end < tenure.target_end:
-            self.target_gap = (tenure.tail_end, tenure.target_end)
+        self.position = ownership.position
+        self.target_start, self.target_end = -1, ownership.target_end
+        self.acknowledged_epoch = ownership.leader_epoch  # the takeover has found it all in this epoch's log
+        if self.book.last is not None and ownership.tail_end < ownership.target_end:
+            self.target_gap = (ownership.tail_end, ownership.target_end)
 
     def add(self, runs: Sequence[Run], size: int) -> None:
         """A batch was acknowledged; raises RunOrderError."""

@@ -14,7 +14,7 @@ UNKNOWN = -1
 
 
 class EpochTrail:
-    """The epochs of what was read last, in the order of offsets; it outlives tenures.
+    """The epochs of what was read last, in the order of offsets; it outlives ownerships.
 
     Invariants: ``_starts`` rises strictly in epoch and in offset; everything from its first offset to before
     ``_end`` was read, or is known to have been, under these epochs.
@@ -27,7 +27,7 @@ class EpochTrail:
         self._end = 0
 
     def note(self, epoch: int, start: int, end: int) -> None:
-        """The batch (or hole) of source offsets ``[start, end)`` was read under this epoch, behind the one before.
+        """The batch (or gap) of source offsets ``[start, end)`` was read under this epoch, behind the one before.
 
         Where it does not follow, or the source does not tell epochs, what was known is forgotten.
         """

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from anabranch.copier.lane.epochs import EpochTrail
 from anabranch.kafka.frames import Frame
 from anabranch.model.lane import LaneMode
-from anabranch.protocol.fill import Hole
-from anabranch.protocol.holes import Jump, Stretch, merged
-from anabranch.protocol.tenure import Tenure
+from anabranch.protocol.gap_padding import OffsetGap
+from anabranch.protocol.gap_records import GapRecord, OffsetSpan, merged
+from anabranch.protocol.ownership import Ownership
 from anabranch.records.header import BatchHeader
 from anabranch.records.sequence import advance
 
@@ -46,7 +46,7 @@ class FetchedBatch(NamedTuple):
     at: int
     header: BatchHeader
     frame: Frame | None
-    spans: tuple[Stretch, ...]
+    spans: tuple[OffsetSpan, ...]
     pending: PendingGapRecord | None = None
 
 
@@ -84,16 +84,16 @@ class Fetched:
         self.gap_records = 0
         self.since_gap_record = 0
 
-    def begin(self, tenure: Tenure, fetch_offset: int) -> None:
-        """A tenure was won: what is put from now on is for it, and begins at this source offset."""
-        self.epochs.cut(tenure.position)
+    def begin(self, ownership: Ownership, fetch_offset: int) -> None:
+        """An ownership was won: what is put from now on is for it, and begins at this source offset."""
+        self.epochs.cut(ownership.position)
         self.fetch_offset = fetch_offset
         self.last_epoch = self.epochs.at(fetch_offset)
-        self.is_mapped = tenure.mode is LaneMode.MAPPED
-        self.end, self.next_sequence = tenure.position, tenure.sequence
-        self.gap_records, self.since_gap_record = tenure.jumps, GAP_RECORD_REACH
+        self.is_mapped = ownership.mode is LaneMode.MAPPED
+        self.end, self.next_sequence = ownership.position, ownership.sequence
+        self.gap_records, self.since_gap_record = ownership.gap_records, GAP_RECORD_REACH
         if not self.is_mapped:
-            self.since_gap_record = max(0, tenure.position - tenure.jumped_at)
+            self.since_gap_record = max(0, ownership.position - ownership.gap_record_at)
 
     @property
     def has_room(self) -> bool:
@@ -154,30 +154,30 @@ class Fetched:
 
     # -- offset gaps -----------------------------------------------------------------------------------
 
-    def needs_gap_record(self, spans: Sequence[Stretch]) -> bool:
+    def needs_gap_record(self, spans: Sequence[OffsetSpan]) -> bool:
         """Whether a batch with these spans, queued next, does not tell its source offsets by its sequence."""
         if not self.is_mapped:
             return False
         plain = len(spans) == 1 and spans[0].source == self.end
         return not plain or (self.gap_records > 0 and self.since_gap_record >= GAP_RECORD_REACH)
 
-    def gap_record(self, tenure: Tenure, sequence: int, spans: Sequence[Stretch]) -> Jump:
-        """The next gap record of the tenure's producer id."""
-        made = Jump(tenure.lane, tenure.producer_id, sequence, self.gap_records, merged(spans))
+    def gap_record(self, ownership: Ownership, sequence: int, spans: Sequence[OffsetSpan]) -> GapRecord:
+        """The next gap record of the ownership's producer id."""
+        made = GapRecord(ownership.lane, ownership.producer_id, sequence, self.gap_records, merged(spans))
         self.gap_records += 1
-        self.since_gap_record = made.stretches[-1].length
+        self.since_gap_record = made.spans[-1].length
         return made
 
-    def gap_before(self, next_offset: int, next_sequence: int) -> Hole | None:
+    def gap_before(self, next_offset: int, next_sequence: int) -> OffsetGap | None:
         """What an identity lane that was sent up to there must fill, or tell anew, before its next batch."""
         if not self.batches:
             return None
         source = self.batches[0].spans[0].source
         if source > next_offset or (self.gap_records and self.since_gap_record >= GAP_RECORD_REACH):
-            return Hole(next_offset, source, next_sequence)
+            return OffsetGap(next_offset, source, next_sequence)
         return None
 
-    def missing(self, gap: Hole, stable: int) -> int:
+    def missing(self, gap: OffsetGap, stable: int) -> int:
         """About how many offsets up to the source's end hold no record, judged by what is queued."""
         span = self.batches[-1].spans[-1].end - gap.start
         here = span - sum(batch.header.count for batch in self.batches)

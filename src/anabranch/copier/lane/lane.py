@@ -1,7 +1,7 @@
 """One lane in a worker: its phase, and the parts of its state, each with one owner.
 
 The lane holds no task and no socket.  The fetcher puts batches into ``fetched``, the sender takes them out, takeovers
-make an ``ownership``; each looks at ``phase`` and nothing else decides.
+make an ``active``; each looks at ``phase`` and nothing else decides.
 
 Invariant: there is an ownership in phase RUNNING.  In phase STOPPED there may still be one, of which nothing is sent.
 """
@@ -11,19 +11,19 @@ from __future__ import annotations
 import time
 from enum import Enum
 
+from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.copied import Copied
 from anabranch.copier.lane.epochs import UNKNOWN
 from anabranch.copier.lane.fetched import Fetched
-from anabranch.copier.lane.ownership import Ownership
 from anabranch.copier.lane.source_log import SourceLog
 from anabranch.copier.lane.status import Status
 from anabranch.kafka.connection import Connection
 from anabranch.model.lane import LaneAssignment
 from anabranch.model.link import ModePolicy
-from anabranch.protocol.endings import LaneStopped, Stop, TenureEnded
-from anabranch.protocol.fill import Budget, Hole
+from anabranch.protocol.endings import LaneStopped, OwnershipEnded, Stop
+from anabranch.protocol.gap_padding import OffsetGap, PaddingBudget
+from anabranch.protocol.ownership import Ownership, ReusableProducer
 from anabranch.protocol.pipeline import Pipeline
-from anabranch.protocol.tenure import Held, Tenure
 from anabranch.state.segments.retiring import Starts
 
 
@@ -37,17 +37,18 @@ class Phase(Enum):
 
 
 OWNED = frozenset({Phase.RUNNING, Phase.STOPPED})
-"""Phases in which a lane that was won has runs to file and a claim to give back."""
+"""Phases in which a lane that was won has runs to persist and a claim to give back."""
 
 
 class Lane:
     """The state of one lane; see the module's docstring for who may do what.
 
-    ``reusable_producer`` is what a clean tenure left for the next one; ``mapped_because`` says why the lane is to be
+    ``reusable_producer`` is what a clean ownership left for the next one; ``mapped_because`` says why the lane is to be
     mapped, empty where the link asks for that, None where it need not be.
     """
 
     __slots__ = (
+        "active",
         "assignment",
         "budget",
         "copied",
@@ -55,7 +56,6 @@ class Lane:
         "fetched",
         "key",
         "mapped_because",
-        "ownership",
         "phase",
         "reusable_producer",
         "source",
@@ -69,43 +69,43 @@ class Lane:
         self.phase = Phase.TAKING
         self.source = SourceLog()
         self.fetched = Fetched()
-        self.ownership: Ownership | None = None
+        self.active: ActiveOwnership | None = None
         self.copied = Copied()
         self.status = Status()
-        self.budget = Budget(time.monotonic())
-        self.reusable_producer: Held | None = None
+        self.budget = PaddingBudget(time.monotonic())
+        self.reusable_producer: ReusableProducer | None = None
         self.mapped_because: str | None = "" if assignment.mode is ModePolicy.MAPPED else None
-        self.ended: TenureEnded | None = None
+        self.ended: OwnershipEnded | None = None
         self.stopped: LaneStopped | None = None
 
     # -- phases ----------------------------------------------------------------------------------------
 
-    def begin(self, tenure: Tenure, pipeline: Pipeline, connection: Connection) -> Ownership:
-        """A tenure was won: batches flow from its position."""
+    def begin(self, ownership: Ownership, pipeline: Pipeline, connection: Connection) -> ActiveOwnership:
+        """An ownership was won: batches flow from its position."""
         self._drop_fetched()
-        self.ownership = Ownership(tenure, pipeline, connection)
-        self.fetched.begin(tenure, self.assignment.onward(tenure.position))
-        self.copied.begin(tenure)
-        self.status.mode, self.status.mode_reason, self.status.held_by = tenure.mode, tenure.why, ""
+        self.active = ActiveOwnership(ownership, pipeline, connection)
+        self.fetched.begin(ownership, self.assignment.onward(ownership.position))
+        self.copied.begin(ownership)
+        self.status.mode, self.status.mode_reason, self.status.held_by = ownership.mode, ownership.why, ""
         self.ended = None
         self.phase = Phase.RUNNING
-        return self.ownership
+        return self.active
 
-    def end_tenure(self, ownership: Ownership, ended: TenureEnded) -> bool:
-        """This tenure is over and the lane must be taken over again; False where it was over before."""
-        if self.ownership is not ownership or self.phase is not Phase.RUNNING:
+    def end_ownership(self, active: ActiveOwnership, ended: OwnershipEnded) -> bool:
+        """This ownership is over and the lane must be taken over again; False where it was over before."""
+        if self.active is not active or self.phase is not Phase.RUNNING:
             return False
-        self.ownership = None  # what is asked or filled for it still, nobody need wait for
+        self.active = None  # what is asked or filled for it still, nobody need wait for
         self.ended = ended
         self._drop_fetched()
         self.phase = Phase.TAKING
         return True
 
     def disconnected(self) -> bool:
-        """The connection ended; True where nothing was under way on it, so that the tenure goes on over another."""
-        if self.ownership is None or self.phase is not Phase.RUNNING or not self.ownership.is_idle:
+        """The connection ended; True where nothing was under way on it, so that the ownership goes on over another."""
+        if self.active is None or self.phase is not Phase.RUNNING or not self.active.is_idle:
             return False
-        self.ownership.connection = None
+        self.active.connection = None
         return True
 
     def stop(self, stopped: LaneStopped) -> None:
@@ -122,7 +122,7 @@ class Lane:
     def retry(self) -> None:
         """A person acted: a stopped lane is taken over again, and stops again where nothing was mended."""
         if self.phase is Phase.STOPPED:
-            self.stopped = self.ownership = None
+            self.stopped = self.active = None
             self.source.leader = -1
             self.source.is_there()
             self.phase = Phase.TAKING
@@ -134,8 +134,8 @@ class Lane:
 
     def _drop_fetched(self) -> None:
         self.fetched.drop()
-        if self.ownership is not None:
-            self.fetched.restart_at(self.ownership.pipeline.next_offset)
+        if self.active is not None:
+            self.fetched.restart_at(self.active.pipeline.next_offset)
 
     # -- what may happen next --------------------------------------------------------------------------
 
@@ -157,22 +157,22 @@ class Lane:
             bool(batches)
             and ((pending := batches[0].pending) is None or pending.good)
             and self.phase is Phase.RUNNING
-            and self.ownership is not None
-            and self.ownership.may_send
+            and self.active is not None
+            and self.active.may_send
         )
 
     @property
-    def gap(self) -> Hole | None:
+    def gap(self) -> OffsetGap | None:
         """What an identity lane must fill before its next batch; None where that may be sent."""
-        if self.ownership is None or self.fetched.is_mapped:
+        if self.active is None or self.fetched.is_mapped:
             return None
-        pipeline = self.ownership.pipeline
+        pipeline = self.active.pipeline
         return self.fetched.gap_before(pipeline.next_offset, pipeline.next_sequence)
 
-    def filled(self, gap: Hole) -> None:
+    def filled(self, gap: OffsetGap) -> None:
         """The target log ends where the gap does, and a gap record leads over it."""
-        assert self.ownership is not None
-        self.ownership.pipeline.filled(gap.end)
+        assert self.active is not None
+        self.active.pipeline.filled(gap.end)
         self.fetched.filled()
         self.copied.filled(gap.end)
 
@@ -181,7 +181,7 @@ class Lane:
     @property
     def drained(self) -> bool:
         """Whether nothing that was fetched is on its way any more."""
-        return not self.fetched.batches and (self.ownership is None or not self.ownership.pipeline.in_flight)
+        return not self.fetched.batches and (self.active is None or not self.active.pipeline.in_flight)
 
     @property
     def reached(self) -> int:
@@ -199,7 +199,7 @@ class Lane:
 
     def known_to(self) -> tuple[int, int] | None:
         """The target offset below which the book tells of all that the lane wrote, and the epoch of which that holds;
-        what was filed of it before, while the lane does not run."""
+        what was persisted of it before, while the lane does not run."""
         copied = self.copied
         if self.phase is not Phase.RUNNING or copied.acknowledged_epoch < 0:
             return copied.target_epoch

@@ -36,7 +36,7 @@ class Tally:
         self._seen = (self.records, self.bytes, now)
 
     def add_found(self, runs: RunMap) -> None:
-        """Count what of these runs was copied and not counted: by an owner that was killed before it filed that.
+        """Count what of these runs was copied and not counted: by an owner that was killed before it persisted that.
 
         Its bytes are an estimate, from the mean size of what was counted.
         """

@@ -8,7 +8,7 @@ from typing import Self
 from anabranch.kafka.cluster import Cluster
 from anabranch.state.segments.runs import HELD
 from anabranch.state.topics.control import Links, Progress, Runs
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +18,10 @@ class ControlTopics:
     links: Links
     progress: Progress
     journal: Journal
-    jumps: Jumps
+    gap_records: GapRecords
     runs: Runs
 
     @classmethod
     def of(cls, target: Cluster) -> Self:
         """Nothing is read yet."""
-        return cls(Links(target), Progress(target), Journal(target), Jumps(target), Runs(target, HELD))
+        return cls(Links(target), Progress(target), Journal(target), GapRecords(target), Runs(target, HELD))

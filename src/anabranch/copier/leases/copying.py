@@ -29,7 +29,7 @@ LET_GO_S = 5.0
 
 
 class Copying:
-    """Copies ``lanes``, which come and go; nothing is filed where ``may_file`` does not allow it."""
+    """Copies ``lanes``, which come and go; nothing is persisted where ``may_file`` does not allow it."""
 
     def __init__(
         self,
@@ -49,10 +49,12 @@ class Copying:
         self._filing = asyncio.Lock()
         self._resumable = resumable
         self._progress, self._runs = topics.progress, topics.runs
-        journal, jumps, progress, runs = topics.journal, topics.jumps, topics.progress, topics.runs
-        self._gap_writer = GapWriter(jumps, journal, self._queued, self._lost)
+        journal, gap_records, progress, runs = topics.journal, topics.gap_records, topics.progress, topics.runs
+        self._gap_writer = GapWriter(gap_records, journal, self._queued, self._lost)
         self._fetcher = Fetcher(source, gate, self._queued, self._gap_writer.submit)
-        self._takeovers = takeover_manager(owner, source, target, journal, jumps, progress, runs, self._taken, gate)
+        self._takeovers = takeover_manager(
+            owner, source, target, journal, gap_records, progress, runs, self._taken, gate
+        )
         self._senders = Senders(gate, self._fetcher.wake, self._takeovers.wake)
         others = OtherOwners(owner, journal, progress)
         self._writer = ProgressWriter(owner, lanes, runs, progress, others.report, self._gap_writer.forget, gate)
@@ -91,7 +93,7 @@ class Copying:
         """Send no more of a lane, let what is in flight be answered, and file."""
         self._senders.remove(lane)
         deadline = time.monotonic() + LET_GO_S
-        while time.monotonic() < deadline and lane.ownership is not None and lane.ownership.awaits_answers:
+        while time.monotonic() < deadline and lane.active is not None and lane.active.awaits_answers:
             await asyncio.sleep(0.002)
         await self.file(everything=True)
 
@@ -115,7 +117,7 @@ class Copying:
         """The lane is this worker's no more."""
         self._runs.leave(lane.assignment.lane)
         self._senders.remove(lane)
-        lane.ownership = None
+        lane.active = None
 
     async def drain(self, seconds: float) -> None:
         """Send nothing more and wait for what is in flight; after that long its connections are ended."""
@@ -147,7 +149,7 @@ class Copying:
         self._takeovers.wake()
 
     def _queued(self, lanes: Iterable[Lane]) -> None:
-        connections = [None if lane.ownership is None else lane.ownership.connection for lane in lanes]
+        connections = [None if lane.active is None else lane.active.connection for lane in lanes]
         self._senders.wake_for(dict.fromkeys(one for one in connections if one is not None))
         if None in connections:
             self._takeovers.wake()  # it was closed while they were idle

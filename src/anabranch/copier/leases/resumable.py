@@ -1,4 +1,4 @@
-"""A lane as it begins in a worker: as this worker left it, or as it was filed."""
+"""A lane as it begins in a worker: as this worker left it, or as it was persisted."""
 
 from __future__ import annotations
 
@@ -27,38 +27,43 @@ class ResumableLanes:
         self._kept.clear()
 
     def lane(self, assignment: LaneAssignment, link_mode: ModePolicy | None, *, knows_runs: bool) -> Lane:
-        """The lane as this worker left it, or as it was filed.
+        """The lane as this worker left it, or as it was persisted.
 
-        ``link_mode`` is what the link asks for, None while that is not known; ``knows_runs``: the filed runs were read.
+        ``link_mode`` is what the link asks for, None while that is not known; ``knows_runs``: the persisted runs were
+        read.
         """
         topics, lane = self._topics, Lane(assignment)
         kept = self._kept.pop(lane.key, None)
-        filed = topics.progress.lanes.get(assignment.lane)
+        persisted = topics.progress.lanes.get(assignment.lane)
         claims = topics.journal.claims.claims(lane.key)
         # Else another worker has copied on since.
-        mine = (filed is None or filed.owner == self._owner) and bool(claims) and claims[-1].claim.owner == self._owner
+        mine = (
+            (persisted is None or persisted.owner == self._owner)
+            and bool(claims)
+            and claims[-1].claim.owner == self._owner
+        )
         if kept is not None and mine:
             _take_from(lane, kept)
             topics.runs.keep_news(assignment.lane)
         else:
-            self._read(lane, filed, knows_runs)
+            self._read(lane, persisted, knows_runs)
         copied, last = lane.copied, lane.copied.book.last
         if last is not None:
             copied.position, copied.target_end = last.source + last.length, last.target + last.length
-        if filed is not None:
-            copied.source_epoch, copied.target_epoch = filed.source_epoch, filed.target_epoch
+        if persisted is not None:
+            copied.source_epoch, copied.target_epoch = persisted.source_epoch, persisted.target_epoch
             # Another's last runs may not be read yet, and what is none to be copied has no run.
-            copied.position = max(copied.position, filed.position)
-            copied.target_end = max(copied.target_end, filed.target_end)
+            copied.position = max(copied.position, persisted.position)
+            copied.target_end = max(copied.target_end, persisted.target_end)
         if lane.mapped_because is not None and link_mode not in {None, ModePolicy.MAPPED}:
-            lane.mapped_because = "the source topic is compacted: under identity its first hole would shift the log"
+            lane.mapped_because = "the source topic is compacted: under identity its first gap would shift the log"
         status = lane.status
         is_mapped = topics.journal.claims.mode(lane.key) is LaneMode.MAPPED and status.mode is LaneMode.MAPPED
         if is_mapped and status.mode_reason:
             lane.mapped_because = status.mode_reason
         return lane
 
-    def _read(self, lane: Lane, filed: LaneProgress | None, knows_runs: bool) -> None:
+    def _read(self, lane: Lane, persisted: LaneProgress | None, knows_runs: bool) -> None:
         runs, key, copied = self._topics.runs, lane.assignment.lane, lane.copied
         # Segments that contradict each other (an older one was stored late, after a truncation): the takeover meets
         # them again, and says so of this lane alone.
@@ -67,10 +72,10 @@ class ResumableLanes:
         except RunOrderError:
             copied.is_map_incomplete = True
         copied.is_map_incomplete = copied.is_map_incomplete or not knows_runs or runs.lacks(key)
-        if filed is not None:
-            copied.tally = Tally(filed.records, filed.bytes, filed.position)
-            copied.tally.add_found(copied.book.map)  # runs are filed before the progress that counts them
-            lane.status.mode, lane.status.mode_reason = filed.mode, filed.mode_reason
+        if persisted is not None:
+            copied.tally = Tally(persisted.records, persisted.bytes, persisted.position)
+            copied.tally.add_found(copied.book.map)  # runs are persisted before the progress that counts them
+            lane.status.mode, lane.status.mode_reason = persisted.mode, persisted.mode_reason
         elif copied.book.last is not None:
             copied.tally.position = copied.book.last.source_end  # nobody of this link copied it: it was adopted
 

@@ -4,7 +4,7 @@ A lease runner begins with a lease and copies until ``end``, over the ends of le
 are the membership's, the tasks that copy them are the copying's, reading what is wanted is the control watch's; the
 runner knows the lease, and why it is over.
 
-Invariant: a lane is sent by the one tenure that its claim names, and by nothing that a lease or a plan says.  That
+Invariant: a lane is sent by the one ownership that its claim names, and by nothing that a lease or a plan says.  That
 the gate is fresh is required of every write, in a lease and between two.
 """
 
@@ -31,7 +31,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import passing
 from anabranch.model.filters import load as load_filter
 from anabranch.model.lane import LaneAssignment, LaneMode
-from anabranch.protocol.endings import Ending, TenureEnded
+from anabranch.protocol.endings import Ending, OwnershipEnded
 
 SETTLE_S = 5.0
 """How long after a plan workers may still ask for lanes."""
@@ -73,7 +73,7 @@ class LeaseRunner:
             lanes,
             self._resumable,
             self.gate,
-            lambda: not self._is_deleted,  # else what is filed then would outlive the link
+            lambda: not self._is_deleted,  # else what is persisted then would outlive the link
         )
         self._membership = Membership(
             lanes,
@@ -137,7 +137,7 @@ class LeaseRunner:
         """
         await self._membership.leave_home()
         deadline = time.monotonic() + seconds
-        filed = time.monotonic()
+        persisted = time.monotonic()
         while not halt.is_set():
             if self.is_final or not self._membership.lanes or time.monotonic() >= deadline:
                 return False
@@ -147,9 +147,9 @@ class LeaseRunner:
             except TimeoutError:
                 pass
             self._check()
-            if time.monotonic() - filed >= FILE_S:
+            if time.monotonic() - persisted >= FILE_S:
                 await self._file()
-                filed = time.monotonic()
+                persisted = time.monotonic()
         return True
 
     async def end(self, drain: float) -> None:
@@ -251,10 +251,10 @@ class LeaseRunner:
                 lane.retry()
 
     def _end_superseded(self) -> None:
-        """End the tenures of lanes that somebody else has claimed since."""
+        """End the ownerships of lanes that somebody else has claimed since."""
         for lane in self._membership.lanes:
-            ownership = lane.ownership
-            if ownership is not None and ownership.tenure.mode is LaneMode.MAPPED:
-                later = self._topics.journal.claims.successor(lane.key, ownership.tenure.producer_id)
+            active = lane.active
+            if active is not None and active.ownership.mode is LaneMode.MAPPED:
+                later = self._topics.journal.claims.successor(lane.key, active.ownership.producer_id)
                 if later is not None:
-                    lane.end_tenure(ownership, TenureEnded(lane.key, Ending.SUPERSEDED, None, later.owner))
+                    lane.end_ownership(active, OwnershipEnded(lane.key, Ending.SUPERSEDED, None, later.owner))

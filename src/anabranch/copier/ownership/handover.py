@@ -1,9 +1,9 @@
 """Lanes that pass from one worker of a run to another: politeness between the two, for a takeover by force costs more.
 
 A worker copies on between two leases, and Spark may give its lanes to another.  That one **asks** for them, by
-filing progress of them in its own name and as waiting; the holder, which reads progress anyway, lets what is in
-flight be answered, files a last time, gives the claim back and files the lane as waiting.  Nothing rests on it: who
-waits longer than ``PATIENCE_S`` takes over as from one that is dead, and a holder that gives way to a worker that
+persisting progress of them in its own name and as waiting; the holder, which reads progress anyway, lets what is in
+flight be answered, persists a last time, gives the claim back and persists the lane as waiting.  Nothing rests on it:
+who waits longer than ``PATIENCE_S`` takes over as from one that is dead, and a holder that gives way to a worker that
 does not come loses time, nothing else.  Claims alone decide.
 """
 
@@ -58,22 +58,22 @@ class Handover:
         return owner
 
     def _filer(self, wanted: LaneAssignment) -> str | None:
-        """Who filed a lane last, but for this worker's own questions; None where it was let go."""
-        filed = self._progress.lanes.get(wanted.lane)
-        if filed is None:
+        """Who persisted a lane last, but for this worker's own questions; None where it was let go."""
+        persisted = self._progress.lanes.get(wanted.lane)
+        if persisted is None:
             return None
-        if filed.owner == self._owner:
+        if persisted.owner == self._owner:
             return self._asked_of.get(str(wanted.lane))
-        return None if filed.state is LaneState.WAITING else filed.owner
+        return None if persisted.state is LaneState.WAITING else persisted.owner
 
     async def ask(self, wanted: Iterable[LaneAssignment]) -> None:
         """Ask the holders for lanes; raises ControlLostError."""
         wanted = [one for one in wanted if one.lane in self._progress.lanes]
         self._asked_of.update((str(one.lane), holder) for one in wanted if (holder := self.holder(one)))
-        filed = [self._progress.lanes[one.lane] for one in wanted]
+        persisted = [self._progress.lanes[one.lane] for one in wanted]
         asking = [
             replace(one, owner=self._owner, state=LaneState.WAITING, stop_reason=None, updated_at_ms=now_ms())
-            for one in filed
+            for one in persisted
         ]
         await self._progress.file(asking)
 
@@ -85,18 +85,18 @@ class Handover:
         """Those lanes, of the ones that this worker holds, for which another asked since they were won."""
         found = []
         for lane in lanes:
-            filed = self._progress.lanes.get(lane.assignment.lane)
-            if filed is None or lane.ownership is None:
+            persisted = self._progress.lanes.get(lane.assignment.lane)
+            if persisted is None or lane.active is None:
                 continue
-            if filed.owner == self._owner or not self._is_sibling(filed.owner):
+            if persisted.owner == self._owner or not self._is_sibling(persisted.owner):
                 continue
-            won_at_ms = self._won_at_ms(lane, lane.ownership.tenure.producer_id)
-            if filed.state is LaneState.WAITING and filed.updated_at_ms > won_at_ms:
+            won_at_ms = self._won_at_ms(lane, lane.active.ownership.producer_id)
+            if persisted.state is LaneState.WAITING and persisted.updated_at_ms > won_at_ms:
                 found.append(lane)
         return found
 
     def _won_at_ms(self, lane: Lane, producer_id: int) -> int:
-        """When this worker's tenure was first seen here; what was filed before is no question to it."""
+        """When this worker's ownership was first seen here; what was persisted before is no question to it."""
         seen = self._since.get(lane.key)
         if seen is None or seen[0] != producer_id:
             seen = self._since[lane.key] = (producer_id, now_ms())

@@ -20,11 +20,11 @@ from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import LATEST
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneMode, LaneProgress
-from anabranch.protocol.endings import Ending, TenureEnded
+from anabranch.protocol.endings import Ending, OwnershipEnded
+from anabranch.protocol.ownership import Ownership, Persisted, Reported, TakeoverRequest
 from anabranch.protocol.pipeline import Pipeline
 from anabranch.protocol.tail import GRANT
 from anabranch.protocol.takeover import takeover
-from anabranch.protocol.tenure import Bid, Filed, Reported, Tenure
 from anabranch.state.segments.runs import RunBook
 from anabranch.state.topics.control import Progress, Runs
 from anabranch.state.topics.journal import Journal
@@ -34,7 +34,8 @@ from anabranch.state.topics.journal import Journal
 class _Failed:
     """What attempts that failed leave for the next one: it finds a claim of this owner as the lane's last.
 
-    ``is_stale``: an earlier owner may have filed since.  ``book`` is of the runs that were read again for an attempt.
+    ``is_stale``: an earlier owner may have persisted since.  ``book`` is of the runs that were read again for an
+    attempt.
     """
 
     is_stale: bool = False
@@ -69,7 +70,7 @@ class LaneTakeover:
         self._failed: dict[str, _Failed] = {}
 
     async def take(self, lane: Lane) -> None:
-        """Take a lane over; raises TenureEnded, LaneStopped, RunOrderError, UntoldBatchError, ClusterError."""
+        """Take a lane over; raises OwnershipEnded, LaneStopped, RunOrderError, UntoldBatchError, ClusterError."""
         claims, failed = self._journal.claims, self._failed.setdefault(lane.key, _Failed())
         start = await start_of(self._source, lane.assignment, claims)
         known_to = self._journal.claims.end
@@ -77,52 +78,62 @@ class LaneTakeover:
         kept = await self._history.surviving(lane)
         target = await self._access.open(lane.assignment, start)
         expiration = await self._access.expiration(target)
-        claims, filed = self._journal.claims, self._progress.lanes.into(lane.assignment.target)
-        await target.drive(fence_earlier_owners(lane.assignment, lane.copied.position, claims, filed, now_ms()))
+        claims, persisted = self._journal.claims, self._progress.lanes.into(lane.assignment.target)
+        await target.drive(fence_earlier_owners(lane.assignment, lane.copied.position, claims, persisted, now_ms()))
         mode, why = await mode_of(self._source, self._access, lane, start, expiration, self._journal.claims)
-        bid = await self._bid(lane, start, mode, why, target.leader_epoch, expiration)
+        request = await self._bid(lane, start, mode, why, target.leader_epoch, expiration)
         lane.reusable_producer = None
-        # Where this attempt fails after its claim, the next one finds its own last: what another filed may be missing.
+        # Where this attempt fails after its claim, the next one finds its own last: what another persisted may be
+        # missing.
         failed.is_stale = True
-        target, tenure = await self._drive(lane, target, bid)
+        target, ownership = await self._drive(lane, target, request)
         # Who was cut off, or was stopped, learns by its own claim that another had the lane since.
-        others = others or not self._journal.claims.untouched_since(lane.key, known_to - 1, tenure.producer_id)
+        others = others or not self._journal.claims.untouched_since(lane.key, known_to - 1, ownership.producer_id)
         if others:
-            # They may have filed runs, and forgotten gap records behind them, until this takeover fenced them.
+            # They may have persisted runs, and forgotten gap records behind them, until this takeover fenced them.
             await self._refresh_runs(lane, others)
-        if tenure.mode is LaneMode.MAPPED:  # identity owners share a claim, and none of them is the later one
-            self._runs.claimed(lane.assignment.lane, tenure.claim_offset)
-        await self._completion.complete(lane, tenure)
+        if ownership.mode is LaneMode.MAPPED:  # identity owners share a claim, and none of them is the later one
+            self._runs.claimed(lane.assignment.lane, ownership.claim_offset)
+        await self._completion.complete(lane, ownership)
         lane.copied.tally.add_found(lane.copied.book.map)
         failed.is_stale, failed.book = False, None
-        if kept is not None and kept < tenure.position:
-            lane.copied.position = tenure.position
-            raise truncated(lane.key, kept, tenure.position)
-        await self._history.note(lane, tenure.position)
+        if kept is not None and kept < ownership.position:
+            lane.copied.position = ownership.position
+            raise truncated(lane.key, kept, ownership.position)
+        await self._history.note(lane, ownership.position)
         if lane.phase is not Phase.TAKING:
             return
         if target.connection.closed is not None:
-            raise TenureEnded(lane.key, Ending.DISCONNECTED, None, target.connection.closed.reason)
-        lane.begin(tenure, Pipeline(tenure, sole_writer=False), target.connection)
+            raise OwnershipEnded(lane.key, Ending.DISCONNECTED, None, target.connection.closed.reason)
+        lane.begin(ownership, Pipeline(ownership, sole_writer=False), target.connection)
         self._on_taken(lane, target)
 
-    async def _drive(self, lane: Lane, target: TargetPartition, bid: Bid) -> tuple[TargetPartition, Tenure]:
+    async def _drive(
+        self, lane: Lane, target: TargetPartition, request: TakeoverRequest
+    ) -> tuple[TargetPartition, Ownership]:
         """Run the takeover, with the head of an identity lane's log padded in between where that is to be done."""
-        tenure = await target.drive(takeover(bid))
-        while not tenure.is_padded:
-            padding = await self._access.open(lane.assignment, bid.start, head_padding.PURPOSE)
-            tenure = await padding.drive(takeover(replace(bid, leader_epoch=padding.leader_epoch, now_ms=now_ms())))
-            if not tenure.is_padded:
-                await head_padding.pad(padding, tenure, self._gate, lambda told: setattr(lane.status, "waiting", told))
-            target = await self._access.open(lane.assignment, bid.start)
-            tenure = await target.drive(takeover(replace(bid, leader_epoch=target.leader_epoch, now_ms=now_ms())))
+        ownership = await target.drive(takeover(request))
+        while not ownership.is_padded:
+            padding = await self._access.open(lane.assignment, request.start, head_padding.PURPOSE)
+            ownership = await padding.drive(
+                takeover(replace(request, leader_epoch=padding.leader_epoch, now_ms=now_ms()))
+            )
+            if not ownership.is_padded:
+                await head_padding.pad(
+                    padding, ownership, self._gate, lambda told: setattr(lane.status, "waiting", told)
+                )
+            target = await self._access.open(lane.assignment, request.start)
+            ownership = await target.drive(
+                takeover(replace(request, leader_epoch=target.leader_epoch, now_ms=now_ms()))
+            )
         fixed = self._journal.claims.fixed(lane.key)
         if fixed is not None and fixed.pads:
             await head_padding.cut(target, fixed.start)
-        return target, tenure
+        return target, ownership
 
     async def _refresh_runs(self, lane: Lane, others: bool = False) -> bool:
-        """Take the runs that another owner has filed since, if one had the lane; gap records that those cover may be
+        """Take the runs that another owner has persisted since, if one had the lane; gap records that those cover may
+        be
         forgotten.  Returns whether one had it."""
         claims = self._journal.claims.claims(lane.key)
         others = others or (bool(claims) and claims[-1].claim.owner != self._owner)
@@ -134,9 +145,11 @@ class LaneTakeover:
                 copied.is_map_incomplete = False
         return others
 
-    async def _bid(self, lane: Lane, start: int, mode: LaneMode, why: str, leader_epoch: int, expiration: int) -> Bid:
+    async def _bid(
+        self, lane: Lane, start: int, mode: LaneMode, why: str, leader_epoch: int, expiration: int
+    ) -> TakeoverRequest:
         told = self._told(lane)
-        return Bid(
+        return TakeoverRequest(
             lane=lane.key,
             owner=self._owner,
             mode=mode,
@@ -144,8 +157,8 @@ class LaneTakeover:
             leader_epoch=leader_epoch,
             expiration_ms=expiration,
             now_ms=now_ms(),
-            filed=_filed(lane, told),
-            held=lane.reusable_producer,
+            persisted=_persisted(lane, told),
+            reusable=lane.reusable_producer,
             why=why,
             expiration_known=self._access.expiration_ms is not None,
             longest_expiration_ms=self._access.longest_expiration_ms,
@@ -156,9 +169,13 @@ class LaneTakeover:
         )
 
     def _told(self, lane: Lane) -> LaneProgress | None:
-        """What was filed last of how far the lane came; None where it had not begun."""
-        filed = self._progress.lanes.get(lane.assignment.lane)
-        return filed if filed is not None and (filed.position or filed.records or filed.target_end) else None
+        """What was persisted last of how far the lane came; None where it had not begun."""
+        persisted = self._progress.lanes.get(lane.assignment.lane)
+        return (
+            persisted
+            if persisted is not None and (persisted.position or persisted.records or persisted.target_end)
+            else None
+        )
 
     async def _source_end(self, lane: Lane, start: int, told: LaneProgress | None) -> int | None:
         """The end of the source's log, asked for where sequences alone may not tell where the lane is in it."""
@@ -169,15 +186,16 @@ class LaneTakeover:
         return await offset_at(self._source, lane.assignment.source, LATEST)
 
 
-def _filed(lane: Lane, told: LaneProgress | None) -> Filed | None:
-    """Where the lane's runs end; the epoch as this process was acknowledged, or took the lane over, or as was filed.
+def _persisted(lane: Lane, told: LaneProgress | None) -> Persisted | None:
+    """Where the lane's runs end; the epoch as this process was acknowledged, or took the lane over, or as was
+    persisted.
 
-    What was filed of the epoch is older than what this process knows, but where another had the lane since.
+    What was persisted of the epoch is older than what this process knows, but where another had the lane since.
     """
     last, acknowledged = lane.copied.book.last, lane.copied.acknowledged_epoch
     if last is None:
         return None
     known = None if told is None else told.target_epoch
     if known is None or (known[1] <= acknowledged and known[0] <= last.target_end):
-        return Filed(last.source_end, last.target_end, acknowledged)
-    return Filed(last.source_end, last.target_end, known[1], known[0])
+        return Persisted(last.source_end, last.target_end, acknowledged)
+    return Persisted(last.source_end, last.target_end, known[1], known[0])

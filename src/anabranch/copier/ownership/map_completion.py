@@ -10,102 +10,107 @@ from anabranch.model.lane import LaneMode
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run
 from anabranch.protocol.endings import LaneStopped, Stop, copied
-from anabranch.protocol.tenure import Tenure
+from anabranch.protocol.ownership import Ownership
 from anabranch.state.maps.rebuild import LaneLog, LogRange, UntoldBatchError, rebuild
 from anabranch.state.segments.runs import RunBook
 from anabranch.state.topics.control import Runs
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 
 
 class MapCompletion:
-    """Completes the maps of lanes that were just taken over, from what is filed and from the target's headers."""
+    """Completes the maps of lanes that were just taken over, from what is persisted and from the target's headers."""
 
-    def __init__(self, target: Cluster, journal: Journal, jumps: Jumps, runs: Runs) -> None:
+    def __init__(self, target: Cluster, journal: Journal, gap_records: GapRecords, runs: Runs) -> None:
         self._target = target
         self._journal = journal
-        self._jumps = jumps
+        self._gap_records = gap_records
         self._runs = runs
 
-    async def complete(self, lane: Lane, tenure: Tenure) -> None:
+    async def complete(self, lane: Lane, ownership: Ownership) -> None:
         """Bring the lane's book up to its last batch in the target's log.
 
-        Where the log was truncated, the cut is filed before anything is sent: what will lie there next is something
+        Where the log was truncated, the cut is persisted before anything is sent: what will lie there next is something
         else, and runs are believed below the log's end.  In a lane without gaps the shift between both sides only
         ever grows, so where it is the same at both ends of what is missing, one run covers it; else the headers in
         between are read.  Raises LaneStopped, UntoldBatchError, ClusterError.
         """
         book = lane.copied.book
-        if book.map.target_end > tenure.tail_end:
-            book = await self._runs.cut(lane.assignment.lane, book, tenure.tail_end)
+        if book.map.target_end > ownership.tail_end:
+            book = await self._runs.cut(lane.assignment.lane, book, ownership.tail_end)
             if book.last is None and book.first:
-                book = await self._below_retired(lane, tenure)
+                book = await self._below_retired(lane, ownership)
             lane.copied.book = book
-            await self._runs.file({(lane.assignment.lane, number): runs for number, runs in book.unfiled()})
+            await self._runs.file({(lane.assignment.lane, number): runs for number, runs in book.unpersisted()})
         last = book.last
-        if tenure.mode is LaneMode.IDENTITY and last is None and not tenure.jumps:
-            start = tenure.claim.start
-            if tenure.position > start:
-                book.append(Run(start, start, tenure.position - start))
+        if ownership.mode is LaneMode.IDENTITY and last is None and not ownership.gap_records:
+            start = ownership.claim.start
+            if ownership.position > start:
+                book.append(Run(start, start, ownership.position - start))
             return
         from_source = last.source + last.length if last is not None else None
         # Where a person had the lane begin again, it has the runs of the generation before.
-        from_target = max(0 if last is None else last.target_end, self._first_target(lane, tenure))
-        if from_target >= tenure.tail_end:
+        from_target = max(0 if last is None else last.target_end, self._first_target(lane, ownership))
+        if from_target >= ownership.tail_end:
             return
-        has_gaps = self._jumps.jumps.knows(lane.key)
-        if not has_gaps and from_source is not None and tenure.position - from_source == tenure.tail_end - from_target:
-            book.append(Run(from_source, from_target, tenure.tail_end - from_target))
+        has_gaps = self._gap_records.gap_records.knows(lane.key)
+        if (
+            not has_gaps
+            and from_source is not None
+            and ownership.position - from_source == ownership.tail_end - from_target
+        ):
+            book.append(Run(from_source, from_target, ownership.tail_end - from_target))
             return
         target = lane.assignment.target
-        within = LogRange(target.topic, target.partition, from_target, tenure.tail_end)
-        near = from_source if from_source is not None else self._journal.claims.start(lane.key, tenure.position)
-        log = LaneLog(lane.key, self._journal.claims.producer_ids(lane.key), self._jumps.jumps, book.map)
+        within = LogRange(target.topic, target.partition, from_target, ownership.tail_end)
+        near = from_source if from_source is not None else self._journal.claims.start(lane.key, ownership.position)
+        log = LaneLog(lane.key, self._journal.claims.producer_ids(lane.key), self._gap_records.gap_records, book.map)
         found = await rebuild(self._target, within, log, near)
         try:
             for run in found:
                 book.append(run)
         except RunOrderError:
-            lane.copied.book = await self._from_log(lane, tenure)
+            lane.copied.book = await self._from_log(lane, ownership)
 
-    async def _below_retired(self, lane: Lane, tenure: Tenure) -> RunBook:
-        """The book where a target was truncated below all that is filed, since what lay there was retired.
+    async def _below_retired(self, lane: Lane, ownership: Ownership) -> RunBook:
+        """The book where a target was truncated below all that is persisted, since what lay there was retired.
 
-        What the log tells of it is filed together with the cut.  Raises LaneStopped where it does not tell all.
+        What the log tells of it is persisted together with the cut.  Raises LaneStopped where it does not tell all.
         """
         try:
-            return await self._from_log(lane, tenure)
+            return await self._from_log(lane, ownership)
         except UntoldBatchError as error:
             raise LaneStopped(
                 lane.key,
                 Stop.POSITION_LOST,
-                tenure.position,
-                detail=f"the target was truncated to {tenure.tail_end}, below what its offset map tells of since the "
-                f"records there were deleted on both sides: {error.message}",
+                ownership.position,
+                detail=f"the target was truncated to {ownership.tail_end}, below what its offset map tells of since "
+                f"the records there were deleted on both sides: {error.message}",
                 fix=copied(lane.key),
             ) from error
 
-    async def _from_log(self, lane: Lane, tenure: Tenure) -> RunBook:
-        """The book as the target's log alone tells it, where what is filed is not what lies there.
+    async def _from_log(self, lane: Lane, ownership: Ownership) -> RunBook:
+        """The book as the target's log alone tells it, where what is persisted is not what lies there.
 
-        An owner that was stopped may have filed, once more, what it had sent before an unclean election took that.
-        What the log no longer has is kept as it was filed.  Raises UntoldBatchError where gap records are forgotten.
+        An owner that was stopped may have persisted, once more, what it had sent before an unclean election took that.
+        What the log no longer has is kept as it was persisted.  Raises UntoldBatchError where gap records are
+        forgotten.
         """
         claims, target = self._journal.claims, lane.assignment.target
-        first = max(self._first_target(lane, tenure), await offset_at(self._target, target, EARLIEST))
-        within = LogRange(target.topic, target.partition, first, tenure.tail_end)
-        near = max(claims.start(lane.key, tenure.position), tenure.position - (tenure.tail_end - first))
-        log = LaneLog(lane.key, claims.producer_ids(lane.key), self._jumps.jumps)
+        first = max(self._first_target(lane, ownership), await offset_at(self._target, target, EARLIEST))
+        within = LogRange(target.topic, target.partition, first, ownership.tail_end)
+        near = max(claims.start(lane.key, ownership.position), ownership.position - (ownership.tail_end - first))
+        log = LaneLog(lane.key, claims.producer_ids(lane.key), self._gap_records.gap_records)
         found = await rebuild(self._target, within, log, near)
-        until = found[0].target if found else tenure.tail_end
+        until = found[0].target if found else ownership.tail_end
         book = await self._runs.cut(lane.assignment.lane, lane.copied.book, until)
         for run in found:
             book.append(run)
         book.refile(book.first)
         return book
 
-    def _first_target(self, lane: Lane, tenure: Tenure) -> int:
+    def _first_target(self, lane: Lane, ownership: Ownership) -> int:
         """The target offset below which the lane has no records: behind its padding, if it began with that."""
         fixed = self._journal.claims.fixed(lane.key)
         if fixed is not None and fixed.pads:
             return fixed.start
-        return self._journal.claims.floor(lane.key, tenure.tail_end)
+        return self._journal.claims.floor(lane.key, ownership.tail_end)

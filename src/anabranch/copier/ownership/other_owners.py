@@ -32,8 +32,8 @@ class OtherOwners:
         self._progress = progress
 
     def is_anothers(self, lane: Lane) -> bool:
-        """Whether the lane is another's who filed progress lately; the own run's lanes are ours to take at once,
-        unless they were taken from us.  Nothing is filed of such a lane: it would hide that its owner is alive."""
+        """Whether the lane is another's who persisted progress lately; the own run's lanes are ours to take at once,
+        unless they were taken from us.  Nothing is persisted of such a lane: it would hide that its owner is alive."""
         claims = self._journal.claims.claims(lane.key)
         if not claims or claims[-1].claim.state is ClaimState.RELEASED:
             return False

@@ -1,4 +1,4 @@
-"""The source's leader epochs as a takeover needs them: what is filed of a lane must lie in the same history."""
+"""The source's leader epochs as a takeover needs them: what is persisted of a lane must lie in the same history."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from anabranch.state.topics.control import Progress
 
 
 class SourceHistory:
-    """What was filed, or read by this process, of the epochs of lanes' records."""
+    """What was persisted, or read by this process, of the epochs of lanes' records."""
 
     def __init__(self, source: Cluster, progress: Progress) -> None:
         self._source = source
         self._progress = progress
 
     async def surviving(self, lane: Lane) -> int | None:
-        """Where the source's history parts from what was filed of the lane; None where it does not.
+        """Where the source's history parts from what was persisted of the lane; None where it does not.
 
         What this process has read itself, its next fetch asks about.
         """
@@ -39,6 +39,6 @@ class SourceHistory:
         trail.note(epoch, position - 1, position)
 
     def _known(self, lane: Lane) -> tuple[int, int] | None:
-        """What was filed last, by whomever: what a process files itself keeps what it was told."""
-        filed = self._progress.lanes.get(lane.assignment.lane)
-        return lane.copied.source_epoch if filed is None else filed.source_epoch
+        """What was persisted last, by whomever: what a process persists itself keeps what it was told."""
+        persisted = self._progress.lanes.get(lane.assignment.lane)
+        return lane.copied.source_epoch if persisted is None else persisted.source_epoch

@@ -46,8 +46,8 @@ async def mode_of(
         return LaneMode.MAPPED, lane.mapped_because or "the link asks for mapped lanes"
     known = claims.mode(lane.key)
     if known is not None:
-        filed = lane.status.mode_reason if lane.status.mode is LaneMode.MAPPED else ""
-        return known, filed or "an earlier owner made the lane mapped"
+        persisted = lane.status.mode_reason if lane.status.mode is LaneMode.MAPPED else ""
+        return known, persisted or "an earlier owner made the lane mapped"
     why = barred(access.by_coordinator, access.expiration_ms, now_ms(), None)
     why = why or barred(False, expiration, now_ms(), await _first_timestamp(source, lane.assignment, start))
     if why:

@@ -22,9 +22,9 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.offsets.errors import RunOrderError
 from anabranch.protocol.claims import ClaimState
-from anabranch.protocol.endings import Ending, LaneStopped, Stop, TenureEnded
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.state.topics.control import Progress, Runs
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 
 AT_ONCE = 16
 PILE = 20
@@ -78,7 +78,7 @@ class TakeoverManager:
 
     async def forgo(self, lane: Lane) -> None:
         """A lane was left: nothing of a takeover is under way when this returns, or a claim that comes late would end
-        the tenure of whoever has the lane by then."""
+        the ownership of whoever has the lane by then."""
         task = self._tasks.get(lane.key)
         if task is not None and not task.done():
             del self._tasks[lane.key]
@@ -100,12 +100,12 @@ class TakeoverManager:
                 return
             if lane.key in self._tasks:
                 continue
-            ownership = lane.ownership
-            if lane.phase is Phase.RUNNING and ownership is not None:
-                if ownership.connection is None and lane.fetched.batches:
-                    self._begin(lane, "connect", self._going_on.connect(lane, ownership))
-                elif ownership.pipeline.is_aging():
-                    self._begin(lane, "renew", self._going_on.renew(lane, ownership))
+            active = lane.active
+            if lane.phase is Phase.RUNNING and active is not None:
+                if active.connection is None and lane.fetched.batches:
+                    self._begin(lane, "connect", self._going_on.connect(lane, active))
+                elif active.pipeline.is_aging():
+                    self._begin(lane, "renew", self._going_on.renew(lane, active))
             if lane.phase is not Phase.TAKING:
                 continue
             if self._retries.setdefault(lane.key, _Retry()).at > now or self._others.is_anothers(lane):
@@ -119,7 +119,7 @@ class TakeoverManager:
         retry, copied, status = self._retries[lane.key], lane.copied, lane.status
         try:
             await self._takeover.take(lane)
-        except TenureEnded as ended:
+        except OwnershipEnded as ended:
             lane.ended = ended
             if ended.mapped_because:
                 lane.mapped_because = ended.mapped_because
@@ -135,7 +135,7 @@ class TakeoverManager:
         except PermissionDeniedError as error:
             lane.stop_at(Stop.NOT_ALLOWED, copied.position, error.message, error.hint)
         except RunOrderError as error:
-            status.waiting = f"what is filed of its offset map contradicts itself: {error.message}"
+            status.waiting = f"what is persisted of its offset map contradicts itself: {error.message}"
             retry.later(self._longest_wait(lane))
         except AnabranchError as error:
             status.waiting = error.message
@@ -143,7 +143,7 @@ class TakeoverManager:
         else:
             status.waiting = ""
             if copied.position == retry.won_at:
-                # The tenure before this one copied nothing: should this one end, wait before the next.
+                # The ownership before this one copied nothing: should this one end, wait before the next.
                 retry.later(self._longest_wait(lane))
             else:
                 retry.failures, retry.won_at = 0, copied.position
@@ -159,14 +159,14 @@ def takeover_manager(
     source: Cluster,
     target: Cluster,
     journal: Journal,
-    jumps: Jumps,
+    gap_records: GapRecords,
     progress: Progress,
     runs: Runs,
     on_taken: Callable[[Lane, TargetPartition], None],
     gate: WriteGate,
 ) -> TakeoverManager:
     """The takeover manager of one worker, with its parts."""
-    access = TargetAccess(target, journal, jumps, runs)
-    completion = MapCompletion(target, journal, jumps, runs)
+    access = TargetAccess(target, journal, gap_records, runs)
+    completion = MapCompletion(target, journal, gap_records, runs)
     takeover = LaneTakeover(owner, source, access, completion, journal, progress, runs, gate, on_taken)
     return TakeoverManager(OtherOwners(owner, journal, progress), takeover, GoingOn(access, on_taken), journal)

@@ -10,7 +10,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment
 from anabranch.protocol.guard import DEFAULT_EXPIRATION_MS
 from anabranch.state.topics.control import Runs
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 
 PURPOSE = "produce"
 _LONGEST_EXPIRATION_MS = 2**31 - 1
@@ -24,12 +24,12 @@ class TargetAccess:
     ``by_coordinator`` says that this principal may not write markers, and fences through transaction coordinators.
     """
 
-    def __init__(self, cluster: Cluster, journal: Journal, jumps: Jumps, runs: Runs) -> None:
+    def __init__(self, cluster: Cluster, journal: Journal, gap_records: GapRecords, runs: Runs) -> None:
         self.cluster = cluster
         self.expiration_ms: int | None = None
         self.longest_expiration_ms = 0
         self._journal = journal
-        self._jumps = jumps
+        self._gap_records = gap_records
         self._runs = runs
         self._asked_ms = 0
         self._by_coordinator: bool | None = None
@@ -42,7 +42,7 @@ class TargetAccess:
     async def open(self, assignment: LaneAssignment, start: int, purpose: str = PURPOSE) -> TargetPartition:
         """Connect to a partition's leader; ``start`` is where the lane stands, for what may have to be said of it.
 
-        Raises TenureEnded, LaneStopped, ClusterError.
+        Raises OwnershipEnded, LaneStopped, ClusterError.
         """
         if self._by_coordinator is None:
             operations = await admin.cluster_operations(self.cluster)
@@ -53,7 +53,7 @@ class TargetAccess:
         return await TargetPartition.open(
             self.cluster,
             self._journal,
-            self._jumps,
+            self._gap_records,
             self._runs,
             assignment,
             purpose,

@@ -43,9 +43,9 @@ def lanes_of(
     return lanes
 
 
-def late_from_the_start(link: str, lanes: list[LaneAssignment], filed: Iterable[LaneKey]) -> list[LaneAssignment]:
+def late_from_the_start(link: str, lanes: list[LaneAssignment], persisted: Iterable[LaneKey]) -> list[LaneAssignment]:
     """A partition that appears while the link runs has no record from before it: none of it may be skipped."""
-    begun = {lane for lane in filed if lane.link == link}
+    begun = {lane for lane in persisted if lane.link == link}
     if not begun:
         return lanes
     return [
@@ -55,7 +55,7 @@ def late_from_the_start(link: str, lanes: list[LaneAssignment], filed: Iterable[
 
 
 async def weigh(
-    cluster: Cluster, lanes: Sequence[LaneAssignment], source: Metadata, filed: Mapping[LaneKey, LaneProgress]
+    cluster: Cluster, lanes: Sequence[LaneAssignment], source: Metadata, persisted: Mapping[LaneKey, LaneProgress]
 ) -> dict[LaneAssignment, float]:
     """An estimate of the bytes that each lane has to copy, at least 1."""
     by_leader: dict[int, dict[tuple[str, int], tuple[int, int]]] = {}
@@ -72,7 +72,7 @@ async def weigh(
         ends |= {key: answer.offset for key, answer in answers.items() if answer.code == 0}
     weights = {}
     for lane in lanes:
-        progress = filed.get(lane.lane)
+        progress = persisted.get(lane.lane)
         position, mean = 0, _DEFAULT_RECORD_BYTES
         if progress is not None:
             position = progress.position

@@ -19,7 +19,7 @@ DEFAULT_MS = 86_400_000
 def outlived(
     link: str,
     lanes: Iterable[LaneAssignment],
-    filed: Mapping[LaneKey, LaneProgress],
+    persisted: Mapping[LaneKey, LaneProgress],
     retentions_ms: Mapping[str, int],
     now_ms: int,
 ) -> list[Reason]:
@@ -27,7 +27,7 @@ def outlived(
     late: dict[str, list[str]] = {}
     for lane in lanes:
         retention = retentions_ms.get(lane.source.topic)
-        progress = filed.get(lane.lane)
+        progress = persisted.get(lane.lane)
         if retention is not None and progress is not None and _behind_ms(progress, now_ms) > retention:
             late.setdefault(lane.source.topic, []).append(str(lane.source))
     return [

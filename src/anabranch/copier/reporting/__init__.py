@@ -1,1 +1,1 @@
-"""What a worker files of its lanes: offset maps and progress."""
+"""What a worker persists about its lanes: offset maps and progress."""

@@ -1,9 +1,9 @@
-"""Filing, about once a second, how far the lanes of a worker have come: runs first, then progress.
+"""Persisting, about once a second, how far the lanes of a worker have come: runs first, then progress.
 
-Segments that tell of nothing which either log still holds are filed as empty, ``MOST_RETIRED`` at a time
+Segments that tell of nothing which either log still holds are persisted as empty, ``MOST_RETIRED`` at a time
 (:mod:`anabranch.state.segments.retiring`).
 
-Whatever is filed is an index and a report, never the truth: that is the data on the target and the claims.
+Whatever is persisted is an index and a report, never the truth: that is the data on the target and the claims.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from anabranch.state.topics.control import Progress, Runs
 STEP_LANES = 25
 """Lanes of which the reports are made before others may run; those of one lane and its runs are of one moment."""
 MOST_RETIRED = 200
-"""Segments that are retired in one filing: what a week has left takes some hours and delays nothing."""
+"""Segments that are retired in one write of progress: what a week has left takes some hours and delays nothing."""
 
 Forget = Callable[[Iterable[Lane], Callable[[], Awaitable[set[str]]]], Awaitable[None]]
 
@@ -59,12 +59,12 @@ class ProgressWriter:
         self._schedule = ReportSchedule(owner, progress)
 
     async def file(self, *, everything: bool = False) -> None:
-        """Store runs, then progress: progress never tells of records whose runs are not filed.
+        """Store runs, then progress: progress never tells of records whose runs are not persisted.
 
         With ``everything`` nothing waits for a later round.
         """
         if not self._gate.is_fresh:
-            return  # a process that was stopped and goes on must not file its old runs over its successor's
+            return  # a process that was stopped and goes on must not persist its old runs over its successor's
         now = time.monotonic()
         self._schedule.begin_round(everything)
         mine = [lane for lane in self._lanes if self._is_mine(lane)]
@@ -73,11 +73,11 @@ class ProgressWriter:
         due = self._schedule.due(mine, self._gate.paused)
         settled = self._schedule.is_settled
         segments: dict[tuple[LaneKey, int], tuple[Run, ...] | bytes] = {}
-        filing: list[tuple[RunBook, int]] = []
+        persisting: list[tuple[RunBook, int]] = []
         at_ms = now_ms()
         reports: list[LaneProgress] = []
         known: dict[Lane, tuple[int, int] | None] = {}
-        # Gap records are forgotten behind runs, so those of lanes that have some are filed each time before.
+        # Gap records are forgotten behind runs, so those of lanes that have some are persisted each time before.
         chosen = set(due)
         others = [lane for lane in mine if settled and lane.fetched.gap_records and lane not in chosen]
         try:
@@ -85,10 +85,10 @@ class ProgressWriter:
                 if at and at % STEP_LANES == 0:
                     await asyncio.sleep(0)
                 book = lane.copied.book
-                if lane.phase in OWNED and (unfiled := book.unfiled()):
-                    filing.append((book, unfiled[0][0]))
-                    book.filed()
-                    for number, runs in unfiled:
+                if lane.phase in OWNED and (unpersisted := book.unpersisted()):
+                    persisting.append((book, unpersisted[0][0]))
+                    book.persisted()
+                    for number, runs in unpersisted:
                         segments[(lane.assignment.lane, number)] = runs
                 if at < len(due):
                     reports.append(self.report(lane, at_ms))
@@ -102,11 +102,13 @@ class ProgressWriter:
             if reports:
                 await self._progress.file(reports)
             for lane, told in known.items():
-                lane.copied.target_epoch = told  # of a lane that runs no longer it is filed still
+                lane.copied.target_epoch = told  # of a lane that runs no longer it is persisted still
             if settled:
-                await self._forget(mine, self._check_filed)
-        except BaseException as error:  # a lane that is let go may be cancelled in here, and has filed for all of them
-            for book, number in filing:
+                await self._forget(mine, self._check_persisted)
+        except (
+            BaseException
+        ) as error:  # a lane that is let go may be cancelled in here, and has persisted for all of them
+            for book, number in persisting:
                 book.refile(number)
             self._schedule.forget()
             if not isinstance(error, AnabranchError) or not passing(error):
@@ -122,7 +124,7 @@ class ProgressWriter:
     def _retire(
         self, lanes: Sequence[Lane], segments: dict[tuple[LaneKey, int], tuple[Run, ...] | bytes]
     ) -> dict[LaneKey, int]:
-        """Have segments filed as empty of which both logs have deleted all; returns up to where, by lane."""
+        """Have segments persisted as empty of which both logs have deleted all; returns up to where, by lane."""
         retired: dict[LaneKey, int] = {}
         left = MOST_RETIRED
         for lane in lanes:
@@ -135,9 +137,9 @@ class ProgressWriter:
                     left -= len(numbers)
         return retired
 
-    async def _check_filed(self) -> set[str]:
+    async def _check_persisted(self) -> set[str]:
         """File again what somebody else has overwritten, and return those lanes: a request of an earlier owner may be
-        carried out late, and once gap records are forgotten the filed runs are what tells."""
+        carried out late, and once gap records are forgotten the persisted runs are what tells."""
         await self._runs.sync()
         overwritten: set[str] = set()
         for lane in self._lanes:
@@ -145,7 +147,7 @@ class ProgressWriter:
                 continue  # what is news of it stays so until it runs
             key, book = lane.assignment.lane, lane.copied.book
             for number, stored in self._runs.news(key).items():
-                if not book.is_as_filed(number, stored):
+                if not book.is_as_persisted(number, stored):
                     book.refile(number)
                     overwritten.add(lane.key)
         return overwritten

@@ -30,7 +30,7 @@ def state_of(lane: Lane, paused: bool) -> LaneState:
 
 
 def report(lane: Lane, owner: str, paused: bool, at_ms: int) -> LaneProgress:
-    """Where a lane stands now; what is an estimate has few digits, for it is filed again and again."""
+    """Where a lane stands now; what is an estimate has few digits, for it is persisted again and again."""
     source, copied, status = lane.source, lane.copied, lane.status
     tally, waiting_batches = copied.tally, lane.fetched.batches
     silence = source.silence()

@@ -17,12 +17,12 @@ from anabranch.model.lane import KNOWN_S
 from anabranch.state.topics.control import Progress
 
 ROUNDS = 12
-"""Rounds, a second each, within which every lane is filed, changed or not: in less than ``LANE_PATIENCE_S``."""
+"""Rounds, a second each, within which every lane is persisted, changed or not: in less than ``LANE_PATIENCE_S``."""
 MANY = 625
 SPACING = 8
 """The most rounds for which changed offsets and counts wait: within ``KNOWN_S``, for which a lag counts as known."""
 STRIDE = 2
-"""Rounds between two times that something is filed of thousands of lanes: within ``PATIENCE_S`` of a handover."""
+"""Rounds between two times that something is persisted of thousands of lanes: within ``PATIENCE_S`` of a handover."""
 
 
 class _Mark(NamedTuple):
@@ -33,7 +33,7 @@ class _Mark(NamedTuple):
 
 
 class ReportSchedule:
-    """What was filed last of the lanes of one worker, ``owner``, and whose turn it is."""
+    """What was persisted last of the lanes of one worker, ``owner``, and whose turn it is."""
 
     def __init__(self, owner: str, progress: Progress) -> None:
         self._owner = owner
@@ -56,11 +56,11 @@ class ReportSchedule:
         return self._round % self._spacing == 0
 
     def forget(self) -> None:
-        """What was to be filed may not have been: all is due again."""
+        """What was to be persisted may not have been: all is due again."""
         self._marks = {}
 
     def due(self, lanes: Sequence[Lane], paused: bool) -> list[Lane]:
-        """The lanes whose progress is to be filed now, of those that are this owner's to tell of."""
+        """The lanes whose progress is to be persisted now, of those that are this owner's to tell of."""
         share = -(-len(lanes) // ROUNDS)
         first, self._turn = self._turn % max(1, len(lanes)), self._turn + share
         in_turn = {(first + at) % len(lanes) for at in range(share)}

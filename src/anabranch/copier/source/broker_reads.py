@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.lane import Lane, Phase
-from anabranch.copier.lane.ownership import Ownership
 from anabranch.kafka import fetch
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.session import FetchSession, Key
@@ -42,11 +42,11 @@ class BrokerReads:
                 self.session.lost()  # of a lane that is new here, the broker thinks that all has been told
         self.at, self.lanes, self.wanted = at, lanes, wanted
 
-    def asker(self, lane: Lane, answer: fetch.Fetched) -> Ownership | None:
+    def asker(self, lane: Lane, answer: fetch.Fetched) -> ActiveOwnership | None:
         """The ownership that asked for this; None where the lane was taken over anew meanwhile: these bytes belong to
-        a tenure that is over."""
+        an ownership that is over."""
         if lane.phase is not Phase.RUNNING:
             return None
         if lane.fetched.fetch_offset != self.wanted[answer.topic, answer.partition].offset:
             return None
-        return lane.ownership
+        return lane.active

@@ -247,14 +247,14 @@ class Fetcher:
                     if found is None:
                         continue
                     whole = answer.code == 0 and answer.diverging is None
-                    if whole:  # told once, even if the records come too late for the tenure that asked for them
+                    if whole:  # told once, even if the records come too late for the ownership that asked for them
                         found.source.take_ends(answer)
-                    ownership = reads.asker(found, answer)
-                    if ownership is None:
+                    active = reads.asker(found, answer)
+                    if active is None:
                         continue
                     if not whole:
                         await refused(connection, found, answer, self._cluster.transport.principal)
-                    elif len(answer.records) and enqueue(found, ownership, answer, frame, self._on_gap):
+                    elif len(answer.records) and enqueue(found, active, answer, frame, self._on_gap):
                         filled.append(found)
             finally:
                 frame.release()

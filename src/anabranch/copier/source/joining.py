@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from anabranch.protocol.holes import Stretch, merged
+from anabranch.protocol.gap_records import OffsetSpan, merged
 from anabranch.protocol.reading import Copyable, Reading, read
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.header import HEADER_SIZE, LOG_OVERHEAD, read_header
@@ -24,7 +24,7 @@ MOST_BYTES = 256 << 10
 
 
 def read_joining(
-    records: memoryview, fetch_offset: int, aborted: Sequence[tuple[int, int]], *, across_holes: bool = True
+    records: memoryview, fetch_offset: int, aborted: Sequence[tuple[int, int]], *, across_gaps: bool = True
 ) -> Reading:
     """Do what ``read`` does, with the rows of small plain batches that the answer begins with joined on the way.
 
@@ -35,9 +35,7 @@ def read_joining(
     rows: list[Copyable] = []
     while _begins_small(records, at):
         window = bytes(records[at : at + MOST_BYTES])
-        row = join_row(
-            window, fetch_offset, most_bytes=SMALL_BYTES, most_records=FEW_RECORDS, across_holes=across_holes
-        )
+        row = join_row(window, fetch_offset, most_bytes=SMALL_BYTES, most_records=FEW_RECORDS, across_gaps=across_gaps)
         if row is None or row.batches < LEAST:
             break
         one = _copyable(row)
@@ -63,15 +61,15 @@ def _begins_small(records: memoryview, at: int) -> bool:
 
 def _copyable(row: Row) -> Copyable:
     view = memoryview(row.joined)
-    spans = tuple(Stretch(*one) for one in row.stretches)
+    spans = tuple(OffsetSpan(*one) for one in row.spans)
     header = read_header(view)._replace(base_offset=spans[0].source, leader_epoch=row.leader_epoch)
     return Copyable(view, 0, header, spans, row.following, True)
 
 
-def joined(batches: Sequence[Copyable], *, across_holes: bool = True) -> Iterator[Copyable]:
+def joined(batches: Sequence[Copyable], *, across_gaps: bool = True) -> Iterator[Copyable]:
     """The same records in the same order, with neighbouring small batches as one.
 
-    Without ``across_holes`` only batches between which no source offset is missing become one: an identity lane fills
+    Without ``across_gaps`` only batches between which no source offset is missing become one: an identity lane fills
     a gap before it sends what lies behind.
     What cannot be joined, or proves to be corrupt, is passed on as it is: whoever sends it says what is wrong.
     """
@@ -84,7 +82,7 @@ def joined(batches: Sequence[Copyable], *, across_holes: bool = True) -> Iterato
         header = batch[2]
         length = header[1] + LOG_OVERHEAD  # by place, as in ``split``: each batch of a log of small ones passes here
         small = length <= SMALL_BYTES and header[12] <= FEW_RECORDS
-        parted = not across_holes and group and group[-1].spans[-1].end != batch.spans[0].source
+        parted = not across_gaps and group and group[-1].spans[-1].end != batch.spans[0].source
         if group and (not small or parted or size + length > MOST_BYTES):
             yield from _as_one(group)
             group, size = [], 0
@@ -107,5 +105,5 @@ def _as_one(group: list[Copyable]) -> Sequence[Copyable]:
     source, end = group[0].spans[0].source, last.spans[-1].end
     header = read_header(view)._replace(base_offset=source, leader_epoch=last.header.leader_epoch)
     dense = header.count == end - source
-    spans = (Stretch(source, header.count),) if dense else merged(part for one in group for part in one.spans)
+    spans = (OffsetSpan(source, header.count),) if dense else merged(part for one in group for part in one.spans)
     return (Copyable(view, 0, header, spans, last.end, True),)

@@ -7,34 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.epochs import EpochTrail
 from anabranch.copier.lane.fetched import FetchedBatch, PendingGapRecord
 from anabranch.copier.lane.lane import Lane
-from anabranch.copier.lane.ownership import Ownership
 from anabranch.copier.source.joining import joined, read_joining
 from anabranch.kafka import fetch
 from anabranch.kafka.frames import Frame
 from anabranch.protocol.endings import Stop
-from anabranch.protocol.holes import Jump, Stretch
+from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 from anabranch.protocol.reading import Reading, read
 from anabranch.records.errors import OldFormatError
 
-OnGap = Callable[[Lane, Ownership, Jump, PendingGapRecord], None]
+OnGap = Callable[[Lane, ActiveOwnership, GapRecord, PendingGapRecord], None]
 
 
-def enqueue(lane: Lane, ownership: Ownership, answer: fetch.Fetched, frame: Frame, on_gap: OnGap) -> bool:
+def enqueue(lane: Lane, active: ActiveOwnership, answer: fetch.Fetched, frame: Frame, on_gap: OnGap) -> bool:
     """Queue what an answer brought; False where it brought nothing to send."""
     fetched = lane.fetched
     across = fetched.is_mapped  # what identity has joined, it could not fill
     if fetched.joins:
-        found = read_joining(answer.records, fetched.fetch_offset, answer.aborted, across_holes=across)
+        found = read_joining(answer.records, fetched.fetch_offset, answer.aborted, across_gaps=across)
     else:
         found = read(answer.records, fetched.fetch_offset, answer.aborted)
     note_epochs(fetched.epochs, fetched.fetch_offset, found)
     pending: PendingGapRecord | None = None
-    behind: list[Stretch] = []
+    behind: list[OffsetSpan] = []
     sequence = fetched.next_sequence
-    for batch in joined(found.batches, across_holes=across) if fetched.joins else found.batches:
+    for batch in joined(found.batches, across_gaps=across) if fetched.joins else found.batches:
         if pending is None and fetched.needs_gap_record(batch.spans):
             pending, sequence = PendingGapRecord(), fetched.next_sequence
         if pending is not None:
@@ -44,7 +44,7 @@ def enqueue(lane: Lane, ownership: Ownership, answer: fetch.Fetched, frame: Fram
         fetched.put(FetchedBatch(batch.view, batch.at, batch.header, kept, batch.spans, pending))
     fetched.passed(found.fetch_offset, found.epoch)
     if pending is not None:
-        on_gap(lane, ownership, fetched.gap_record(ownership.tenure, sequence, behind), pending)
+        on_gap(lane, active, fetched.gap_record(active.ownership, sequence, behind), pending)
     if found.fault is not None and lane.drained:
         # Else what is queued is sent first; then the same bytes are met again with nothing before them.
         fault = found.fault

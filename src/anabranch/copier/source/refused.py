@@ -8,7 +8,7 @@ from anabranch.copier.source.truncation_check import is_cleaned, truncated
 from anabranch.kafka import fetch
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
-from anabranch.protocol.endings import Ending, Stop, TenureEnded, accepting
+from anabranch.protocol.endings import Ending, OwnershipEnded, Stop, accepting
 
 _OUT_OF_RANGE = 1
 _TOPIC_DENIED = 29
@@ -60,7 +60,7 @@ async def out_of_range(connection: Connection, lane: Lane) -> None:
     start = await list_offset(connection, source.topic, source.partition, EARLIEST, epoch=lane.source.epoch)
     end = await list_offset(connection, source.topic, source.partition, LATEST, epoch=lane.source.epoch)
     if lane.phase is not Phase.RUNNING or lane.fetched.fetch_offset != asked:
-        return  # the next tenure may begin elsewhere, and asks from there
+        return  # the next ownership may begin elsewhere, and asks from there
     if start.code or end.code:
         lane.source.leader = -1
     elif asked < start.offset:
@@ -80,13 +80,13 @@ async def out_of_range(connection: Connection, lane: Lane) -> None:
 
 def lost(lane: Lane, kept: int) -> None:
     """The source kept its history up to ``kept``: what was sent and is lost needs a person, what was only read not."""
-    ownership = lane.ownership
+    active = lane.active
     position = lane.copied.position
-    sent = position if ownership is None else max(position, ownership.pipeline.next_offset)
+    sent = position if active is None else max(position, active.pipeline.next_offset)
     if kept < sent:
         lane.stop(truncated(lane.key, kept, sent))
-    elif ownership is not None:
+    elif active is not None:
         fetched = lane.fetched
         detail = f"the source lost offsets {kept:,} to {fetched.fetch_offset - 1:,}, which were not copied yet"
         fetched.epochs.cut(kept)
-        lane.end_tenure(ownership, TenureEnded(lane.key, Ending.BROKER, None, detail))
+        lane.end_ownership(active, OwnershipEnded(lane.key, Ending.BROKER, None, detail))

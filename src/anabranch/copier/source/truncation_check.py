@@ -1,9 +1,9 @@
 """Whether the source still has the history that a lane copied, asked where a lane is taken over.
 
 While a lane runs, each fetch names the epoch of the record before it, and the source answers where histories
-part.  A process that has not read the lane itself knows only what was filed: a position and the epoch of the
+part.  A process that has not read the lane itself knows only what was persisted: a position and the epoch of the
 record before it.  The same question about that pair (OffsetForLeaderEpoch) finds a truncation that happened
-while nobody read.  What was copied after the last filing and lost before the next takeover is not found.
+while nobody read.  What was copied after the last write of progress and lost before the next takeover is not found.
 
 A compacted source may answer as if it had lost records that were only cleaned away: a follower that comes late
 copies a log in which no record of some epoch is left, never learns of that epoch, and leads one day.  Then its log

@@ -50,7 +50,7 @@ class ForeignWriters:
 
 
 def with_foreign_writer(reason: str, writer: str) -> str:
-    """The reason of a lane's mode with who else writes there, once: reasons are filed and taken up again."""
+    """The reason of a lane's mode with who else writes there, once: reasons are persisted and taken up again."""
     return reason if not writer or WORDS in reason else f"{reason}; {writer}".removeprefix("; ")
 
 

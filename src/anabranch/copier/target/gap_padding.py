@@ -6,13 +6,13 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.lane import Lane, Phase
-from anabranch.copier.lane.ownership import Ownership
 from anabranch.copier.target.identity import keep_identity
 from anabranch.copier.target.partition import TargetPartition
 from anabranch.errors import AnabranchError
-from anabranch.protocol.endings import Ending, LaneStopped, TenureEnded
-from anabranch.protocol.fill import Hole, fill, jumps_over
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded
+from anabranch.protocol.gap_padding import OffsetGap, fill, gap_records_over
 
 
 class GapPadding:
@@ -21,7 +21,7 @@ class GapPadding:
     def __init__(
         self,
         may_write: Callable[[], bool],
-        on_ended: Callable[[Lane, Ownership, TenureEnded], None],
+        on_ended: Callable[[Lane, ActiveOwnership, OwnershipEnded], None],
         on_filled: Callable[[], None],
     ) -> None:
         self._may_write = may_write
@@ -29,17 +29,17 @@ class GapPadding:
         self._on_filled = on_filled
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self, lane: Lane, ownership: Ownership, target: TargetPartition, gap: Hole) -> None:
+    def start(self, lane: Lane, active: ActiveOwnership, target: TargetPartition, gap: OffsetGap) -> None:
         """Fill the gap before a lane's next batch; the lane waits for it, or turns mapped where it takes too long."""
         try:
-            keep_identity(lane.key, ownership, lane.fetched.batches[0])
+            keep_identity(lane.key, active, lane.fetched.batches[0])
             if why := lane.budget.take(gap, lane.fetched.missing(gap, lane.source.stable), time.monotonic()):
-                raise TenureEnded(lane.key, Ending.NOT_IDENTITY, detail=why)
-        except TenureEnded as ended:
-            self._on_ended(lane, ownership, ended)
+                raise OwnershipEnded(lane.key, Ending.NOT_IDENTITY, detail=why)
+        except OwnershipEnded as ended:
+            self._on_ended(lane, active, ended)
             return
-        ownership.is_checking = True
-        task = asyncio.create_task(self._fill(lane, ownership, target, gap), name=f"fill-{lane.key}")
+        active.is_checking = True
+        task = asyncio.create_task(self._fill(lane, active, target, gap), name=f"fill-{lane.key}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -49,21 +49,21 @@ class GapPadding:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _fill(self, lane: Lane, ownership: Ownership, target: TargetPartition, gap: Hole) -> None:
-        tenure = ownership.tenure
-        records = () if tenure.ahead == gap.end else jumps_over(tenure, gap, lane.fetched.gap_records > 0)
+    async def _fill(self, lane: Lane, active: ActiveOwnership, target: TargetPartition, gap: OffsetGap) -> None:
+        ownership = active.ownership
+        records = () if ownership.ahead == gap.end else gap_records_over(ownership, gap, lane.fetched.gap_records > 0)
         try:
-            await target.drive(fill(tenure, gap, records), self._may_write)
-        except TenureEnded as ended:
-            self._on_ended(lane, ownership, ended)
+            await target.drive(fill(ownership, gap, records), self._may_write)
+        except OwnershipEnded as ended:
+            self._on_ended(lane, active, ended)
         except LaneStopped as stopped:
-            if lane.ownership is ownership:
+            if lane.active is active:
                 lane.stop(stopped)
         except AnabranchError as error:
-            self._on_ended(lane, ownership, TenureEnded(lane.key, Ending.BROKER, None, error.message))
+            self._on_ended(lane, active, OwnershipEnded(lane.key, Ending.BROKER, None, error.message))
         else:
-            if lane.ownership is ownership and lane.phase is Phase.RUNNING:
+            if lane.active is active and lane.phase is Phase.RUNNING:
                 lane.filled(gap)
         finally:
-            ownership.is_checking = False
+            active.is_checking = False
             self._on_filled()

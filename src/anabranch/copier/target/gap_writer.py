@@ -1,4 +1,4 @@
-"""Writing gap records ahead, and forgetting those that filed runs have made superfluous.
+"""Writing gap records ahead, and forgetting those that persisted runs have made superfluous.
 
 The gap records of all lanes that wait are appended together, one batch at a time, while earlier batches of those lanes
 are on their way: a lane waits for the journal only if it has nothing else to send.
@@ -10,17 +10,17 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
 
+from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.fetched import PendingGapRecord
 from anabranch.copier.lane.lane import Lane, Phase
-from anabranch.copier.lane.ownership import Ownership
 from anabranch.errors import AnabranchError
-from anabranch.protocol.endings import Ending, TenureEnded
-from anabranch.protocol.holes import Jump, JumpKey
-from anabranch.protocol.tenure import Tenure
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.protocol.endings import Ending, OwnershipEnded
+from anabranch.protocol.gap_records import GapRecord, GapRecordKey
+from anabranch.protocol.ownership import Ownership
+from anabranch.state.topics.journal import GapRecords, Journal
 
 MAX_BATCH = 200
-MAX_STRETCHES = 40_000
+MAX_SPANS = 40_000
 FORGET_S = 10.0
 
 
@@ -29,24 +29,26 @@ class GapWriter:
 
     def __init__(
         self,
-        jumps: Jumps,
+        gap_records: GapRecords,
         journal: Journal,
         on_good: Callable[[Iterable[Lane]], None],
         on_ended: Callable[[], None],
     ) -> None:
-        self._jumps = jumps
+        self._gap_records = gap_records
         self._journal = journal
         self._on_good = on_good
         self._on_ended = on_ended
-        self._pending: list[tuple[Lane, Ownership, Jump, PendingGapRecord]] = []
+        self._pending: list[tuple[Lane, ActiveOwnership, GapRecord, PendingGapRecord]] = []
         self._wake = asyncio.Event()
-        self._seen: dict[str, tuple[Tenure, int]] = {}
+        self._seen: dict[str, tuple[Ownership, int]] = {}
         self._looked_at = time.monotonic()
 
-    def submit(self, lane: Lane, ownership: Ownership, record: Jump, pending: PendingGapRecord) -> None:
-        """Write a gap record; ``pending`` is good once it is acknowledged; where that stays unknown the tenure ends."""
-        ownership.pipeline.intend()
-        self._pending.append((lane, ownership, record, pending))
+    def submit(self, lane: Lane, active: ActiveOwnership, record: GapRecord, pending: PendingGapRecord) -> None:
+        """Write a gap record; ``pending`` is good once it is acknowledged; where that stays unknown the ownership
+        ends.
+        """
+        active.pipeline.intend()
+        self._pending.append((lane, active, record, pending))
         self._wake.set()
 
     async def run(self) -> None:
@@ -59,40 +61,40 @@ class GapWriter:
                 if batch := self._cut():
                     await self._append(batch)
 
-    def _cut(self) -> list[tuple[Lane, Ownership, Jump, PendingGapRecord]]:
-        # One of a tenure that is over must not go out: a gap record before it may have been lost.
-        self._pending = [one for one in self._pending if one[0].ownership is one[1]]
+    def _cut(self) -> list[tuple[Lane, ActiveOwnership, GapRecord, PendingGapRecord]]:
+        # One of an ownership that is over must not go out: a gap record before it may have been lost.
+        self._pending = [one for one in self._pending if one[0].active is one[1]]
         taken, size = 0, 0
         for _, _, record, _ in self._pending[:MAX_BATCH]:
-            size += len(record.stretches)
-            if taken and size > MAX_STRETCHES:
+            size += len(record.spans)
+            if taken and size > MAX_SPANS:
                 break
             taken += 1
         batch, self._pending = self._pending[:taken], self._pending[taken:]
         return batch
 
-    async def _append(self, batch: list[tuple[Lane, Ownership, Jump, PendingGapRecord]]) -> None:
-        why = "it is not known whether a jump was written"
+    async def _append(self, batch: list[tuple[Lane, ActiveOwnership, GapRecord, PendingGapRecord]]) -> None:
+        why = "it is not known whether a gap record was written"
         try:
-            good = await self._jumps.append([record for _, _, record, _ in batch])
+            good = await self._gap_records.append([record for _, _, record, _ in batch])
         except AnabranchError as error:
             good, why = False, error.message
-        for lane, ownership, record, pending in batch:
-            if lane.ownership is not ownership:
+        for lane, active, record, pending in batch:
+            if lane.active is not active:
                 continue
             if good:
-                ownership.pipeline.permit(record)
+                active.pipeline.permit(record)
                 pending.good = True
-            elif lane.end_tenure(ownership, TenureEnded(lane.key, Ending.JOURNAL, None, why)):
+            elif lane.end_ownership(active, OwnershipEnded(lane.key, Ending.JOURNAL, None, why)):
                 self._on_ended()
         if good:
             self._on_good([lane for lane, _, _, _ in batch])
 
-    async def forget(self, lanes: Iterable[Lane], check_filed: Callable[[], Awaitable[set[str]]]) -> None:
-        """Forget, from time to time, gap records whose records' runs have been filed since the last time.
+    async def forget(self, lanes: Iterable[Lane], check_persisted: Callable[[], Awaitable[set[str]]]) -> None:
+        """Forget, from time to time, gap records whose records' runs have been persisted since the last time.
 
-        Called right after runs were filed; ``check_filed`` sees to it that they are still there and tells of which
-        lanes it files them again: those are left alone.  Of other owners only those are touched that claimed before
+        Called right after runs were persisted; ``check_filed`` sees to it that they are still there and tells of which
+        lanes it persists them again: those are left alone.  Of other owners only those are touched that claimed before
         this one did, for a later one may be alive.  Raises ClusterError.
         """
         now = time.monotonic()
@@ -100,27 +102,27 @@ class GapWriter:
         if now - self._looked_at < FORGET_S or not (lanes or self._seen):
             return
         self._looked_at = now
-        overwritten = await check_filed()
+        overwritten = await check_persisted()
         before, self._seen = self._seen, {}
         for lane in lanes:
-            if lane.phase is not Phase.RUNNING or lane.ownership is None or not lane.fetched.gap_records:
+            if lane.phase is not Phase.RUNNING or lane.active is None or not lane.fetched.gap_records:
                 continue
             if lane.key in overwritten:
                 continue
-            tenure, pipeline = lane.ownership.tenure, lane.ownership.pipeline
-            if pipeline.position > tenure.position:  # acknowledged: no later owner had the lane by then
-                self._seen[lane.key] = (tenure, pipeline.acknowledged_sequence)
+            ownership, pipeline = lane.active.ownership, lane.active.pipeline
+            if pipeline.position > ownership.position:  # acknowledged: no later owner had the lane by then
+                self._seen[lane.key] = (ownership, pipeline.acknowledged_sequence)
         if not before:
             return
-        known = await self._jumps.read()
-        gone: list[JumpKey] = []
-        for key, (tenure, sequence) in before.items():
-            if self._seen.get(key, (None, 0))[0] is not tenure:
+        known = await self._gap_records.read()
+        gone: list[GapRecordKey] = []
+        for key, (ownership, sequence) in before.items():
+            if self._seen.get(key, (None, 0))[0] is not ownership:
                 continue
-            gone += [jump.key for jump in known.passed(key, tenure.producer_id, sequence)]
+            gone += [gap_record.key for gap_record in known.passed(key, ownership.producer_id, sequence)]
             for one in known.producer_ids(key):
                 placed = self._journal.claims.get(key, one)
-                if one != tenure.producer_id and placed is not None and placed.offset < tenure.claim_offset:
-                    gone += [jump.key for jump in known.passed(key, one)]
+                if one != ownership.producer_id and placed is not None and placed.offset < ownership.claim_offset:
+                    gone += [gap_record.key for gap_record in known.passed(key, one)]
         if gone:
-            await self._jumps.forget(gone)
+            await self._gap_records.forget(gone)

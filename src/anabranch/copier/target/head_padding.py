@@ -21,10 +21,10 @@ from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import EARLIEST, delete_records, list_offset
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment
-from anabranch.protocol.endings import Ending, LaneStopped, Stop, TenureEnded
-from anabranch.protocol.padding import barred
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
+from anabranch.protocol.head_padding import barred
+from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import Pipeline
-from anabranch.protocol.tenure import Tenure
 from anabranch.records.filler import filler_batch
 from anabranch.records.header import read_header
 from anabranch.records.patch import patch
@@ -52,14 +52,14 @@ async def why_not(target: Cluster, assignment: LaneAssignment, start: int) -> st
     return barred(topic, start, last.offset, may_delete, policy)
 
 
-async def pad(target: TargetPartition, tenure: Tenure, gate: WriteGate, tell: Callable[[str], None]) -> None:
-    """Append empty records from the tenure's position up to the lane's start.
+async def pad(target: TargetPartition, ownership: Ownership, gate: WriteGate, tell: Callable[[str], None]) -> None:
+    """Append empty records from the ownership's position up to the lane's start.
 
-    ``tell`` is given a sentence for whoever waits.  Raises TenureEnded and LaneStopped like any sending, and errors of
-    the connection; the next takeover finds how far it came.
+    ``tell`` is given a sentence for whoever waits.  Raises OwnershipEnded and LaneStopped like any sending, and errors
+    of the connection; the next takeover finds how far it came.
     """
-    start = tenure.claim.start
-    pipeline = Pipeline(tenure, sole_writer=False)
+    start = ownership.claim.start
+    pipeline = Pipeline(ownership, sole_writer=False)
     version = produce.version_for(target.connection)
     flight: deque[asyncio.Future[Frame]] = deque()
     template, made_at = bytearray(), 0.0
@@ -75,9 +75,9 @@ async def pad(target: TargetPartition, tenure: Tenure, gate: WriteGate, tell: Ca
                 header = read_header(template)
                 sequence = pipeline.send(pipeline.next_offset, count, header.max_timestamp)
                 batch = bytearray(template)
-                patch(memoryview(batch), 0, header, tenure.producer_id, 0, sequence)
+                patch(memoryview(batch), 0, header, ownership.producer_id, 0, sequence)
                 if not gate.is_open:
-                    raise TenureEnded(target.lane, Ending.LEASE)
+                    raise OwnershipEnded(target.lane, Ending.LEASE)
                 one = produce.Outgoing(target.topic, target.topic_id, target.partition, memoryview(batch))
                 flight.append(produce.submit(target.connection, [one]))
             if not flight:
@@ -99,7 +99,7 @@ async def pad(target: TargetPartition, tenure: Tenure, gate: WriteGate, tell: Ca
 
 
 async def cut(target: TargetPartition, start: int) -> None:
-    """Have the target log begin at the lane's start, unless it does; raises TenureEnded or LaneStopped."""
+    """Have the target log begin at the lane's start, unless it does; raises OwnershipEnded or LaneStopped."""
     first = await list_offset(target.connection, target.topic, target.partition, EARLIEST, epoch=target.leader_epoch)
     target.check(first.code)
     if first.offset >= start:

@@ -22,12 +22,12 @@ from anabranch.kafka.presence import UnknownTopicError, locate
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.offsets.runs import RunMap
 from anabranch.protocol import effects
-from anabranch.protocol.endings import Ending, LaneStopped, Stop, TenureEnded, accepting, refusal
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, accepting, refusal
 from anabranch.records.header import BatchHeader
 from anabranch.state.maps.rebuild import tail_batch
 from anabranch.state.segments.runs import RunBook
 from anabranch.state.topics.control import Runs
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 
 T = TypeVar("T")
 _PAUSE_S = 0.1
@@ -42,7 +42,7 @@ class TargetPartition:
 
     cluster: Cluster
     journal: Journal
-    jumps: Jumps
+    gap_records: GapRecords
     runs: Runs
     lane: str
     topic: str
@@ -63,14 +63,14 @@ class TargetPartition:
         cls,
         cluster: Cluster,
         journal: Journal,
-        jumps: Jumps,
+        gap_records: GapRecords,
         runs: Runs,
         assignment: LaneAssignment,
         purpose: str,
         start: int,
         by_coordinator: bool,
     ) -> TargetPartition:
-        """Find the leader and connect; raises TenureEnded or LaneStopped where the topic is not the lane's."""
+        """Find the leader and connect; raises OwnershipEnded or LaneStopped where the topic is not the lane's."""
         key, target = str(assignment.lane), assignment.target
         try:
             meta, part = await locate(cluster, target.topic, target.partition, assignment.target_id.uuid)
@@ -90,7 +90,7 @@ class TargetPartition:
             )
         connection = await cluster.connection(part.leader, purpose)
         where = (key, target.topic, meta.id, target.partition, connection, part.leader, part.leader_epoch)
-        return cls(cluster, journal, jumps, runs, *where, start, by_coordinator)
+        return cls(cluster, journal, gap_records, runs, *where, start, by_coordinator)
 
     async def drive(self, steps: effects.Steps[T], may_write: Callable[[], bool] = lambda: True) -> T:
         """Run a takeover, a release or a filling to its end; ``may_write`` is asked before each empty transaction."""
@@ -99,12 +99,12 @@ class TargetPartition:
             while True:
                 try:
                     if isinstance(effect, effects.EmptyTransaction) and not may_write():
-                        raise TenureEnded(self.lane, Ending.LEASE)
+                        raise OwnershipEnded(self.lane, Ending.LEASE)
                     answer = await self._perform(effect)
-                except TenureEnded as ended:
+                except OwnershipEnded as ended:
                     effect = steps.throw(ended)
                 except ConnectionLostError as error:
-                    effect = steps.throw(TenureEnded(self.lane, Ending.DISCONNECTED, None, error.reason))
+                    effect = steps.throw(OwnershipEnded(self.lane, Ending.DISCONNECTED, None, error.reason))
                 except PermissionDeniedError as error:
                     effect = steps.throw(
                         LaneStopped(self.lane, Stop.NOT_ALLOWED, self.start, None, error.message, error.hint)
@@ -117,7 +117,7 @@ class TargetPartition:
             return stop.value  # type: ignore[no-any-return]
 
     async def _read_runs(self, first: int, end: int) -> RunMap:
-        """The lane's filed runs, at least those between two target offsets."""
+        """The lane's persisted runs, at least those between two target offsets."""
         await self.runs.sync()
         lane = LaneKey.parse(self.lane)
         book = RunBook.of_segments(self.runs.segments.get(lane, {}))
@@ -135,12 +135,12 @@ class TargetPartition:
                 return await self.journal.append(claim)
             case effects.ReadClaims():
                 return await self.journal.read()
-            case effects.ReadJumps():
-                return await self.jumps.read()
+            case effects.ReadGapRecords():
+                return await self.gap_records.read()
             case effects.ReadRuns(_, first, end):
                 return await self._read_runs(first, end)
-            case effects.AppendKills(lane, markers):
-                return await self.journal.note_kills(lane, markers)
+            case effects.AppendFences(lane, markers):
+                return await self.journal.note_fences(lane, markers)
             case effects.ReadEnd():
                 return await self._read_end()
             case effects.EndOfEpoch(epoch):
@@ -149,8 +149,8 @@ class TargetPartition:
                 )
                 self.check(code)
                 return end
-            case effects.Kills(kills):
-                return await self._kill(kills)
+            case effects.Fences(fences):
+                return await self._fence(fences)
             case effects.ReadMarkers(offsets):
                 found = await asyncio.gather(*(self._batch_at(at) for at in offsets))
                 await self.confirm()
@@ -165,16 +165,18 @@ class TargetPartition:
                 await self.confirm()
                 entry = known.get(producer_id)
                 return None if entry is None else effects.ProducerEntry(entry.epoch, entry.last_sequence)
-            case effects.AppendJumps(jumps):
-                return await self.jumps.append(jumps)
-            case effects.StartFiller(transactional_id):
+            case effects.AppendGapRecords(gap_records):
+                return await self.gap_records.append(gap_records)
+            case effects.StartPadding(transactional_id):
                 try:
-                    return effects.Filler(*await partitions.transactional_producer_id(self.cluster, transactional_id))
+                    return effects.PaddingProducer(
+                        *await partitions.transactional_producer_id(self.cluster, transactional_id)
+                    )
                 except PermissionDeniedError:
-                    return effects.Filler(_TRANSACTIONAL_ID_DENIED)
-            case effects.EmptyTransaction(transactional_id, filler):
+                    return effects.PaddingProducer(_TRANSACTIONAL_ID_DENIED)
+            case effects.EmptyTransaction(transactional_id, padder):
                 return await partitions.empty_transaction(
-                    self.cluster, transactional_id, filler.producer_id, filler.epoch, self.topic, self.partition
+                    self.cluster, transactional_id, padder.producer_id, padder.epoch, self.topic, self.partition
                 )
             case effects.Pause(_, seconds):
                 await asyncio.sleep(seconds)
@@ -215,21 +217,21 @@ class TargetPartition:
         self.check(code)
         return effects.Allocated(producer_id, transactional_id)
 
-    async def _kill(self, kills: Sequence[effects.Kill]) -> tuple[int, ...]:
+    async def _fence(self, fences: Sequence[effects.Fence]) -> tuple[int, ...]:
         """Those by markers in few requests, each answered before the next is sent; those by a coordinator at once."""
         codes: dict[int, int] = {}
-        plain = [one.producer_id for one in kills if one.transactional_id is None]
+        plain = [one.producer_id for one in fences if one.transactional_id is None]
         for at in range(0, len(plain), _AT_ONCE):
             chunk = plain[at : at + _AT_ONCE]
             codes |= await partitions.write_kills(self.connection, self.topic, self.partition, chunk)
-        named = [one for one in kills if one.transactional_id is not None]
+        named = [one for one in fences if one.transactional_id is not None]
         for at in range(0, len(named), _AT_ONCE):
             some = named[at : at + _AT_ONCE]
             answers = await asyncio.gather(
                 *(self._kill_by_coordinator(one.producer_id, one.transactional_id or "") for one in some)
             )
             codes |= {one.producer_id: code for one, code in zip(some, answers, strict=True)}
-        return tuple(codes[one.producer_id] for one in kills)
+        return tuple(codes[one.producer_id] for one in fences)
 
     async def _kill_by_coordinator(self, producer_id: int, transactional_id: str) -> int:
         """Raise the id's epoch at its coordinator and let an empty transaction write that epoch's marker here.
@@ -258,7 +260,7 @@ class TargetPartition:
                     return 0
                 at = header.last_offset + 1
             await asyncio.sleep(_PAUSE_S)
-        raise TenureEnded(self.lane, Ending.TIMED_OUT, None, f"no marker for producer id {producer_id}")
+        raise OwnershipEnded(self.lane, Ending.TIMED_OUT, None, f"no marker for producer id {producer_id}")
 
     async def _batch_at(self, offset: int) -> BatchHeader | None:
         """The first batch that holds ``offset`` or one after it, of what this leader has."""
@@ -270,7 +272,7 @@ class TargetPartition:
             self.connection, self.topic, self.topic_id, self.partition, offset, epoch=self.leader_epoch, size=size
         )
         if code == _OUT_OF_RANGE:
-            raise TenureEnded(self.lane, Ending.UNSETTLED, code, f"target offset {offset:,} went meanwhile")
+            raise OwnershipEnded(self.lane, Ending.UNSETTLED, code, f"target offset {offset:,} went meanwhile")
         self.check(code)
         return found
 

@@ -2,8 +2,8 @@
 
 A request carries one batch for each lane that has one, because the broker serves a connection one request at a
 time: what is put together shares the wait for the replicas.  Nothing is ever sent again: whatever goes wrong
-ends the tenures that were in flight, and those lanes are taken over again.  A connection that ends while
-nothing of a lane is in flight leaves its tenure whole.
+ends the ownerships that were in flight, and those lanes are taken over again.  A connection that ends while
+nothing of a lane is in flight leaves its ownership whole.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
+from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.lane import Lane
-from anabranch.copier.lane.ownership import Ownership
 from anabranch.copier.target.gap_padding import GapPadding
 from anabranch.copier.target.identity import keep_identity
 from anabranch.copier.target.partition import TargetPartition
@@ -28,7 +28,7 @@ from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.errors import RunOrderError
-from anabranch.protocol.endings import Ending, LaneStopped, Stop, TenureEnded, refusal
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, refusal
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.patch import check_and_patch
 
@@ -43,12 +43,12 @@ BUSY_S = 0.1
 @dataclass(frozen=True, slots=True)
 class _Sent:
     lane: Lane
-    ownership: Ownership
+    active: ActiveOwnership
     size: int
 
 
 class Sender:
-    """Sends the batches of all lanes whose tenure is bound to one connection."""
+    """Sends the batches of all lanes whose ownership is bound to one connection."""
 
     def __init__(
         self, connection: Connection, gate: WriteGate, on_room: Callable[[], None], on_ended: Callable[[], None]
@@ -133,16 +133,16 @@ class Sender:
         chosen: list[Lane] = []
         size = 0
         for lane in list(self._lanes.values()):
-            # One whose tenure was ended elsewhere may have been won again over another connection since.
-            ownership = lane.ownership
-            if ownership is None or ownership.connection is not self.connection or not lane.may_send:
+            # One whose ownership was ended elsewhere may have been won again over another connection since.
+            active = lane.active
+            if active is None or active.connection is not self.connection or not lane.may_send:
                 continue
             if (gap := lane.gap) is not None:
-                if not ownership.pipeline.in_flight:
-                    self._padding.start(lane, ownership, self._targets[lane.key], gap)
+                if not active.pipeline.in_flight:
+                    self._padding.start(lane, active, self._targets[lane.key], gap)
                 continue
-            if ownership.pipeline.needs_epoch_check():
-                self._start_check(lane, ownership)
+            if active.pipeline.needs_epoch_check():
+                self._start_check(lane, active)
                 continue
             size += lane.fetched.batches[0].header.size
             if chosen and size > REQUEST_BYTES:
@@ -155,17 +155,17 @@ class Sender:
         sent: dict[tuple[str | uuid.UUID, int], _Sent] = {}
         total = 0
         for lane in chosen:
-            ownership, batch = lane.ownership, lane.fetched.batches[0]
-            assert ownership is not None
-            tenure, header = ownership.tenure, batch.header
+            active, batch = lane.active, lane.fetched.batches[0]
+            assert active is not None
+            ownership, header = active.ownership, batch.header
             try:
-                if tenure.mode is LaneMode.IDENTITY:
-                    keep_identity(lane.key, ownership, batch)
+                if ownership.mode is LaneMode.IDENTITY:
+                    keep_identity(lane.key, active, batch)
                 spans = batch.spans if len(batch.spans) > 1 else None
-                sequence = ownership.pipeline.send(header.base_offset, header.count, header.max_timestamp, spans)
-                check_and_patch(batch.view, batch.at, header, tenure.producer_id, 0, sequence)
-            except TenureEnded as ended:
-                self._ended(lane, ownership, ended)
+                sequence = active.pipeline.send(header.base_offset, header.count, header.max_timestamp, spans)
+                check_and_patch(batch.view, batch.at, header, ownership.producer_id, 0, sequence)
+            except OwnershipEnded as ended:
+                self._ended(lane, active, ended)
                 continue
             except LaneStopped as stopped:
                 lane.stop(stopped)
@@ -180,7 +180,7 @@ class Sender:
             topic_id = lane.assignment.target_id.uuid
             outgoing.append(produce.Outgoing(target.topic, topic_id, target.partition, records))
             key = topic_id if self._version >= produce.BY_ID else target.topic
-            sent[(key, target.partition)] = _Sent(lane, ownership, header.size)
+            sent[(key, target.partition)] = _Sent(lane, active, header.size)
             total += header.size
             if batch.frame is not None:
                 # The request is built below, before anything else can run: the bytes are copied by then.
@@ -190,28 +190,28 @@ class Sender:
             return 0
         if not self._gate.is_open:
             for one in sent.values():
-                self._ended(one.lane, one.ownership, TenureEnded(one.lane.key, Ending.LEASE))
+                self._ended(one.lane, one.active, OwnershipEnded(one.lane.key, Ending.LEASE))
             return 0
         try:
             future = produce.submit(self.connection, outgoing)
         except ConnectionLostError:
-            return 0  # on_close ends the tenures
+            return 0  # on_close ends the ownerships
         future.add_done_callback(partial(self._answered, sent))
         return total
 
     def _answered(self, sent: dict[tuple[str | uuid.UUID, int], _Sent], future: asyncio.Future[Frame]) -> None:
         if future.cancelled() or future.exception() is not None:
-            return  # on_close ends the tenures
+            return  # on_close ends the ownerships
         frame = future.result()
         try:
             throttle, answers = produce.parse_with_throttle(frame, self._version)
             self.connection.throttled(throttle)
             for answer in answers:
                 one = sent.pop((answer.topic, answer.partition), None)
-                if one is not None and one.lane.ownership is one.ownership:
+                if one is not None and one.lane.active is one.active:
                     self._acknowledge(one, answer)
             for one in sent.values():
-                self._ended(one.lane, one.ownership, TenureEnded(one.lane.key, Ending.BROKER, None, "no answer for it"))
+                self._ended(one.lane, one.active, OwnershipEnded(one.lane.key, Ending.BROKER, None, "no answer for it"))
         except AnabranchError as error:
             # Some batches stay without their answer: no later answer may be taken for theirs.
             self.connection.abort(f"an answer could not be used: {error.message}")
@@ -222,14 +222,14 @@ class Sender:
 
     def _acknowledge(self, one: _Sent, answer: produce.Produced) -> None:
         try:
-            runs = one.ownership.pipeline.acknowledge(answer.code, answer.base_offset)
-        except TenureEnded as ended:
-            self._ended(one.lane, one.ownership, ended)
+            runs = one.active.pipeline.acknowledge(answer.code, answer.base_offset)
+        except OwnershipEnded as ended:
+            self._ended(one.lane, one.active, ended)
         except LaneStopped as stopped:
             if stopped.reason is Stop.TOO_LARGE and one.lane.fetched.has_joined:
                 # It may be a joined one: what comes next goes as it lies in the source.
                 one.lane.fetched.joins = one.lane.fetched.has_joined = False
-                self._ended(one.lane, one.ownership, TenureEnded(one.lane.key, Ending.TOO_LARGE, stopped.code))
+                self._ended(one.lane, one.active, OwnershipEnded(one.lane.key, Ending.TOO_LARGE, stopped.code))
             else:
                 one.lane.stop(stopped)
         else:
@@ -239,48 +239,48 @@ class Sender:
             except RunOrderError as error:
                 one.lane.stop_at(Stop.DIVERGED, runs[0].source, error.message, error.hint)
 
-    def _start_check(self, lane: Lane, ownership: Ownership) -> None:
-        ownership.is_checking = True
-        # The tenure may end before the task begins.
-        task = asyncio.create_task(self._check_epoch(lane, ownership))
+    def _start_check(self, lane: Lane, active: ActiveOwnership) -> None:
+        active.is_checking = True
+        # The ownership may end before the task begins.
+        task = asyncio.create_task(self._check_epoch(lane, active))
         self._checks.add(task)
         task.add_done_callback(self._checks.discard)
 
-    async def _check_epoch(self, lane: Lane, ownership: Ownership) -> None:
+    async def _check_epoch(self, lane: Lane, active: ActiveOwnership) -> None:
         """After idling: a leader that lost and won its partition meanwhile leaves the connection whole (R1)."""
-        target, epoch, pipeline = lane.assignment.target, ownership.tenure.leader_epoch, ownership.pipeline
+        target, epoch, pipeline = lane.assignment.target, active.ownership.leader_epoch, active.pipeline
         try:
             answer = await list_offset(self.connection, target.topic, target.partition, LATEST, epoch=epoch)
         except ConnectionLostError:
             return
         finally:
-            ownership.is_checking = False
+            active.is_checking = False
         if answer.code == 0:
             pipeline.epoch_confirmed()
-        elif lane.ownership is ownership:
+        elif lane.active is active:
             verdict = refusal(lane.key, answer.code, pipeline.next_offset)
             if isinstance(verdict, LaneStopped):
                 lane.stop(verdict)
             else:
-                self._ended(lane, ownership, verdict)
+                self._ended(lane, active, verdict)
         self._wake.set()
 
-    def _ended(self, lane: Lane, ownership: Ownership, ended: TenureEnded) -> None:
-        if ended.reason is Ending.NOT_IDENTITY and lane.ownership is ownership:
+    def _ended(self, lane: Lane, active: ActiveOwnership, ended: OwnershipEnded) -> None:
+        if ended.reason is Ending.NOT_IDENTITY and lane.active is active:
             lane.mapped_because = ended.detail
-        ownership.pipeline.fail(ended.reason, ended.detail)
-        if lane.end_tenure(ownership, ended):
+        active.pipeline.fail(ended.reason, ended.detail)
+        if lane.end_ownership(active, ended):
             self.remove(lane)
             self._on_ended()
 
     def _closed(self, error: ConnectionLostError) -> None:
         for lane in list(self._lanes.values()):
-            ownership = lane.ownership
-            if ownership is None or ownership.connection is not self.connection:
+            active = lane.active
+            if active is None or active.connection is not self.connection:
                 continue
             if lane.disconnected():
                 self.remove(lane)
                 self._on_ended()  # it is connected again when it has something to send
             else:
-                self._ended(lane, ownership, TenureEnded(lane.key, Ending.DISCONNECTED, None, error.reason))
+                self._ended(lane, active, OwnershipEnded(lane.key, Ending.DISCONNECTED, None, error.reason))
         self._wake.set()

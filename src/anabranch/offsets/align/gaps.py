@@ -27,7 +27,7 @@ Digest = tuple[int, int]
 
 
 class Why(StrEnum):
-    """Why no position in a stretch is exact."""
+    """Why no position in a span is exact."""
 
     SEVERAL = "several"
     """Equal contents: the copies could be those of other records."""
@@ -153,7 +153,7 @@ def _runs(pairs: Iterable[tuple[int, int]]) -> list[Run]:
 
 
 def _judge(inside: tuple[list[int], list[int]], copies: Sequence[Row], records: Sequence[Row]) -> Settled:
-    """Pairs where first and last agree, unclear stretches elsewhere."""
+    """Pairs where first and last agree, unclear spans elsewhere."""
     pairs: list[tuple[int, int]] = []
     unclear: list[Unclear] = []
     for row, first, last in zip(copies, *inside, strict=True):

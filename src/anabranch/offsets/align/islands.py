@@ -1,4 +1,4 @@
-"""Islands: stretches of anchors at one distance, and the chain of those that a reader can be led along.
+"""Islands: spans of anchors at one distance, and the chain of those that a reader can be led along.
 
 An anchor is a pair (source offset, target offset) of one content that lies in the source once; of several copies on
 the target it is the last.  Anchors that follow each other in the target at the same distance make an island.

@@ -2,7 +2,7 @@
 
 cells = cells_of(bounds, kept)                     islands to hold against each other place by place
 walked = walk(bounds, cells, strips)               certain runs, and the gaps between them
-aligned = assemble(bounds, walked, chain, settled) the map and its unclear stretches
+aligned = assemble(bounds, walked, chain, settled) the map and its unclear spans
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Walked:
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """The map of a lane, and the stretches in which it gives no position; those do not overlap."""
+    """The map of a lane, and the spans in which it gives no position; those do not overlap."""
 
     runs: RunMap
     unclear: tuple[Unclear, ...] = ()
@@ -153,15 +153,15 @@ def assemble(bounds: Bounds, walked: Walked, found: Chain, settled: Iterable[Set
         runs += one.runs
         unclear += one.unclear
     runs.sort(key=lambda run: run.source)
-    stretches = _merged(unclear)
-    places = [(run.source, run.target) for run in runs[:1]] + [(one.source_from, one.target_from) for one in stretches]
+    spans = _merged(unclear)
+    places = [(run.source, run.target) for run in runs[:1]] + [(one.source_from, one.target_from) for one in spans]
     if not places:
         return Aligned(RunMap(bounds.source_start, bounds.target_start).advance(bounds.source_start, bounds.target_end))
     source_start = bounds.source_start if bounds.target_start == 0 else min(source for source, _ in places)
     target_start = bounds.target_start if bounds.source_start == 0 else min(target for _, target in places)
     made = RunMap(source_start, target_start).extend(runs)
-    source_end = max([made.source_end, *(one.source_to for one in stretches)])
-    return Aligned(made.advance(source_end, bounds.target_end), stretches)
+    source_end = max([made.source_end, *(one.source_to for one in spans)])
+    return Aligned(made.advance(source_end, bounds.target_end), spans)
 
 
 def _disorder(found: Chain) -> Iterator[Unclear]:
@@ -202,7 +202,7 @@ def _full_to(kept: Sequence[Island]) -> list[int]:
 
 
 def _merged(unclear: Iterable[Unclear]) -> tuple[Unclear, ...]:
-    """The stretches with those that overlap made one."""
+    """The spans with those that overlap made one."""
     found: list[Unclear] = []
     for one in sorted(unclear):
         last = found[-1] if found else None

@@ -1,6 +1,6 @@
 """Positions by a map that was made from contents: exact, or refused where the map is unclear.
 
-A position in a hole is that of the next copied record, so a hole before an unclear stretch is refused with it.
+A position in a gap is that of the next copied record, so a gap before an unclear span is refused with it.
 """
 
 from __future__ import annotations

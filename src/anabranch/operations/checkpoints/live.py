@@ -55,7 +55,7 @@ async def look(
     if isinstance(asked.way, ByLinks):
         maps = await _linked(clusters, asked, asked.way, at)
     else:
-        maps = _filed(clusters, asked, asked.way)
+        maps = _persisted(clusters, asked, asked.way)
     return await maps.route(at, positions or ()), ()
 
 
@@ -201,7 +201,7 @@ async def _linked(clusters: Clusters, asked: Asked, way: ByLinks, at: Collection
     return maps
 
 
-def _filed(clusters: Clusters, asked: Asked, way: ByMaps) -> _Maps:
+def _persisted(clusters: Clusters, asked: Asked, way: ByMaps) -> _Maps:
     maps = _Maps(clusters, asked)
     name, wait = f"the maps of {way.file}", "make the maps anew: `anabranch offsets export`, or `offsets rebuild`"
     targets: dict[str, set[str]] = {}

@@ -1,6 +1,6 @@
 """Whether a source range and its translation hold the same records, from the headers of both logs.
 
-A map has holes where the source has transaction markers and compacted or aborted records, and where it accepted a
+A map has gaps where the source has transaction markers and compacted or aborted records, and where it accepted a
 loss; markers are read by nobody.  So a range is equal when both logs hold just as many records there as the map
 has copies: counted by batch headers, markers left out.  A record that was aborted counts as one that some readers see.
 """

@@ -131,7 +131,7 @@ class MapRoute:
         return Moved(lane.target, found, told.repeated, told.skipped, told.text, note, self._on(lane))
 
     def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
-        """See ``route.Route``; proven by the map alone, or by a look into both logs where it has holes there."""
+        """See ``route.Route``; proven by the map alone, or by a look into both logs where it has gaps there."""
         if start == end:
             return None
         lane = self._lane(partition)
@@ -294,10 +294,10 @@ def unequal(lane: MappedLane, start: int, end: int, log: Log) -> Reason | None:
     here = records_of(lane.runs, start, end)
     if here == end - start == last - first:
         return None
-    holes, strangers = end - start - here, last - first - here
+    gaps, strangers = end - start - here, last - first - here
     return Reason(
         ReasonKind.NOT_EQUAL,
-        f"{lane.source} {start:,} to {end:,} is {lane.target} {first:,} to {last:,}: {holes:,} offsets have no copy, "
+        f"{lane.source} {start:,} to {end:,} is {lane.target} {first:,} to {last:,}: {gaps:,} offsets have no copy, "
         f"and {strangers:,} there are no copies, so that the map alone does not prove that both hold the same records",
         "let the batch finish on the old cluster: --finish-command",
     )

@@ -71,7 +71,7 @@ async def show(source: Cluster, target: Cluster, link_id: str, name: str) -> Gro
 
 
 def _fresh(store: Positions, spec: LinkSpec) -> Freshness:
-    """What is filed of continuous sync; where the link follows no groups any more, only that it once did."""
+    """What is persisted of continuous sync; where the link follows no groups any more, only that it once did."""
     fresh = store.freshness(spec.id)
     if spec.groups is not None:
         return fresh

@@ -1,10 +1,10 @@
 """Links that take over from another tool: lanes that go on where its copy ends, with its history as theirs.
 
-A lane is adopted before it ever began, by what its first owner finds: filed runs, which are the other tool's, and a
+A lane is adopted before it ever began, by what its first owner finds: persisted runs, which are the other tool's, and a
 released claim, which says where the lane starts in the source and below which target offset it never wrote.  The claim
 has a producer id of its own that no record has, so nothing of the other tool is taken for the lane's.
 
-History begins behind the last unclear stretch of a map: what lies before it is told as older than the lane.
+History begins behind the last unclear span of a map: what lies before it is told as older than the lane.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ async def carry_out(target: Cluster, link: str, maps: Sequence[StoredMap]) -> No
 
 
 def _history(one: StoredMap) -> list[Run]:
-    """The runs behind the last unclear stretch."""
+    """The runs behind the last unclear span."""
     if not one.unclear:
         return list(one.runs)
     start = one.unclear[-1].source_to

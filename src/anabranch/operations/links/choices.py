@@ -1,6 +1,6 @@
 """What waits to be decided in a link: looked at anew on both clusters.
 
-A stop that was filed says why, the source says what it still has.  Nothing is offered about a lane whose trouble
+A stop that was persisted says why, the source says what it still has.  Nothing is offered about a lane whose trouble
 has passed, or that another verb mends.
 """
 
@@ -222,8 +222,8 @@ class Seen:
         reason = lane.stop_reason if lane.state is LaneState.STOPPED else None
         has_claims = bool(self.claims.claims(str(lane.lane)))
         cause = cause_of(lane, has_claims, self._begun_at(lane.lane))
-        if cause is None and has_claims and control_topics.JUMPS in self.missing:
-            cause = Cause.JUMPS_LOST
+        if cause is None and has_claims and control_topics.GAP_RECORDS in self.missing:
+            cause = Cause.GAP_RECORDS_LOST
         if cause is not None:
             return (await Doubt.look(self.source, self.target, lane, cause)).choice(at, self.now_ms)
         if reason is not None and at is not None and any(stop.value in reason for stop in SKIPPABLE):

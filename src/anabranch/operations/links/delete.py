@@ -18,7 +18,7 @@ from anabranch.operations.links.show import show
 from anabranch.state.codecs import topics as control_topics
 from anabranch.state.codecs.links import topic_key
 from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics, present
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 from anabranch.state.topics.positions import Positions
 
 #: Workers file once a second; one that has read of its link's deletion files nothing more.
@@ -34,20 +34,22 @@ class _Stored:
     runs: Runs
     progress: Progress
     journal: Journal
-    jumps: Jumps
+    gap_records: GapRecords
     positions: Positions
 
     @classmethod
     async def read(cls, target: Cluster) -> _Stored:
         """Control topics that are missing hold nothing to forget."""
-        stored = cls(Links(target), Runs(target), Progress(target), Journal(target), Jumps(target), Positions(target))
+        stored = cls(
+            Links(target), Runs(target), Progress(target), Journal(target), GapRecords(target), Positions(target)
+        )
         there = await present(target)
         for name, read in (
             (control_topics.LINKS, stored.links.sync),
             (control_topics.RUNS, stored.runs.sync),
             (control_topics.PROGRESS, stored.progress.sync),
             (control_topics.CLAIMS, stored.journal.read),
-            (control_topics.JUMPS, stored.jumps.read),
+            (control_topics.GAP_RECORDS, stored.gap_records.read),
         ):
             if name in there:
                 await read()
@@ -69,7 +71,7 @@ class _Stored:
             forget={
                 control_topics.LINKS: 1 + len(topics) + len(self.links.decisions[link_id]),
                 control_topics.CLAIMS: sum(len(claims.producer_ids(lane)) for lane in lanes),
-                control_topics.JUMPS: sum(len(self.jumps.jumps.keys(lane)) for lane in lanes),
+                control_topics.GAP_RECORDS: sum(len(self.gap_records.gap_records.keys(lane)) for lane in lanes),
                 control_topics.RUNS: sum(len(n) for lane, n in self.runs.segments.items() if lane.link == link_id),
                 control_topics.PROGRESS: sum(lane.link == link_id for lane in self.progress.lanes)
                 + (status.plan is not None)
@@ -90,7 +92,7 @@ async def plan(target: Cluster, link_id: str) -> DeletePlan:
 async def apply(target: Cluster, planned: DeletePlan) -> DeleteReport:
     """Delete the link; raises UnknownLinkError, and PlanChangedError where the plan is another one by now.
 
-    Workers that have not read of the deletion yet go on filing: what they filed is forgotten a second time.
+    Workers that have not read of the deletion yet go on filing: what they persisted is forgotten a second time.
     """
     link_id = planned.link
     status = await show(target, link_id)
@@ -114,8 +116,8 @@ async def apply(target: Cluster, planned: DeletePlan) -> DeleteReport:
     await stored.positions.forget(link_id)
     await stored.progress.forget(link_id)
     await stored.runs.forget(link_id)
-    await stored.jumps.read()
-    await stored.jumps.forget(key for lane in lanes for key in stored.jumps.jumps.keys(lane))
+    await stored.gap_records.read()
+    await stored.gap_records.forget(key for lane in lanes for key in stored.gap_records.gap_records.keys(lane))
     await stored.journal.forget({lane: producer_ids for lane, producer_ids in ids.items() if producer_ids})
     return DeleteReport(now, tuple(findings))
 

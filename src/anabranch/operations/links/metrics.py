@@ -1,6 +1,6 @@
 """A target's links as Prometheus metrics, read from its control topics when they are asked for.
 
-Nothing is counted here: every scrape reads what the workers filed, at most two seconds old.  A scrape that fails
+Nothing is counted here: every scrape reads what the workers persisted, at most two seconds old.  A scrape that fails
 answers ``anabranch_up 0`` and nothing about lanes, so that a cluster that is away is not taken for a link that stands
 still.  Rates belong to the asker: ``rate(anabranch_lane_copied_bytes_total[1m])``.
 """
@@ -167,7 +167,7 @@ def _of_lanes(statuses: Sequence[LinkStatus]) -> list[Metric]:
             lambda lane: lane.state is LaneState.STOPPED,
         ),
         "anabranch_lane_updated_timestamp_seconds": (
-            "When the lane's owner last filed it",
+            "When the lane's owner last persisted it",
             lambda lane: lane.updated_at_ms / 1000,
         ),
     }

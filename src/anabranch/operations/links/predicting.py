@@ -24,7 +24,7 @@ from anabranch.model.link import LinkSpec, ModePolicy
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import ClusterFacts, LaneForecast, TopicPlan
 from anabranch.model.topics import TopicPartition
-from anabranch.protocol import padding
+from anabranch.protocol import head_padding
 from anabranch.protocol.guard import DEFAULT_EXPIRATION_MS, barred
 
 POLICY = "cleanup.policy"
@@ -116,7 +116,7 @@ class _Look:
             return "the link asks for mapped lanes"
         policy = _own(self.here, topic.source).get(POLICY, "")
         if "compact" in policy:
-            return "the source topic is compacted: under identity its first hole would shift the log"
+            return "the source topic is compacted: under identity its first gap would shift the log"
         if why := barred(self.by_coordinator, self.expiration_ms, now_ms(), None):
             return why
         place = TopicPartition(topic.source, index)
@@ -130,7 +130,7 @@ class _Look:
         configured = self.there.get(topic.target, {}).get(POLICY)
         changed = rules.wanted_configs(_own(self.here, topic.source), self.spec.configs).get(POLICY)
         kept = configured.value if configured is not None and configured.value else "delete"
-        return padding.barred(topic.target, start, end, topic.target not in self.undeletable, changed or kept)
+        return head_padding.barred(topic.target, start, end, topic.target not in self.undeletable, changed or kept)
 
     async def _first_timestamp(self, place: TopicPartition, start: int) -> int | None:
         """The maximum timestamp of the first batch to copy; None where there is none yet, or it cannot be read."""

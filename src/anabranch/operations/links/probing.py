@@ -132,7 +132,7 @@ def missing(found: ClusterFacts, role: Role) -> list[Reason]:
             continue
         severity, why = Severity.ERROR, ""
         if permission.resource == "cluster" and permission.operation == "ALTER":
-            severity, why = Severity.WARNING, ": earlier owners are shut out through a coordinator instead, slower"
+            severity, why = Severity.WARNING, ": earlier owners are fenced through a coordinator instead, slower"
         elif permission.resource == "cluster" and permission.operation == "DESCRIBE_CONFIGS":
             severity, why = Severity.WARNING, ": identity lanes cannot be had"
         findings.append(

@@ -66,9 +66,11 @@ class Doubt:
     @classmethod
     async def look(cls, source: Cluster, target: Cluster, lane: LaneProgress, cause: Cause) -> Doubt:
         """What is known of a lane; raises ClusterError."""
-        runs = tuple(await filed(target, lane.lane))
+        runs = tuple(await persisted(target, lane.lane))
         reached = runs[-1].source_end if runs else lane.position
-        safe = reached if cause is Cause.JUMPS_LOST or lane.stop_offset is None else min(reached, lane.stop_offset)
+        safe = (
+            reached if cause is Cause.GAP_RECORDS_LOST or lane.stop_offset is None else min(reached, lane.stop_offset)
+        )
         if not runs and lane.stop_offset is not None:
             safe = lane.stop_offset
         return cls(
@@ -110,7 +112,7 @@ class Doubt:
         else:
             means += "; the target holds nothing behind that, so nothing is copied twice"
         if self.cause is Cause.CLAIMS_LOST:
-            means += "; earlier owners cannot be shut out, since their producer ids are forgotten: end every run first"
+            means += "; earlier owners cannot be fenced, since their producer ids are forgotten: end every run first"
         return Choice(
             self.cause,
             lane.source,
@@ -125,8 +127,8 @@ class Doubt:
         )
 
 
-async def filed(target: Cluster, lane: LaneKey) -> list[Run]:
-    """The filed runs of a lane; none where they contradict each other."""
+async def persisted(target: Cluster, lane: LaneKey) -> list[Run]:
+    """The persisted runs of a lane; none where they contradict each other."""
     runs = Runs(target)
     try:
         await runs.sync()
@@ -136,7 +138,7 @@ async def filed(target: Cluster, lane: LaneKey) -> list[Run]:
 
 
 async def keep(target: Cluster, choices: Iterable[Choice]) -> None:
-    """File the maps that new generations go on with; what an attempt before has filed is replaced.
+    """File the maps that new generations go on with; what an attempt before has persisted is replaced.
 
     Raises ClusterError.
     """
@@ -148,7 +150,7 @@ async def keep(target: Cluster, choices: Iterable[Choice]) -> None:
     segments: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
     for choice in wanted:
         assert choice.keeps is not None
-        runs = below(await filed(target, choice.keeps), choice.decision.start or 0)
+        runs = below(await persisted(target, choice.keeps), choice.decision.start or 0)
         segments |= {(choice.lane, number): () for number in stored.segments.get(choice.lane, {})}
         segments |= {
             (choice.lane, at // SEGMENT_RUNS): tuple(runs[at : at + SEGMENT_RUNS])

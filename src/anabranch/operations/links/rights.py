@@ -14,7 +14,7 @@ from anabranch.model.link import LinkSpec, ModePolicy
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import ClusterFacts, Permission
 from anabranch.model.topics import TopicId
-from anabranch.protocol.fill import filler_id
+from anabranch.protocol.gap_padding import padding_id
 
 
 async def beyond_producing(
@@ -33,7 +33,7 @@ async def beyond_producing(
     if equal:
         permissions += await may_delete(target, topics)
     if equal or not markers:
-        permissions.append(await may_use(target, filler_id(str(LaneKey(spec.id, source_ids[0], 0)))))
+        permissions.append(await may_use(target, padding_id(str(LaneKey(spec.id, source_ids[0], 0)))))
     return permissions, [_finding(one, found.context, markers) for one in permissions if one.granted is False]
 
 
@@ -45,8 +45,8 @@ def _finding(lacking: Permission, context: str, markers: bool) -> Reason:
         what += "where the source log starts above offset 0, its lanes are mapped: their head's padding must be deleted"
         return Reason.found(severity, what, allow + lacking.resource.replace("topic ", "--topic="))
     if markers:
-        what += "lanes are mapped from their first hole on (transaction markers, aborted records): it cannot be filled"
+        what += "lanes are mapped from their first gap on (transaction markers, aborted records): it cannot be filled"
     else:
         severity = Severity.ERROR
-        what += "without ALTER on the cluster, nothing else can shut earlier owners out"
+        what += "without ALTER on the cluster, nothing else can fence earlier owners"
     return Reason.found(severity, what, allow + "--transactional-id=anabranch. --resource-pattern-type=prefixed")

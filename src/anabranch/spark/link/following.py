@@ -22,7 +22,7 @@ _JOIN_S = 10.0
 
 
 class FollowingThread(threading.Thread):
-    """Runs rounds until ``stop``; an error ends no link: it is filed, said once, and the round is tried again."""
+    """Runs rounds until ``stop``; an error ends no link: it is persisted, said once, and the round is tried again."""
 
     def __init__(self, job: LinkJob, tell: Callable[[RunEvent], None]) -> None:
         super().__init__(name=f"groups of {job.link}", daemon=True)

@@ -1,7 +1,7 @@
 """Leases from plans, on the driver: kept lanes stay in their slots.
 
 Where planning fails for a reason that passes, leases are made of the last plan, so that copying goes on.  They are
-short, since that plan may lack what is new, and the filed plan says so.
+short, since that plan may lack what is new, and the persisted plan says so.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class LeasePlanner:
         ]
 
     def _homes(self, slots: Sequence[Sequence[LaneAssignment]]) -> dict[str, str]:
-        """The workers of this run that filed all of a slot's lanes last, with what these lanes are.
+        """The workers of this run that persisted all of a slot's lanes last, with what these lanes are.
 
         Whether a worker still has exactly these, it knows itself; who does not goes by its lease.
         """
         homes: dict[str, str] = {}
         for lanes in slots:
-            filed = [self._planner.progress.lanes.get(lane.lane) for lane in lanes]
-            owners = {"" if one is None else one.owner for one in filed}
+            persisted = [self._planner.progress.lanes.get(lane.lane) for lane in lanes]
+            owners = {"" if one is None else one.owner for one in persisted}
             if len(owners) == 1 and (owner := owners.pop()).startswith(f"{self._job.run}/"):
                 homes.setdefault(owner, fingerprint(lanes))
         return homes
@@ -95,8 +95,8 @@ class LeasePlanner:
         finding = Reason.found(Severity.WARNING, what, f"nothing: it is tried again within {seconds:.0f} s")
         try:
             await self._file(last, batch, (*last.findings, finding))
-        except AnabranchError as unfiled:
-            if not passing(unfiled):
+        except AnabranchError as unpersisted:
+            if not passing(unpersisted):
                 raise
         return last, seconds
 

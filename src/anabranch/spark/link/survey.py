@@ -1,8 +1,8 @@
 """Looking for new topics, partitions and configurations while leases run, on the driver beside the query.
 
-What leases were made of is read from the plan that their planner filed, never remembered here: a planner that missed
-a topic that this one has seen, because another broker answered it or because it went on with its last plan, is asked
-again until both agree.
+What leases were made of is read from the plan that their planner persisted, never remembered here: a planner that
+missed a topic that this one has seen, because another broker answered it or because it went on with its last plan, is
+asked again until both agree.
 """
 
 from __future__ import annotations

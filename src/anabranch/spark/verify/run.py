@@ -37,7 +37,7 @@ _USUAL_BYTES = 500
 _RANGES = 8
 """Ranges of differing chunks of a lane that are read apart; each is a scan of its own in Spark's plan."""
 _CUTS = 4
-"""Pieces of a lane's part, each again a scan of its own, so that one hole does not make Python sum up all of it."""
+"""Pieces of a lane's part, each again a scan of its own, so that one gap does not make Python sum up all of it."""
 _SOURCE, _COMMITTED, _UNCOMMITTED = 0, 1, 2
 
 Scan = dict[int, dict[int, Sum]]

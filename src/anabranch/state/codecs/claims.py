@@ -1,17 +1,17 @@
-"""``__anabranch_claims``: who may write a lane, under ``lane/producer-id``, and where the marker that shut a producer
-id out lies in the target's log, under ``lane/producer-id/killed``."""
+"""``__anabranch_claims``: who may write a lane, under ``lane/producer-id``, and where the marker that fenced a producer
+id lies in the target's log, under ``lane/producer-id/killed``."""
 
 from __future__ import annotations
 
 from anabranch.model.lane import LaneMode
-from anabranch.protocol.claims import Claim, ClaimKey, ClaimState, KillKey
+from anabranch.protocol.claims import Claim, ClaimKey, ClaimState, FenceKey
 from anabranch.state.codecs.errors import MalformedRecordError
 from anabranch.state.codecs.fields import dump, load
 from anabranch.state.codecs.topics import CLAIMS
 
 VERSION = 2
 _WITHOUT_END = 1
-_KILLED = "/killed"
+_FENCED = "/killed"
 
 
 def encode_key(key: ClaimKey) -> bytes:
@@ -19,26 +19,26 @@ def encode_key(key: ClaimKey) -> bytes:
     return f"{key.lane}/{key.producer_id}".encode()
 
 
-def encode_kill_key(key: KillKey) -> bytes:
-    """The key of a note about a kill."""
-    return f"{key.lane}/{key.producer_id}{_KILLED}".encode()
+def encode_fence_key(key: FenceKey) -> bytes:
+    """The key of a note about a fence."""
+    return f"{key.lane}/{key.producer_id}{_FENCED}".encode()
 
 
-def decode_key(key: bytes) -> ClaimKey | KillKey:
+def decode_key(key: bytes) -> ClaimKey | FenceKey:
     """The lane and the producer id; raises ``MalformedRecordError``."""
     text = key.decode("utf-8", "replace")
-    lane, _, producer_id = text.removesuffix(_KILLED).rpartition("/")
+    lane, _, producer_id = text.removesuffix(_FENCED).rpartition("/")
     if not lane or not (producer_id.isascii() and producer_id.isdecimal()):
-        raise MalformedRecordError(CLAIMS, f"the key {key!r} is not lane/producer-id, nor that and /killed")
-    return (KillKey if text.endswith(_KILLED) else ClaimKey)(lane, int(producer_id))
+        raise MalformedRecordError(CLAIMS, f"the key {key!r} is not lane/producer-id, nor that and /fenced")
+    return (FenceKey if text.endswith(_FENCED) else ClaimKey)(lane, int(producer_id))
 
 
-def encode_kill(marker: int) -> bytes:
-    """The value of a note about a kill: the marker's target offset."""
+def encode_fence(marker: int) -> bytes:
+    """The value of a note about a fence: the marker's target offset."""
     return dump(_WITHOUT_END, {"marker": marker})
 
 
-def decode_kill(key: bytes, value: bytes) -> int:
+def decode_fence(key: bytes, value: bytes) -> int:
     """The marker's target offset; raises ``MalformedRecordError``, ``NewerFormatError``."""
     with load(f"{CLAIMS} {key.decode('utf-8', 'replace')}", VERSION, value) as fields:
         return fields.integer("marker")

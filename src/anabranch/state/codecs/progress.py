@@ -108,8 +108,8 @@ def lane_fields(progress: LaneProgress) -> dict[str, Any]:
     }
 
 
-def filed_by(key: bytes, value: bytes) -> tuple[str, int]:
-    """Who filed a lane's progress, and when; raises ``MalformedRecordError``, ``NewerFormatError``.
+def persisted_by(key: bytes, value: bytes) -> tuple[str, int]:
+    """Who persisted a lane's progress, and when; raises ``MalformedRecordError``, ``NewerFormatError``.
 
     Of thousands of lanes a worker needs no more.  These two are found without reading the rest: a text's quotes have a
     backslash before them, so no text can be taken for a field's name.

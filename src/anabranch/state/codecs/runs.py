@@ -3,9 +3,9 @@
 A segment is a map of its own that begins with its first run.  Segments of a lane follow each other without
 overlap; one that is full is never written again.
 
-Before the bytes stands the **owner epoch** of whoever filed them, which rises with each takeover of the lane: a request
-of an earlier owner may be carried out late, and what it files is older than what is there.  Epoch 0, of whom no claim
-tells, is not written.
+Before the bytes stands the **owner epoch** of whoever persisted them, which rises with each takeover of the lane: a
+request of an earlier owner may be carried out late, and what it persists is older than what is there.  Epoch 0, of whom
+no claim tells, is not written.
 """
 
 from __future__ import annotations

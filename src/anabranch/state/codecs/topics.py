@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 LINKS = "__anabranch_links"
 CLAIMS = "__anabranch_claims"
-JUMPS = "__anabranch_jumps"
+GAP_RECORDS = "__anabranch_jumps"
 RUNS = "__anabranch_runs"
 PROGRESS = "__anabranch_progress"
 POSITIONS = "__anabranch_positions"
@@ -19,7 +19,7 @@ POSITIONS = "__anabranch_positions"
 VERIFIED = "__anabranch_verified"
 """Made when a link is first verified: nothing that copies needs it, so it is not among ``ALL``."""
 
-ALL = (LINKS, CLAIMS, JUMPS, RUNS, PROGRESS)
+ALL = (LINKS, CLAIMS, GAP_RECORDS, RUNS, PROGRESS)
 PARTITIONS = 1
 
 

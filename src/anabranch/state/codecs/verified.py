@@ -18,7 +18,9 @@ from anabranch.state.codecs.topics import VERIFIED
 
 VERSION = 1
 SILENT_MS = 180_000
-"""A run that filed nothing for so long is taken for dead; a round takes less than half a minute, naming may be long."""
+"""A run that persisted nothing for so long is taken for dead; a round takes less than half a minute, naming may be
+long.
+"""
 MOST_REPORT_BYTES = 800_000
 """A report that is larger is kept with fewer samples: a record of a control topic must stay below 1 MiB."""
 

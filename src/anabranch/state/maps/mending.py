@@ -1,4 +1,4 @@
-"""One lane's map from its filed segments, completed from the target's log where those may have lost something."""
+"""One lane's map from its persisted segments, completed from the target's log where those may have lost something."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.offsets import codec
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.protocol.claims import ClaimLog
-from anabranch.protocol.holes import JumpLog
+from anabranch.protocol.gap_records import GapRecordLog
 from anabranch.state.maps.rebuild import LaneLog, LogRange, headers, rebuild
 from anabranch.state.segments.runs import is_full
 
 PURPOSE = "scan"
 NARROW = 64
-"""Target offsets that are looked at header by header; in a wider stretch whole batches are read at once."""
+"""Target offsets that are looked at header by header; in a wider span whole batches are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +35,29 @@ class TargetLog:
 
 @dataclass(eq=False)
 class TargetShorterError(ProtocolError):
-    """The target's log ends before what was filed of it."""
+    """The target's log ends before what was persisted of it."""
 
-    filed: int
+    persisted: int
     end: int
 
     @property
     def message(self) -> str:
-        return f"runs are filed up to target offset {self.filed:,}, and the log ends at {self.end:,}"
+        return f"runs are persisted up to target offset {self.persisted:,}, and the log ends at {self.end:,}"
 
 
 class Mender:
-    """Builds the map of one lane after another; ``jumps`` were read after the segments that it is given."""
+    """Builds the map of one lane after another; ``gap_records`` were read after the segments that it is given."""
 
-    def __init__(self, target: Cluster, claims: ClaimLog, jumps: JumpLog) -> None:
+    def __init__(self, target: Cluster, claims: ClaimLog, gap_records: GapRecordLog) -> None:
         self._target = target
         self._claims = claims
-        self._jumps = jumps
+        self._gap_records = gap_records
 
     async def build(self, lane: LaneProgress, segments: Mapping[int, bytes], log: TargetLog) -> RunMap | None:
         """The map of a lane, None for one that was never claimed.
 
         Raises RunOrderError, CorruptRunsError, UnknownRunsVersionError, UntoldBatchError, TargetShorterError where
-        what is filed contradicts itself or the log, and ClusterError.
+        what is persisted contradicts itself or the log, and ClusterError.
         """
         key = str(lane.lane)
         claims = self._claims.claims(key)
@@ -114,17 +114,19 @@ class Mender:
             return runs
         within = LogRange(lane.target.topic, lane.target.partition, start, end)
         for run in await self._written(lane, within, ids, runs.source_end if near is None else near):
-            # A batch with holes inside is several runs, and a segment may end between two of them.
+            # A batch with gaps inside is several runs, and a segment may end between two of them.
             first, last = max(run.target, start), min(run.target_end, end)
             if first < last:
                 runs = runs.append(Run(run.source + first - run.target, first, last - first))
         return runs
 
     async def _written(self, lane: LaneProgress, within: LogRange, ids: frozenset[int], near: int) -> list[Run]:
-        """The runs of the lane's batches in a range of the log; raises UntoldBatchError where jumps were forgotten."""
+        """The runs of the lane's batches in a range of the log; raises UntoldBatchError where gap records were
+        forgotten.
+        """
         key = str(lane.lane)
         if self._claims.mode(key) is LaneMode.MAPPED:
-            return await rebuild(self._target, within, LaneLog(key, ids, self._jumps), near)
+            return await rebuild(self._target, within, LaneLog(key, ids, self._gap_records), near)
         # Under identity each offset tells itself: whoever finds another one there makes the lane mapped.
         return [
             Run(header.base_offset, header.base_offset, header.last_offset + 1 - header.base_offset)

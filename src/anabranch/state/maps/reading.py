@@ -1,30 +1,31 @@
 """The offset maps of a link's lanes, exact or refused: what every position is translated by.
 
-Filed runs are an index of the target's log that workers write about once a second, and the log is the truth.  A map
+Persisted runs are an index of the target's log that workers write about once a second, and the log is the truth.  A map
 is read from the index and checked against the log just where the index may be wrong:
 
 (a) Runs lag behind the log.  The map ends where they end (or where (b) ends it); past it the answer is ``After``.
 (b) Progress tells ``position``, below which every record was copied or is none to be copied, with ``target_end``, the
-    target offset that belongs to it.  Behind the last run that is a hole, most often the marker of the last
+    target offset that belongs to it.  Behind the last run that is a gap, most often the marker of the last
     transaction.  The map is advanced to both, so that a group that has read everything is translated to the
     target's end, but only when the log holds no record of the lane between the last run and ``target_end``: a lane
-    that lost its tenure files progress before the next owner files its runs.  And only if the lane was not
+    that lost its ownership persists progress before the next owner persists its runs.  And only if the lane was not
     claimed since: the next owner may have found the log shorter, and have copied something else there.
 (c) Segments of runs may be overwritten by an older version, when a request of a worker that was stopped is carried
     out late: its owner epoch tells, and what was there before holds.  Where none tells (identity lanes, or compaction
-    was between) the owner notices and files them again, every ten seconds.  Inside one stored segment runs follow
+    was between) the owner notices and persists them again, every ten seconds.  Inside one stored segment runs follow
     each other as they were copied, so what is missing lies between two segments, before the first, or behind the
     last, and takes up target offsets there: where the target offsets of neighbours continue each other nothing is
     missing, and elsewhere the headers of the log between them are looked at.  Records of the lane that are found
-    are told by its claims and jumps, as the lane's next owner would, and complete the map.  Where that cannot be done,
-    or runs contradict each other or the log, the lane is in doubt: asking for its map raises ``LaneInDoubtError``.
-    Where segments are missing and the target's log begins behind them they were retired, as the source has deleted
-    the same records (``state.segments.retiring``): the map begins behind them, and older positions are ``Before`` it.
-(d) The map never ends past the high watermark of the target.  In an identity lane holes before a record are filled
-    by empty transactions; the source's last hole is not, until a record follows: the source's end is then higher
+    are told by its claims and gap records, as the lane's next owner would, and complete the map.  Where that cannot be
+    done, or runs contradict each other or the log, the lane is in doubt: asking for its map raises
+    ``LaneInDoubtError``. Where segments are missing and the target's log begins behind them they were retired, as the
+    source has deleted the same records (``state.segments.retiring``): the map begins behind them, and older positions
+    are ``Before`` it.
+(d) The map never ends past the high watermark of the target.  In an identity lane gaps before a record are filled
+    by empty transactions; the source's last gap is not, until a record follows: the source's end is then higher
     than the target's, and its position is the target's end.
 (e) Lanes of an earlier generation, or of a topic that was made again, are left out (``Links.standing``).  Offsets that
-    a person has accepted as lost were passed without a copy: they are a hole.  So are a source offset before a gap
+    a person has accepted as lost were passed without a copy: they are a gap.  So are a source offset before a gap
     that another writer left in the target, and that gap is foreign.
 
 A map begins at the lane's start, which its claims tell, and on the target at the log's end before its first claim;
@@ -52,14 +53,14 @@ from anabranch.state.codecs import topics as control_topics
 from anabranch.state.maps.mending import PURPOSE, Mender, TargetLog
 from anabranch.state.segments.runs import Segments
 from anabranch.state.topics.control import Links, Progress, present
-from anabranch.state.topics.journal import Journal, Jumps
+from anabranch.state.topics.journal import GapRecords, Journal
 
 _AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
 class LaneMap:
-    """One lane that has begun, with its map; ``updated_at_ms`` is when its owner last filed where it stands."""
+    """One lane that has begun, with its map; ``updated_at_ms`` is when its owner last persisted where it stands."""
 
     lane: LaneKey
     source: TopicPartition
@@ -72,7 +73,7 @@ class LaneMap:
 
 @dataclass(eq=False)
 class LaneInDoubtError(RefusedError):
-    """What is filed of a lane does not agree with the target's log, so that no answer from it would be exact."""
+    """What is persisted of a lane does not agree with the target's log, so that no answer from it would be exact."""
 
     link: str
     source: TopicPartition
@@ -87,7 +88,7 @@ class LaneInDoubtError(RefusedError):
 
     @property
     def hint(self) -> str:
-        return f"a running link files anew within some seconds: ask again; `anabranch link show {self.link}`"
+        return f"a running link persists anew within some seconds: ask again; `anabranch link show {self.link}`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ async def read_maps(
     topics = {topic.source: topic.target for topic in links.topics_of(link_id)}
     if partitions is not None and not partitions:
         return LinkMaps(record.wanted.spec, topics, {})
-    # Progress before runs: what it tells of has been filed by then.  Claims and the log after both: who has written
+    # Progress before runs: what it tells of has been persisted by then.  Claims and the log after both: who has written
     # what is found is known.
     await progress.sync()
     wanted = None if partitions is None else set(partitions)
@@ -170,10 +171,10 @@ async def read_maps(
         if (wanted is None or lane.source in wanted) and (of_topics is None or lane.source.topic in of_topics)
     ]
     segments = await _segments(target, {lane.lane for lane in lanes})
-    claims, jumps = await Journal(target).read(), await Jumps(target).read()
+    claims, gap_records = await Journal(target).read(), await GapRecords(target).read()
     ids = {topic.target: topic.target_id.uuid for topic in links.topics_of(link_id)}
     logs = await _logs(target, [lane.target for lane in lanes], ids)
-    mender = Mender(target, claims, jumps)
+    mender = Mender(target, claims, gap_records)
     maps: dict[TopicPartition, LaneMap] = {}
     doubts: dict[TopicPartition, LaneInDoubtError] = {}
     at_once = asyncio.Semaphore(_AT_ONCE)
@@ -199,7 +200,9 @@ async def read_maps(
 
 
 async def _segments(target: Cluster, lanes: Collection[LaneKey]) -> dict[LaneKey, dict[int, bytes]]:
-    """The filed segments of some lanes as they are stored; those of others, which may be gigabytes, are not held."""
+    """The persisted segments of some lanes as they are stored; those of others, which may be gigabytes, are not
+    held.
+    """
     found = {lane: Segments() for lane in lanes}
     prefixes = {str(lane).encode() for lane in lanes}
 

@@ -1,7 +1,7 @@
 """Runs from the target's log alone: each batch that a lane wrote still holds its producer id and sequence.
 
-A tenure's sequences begin at its position and count records, and jumps say what lies past holes, so a header tells
-which source offsets lie at which target offsets (LANE protocol, I5).  Only headers are looked at.
+An ownership's sequences begin at its position and count records, and gap records say what lies past gaps, so a header
+tells which source offsets lie at which target offsets (LANE protocol, I5).  Only headers are looked at.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.protocol.effects import TailBatch
-from anabranch.protocol.holes import JumpLog
+from anabranch.protocol.gap_records import GapRecordLog
 from anabranch.protocol.tail import tell
 from anabranch.records.header import BatchHeader
 from anabranch.records.split import split
@@ -73,17 +73,19 @@ async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHead
 
 @dataclass(frozen=True, slots=True)
 class LaneLog:
-    """What tells a lane's batches: its producer ids, its jumps, and the filed runs where jumps are forgotten."""
+    """What tells a lane's batches: its producer ids, its gap records, and the persisted runs where gap records are
+    forgotten.
+    """
 
     lane: str
     producer_ids: Collection[int]
-    jumps: JumpLog
-    filed: RunMap | None = None
+    gap_records: GapRecordLog
+    persisted: RunMap | None = None
 
 
 @dataclass(eq=False)
 class UntoldBatchError(RefusedError):
-    """A batch of a lane whose source offsets neither a jump nor a filed run tells any more."""
+    """A batch of a lane whose source offsets neither a gap record nor a persisted run tells any more."""
 
     lane: str
     offset: int
@@ -106,14 +108,14 @@ def runs_of(batches: Iterable[BatchHeader], log: LaneLog, near: int) -> list[Run
     for header in batches:
         if header.is_control or header.producer_id not in log.producer_ids:
             continue
-        stretches = tell(log.lane, log.jumps, log.filed, tail_batch(header), near)
-        if stretches is None:
+        spans = tell(log.lane, log.gap_records, log.persisted, tail_batch(header), near)
+        if spans is None:
             raise UntoldBatchError(log.lane, header.base_offset)
         target = header.base_offset
-        for source, length in stretches:
+        for source, length in spans:
             runs.append(Run(source, target, length))
             target += length
-        near = stretches[-1].end
+        near = spans[-1].end
     return runs
 
 

@@ -1,8 +1,9 @@
-"""Which filed segments of a lane tell of nothing but records that both logs have deleted: those may be retired.
+"""Which persisted segments of a lane tell of nothing but records that both logs have deleted: those may be retired.
 
-Retiring is filing them as empty, by the lane's owner.  A segment is retired only where a later one begins at or below
-the first offset of the source's log and at or below that of the target's: runs rise on both sides, so all of its own
-end there.  What stays of the map begins at or below both starts, and tells of every record that either log still has.
+Retiring is persisting them as empty, by the lane's owner.  A segment is retired only where a later one begins at or
+below the first offset of the source's log and at or below that of the target's: runs rise on both sides, so all of its
+own end there.  What stays of the map begins at or below both starts, and tells of every record that either log still
+has.
 """
 
 from __future__ import annotations
@@ -66,6 +67,6 @@ class Begins:
         return range(self._lowest, max(self._lowest, until))
 
     def retired(self, until: int) -> None:
-        """The segments below a number were filed as empty."""
+        """The segments below a number were persisted as empty."""
         self._lowest = until
         self._noted = {number: begin for number, begin in self._noted.items() if number >= until}

@@ -1,8 +1,8 @@
-"""The newest runs of one lane while it is being copied, and what of them must be filed.
+"""The newest runs of one lane while it is being copied, and what of them must be persisted.
 
-Runs are an index of the target's log, not the truth (LANE protocol, section 3, step 7): they are filed behind
+Runs are an index of the target's log, not the truth (LANE protocol, section 3, step 7): they are persisted behind
 the data, and completed from the log's headers by the next owner.  Old runs are sealed in segments that are never
-written again, so filing costs the same however long the lane grows.
+written again, so persisting costs the same however long the lane grows.
 
 A worker holds the newest ``HELD`` segments of a lane and no older ones, so that its memory does not grow with the
 lanes' ages.  What lies below is in the control topic, and is read where a target lost that much.
@@ -116,7 +116,8 @@ def _map(segments: Mapping[int, tuple[Run, ...]], number: int) -> RunMap:
 
 
 class RunBook:
-    """A lane's newest runs, from segment ``first`` on, with the segments that were changed since they were last filed.
+    """A lane's newest runs, from segment ``first`` on, with the segments that were changed since they were last
+    persisted.
 
     Invariant: ``map`` begins with the first run of segment ``first``, and each segment below the last holds
     ``SEGMENT_RUNS`` runs.  Sealed segments are encoded once; of the last one only what is new.
@@ -132,11 +133,11 @@ class RunBook:
         self._sealed: dict[int, bytes] = {}
         self._writer: codec.Writer | None = None
         self._top = self._last
-        """The highest segment that may have been filed: a cut leaves empty ones below it, to be forgotten."""
+        """The highest segment that may have been persisted: a cut leaves empty ones below it, to be forgotten."""
 
     @classmethod
     def of_segments(cls, segments: Mapping[int, tuple[Run, ...]]) -> RunBook:
-        """The book that was filed as numbered segments; raises RunOrderError.
+        """The book that was persisted as numbered segments; raises RunOrderError.
 
         It begins behind the last segment that is missing or has too few runs: it was retired, or an older one was
         stored late.  The numbers of those behind it stay what they are.
@@ -179,28 +180,28 @@ class RunBook:
         self._sealed = {number: stored for number, stored in self._sealed.items() if number < self._last}
         self._dirty |= set(range(self._last, self._top + 1))
 
-    def unfiled(self) -> list[tuple[int, bytes]]:
-        """The segments that changed since ``filed`` was last called, with their numbers; empty ones are gone."""
+    def unpersisted(self) -> list[tuple[int, bytes]]:
+        """The segments that changed since ``persisted`` was last called, with their numbers; empty ones are gone."""
         return [(number, self._stored(number)) for number in sorted(self._dirty)]
 
-    def filed(self) -> None:
-        """Say that ``unfiled`` is being written; what is appended from now on is filed the next time."""
+    def persisted(self) -> None:
+        """Say that ``unpersisted`` is being written; what is appended from now on is persisted the next time."""
         self._under_way, self._dirty = self._dirty, set()
 
-    def is_as_filed(self, number: int, stored: bytes) -> bool:
-        """Whether a stored segment is what this book last filed, or will be filed anew soon in any case.
+    def is_as_persisted(self, number: int, stored: bytes) -> bool:
+        """Whether a stored segment is what this book last persisted, or will be persisted anew soon in any case.
 
         Older segments than are held count as such: nobody has a request under way for that long.
         """
         return number in self._dirty or number < self.first or self._stored(number) == stored
 
     def refile(self, segment: int) -> None:
-        """Say that writing failed or was overwritten: from this segment on all is to be filed again."""
+        """Say that writing failed or was overwritten: from this segment on all is to be persisted again."""
         self._top = max(self._top, segment)  # one above them all is stored as empty
         self._dirty |= set(range(max(segment, self.first), self._top + 1))
 
     def forget_above(self, top: int) -> None:
-        """Say that segments up to ``top`` were filed, and that those above the last one are to be forgotten."""
+        """Say that segments up to ``top`` were persisted, and that those above the last one are to be forgotten."""
         self.refile(top)
         self.refile(self._last)
 
@@ -223,7 +224,7 @@ class RunBook:
             self._drop(self._last - HELD)
 
     def _drop(self, first: int) -> None:
-        """Hold nothing below a segment any more, but what is not known to be filed."""
+        """Hold nothing below a segment any more, but what is not known to be persisted."""
         first = min({first, *self._dirty, *self._under_way})
         if first <= self.first:
             return

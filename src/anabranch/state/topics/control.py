@@ -1,4 +1,4 @@
-"""The control topics on the target as a running link uses them: what is wanted, and what was filed.
+"""The control topics on the target as a running link uses them: what is wanted, and what was persisted.
 
 Everything that must outlive a worker, a driver or this machine is here; reading is incremental, so looking
 once a second costs two requests a topic.
@@ -167,7 +167,7 @@ class Progress:
         self._keys: dict[bytes, LaneKey | tuple[str, progress_codec.About]] = {}
 
     async def sync(self) -> None:
-        """Read what changed; ``liveness`` notes who filed it."""
+        """Read what changed; ``liveness`` notes who persisted it."""
         wall, clock = now_ms(), time.monotonic()
         await self._log.fold(lambda entry: self._take(entry, wall, clock))
 
@@ -183,7 +183,7 @@ class Progress:
             self._news.pop(key, None)
             del self._keys[entry.key]
         else:
-            owner, at_ms = progress_codec.filed_by(entry.key, entry.value)
+            owner, at_ms = progress_codec.persisted_by(entry.key, entry.value)
             self.lanes.keep(key, entry.key, entry.value)
             self._news[key] = owner
             self.liveness.note(key, owner, clock - max(0, wall - at_ms) / 1000)
@@ -210,7 +210,9 @@ class Progress:
         )
 
     def overwritten(self, owner: str) -> set[LaneKey]:
-        """Lanes of which something was read since the last call, and last what somebody else than ``owner`` filed."""
+        """Lanes of which something was read since the last call, and last what somebody else than ``owner``
+        persisted.
+        """
         news, self._news = self._news, {}
         return {key for key, filer in news.items() if filer != owner}
 
@@ -235,7 +237,7 @@ class Progress:
 
 
 class Runs(MaterializedTopic):
-    """``__anabranch_runs``: the filed runs of lanes, in numbered segments.
+    """``__anabranch_runs``: the persisted runs of lanes, in numbered segments.
 
     ``held`` is how many of a lane's newest segments are held, None for all: a worker reads those of every lane of a
     target, and needs the end of its own.
@@ -277,10 +279,10 @@ class Runs(MaterializedTopic):
             self._changed.add(lane)
 
     def book(self, lane: LaneKey) -> RunBook:
-        """The book of a lane as it is filed; what was read of it until now is no news.  Raises RunOrderError."""
+        """The book of a lane as it is persisted; what was read of it until now is no news.  Raises RunOrderError."""
         segments = self.segments.get(lane, Segments())
         book = RunBook.of_segments(segments)
-        book.filed()
+        book.persisted()
         if segments.overwritten:
             book.refile(min(segments.overwritten))  # compaction would leave what came late
         self._changed.discard(lane)
@@ -295,7 +297,7 @@ class Runs(MaterializedTopic):
         if not self.lacks(lane):
             return self.book(lane)
         book = await self.book_below(lane, MAX_OFFSET)
-        book.filed()
+        book.persisted()
         self._changed.discard(lane)
         self._news[lane] = {}
         return book
@@ -306,10 +308,11 @@ class Runs(MaterializedTopic):
         return found is not None and found.is_short and not found
 
     async def book_below(self, lane: LaneKey, target_end: int) -> RunBook:
-        """The book of what a lane filed below a target offset, read from the topic; what lies above is to be forgotten.
+        """The book of what a lane persisted below a target offset, read from the topic; what lies above is to be
+        forgotten.
 
         Where all below was retired it is empty and goes on at the first number that is stored, so that nobody takes
-        what is filed from then on for the lane's whole map.  Raises ClusterError, RunOrderError.
+        what is persisted from then on for the lane's whole map.  Raises ClusterError, RunOrderError.
         """
         found, prefix = Segments(), f"{lane}/".encode()
 
@@ -349,7 +352,7 @@ class Runs(MaterializedTopic):
         return self._begins[lane].retirable(starts, book.first)
 
     def retired(self, lane: LaneKey, until: int) -> None:
-        """A lane's segments below a number were filed as empty."""
+        """A lane's segments below a number were persisted as empty."""
         self._begins[lane].retired(until)
 
     def keep_news(self, lane: LaneKey) -> None:
@@ -358,10 +361,10 @@ class Runs(MaterializedTopic):
             self._news[lane] = {number: self.segments[lane].stored(number) for number in self.segments[lane]}
 
     def claimed(self, lane: LaneKey, claim_offset: int) -> None:
-        """The lane was taken over under a claim, and what others filed before is read: what this process files of it
-        from now on is later.
+        """The lane was taken over under a claim, and what others persisted before is read: what this process persists
+        of it from now on is later.
 
-        Claims that were made again begin at offset 0, and what was filed before that stays older.
+        Claims that were made again begin at offset 0, and what was persisted before that stays older.
         """
         read = self.segments[lane].epoch if lane in self.segments else 0
         self._epochs[lane] = max(read, self._epochs.get(lane, 0), claim_offset) + 1

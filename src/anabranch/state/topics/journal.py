@@ -1,4 +1,4 @@
-"""The journals of all lanes, claims and jumps, read and appended for many lanes at once.
+"""The journals of all lanes, claims and gap records, read and appended for many lanes at once.
 
 Two hundred lanes that begin together cost one append and one read, not two hundred: callers that arrive while a
 request is under way share the next one.  Nothing is appended twice: a batch whose outcome is unknown is unknown
@@ -15,11 +15,11 @@ from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import Entry
 from anabranch.model.clock import now_ms
-from anabranch.protocol.claims import Claim, ClaimKey, ClaimLog, KillKey
-from anabranch.protocol.holes import Jump, JumpKey, JumpLog
+from anabranch.protocol.claims import Claim, ClaimKey, ClaimLog, FenceKey
+from anabranch.protocol.gap_records import GapRecord, GapRecordKey, GapRecordLog
 from anabranch.state.codecs import claims as codec
-from anabranch.state.codecs import jumps as jump_codec
-from anabranch.state.codecs.topics import CLAIMS, JUMPS
+from anabranch.state.codecs import gap_records as gap_record_codec
+from anabranch.state.codecs.topics import CLAIMS, GAP_RECORDS
 from anabranch.state.topics.control import write
 from anabranch.state.topics.materialized_topic import MaterializedTopic
 
@@ -73,10 +73,10 @@ class Journal(MaterializedTopic):
             if not future.done():
                 future.set_result(None if base is None else base + at)
 
-    async def note_kills(self, lane: str, markers: Sequence[tuple[int, int]]) -> None:
-        """Note where the markers of kills lie; a note that is lost only costs the next owner a marker."""
+    async def note_fences(self, lane: str, markers: Sequence[tuple[int, int]]) -> None:
+        """Note where the markers of fences lie; a note that is lost only costs the next owner a marker."""
         entries: list[tuple[bytes, bytes | None]] = [
-            (codec.encode_kill_key(KillKey(lane, producer_id)), codec.encode_kill(at)) for producer_id, at in markers
+            (codec.encode_fence_key(FenceKey(lane, producer_id)), codec.encode_fence(at)) for producer_id, at in markers
         ]
         with contextlib.suppress(AnabranchError):
             await write(self._log, entries)
@@ -93,7 +93,7 @@ class Journal(MaterializedTopic):
             for one in sorted(ids):
                 keys.append(codec.encode_key(ClaimKey(lane, one)))
                 if self.claims.marker(lane, one) is not None:
-                    keys.append(codec.encode_kill_key(KillKey(lane, one)))
+                    keys.append(codec.encode_fence_key(FenceKey(lane, one)))
         await write(self._log, [(key, None) for key in keys])
 
     async def read(self) -> ClaimLog:
@@ -103,41 +103,42 @@ class Journal(MaterializedTopic):
 
     def _take(self, entry: Entry) -> None:
         key = codec.decode_key(entry.key)
-        if isinstance(key, KillKey):
-            marker = None if entry.value is None else codec.decode_kill(entry.key, entry.value)
-            self.claims.apply_kill(entry.offset, key, marker)
+        if isinstance(key, FenceKey):
+            marker = None if entry.value is None else codec.decode_fence(entry.key, entry.value)
+            self.claims.apply_fence(entry.offset, key, marker)
         else:
             value = None if entry.value is None else codec.decode(entry.key, entry.value)
             self.claims.apply(entry.offset, key, value)
 
 
-class Jumps(MaterializedTopic):
-    """The jumps topic of one target cluster, as one worker sees it."""
+class GapRecords(MaterializedTopic):
+    """The gap records topic of one target cluster, as one worker sees it."""
 
     def __init__(self, cluster: Cluster) -> None:
-        super().__init__(cluster, JUMPS)
-        self.jumps = JumpLog()
+        super().__init__(cluster, GAP_RECORDS)
+        self.gap_records = GapRecordLog()
 
-    async def append(self, jumps: Sequence[Jump]) -> bool:
-        """Append jumps in one batch, once; False where it is not known whether they are there.
+    async def append(self, gap_records: Sequence[GapRecord]) -> bool:
+        """Append gap records in one batch, once; False where it is not known whether they are there.
 
         Raises ClusterError where they are not.
         """
         entries: list[tuple[bytes, bytes | None]] = [
-            (jump_codec.encode_key(jump.key), jump_codec.encode(jump)) for jump in jumps
+            (gap_record_codec.encode_key(gap_record.key), gap_record_codec.encode(gap_record))
+            for gap_record in gap_records
         ]
         return await self._log.append(entries, now_ms()) is not None
 
-    async def forget(self, keys: Iterable[JumpKey]) -> None:
-        """Forget jumps that filed runs have made superfluous; raises ControlLostError."""
-        await write(self._log, [(jump_codec.encode_key(key), None) for key in keys])
+    async def forget(self, keys: Iterable[GapRecordKey]) -> None:
+        """Forget gap records that persisted runs have made superfluous; raises ControlLostError."""
+        await write(self._log, [(gap_record_codec.encode_key(key), None) for key in keys])
 
-    async def read(self) -> JumpLog:
+    async def read(self) -> GapRecordLog:
         """Everything that was in the journal when this was called, folded; raises ClusterError."""
         await self._sync()
-        return self.jumps
+        return self.gap_records
 
     def _take(self, entry: Entry) -> None:
-        key = jump_codec.decode_key(entry.key)
-        jump = None if entry.value is None else jump_codec.decode(entry.key, entry.value)
-        self.jumps.apply(entry.offset, key, jump)
+        key = gap_record_codec.decode_key(entry.key)
+        gap_record = None if entry.value is None else gap_record_codec.decode(entry.key, entry.value)
+        self.gap_records.apply(entry.offset, key, gap_record)

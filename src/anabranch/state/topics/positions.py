@@ -54,7 +54,7 @@ class Positions:
                     undo[key.group] = codec.decode_undo(entry.key, entry.value)
 
     def freshness(self, link: str) -> Freshness:
-        """What is filed of a link's continuous sync."""
+        """What is persisted of a link's continuous sync."""
         return Freshness(self.rounds.get(link), dict(self.since.get(link, {})))
 
     async def put_marks(self, marks: Iterable[Mark]) -> None:

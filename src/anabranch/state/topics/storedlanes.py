@@ -20,12 +20,12 @@ class StoredLanes(Mapping[LaneKey, LaneProgress]):
         self._decoded: dict[LaneKey, LaneProgress] = {}
 
     def keep(self, lane: LaneKey, key: bytes, value: bytes) -> None:
-        """Take what was filed last of a lane."""
+        """Take what was persisted last of a lane."""
         self._stored[lane] = key, value
         self._decoded.pop(lane, None)
 
     def drop(self, lane: LaneKey) -> None:
-        """The lane is filed no more."""
+        """The lane is persisted no more."""
         self._stored.pop(lane, None)
         self._decoded.pop(lane, None)
 

@@ -439,7 +439,7 @@ def test_logs_that_do_not_fit_together_are_refused(missing: tuple[str, ...], why
     assert why in reasons(opened(without(simple(), *missing)).rewrite(TRANSLATE, TestRoute()))
 
 
-def test_holes_in_the_logs_are_asynchronous_progress() -> None:
+def test_gaps_in_the_logs_are_asynchronous_progress() -> None:
     """Then the file before is the one that there is."""
     files = without(simple(), "offsets/1", "commits/1")
     rewrite = opened(files).rewrite(Wish(), TestRoute())

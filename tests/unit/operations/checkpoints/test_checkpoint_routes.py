@@ -34,7 +34,7 @@ pytestmark = pytest.mark.unit
 OLD, NEW = TopicPartition("orders", 0), TopicPartition("eu.orders", 0)
 LOG = Log(0, 100, 100)
 MAP = RunMap.of([Run(10, 0, 10), Run(22, 12, 10)], 10, 0).advance(40, 25)
-"""Source 10..20 at 0..10, a hole of 2, foreign 10 and 11, source 22..32 at 12..22, all told up to 40 and 25."""
+"""Source 10..20 at 0..10, a gap of 2, foreign 10 and 11, source 22..32 at 12..22, all told up to 40 and 25."""
 
 
 def position(offset: int | Marker | None, role: Role = Role.NEXT, partition: TopicPartition = OLD) -> Position:
@@ -57,7 +57,7 @@ def why(answer: Moved | Reason | None) -> ReasonKind:
 
 @pytest.mark.parametrize(("old", "new"), [(10, 0), (19, 9), (20, 12), (21, 12), (22, 12), (31, 21), (32, 25), (40, 25)])
 def test_a_position_leads_to_the_first_copy_that_was_not_read(old: int, new: int) -> None:
-    """Inside of runs, in holes, and at the map's end."""
+    """Inside of runs, in gaps, and at the map's end."""
     found = route().move(position(old))
     assert isinstance(found, Moved)
     assert (found.partition, found.offset) == (NEW, new)
@@ -143,7 +143,7 @@ def test_a_naive_move_is_counted_in_records_of_the_map() -> None:
 
 
 def test_ranges_are_equal_only_where_every_offset_is_a_copy() -> None:
-    """A hole or a stranger between is no proof; a look into the logs may be one."""
+    """A gap or a stranger between is no proof; a look into the logs may be one."""
     plain = route()
     assert plain.equal(OLD, 12, 18) is None
     assert plain.equal(OLD, 12, 12) is None
@@ -204,7 +204,7 @@ def test_batches_that_have_begun_are_found_by_source_and_partition() -> None:
 
 @st.composite
 def maps(draw: st.DrawFn) -> RunMap:
-    """A small map with holes and strangers."""
+    """A small map with gaps and strangers."""
     runs, source, target = [], draw(st.integers(0, 5)), draw(st.integers(0, 5))
     start = (source, target)
     for _ in range(draw(st.integers(0, 4))):

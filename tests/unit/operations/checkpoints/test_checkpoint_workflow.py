@@ -119,7 +119,7 @@ def by_link(both: Lab, times: int = 1) -> Asked:
 
 
 def test_a_rewrite_by_a_link_is_what_was_planned_and_is_proved_and_undone(both: Lab, place: Path) -> None:
-    """In a hole as in a run the position is that of the first copy that was not read."""
+    """In a gap as in a run the position is that of the first copy that was not read."""
     asked, before = by_link(both), snapshot(place, hidden=True)
     plan = planned(both, place, asked)
     assert (plan.refusals, reads_on(place)) == ((), OLD)
