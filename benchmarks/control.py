@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.reporting.progress_writer import ProgressWriter
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
@@ -110,7 +110,7 @@ def lanes_of(count: int, topics: int, first: int, chance: random.Random) -> list
         key = LaneKey(LINK, topic_id, partition)
         lane = Lane(LaneAssignment(key, place, place, topic_id, LaneStart(), ModePolicy.MAPPED))
         lane.phase, lane.status.mode, lane.status.mode_reason = (
-            Phase.RUNNING,
+            LanePhase.RUNNING,
             LaneMode.MAPPED,
             "the link asks for mapped lanes",
         )

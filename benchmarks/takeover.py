@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.ownership.takeover_manager import takeover_manager
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka import produce
@@ -111,11 +111,11 @@ async def _taken(cluster: Cluster, owner: str) -> Lane:
     parts = (journal, gap_records, progress, runs)
     manager = takeover_manager(f"run/{owner}", cluster, cluster, *parts, lambda *_: None, gate)
     task = asyncio.create_task(manager.run([lane], lambda: True))
-    while lane.phase is Phase.TAKING:
+    while lane.phase is LanePhase.TAKING:
         await asyncio.sleep(0.001)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert lane.phase is Phase.RUNNING, lane.stopped
+    assert lane.phase is LanePhase.RUNNING, lane.stopped
     return lane
 
 

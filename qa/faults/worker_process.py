@@ -12,7 +12,7 @@ from pathlib import Path
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.copier.planning.lease import Lease
-from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.copier.worker import Worker
 from anabranch.kafka.security import open_cluster
 from qa.brokers import patiently
@@ -25,7 +25,7 @@ def start_worker(job: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-m", __name__, str(job)], cwd=_ROOT)
 
 
-async def _plan(job: LinkJob) -> Plan:
+async def _plan(job: LinkJob) -> LanePlan:
     async with open_cluster(job.source) as source, open_cluster(job.target) as target:
         return await Planner(job.link, source, target).plan()
 

@@ -304,7 +304,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "renewal-of-another-ownership",
-        "copier/ownership/going_on.py",
+        "copier/ownership/upkeep.py",
         "        if lane.active is not active:\n            return  # it ended before this began\n        pipeline = active.pipeline\n",
         "        assert lane.active is active\n        pipeline = active.pipeline\n",
         "a worker ends by an error where an ownership ends in the moment in which its claim is to be renewed",
@@ -333,7 +333,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "renews-in-flight",
-        "copier/ownership/going_on.py",
+        "copier/ownership/upkeep.py",
         "            while lane.active is active and (pipeline.in_flight or active.is_checking):\n                await asyncio.sleep(LOOK_S)\n",
         "",
         "a claim is renewed while batches are on their way",
@@ -347,7 +347,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "reconnects-to-any-leader",
-        "copier/ownership/going_on.py",
+        "copier/ownership/upkeep.py",
         "            if target.leader_epoch != active.ownership.leader_epoch:\n                raise OwnershipEnded(lane.key, Ending.LEADER_EPOCH)\n",
         "",
         "an ownership goes on under a leader that may lack its last batches",
@@ -412,8 +412,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "position-of-the-fetch",
         "copier/lane/lane.py",
-        "        return max(position, self.fetched.fetch_offset) if self.phase is Phase.RUNNING and self.drained else position",
-        "        return max(position, self.fetched.fetch_offset)",
+        "        if self.phase is LanePhase.RUNNING and self.drained:\n            return max(position",
+        "        if True:\n            return max(position",
         "records that were read and not yet copied are told as copied",
     ),
     Mutant(

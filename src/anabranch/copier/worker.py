@@ -23,7 +23,7 @@ from typing import Any
 
 from anabranch.copier.leases.runner import FILE_S, LeaseRunner
 from anabranch.copier.ownership.handover import owner_name
-from anabranch.copier.planning.lease import Figures, Lease
+from anabranch.copier.planning.lease import Lease, LeaseFigures
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 
@@ -44,7 +44,7 @@ class Worker:
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
 
-    def run(self, lease: Lease) -> Iterator[Figures]:
+    def run(self, lease: Lease) -> Iterator[LeaseFigures]:
         """Copy the lease's lanes and yield figures about once a second; returns when the lease is over.
 
         The last figures come while the worker copies on.  Closing the iterator before them ends everything, quickly.

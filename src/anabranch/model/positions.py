@@ -24,7 +24,7 @@ class AnswerKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class OffsetPair:
     """An offset of the asked side, and what stands for it on the other."""
 
     asked: int
@@ -46,8 +46,8 @@ class Answered:
     to: TopicPartition | None = None
     answer: int | None = None
     why: str = ""
-    below: Pair | None = None
-    above: Pair | None = None
+    below: OffsetPair | None = None
+    above: OffsetPair | None = None
 
 
 @dataclass(frozen=True, slots=True)

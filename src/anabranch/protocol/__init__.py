@@ -5,7 +5,7 @@ here decides and never talks: takeovers yield effects that a worker carries out 
 checker on a simulated one.
 """
 
-from anabranch.protocol.claims import Claim, ClaimKey, ClaimLog, ClaimState, FenceKey, Placed
+from anabranch.protocol.claims import Claim, ClaimKey, ClaimLog, ClaimState, FenceKey, PlacedClaim
 from anabranch.protocol.effects import (
     Allocated,
     AllocateProducerId,
@@ -19,7 +19,7 @@ from anabranch.protocol.effects import (
     ForgetClaims,
     LogEnd,
     Pause,
-    ProducerEntry,
+    ProducerState,
     ReadClaims,
     ReadEnd,
     ReadGapRecords,
@@ -31,8 +31,8 @@ from anabranch.protocol.effects import (
 )
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, refusal
 from anabranch.protocol.gap_records import GapRecord, GapRecordKey, GapRecordLog, OffsetSpan
-from anabranch.protocol.guard import Guard, Strong, Weak, guard
-from anabranch.protocol.ownership import Ownership, Persisted, Reported, ReusableProducer, TakeoverRequest
+from anabranch.protocol.guard import ProducerStateGuard, Strong, Weak, guard
+from anabranch.protocol.ownership import Ownership, Persisted, ReportedPosition, ReusableProducer, TakeoverRequest
 from anabranch.protocol.pipeline import WINDOW, Pipeline
 from anabranch.protocol.takeover import release, takeover
 
@@ -57,7 +57,6 @@ __all__ = [
     "GapRecord",
     "GapRecordKey",
     "GapRecordLog",
-    "Guard",
     "LaneStopped",
     "LogEnd",
     "OffsetSpan",
@@ -66,15 +65,16 @@ __all__ = [
     "Pause",
     "Persisted",
     "Pipeline",
-    "Placed",
-    "ProducerEntry",
+    "PlacedClaim",
+    "ProducerState",
+    "ProducerStateGuard",
     "ReadClaims",
     "ReadEnd",
     "ReadGapRecords",
     "ReadMarkers",
     "ReadRuns",
     "ReadTail",
-    "Reported",
+    "ReportedPosition",
     "ReusableProducer",
     "Steps",
     "Stop",

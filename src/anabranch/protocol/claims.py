@@ -79,7 +79,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedClaim:
     """A claim and the journal offset of its last record."""
 
     offset: int
@@ -96,7 +96,7 @@ class ClaimLog:
     __slots__ = ("_fences", "_known", "_lanes", "_noted", "end")
 
     def __init__(self, records: Iterable[tuple[int, ClaimKey, Claim | None]] = ()) -> None:
-        self._lanes: dict[str, dict[int, Placed]] = {}
+        self._lanes: dict[str, dict[int, PlacedClaim]] = {}
         self._known: dict[str, set[int]] = {}
         self._fences: dict[FenceKey, int] = {}
         self._noted: dict[str, set[int]] = {}
@@ -114,7 +114,7 @@ class ClaimLog:
         if claim is None:
             lane.pop(key.producer_id, None)
         else:
-            lane[key.producer_id] = Placed(offset, claim)
+            lane[key.producer_id] = PlacedClaim(offset, claim)
 
     def apply_fence(self, offset: int, key: FenceKey, marker: int | None) -> None:
         """Fold in where a fence's marker lies in the target log; ``None`` forgets it."""
@@ -150,11 +150,11 @@ class ClaimLog:
         """
         return self._fences.get(FenceKey(lane, producer_id))
 
-    def claims(self, lane: str) -> tuple[Placed, ...]:
+    def claims(self, lane: str) -> tuple[PlacedClaim, ...]:
         """The lane's claims in the order of their last record."""
         return tuple(sorted(self._lanes.get(lane, {}).values(), key=lambda placed: placed.offset))
 
-    def get(self, lane: str, producer_id: int) -> Placed | None:
+    def get(self, lane: str, producer_id: int) -> PlacedClaim | None:
         """The claim of one producer id, or None."""
         return self._lanes.get(lane, {}).get(producer_id)
 

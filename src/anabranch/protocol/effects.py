@@ -173,13 +173,13 @@ class TailBatch:
 
 @dataclass(frozen=True, slots=True)
 class DescribeProducer:
-    """Ask the leader what it remembers of a producer id; answered with :class:`ProducerEntry`, or None."""
+    """Ask the leader what it remembers of a producer id; answered with :class:`ProducerState`, or None."""
 
     producer_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class ProducerEntry:
+class ProducerState:
     """A broker's state for one producer id on one partition; ``last_sequence`` is -1 after a marker."""
 
     epoch: int

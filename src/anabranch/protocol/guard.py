@@ -30,10 +30,10 @@ class Weak:
     reason: str
 
 
-Guard: TypeAlias = Strong | Weak
+ProducerStateGuard: TypeAlias = Strong | Weak
 
 
-def guard(expiration_ms: int, now_ms: int, timestamps: Iterable[int]) -> Guard:
+def guard(expiration_ms: int, now_ms: int, timestamps: Iterable[int]) -> ProducerStateGuard:
     """Strong when every timestamp is above ``now_ms - expiration_ms`` plus one hour.
 
     ``timestamps`` are the maximum timestamps, in ms, of the batches in flight, about to be sent, and appended

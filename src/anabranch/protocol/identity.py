@@ -23,7 +23,7 @@ from anabranch.protocol.effects import (
     DescribeProducer,
     LogEnd,
     Pause,
-    ProducerEntry,
+    ProducerState,
     ReadEnd,
     ReadGapRecords,
     ReadTail,
@@ -48,7 +48,7 @@ class _Seen:
 
     end: LogEnd
     gap_records: tuple[GapRecord, ...]
-    entry: ProducerEntry | None
+    entry: ProducerState | None
     tail: TailBatch | None
     doubt: str
 

@@ -43,7 +43,7 @@ from anabranch.protocol.effects import (
 from anabranch.protocol.endings import Ending, OwnershipEnded
 from anabranch.protocol.fences import fence
 from anabranch.protocol.ownership import Ownership, ReusableProducer, TakeoverRequest
-from anabranch.protocol.tail import Journal, read_tail
+from anabranch.protocol.tail import JournalView, read_tail
 from anabranch.records.sequence import sequence_of
 
 CLAIM_ATTEMPTS = 5
@@ -53,7 +53,7 @@ FORGOTTEN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class OwnClaim:
     """An own claim that is in the journal, and the journal as read after it."""
 
     claim: Claim
@@ -79,7 +79,7 @@ def take_mapped(request: TakeoverRequest, end: LogEnd, log: ClaimLog, why: str) 
     fenced = yield from fence(request.lane, request.start, left, request.now_ms)
     end = yield from _settle(request)
     gap_records = yield ReadGapRecords(request.lane)
-    tail = yield from read_tail(request, Journal(own.log, gap_records), end.high_watermark, frozenset(fenced))
+    tail = yield from read_tail(request, JournalView(own.log, gap_records), end.high_watermark, frozenset(fenced))
     # Of a claim that is over and whose end is not known the log's end is noted: one day it can be forgotten, too.
     endless = own.log.endless(request.lane, own.claim.producer_id, request.over_ms, request.now_ms)
     if markers := (*tail.markers, *((one, end.high_watermark) for one in endless[:FORGOTTEN])):
@@ -134,7 +134,7 @@ def _proven(request: TakeoverRequest, log: ClaimLog, end: LogEnd, producer_ids: 
     }
 
 
-def claim_lane(request: TakeoverRequest, mode: LaneMode, end: LogEnd, log: ClaimLog) -> Steps[Claimed]:
+def claim_lane(request: TakeoverRequest, mode: LaneMode, end: LogEnd, log: ClaimLog) -> Steps[OwnClaim]:
     """Put a claim into the journal, for the held producer id where it may be used again, else for a fresh one.
 
     An append of unknown outcome throws its producer id away: it may appear later, and is then fenced by
@@ -170,7 +170,7 @@ def claim_lane(request: TakeoverRequest, mode: LaneMode, end: LogEnd, log: Claim
         if reusable is not None and not log.untouched_since(request.lane, reusable.claim_offset, reusable.producer_id):
             reusable = None
             continue
-        return Claimed(claim, offset, log, reclaimed=reusable is not None)
+        return OwnClaim(claim, offset, log, reclaimed=reusable is not None)
     raise OwnershipEnded(request.lane, Ending.JOURNAL, detail=f"no claim in {CLAIM_ATTEMPTS} attempts")
 
 

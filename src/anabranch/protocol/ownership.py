@@ -29,7 +29,7 @@ class Persisted:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportedPosition:
     """Where the lane stands as its progress was persisted: next source offset, and target offset after its last
     batch.
     """
@@ -88,7 +88,7 @@ class TakeoverRequest:
     expiration_known: bool = True
     longest_expiration_ms: int = 0
     why: str = "the link asks for mapped lanes"
-    reported: Reported | None = None
+    reported: ReportedPosition | None = None
     source_end: int | None = None
     begun_at: int = -1
     claims_deleted: bool = False

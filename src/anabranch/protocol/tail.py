@@ -35,14 +35,14 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
-class Journal:
+class JournalView:
     """What tells a batch of the lane: its claims, and its gap records as read after the fences."""
 
     claims: ClaimLog
     gap_records: GapRecordLog
 
 
-def read_tail(request: TakeoverRequest, journal: Journal, below: int, fenced: frozenset[int]) -> Steps[Tail]:
+def read_tail(request: TakeoverRequest, journal: JournalView, below: int, fenced: frozenset[int]) -> Steps[Tail]:
     """Walk back from ``below`` to the lane's last batch; ``fenced`` are the ids whose markers must lie on the way.
 
     The first batch of data whose producer id is one of the lane's claims gives the position.  Control batches
@@ -102,7 +102,7 @@ def read_tail(request: TakeoverRequest, journal: Journal, below: int, fenced: fr
     return replace(tail, markers=tuple(markers))
 
 
-def begins_near(request: TakeoverRequest, journal: Journal) -> int:
+def begins_near(request: TakeoverRequest, journal: JournalView) -> int:
     """A source offset that the lane has reached, as far as is persisted."""
     return (
         request.persisted.source_end
@@ -111,7 +111,7 @@ def begins_near(request: TakeoverRequest, journal: Journal) -> int:
     )
 
 
-def in_lap(request: TakeoverRequest, journal: Journal, batch: TailBatch) -> int:
+def in_lap(request: TakeoverRequest, journal: JournalView, batch: TailBatch) -> int:
     """The source offset of the lane's last batch, whose producer id has not jumped: its sequence tells it but for a
     multiple of 2^31.
 
@@ -167,7 +167,7 @@ def tell(
 
 
 def _told(
-    request: TakeoverRequest, journal: Journal, batch: TailBatch, near: int
+    request: TakeoverRequest, journal: JournalView, batch: TailBatch, near: int
 ) -> Steps[tuple[OffsetSpan, ...] | None]:
     """``tell``, with the persisted runs read after the gap records where those no longer do: an owner that does not
     know yet
@@ -180,7 +180,7 @@ def _told(
 
 
 def _check_seam(
-    request: TakeoverRequest, journal: Journal, mine: frozenset[int], last: TailBatch, first: int
+    request: TakeoverRequest, journal: JournalView, mine: frozenset[int], last: TailBatch, first: int
 ) -> Steps[None]:
     """Check that the lane's last batch follows the one before it, or begins at a start that was claimed.
 
@@ -215,7 +215,7 @@ def _check_seam(
 
 
 def _check_persisted(
-    request: TakeoverRequest, journal: Journal, mine: frozenset[int], last: TailBatch, spans: tuple[OffsetSpan, ...]
+    request: TakeoverRequest, journal: JournalView, mine: frozenset[int], last: TailBatch, spans: tuple[OffsetSpan, ...]
 ) -> Steps[None]:
     """Check that the lane's batch at the end of its persisted runs is told as they say.
 

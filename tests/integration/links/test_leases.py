@@ -15,7 +15,7 @@ import pytest
 from anabranch.config.jobspec import LinkJob
 from anabranch.copier import worker as worker_module
 from anabranch.copier.ownership import handover
-from anabranch.copier.planning.lease import Figures, Lease
+from anabranch.copier.planning.lease import Lease, LeaseFigures
 from anabranch.copier.worker import Worker
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.model.clock import now_ms
@@ -84,9 +84,9 @@ def staff(made: Link, slots: int = 1) -> Iterator[Staff]:
         run.close()
 
 
-def work(*pairs: tuple[Worker, Lease]) -> list[list[Figures]]:
+def work(*pairs: tuple[Worker, Lease]) -> list[list[LeaseFigures]]:
     """Run leases at the same time, each to its end."""
-    done: list[list[Figures]] = [[] for _ in pairs]
+    done: list[list[LeaseFigures]] = [[] for _ in pairs]
 
     def one(at: int, worker: Worker, lease: Lease) -> None:
         done[at] = list(worker.run(lease))

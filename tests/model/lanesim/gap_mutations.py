@@ -23,7 +23,7 @@ from anabranch.protocol import (
     takeover,
 )
 from anabranch.protocol.mapped import to_held
-from anabranch.protocol.tail import Journal, read_tail
+from anabranch.protocol.tail import JournalView, read_tail
 from anabranch.records.sequence import sequence_of
 
 from .mutations import Batch, Mutation, Steps
@@ -116,7 +116,7 @@ class FixedId(GapMutation):
         end = yield ReadEnd()
         gap_records = yield ReadGapRecords(request.lane)
         log = yield ReadClaims(request.lane)
-        tail = yield from read_tail(request, Journal(log, gap_records), end.high_watermark, frozenset())
+        tail = yield from read_tail(request, JournalView(log, gap_records), end.high_watermark, frozenset())
         return Ownership(
             lane=request.lane,
             mode=LaneMode.MAPPED,

@@ -18,7 +18,7 @@ from anabranch.protocol import (
     Fences,
     Ownership,
     Pipeline,
-    ProducerEntry,
+    ProducerState,
     ReadClaims,
     ReadEnd,
     ReadMarkers,
@@ -30,7 +30,7 @@ from anabranch.protocol import (
 )
 from anabranch.protocol.gap_records import GapRecordLog
 from anabranch.protocol.mapped import claim_lane
-from anabranch.protocol.tail import Journal, read_tail
+from anabranch.protocol.tail import JournalView, read_tail
 from anabranch.records.sequence import sequence_of
 
 from .partition import FENCE_EPOCH
@@ -64,7 +64,7 @@ class Mutation:
     def read_gap_records(self, owner: Owner) -> GapRecordLog:
         return GapRecordLog()
 
-    def described(self, owner: Owner, entry: ProducerEntry | None) -> ProducerEntry | None:
+    def described(self, owner: Owner, entry: ProducerState | None) -> ProducerState | None:
         return entry
 
     def kill_epoch(self, kill: Fence) -> int:
@@ -123,9 +123,9 @@ class Unguarded(Mutation):
 
     expiration_ms = 1 << 60
 
-    def described(self, owner: Owner, entry: ProducerEntry | None) -> ProducerEntry | None:
+    def described(self, owner: Owner, entry: ProducerState | None) -> ProducerState | None:
         partition = owner.world.partition
-        return ProducerEntry(0, sequence_of(partition.end - 1)) if partition.log else None
+        return ProducerState(0, sequence_of(partition.end - 1)) if partition.log else None
 
 
 class UnguardedResend(Unguarded):
@@ -248,7 +248,7 @@ class TailBeforeKill(Mutation):
         log = yield ReadClaims(request.lane)
         own = yield from claim_lane(request, LaneMode.MAPPED, end, log)
         end = yield ReadEnd()
-        tail = yield from read_tail(request, Journal(own.log, GapRecordLog()), end.high_watermark, frozenset())
+        tail = yield from read_tail(request, JournalView(own.log, GapRecordLog()), end.high_watermark, frozenset())
         old = own.log.predecessors(request.lane, own.claim.producer_id, request.expiration_ms, request.now_ms)
         if old:
             yield Fences(tuple(Fence(claim.producer_id, None) for claim in old))

@@ -33,7 +33,7 @@ from anabranch.protocol import (
     OwnershipEnded,
     Pause,
     Pipeline,
-    ProducerEntry,
+    ProducerState,
     ReadClaims,
     ReadEnd,
     ReadGapRecords,
@@ -210,7 +210,7 @@ class Owner:
                 return None
             case DescribeProducer(producer_id):
                 entry = partition.entries.get(producer_id)
-                known = None if entry is None else ProducerEntry(entry.epoch, entry.last_sequence)
+                known = None if entry is None else ProducerState(entry.epoch, entry.last_sequence)
                 return self.mutation.described(self, known)
             case EndOfEpoch(leader_epoch):
                 return partition.end_of_epoch(leader_epoch)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.ownership.takeover_manager import TakeoverManager, takeover_manager
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.admin import create_topic
@@ -93,7 +93,7 @@ class Lab:
         """An owner takes the lane over, sends batches of so many records, and is killed; returns its producer id."""
         lane, owner = self.lane(), await self.owner("run/killed")
         owner.begin(lane)
-        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        await owner.until(lambda: lane.phase is LanePhase.RUNNING)
         await owner.end()
         return await self.send(lane, *counts)
 
@@ -112,7 +112,7 @@ class Lab:
         """A new process has taken the lane over, and goes on."""
         lane, owner = self.lane(), await self.owner(name)
         owner.begin(lane)
-        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        await owner.until(lambda: lane.phase is LanePhase.RUNNING)
         return lane, owner
 
     async def delete_below(self, lane: Lane, offset: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.source import refused as module
 from anabranch.copier.source.fetcher import Fetcher
 from anabranch.copier.write_gate import WriteGate
@@ -58,7 +58,7 @@ def made(part: int) -> Lane:
     """A lane that runs."""
     place = TopicPartition("t", part)
     lane = Lane(LaneAssignment(LaneKey("l", TOPIC, part), place, place, TOPIC, LaneStart(), ModePolicy.AUTO))
-    lane.phase = Phase.RUNNING
+    lane.phase = LanePhase.RUNNING
     return lane
 
 
@@ -109,10 +109,10 @@ def test_what_the_source_lost_is_told_of_the_ownership_that_asked_alone(
     monkeypatch.setattr(module, "list_offset", list_offset)
     asyncio.run(module.out_of_range(connection, lane))
     if ends:
-        assert (lane.phase, lane.stopped) == (Phase.TAKING, None)
+        assert (lane.phase, lane.stopped) == (LanePhase.TAKING, None)
     else:
         assert lane.stopped is not None
-        assert (lane.phase, lane.stopped.reason, lane.stopped.offset) == (Phase.STOPPED, Stop.SOURCE_EXPIRED, 80)
+        assert (lane.phase, lane.stopped.reason, lane.stopped.offset) == (LanePhase.STOPPED, Stop.SOURCE_EXPIRED, 80)
 
 
 def running(position: int, source: TopicId = TOPIC) -> Lane:
@@ -127,8 +127,8 @@ def running(position: int, source: TopicId = TOPIC) -> Lane:
     return lane
 
 
-@pytest.mark.parametrize(("kept", "phase"), [(79, Phase.STOPPED), (80, Phase.TAKING)])
-def test_a_source_that_lost_what_was_copied_stops_the_lane(kept: int, phase: Phase) -> None:
+@pytest.mark.parametrize(("kept", "phase"), [(79, LanePhase.STOPPED), (80, LanePhase.TAKING)])
+def test_a_source_that_lost_what_was_copied_stops_the_lane(kept: int, phase: LanePhase) -> None:
     """What was only read is read again; what was copied is on the target, and a person must say what becomes of it."""
     lane = running(80)
     module.lost(lane, kept)
@@ -200,10 +200,10 @@ def test_a_throttled_answer_does_not_tell_that_there_is_no_news() -> None:
                 simulated.served.do(lambda one, ms=throttles: one.throttles.extend(ms))
                 batch = encode(records(1))
                 simulated.served.do(lambda one, b=batch: stored(one, b))
-                lane.source.told_at = lane.source.seen_at = 0.0
+                lane.source.answered_at = lane.source.seen_at = 0.0
                 await loops._fetch(part.leader, connection, [lane], 0)
-                assert lane.source.told_at == lane.source.seen_at
-                told.append((bool(lane.source.told_at), lane.fetched.fetch_offset))
+                assert lane.source.answered_at == lane.source.seen_at
+                told.append((bool(lane.source.answered_at), lane.fetched.fetch_offset))
             return told
 
         context = ClusterContext("old", tuple(simulated.bootstrap.split(",")))

@@ -10,7 +10,7 @@ import pytest
 
 from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.fetched import PendingGapRecord
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.target import gap_writer as module
 from anabranch.copier.target.gap_writer import FORGET_S, GapWriter
 from anabranch.errors import AnabranchError
@@ -71,7 +71,7 @@ def made() -> tuple[Lane, ActiveOwnership]:
 def test_a_batch_may_leave_only_where_the_journal_has_the_gap_record(fails: AnabranchError | bool | None) -> None:
     """Else the ownership ends: its records must not leave."""
 
-    async def play() -> tuple[bool, Phase, Ending | None]:
+    async def play() -> tuple[bool, LanePhase, Ending | None]:
         lane, active = made()
         pending = PendingGapRecord()
         gap_writer = GapWriter(cast(Any, Stored(fails)), cast(Any, None), lambda _: None, lambda: None)
@@ -83,7 +83,7 @@ def test_a_batch_may_leave_only_where_the_journal_has_the_gap_record(fails: Anab
         await asyncio.gather(task, return_exceptions=True)
         return pending.good, lane.phase, lane.ended.reason if lane.ended else None
 
-    wanted = (True, Phase.RUNNING, None) if fails is None else (False, Phase.TAKING, Ending.JOURNAL)
+    wanted = (True, LanePhase.RUNNING, None) if fails is None else (False, LanePhase.TAKING, Ending.JOURNAL)
     assert asyncio.run(play()) == wanted
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from anabranch.copier.lane.lane import Lane, Phase
-from anabranch.copier.planning import overlooked
+from anabranch.copier.lane.lane import Lane, LanePhase
+from anabranch.copier.planning import remembered_topics
 from anabranch.copier.planning.planner import Planner
 from anabranch.copier.source import missing
 from anabranch.errors import ClusterError
@@ -62,7 +62,7 @@ def a_lane(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Look:
 
     async def look() -> bool:
         await missing.look_for(CLUSTER, [lane], lambda *_: None)
-        return lane.phase is Phase.STOPPED
+        return lane.phase is LanePhase.STOPPED
 
     return look
 
@@ -70,16 +70,16 @@ def a_lane(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Look:
 def a_plan(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Look:
     """A topic that was planned before."""
     monkeypatch.setattr(presence, "time", SimpleNamespace(monotonic=lambda: scene.now))
-    monkeypatch.setattr(overlooked, "ask_all", scene.ask_all)
+    monkeypatch.setattr(remembered_topics, "ask_all", scene.ask_all)
     planner = Planner("link", CLUSTER, CLUSTER)
-    asyncio.run(planner._overlooked_source.put_back(Metadata("old", 1, {}, {NAME: META}), {NAME: ID}))
+    asyncio.run(planner._source_topics.put_back(Metadata("old", 1, {}, {NAME: META}), {NAME: ID}))
     there = Metadata("old", 1, {}, {})
 
     async def plan() -> None:
         if isinstance(scene.says, ClusterError):
             raise scene.says
         there.topics.clear()
-        await planner._overlooked_source.put_back(there, {NAME: ID})
+        await planner._source_topics.put_back(there, {NAME: ID})
 
     monkeypatch.setattr(planner, "_plan", plan)
 

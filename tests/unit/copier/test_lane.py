@@ -7,7 +7,7 @@ import pytest
 
 from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.fetched import FetchedBatch, PendingGapRecord
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.kafka.connection import Connection
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
@@ -63,7 +63,7 @@ def test_an_ownership_begins_with_nothing_queued() -> None:
     """What an earlier one has fetched belongs to its position; the next one's may be another."""
     lane = running()
     queue(lane, 0)
-    lane.phase = Phase.TAKING  # ended where its queue was not looked at
+    lane.phase = LanePhase.TAKING  # ended where its queue was not looked at
     won(lane, 40)
     assert (lane.fetched.end, lane.fetched.bytes, list(lane.fetched.batches), lane.fetched.fetch_offset) == (
         40,
@@ -105,4 +105,4 @@ def test_a_connection_that_ends_leaves_an_ownership_whole_only_where_nothing_is_
         assert not lane.disconnected()
         setattr(active, doubt, False)
     assert lane.disconnected()
-    assert active.connection is None and lane.active is active and lane.phase is Phase.RUNNING
+    assert active.connection is None and lane.active is active and lane.phase is LanePhase.RUNNING

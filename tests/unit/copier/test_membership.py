@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from anabranch.copier.lane.lane import Lane, Phase
-from anabranch.copier.leases.counts import Counts
+from anabranch.copier.lane.lane import Lane, LanePhase
+from anabranch.copier.leases.counts import LeaseCounts
 from anabranch.copier.leases.membership import Membership
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
@@ -89,7 +89,7 @@ async def made() -> tuple[Membership, Copies, Others]:
     async def read() -> None:
         await asyncio.sleep(0)
 
-    return Membership([], copies, Counts(), cast(Any, others), Lane, lambda: True, read), copies, others
+    return Membership([], copies, LeaseCounts(), cast(Any, others), Lane, lambda: True, read), copies, others
 
 
 async def settled() -> None:
@@ -107,7 +107,7 @@ def test_a_new_lease_lets_go_what_it_lacks_and_leaves_the_others_alone() -> None
         membership.assign()
         staying = membership.lanes[1]
         for lane in membership.lanes:
-            lane.phase = Phase.RUNNING
+            lane.phase = LanePhase.RUNNING
         copies.done.clear()
         copies.may_settle.set()
         await membership.begin([assigned(1), assigned(2)])

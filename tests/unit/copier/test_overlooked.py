@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.kafka import presence
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
@@ -31,7 +31,7 @@ def test_a_deleted_topic_holds_up_no_other(side: str, monkeypatch: pytest.Monkey
             spec = replace(record.wanted.spec, filter=filters)
             await links.put(replace(record, wanted=replace(record.wanted, spec=spec)))
 
-        async def plans(source: Cluster, target: Cluster) -> list[Plan]:
+        async def plans(source: Cluster, target: Cluster) -> list[LanePlan]:
             planner = Planner(LINK, source, target)
             found = [await planner.plan(), await planner.plan()]
             served, topic = (made.here, A.topic) if side == "source" else (made.there, TO_A.topic)
@@ -42,7 +42,7 @@ def test_a_deleted_topic_holds_up_no_other(side: str, monkeypatch: pytest.Monkey
 
         made.on(made.target, both)
 
-        async def ask(source: Cluster) -> list[Plan]:
+        async def ask(source: Cluster) -> list[LanePlan]:
             async with open_cluster(made.target) as target:
                 return await plans(source, target)
 

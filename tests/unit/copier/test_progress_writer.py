@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.reporting.progress_writer import ProgressWriter
 from anabranch.copier.reporting.schedule import MANY, ROUNDS, SPACING, STRIDE
 from anabranch.copier.write_gate import WriteGate
@@ -75,7 +75,7 @@ def made(count: int) -> tuple[ProgressWriter, list[Lane], Stored]:
     for part in range(count):
         place = TopicPartition("t", part)
         lane = Lane(LaneAssignment(LaneKey("l", TOPIC, part), place, place, TOPIC, LaneStart(), ModePolicy.AUTO))
-        lane.phase = Phase.RUNNING
+        lane.phase = LanePhase.RUNNING
         lanes.append(lane)
     stored, gate = Stored(), WriteGate(lambda: 0.0)  # a machine that stands still must not shut it
     gate.renew(0.0)
@@ -250,10 +250,10 @@ def test_what_both_logs_have_deleted_is_persisted_as_empty_some_at_a_time(monkey
         for _ in range(2 if stored_fails else 1):
             asyncio.run(writer.file())
         assert persisted == [(key, number) for number in range(upto)], (source, target)
-    stored_fails, lane.phase = False, Phase.TAKING
+    stored_fails, lane.phase = False, LanePhase.TAKING
     runs._take(Entry(99, run_codec.run_key(key, 2), codec.encode(RunMap.of([Run(40, 20, 5)]))))
     asyncio.run(writer.file())
     assert len(persisted) == 8, "who does not own the lane retires nothing"
-    lane.phase = Phase.RUNNING
+    lane.phase = LanePhase.RUNNING
     asyncio.run(writer.file())
     assert persisted[8:] == [(key, number) for number in range(2, 6)], "an earlier owner had stored it again"

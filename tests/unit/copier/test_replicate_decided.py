@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.planning.lanes import lanes_of
-from anabranch.copier.planning.pairs import Pair
+from anabranch.copier.planning.pairs import TopicPair
 from anabranch.copier.reporting.report import state_of
 from anabranch.copier.source.open_transaction_watch import is_held, sentence
 from anabranch.copier.target.foreign_writers import named, with_foreign_writer
@@ -34,14 +34,14 @@ def a_lane() -> Lane:
     """A lane of partition 0 that runs."""
     place = TopicPartition("orders", 0)
     lane = Lane(LaneAssignment(LaneKey("link", TopicId(TOPIC), 0), place, place, TARGET, LaneStart(), ModePolicy.AUTO))
-    lane.phase = Phase.RUNNING
+    lane.phase = LanePhase.RUNNING
     return lane
 
 
 def test_lanes_are_handed_out_as_was_decided() -> None:
     """Generation, start and accepted loss of the partition that was decided about, and of no other."""
     part = PartitionMeta(1, 0, (1,), (1,), 0)
-    pair = Pair(TopicMeta("orders", TOPIC, False, 0, {0: part, 1: part, 2: part}, None), "orders")
+    pair = TopicPair(TopicMeta("orders", TOPIC, False, 0, {0: part, 1: part, 2: part}, None), "orders")
     decisions = {
         place: LaneDecision("link", place, generation, start, skip, 0, "why")
         for place, generation, start, skip in (
@@ -82,7 +82,7 @@ def test_a_held_lane_waits_and_a_paused_one_is_paused() -> None:
 def test_a_lane_follows_only_where_all_that_the_source_has_was_read() -> None:
     """One that waits for memory, or was just resumed, has an empty queue too; what is in flight lags for a moment."""
     lane = a_lane()
-    lane.phase, lane.source.seen_at = Phase.RUNNING, time.monotonic()
+    lane.phase, lane.source.seen_at = LanePhase.RUNNING, time.monotonic()
     lane.source.stable, lane.copied.position, lane.fetched.fetch_offset = 1_000_000, 10, 10
     assert state_of(lane, paused=False) is LaneState.COPYING
     lane.fetched.fetch_offset = 1_000_000
@@ -103,7 +103,7 @@ def test_a_lane_whose_source_does_not_answer_is_unreachable() -> None:
     lane.source.seen_at = time.monotonic() - KNOWN_S - 1
     lane.status.held_by = "open transaction"
     assert state_of(lane, paused=False) is LaneState.UNREACHABLE
-    lane.phase = Phase.TAKING
+    lane.phase = LanePhase.TAKING
     assert state_of(lane, paused=False) is LaneState.WAITING
 
 

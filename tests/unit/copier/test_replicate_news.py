@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.reporting.progress_writer import ProgressWriter
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
@@ -100,15 +100,15 @@ def test_what_an_earlier_owner_overwrote_is_noticed_whoever_read_it() -> None:
             LaneAssignment(KEY, TopicPartition("t", 0), TopicPartition("t", 0), TOPIC, LaneStart(), ModePolicy.AUTO)
         )
         lane.copied.book = runs.book(KEY)
-        lane.phase = Phase.RUNNING
+        lane.phase = LanePhase.RUNNING
         none = cast(Any, None)
         writer = ProgressWriter("me", [lane], runs, none, none, none, WriteGate())
         found = [await writer._check_persisted()]
         log.add(0, OLDER)
         await runs.sync()  # a colleague, for a lane of its own
-        lane.phase = Phase.TAKING
+        lane.phase = LanePhase.TAKING
         found.append(await writer._check_persisted())
-        lane.phase = Phase.RUNNING
+        lane.phase = LanePhase.RUNNING
         found.append(await writer._check_persisted())
         assert lane.copied.book.unpersisted() == [(0, run_codec.encode(NEWER))]
         return found

@@ -17,7 +17,7 @@ from anabranch.model.topics import TopicId
 from anabranch.offsets import codec
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.state.segments.retiring import MARKS, Begins, Starts
+from anabranch.state.segments.retiring import MARKS, SegmentStarts, Starts
 from anabranch.state.segments.runs import HELD, SEGMENT_RUNS, OlderRunsError, RunBook, in_order
 from anabranch.state.topics.control import Runs
 from tests.chance import examples, seed
@@ -44,7 +44,7 @@ class Store:
         self.segments: dict[int, tuple[Run, ...]] = {}
         self.stored: dict[int, bytes] = {}
         self.retired: dict[int, bytes] = {}
-        self.begins = Begins()
+        self.begins = SegmentStarts()
 
     def put(self, number: int, stored: bytes) -> None:
         """One segment; an empty one is forgotten."""
@@ -165,7 +165,7 @@ def test_what_is_retired_lies_below_both_starts_and_all_else_stays() -> None:
 
 def test_of_a_map_of_any_length_some_begins_are_noted_and_a_sixteenth_is_retired_late() -> None:
     """A week of a busy lane is thousands of segments; each is retired in the end."""
-    begins, length = Begins(), 5_000
+    begins, length = SegmentStarts(), 5_000
     for number in range(length):
         begins.keep(number, codec.encode(RunMap.of([Run(100 * number, 10 * number, 5)])))
     assert len(begins._noted) <= MARKS

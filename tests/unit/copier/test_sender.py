@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from anabranch.copier.lane.fetched import FetchedBatch
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.target import sender as module
 from anabranch.copier.target.sender import Sender
 from anabranch.copier.write_gate import WriteGate
@@ -142,7 +142,7 @@ def test_a_lane_is_sent_over_the_connection_of_its_ownership_alone() -> None:
 def test_a_check_whose_ownership_ends_before_it_begins_leaves_nothing_behind() -> None:
     """Its task runs a moment later than it was made; who lets the lane go then must not wait for it."""
 
-    async def play() -> tuple[BaseException | None, bool, Phase]:
+    async def play() -> tuple[BaseException | None, bool, LanePhase]:
         lane = made()
         sender = won(lane, Wire("1"), 1)
         active = lane.active
@@ -155,7 +155,7 @@ def test_a_check_whose_ownership_ends_before_it_begins_leaves_nothing_behind() -
         task.cancel()
         return failure, lane.active is not None, lane.phase
 
-    assert asyncio.run(play()) == (None, False, Phase.TAKING)
+    assert asyncio.run(play()) == (None, False, LanePhase.TAKING)
 
 
 def sending(lane: Lane, sender: Sender) -> asyncio.Task[None]:
@@ -173,7 +173,7 @@ async def ended(task: asyncio.Task[None]) -> None:
 def test_nothing_leaves_where_the_gate_shuts_between_choosing_and_sending() -> None:
     """That is where a process may have been stopped for a minute."""
 
-    async def play() -> tuple[int, Phase, OwnershipEnded | None]:
+    async def play() -> tuple[int, LanePhase, OwnershipEnded | None]:
         lane, wire = made(), Wire("1")
         now = iter([0.0, 0.0, *[60.0] * 1000])  # made, open when the sender begins to choose, shut at the last look
         gate = WriteGate(lambda: next(now))
@@ -184,7 +184,7 @@ def test_nothing_leaves_where_the_gate_shuts_between_choosing_and_sending() -> N
         return wire.sent, lane.phase, lane.ended
 
     sent, phase, why = asyncio.run(play())
-    assert (sent, phase) == (0, Phase.TAKING)
+    assert (sent, phase) == (0, LanePhase.TAKING)
     assert why is not None and why.reason is Ending.LEASE
 
 
@@ -193,7 +193,7 @@ def test_an_answer_to_a_batch_of_an_earlier_ownership_moves_nothing() -> None:
     goes.
     """
 
-    async def play() -> tuple[int, int, Phase]:
+    async def play() -> tuple[int, int, LanePhase]:
         lane, wire = made(), Wire("1")
         sender = won(lane, wire, 1)
         task = sending(lane, sender)
@@ -208,13 +208,13 @@ def test_an_answer_to_a_batch_of_an_earlier_ownership_moves_nothing() -> None:
         await ended(task)
         return lane.copied.position, lane.copied.tally.records, lane.phase
 
-    assert asyncio.run(play()) == (0, 0, Phase.RUNNING)
+    assert asyncio.run(play()) == (0, 0, LanePhase.RUNNING)
 
 
 def test_a_batch_that_the_answer_leaves_out_ends_its_ownership() -> None:
     """It would stay in flight for ever."""
 
-    async def play() -> tuple[Phase, OwnershipEnded | None]:
+    async def play() -> tuple[LanePhase, OwnershipEnded | None]:
         lane, wire = made(), Wire("1")
         task = sending(lane, won(lane, wire, 1))
         await settled()
@@ -224,7 +224,7 @@ def test_a_batch_that_the_answer_leaves_out_ends_its_ownership() -> None:
         return lane.phase, lane.ended
 
     phase, why = asyncio.run(play())
-    assert phase is Phase.TAKING
+    assert phase is LanePhase.TAKING
     assert why is not None and (why.reason, why.detail) == (Ending.BROKER, "no answer for it")
 
 
@@ -259,10 +259,10 @@ def test_an_answer_that_cannot_be_read_ends_the_connection() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "sent", "phase"), [(0, 1, Phase.RUNNING), (74, 0, Phase.TAKING), (6, 0, Phase.TAKING)]
+    ("code", "sent", "phase"), [(0, 1, LanePhase.RUNNING), (74, 0, LanePhase.TAKING), (6, 0, LanePhase.TAKING)]
 )
 def test_after_idling_a_lane_sends_only_to_a_leader_of_its_ownership_s_epoch(
-    code: int, sent: int, phase: Phase, monkeypatch: pytest.MonkeyPatch
+    code: int, sent: int, phase: LanePhase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that lost its partition and won it back has a log that others have written to meanwhile."""
 
@@ -272,7 +272,7 @@ def test_after_idling_a_lane_sends_only_to_a_leader_of_its_ownership_s_epoch(
 
     monkeypatch.setattr(module, "list_offset", list_offset)
 
-    async def play() -> tuple[int, Phase, bool]:
+    async def play() -> tuple[int, LanePhase, bool]:
         lane, wire = made(), Wire("1")
         task = sending(lane, won(lane, wire, 1, idle_s=2 * IDLE_S))
         await settled()

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from anabranch.copier.lane.fetched import FetchedBatch
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.ownership import takeover_manager as module
 from anabranch.copier.ownership.takeover_manager import takeover_manager
 from anabranch.copier.write_gate import WriteGate
@@ -68,7 +68,7 @@ def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt(stag
         owner.begin(lane)
         await owner.until(lambda: "no longer known" in lane.status.waiting)
         await lab.persisted((COPIED, BEHIND))
-        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        await owner.until(lambda: lane.phase is LanePhase.RUNNING)
         await owner.end()
         return list(lane.copied.book.map)
 
@@ -78,18 +78,18 @@ def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt(stag
 def test_nothing_is_claimed_of_a_lane_that_was_left(stage: Stage) -> None:
     """Another worker may have it by then; and the others are taken over."""
 
-    async def scene(lab: Lab) -> tuple[int, int, Phase]:
+    async def scene(lab: Lab) -> tuple[int, int, LanePhase]:
         left, other, owner = lab.lane(0), lab.lane(1), await lab.owner("run/one")
         owner.begin(left, other)
         await asyncio.sleep(0)
         left.leave()
         await owner.manager.forgo(left)
-        await owner.until(lambda: other.phase is Phase.RUNNING)
+        await owner.until(lambda: other.phase is LanePhase.RUNNING)
         await owner.end()
         claims = await owner.journal.read()
         return len(claims.claims(left.key)), len(claims.claims(other.key)), left.phase
 
-    assert stage.play(scene) == (0, 1, Phase.OVER)
+    assert stage.play(scene) == (0, 1, LanePhase.OVER)
 
 
 def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage) -> None:
@@ -122,7 +122,7 @@ def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage) -> Non
 def test_a_lane_whose_persisted_runs_contradict_each_other_waits_and_says_so(stage: Stage) -> None:
     """Its position could be told wrong without them."""
 
-    async def scene(lab: Lab) -> tuple[str, Phase]:
+    async def scene(lab: Lab) -> tuple[str, LanePhase]:
         await lab.copied(10)
         await lab.persisted((Run(0, 0, 50),), (Run(40, 40, 9),))
         lane, owner = lab.lane(), await lab.owner("run/next")
@@ -133,7 +133,7 @@ def test_a_lane_whose_persisted_runs_contradict_each_other_waits_and_says_so(sta
 
     waiting, phase = stage.play(scene)
     assert waiting.startswith("what is persisted of its offset map contradicts itself: ")
-    assert phase is Phase.TAKING
+    assert phase is LanePhase.TAKING
 
 
 def test_persisted_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_anything_is_sent(stage: Stage) -> None:
@@ -144,7 +144,7 @@ def test_persisted_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_any
         await lab.persisted((Run(0, 0, 20),))
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
-        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        await owner.until(lambda: lane.phase is LanePhase.RUNNING)
         await owner.runs.sync()
         await owner.end()
         segments = owner.runs.segments[lane.assignment.lane]
@@ -169,7 +169,7 @@ def test_who_was_cut_off_reads_what_its_successor_persisted_before_it_goes_on(st
         await later.end()
         assert cut_off.active is not None
         cut_off.end_ownership(cut_off.active, OwnershipEnded(cut_off.key, Ending.DISCONNECTED))
-        await earlier.until(lambda: cut_off.phase is Phase.RUNNING)
+        await earlier.until(lambda: cut_off.phase is LanePhase.RUNNING)
         await earlier.end()
         return list(cut_off.copied.book.map)
 
@@ -226,7 +226,7 @@ def test_persisted_runs_that_the_target_s_log_contradicts_are_read_from_the_log_
         await lab.persisted((Run(0, 0, 9), Run(12, 9, 8)))
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
-        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        await owner.until(lambda: lane.phase is LanePhase.RUNNING)
         await owner.end()
         return list(lane.copied.book.map), lane.copied.book.unpersisted(), lane.copied.position
 
@@ -248,7 +248,7 @@ def test_a_target_that_was_truncated_below_what_was_retired_is_told_by_its_log(s
         await retired_below(lab)
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
-        await owner.until(lambda: lane.phase is Phase.RUNNING)
+        await owner.until(lambda: lane.phase is LanePhase.RUNNING)
         await owner.runs.sync()
         await owner.end()
         segments = owner.runs.segments[lane.assignment.lane]
@@ -271,7 +271,7 @@ def test_a_target_that_was_truncated_below_what_was_retired_stops_where_its_log_
         await retired_below(lab)
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
-        await owner.until(lambda: lane.phase is Phase.STOPPED)
+        await owner.until(lambda: lane.phase is LanePhase.STOPPED)
         await owner.runs.sync()
         await owner.end()
         segments = owner.runs.segments[lane.assignment.lane]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, WantedState
@@ -43,7 +43,7 @@ def _record(spec: LinkSpec) -> LinkRecord:
     return LinkRecord(WantedState(spec), (spec.source.cluster_id,), 1)
 
 
-async def planned(both: Lab, *names: str) -> list[Plan]:
+async def planned(both: Lab, *names: str) -> list[LanePlan]:
     """What the links plan, at one time."""
     clusters = [open_cluster(context) for _ in names for context in (both.source, both.target)]
     try:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from anabranch.copier.leases.wanted import Verdict, Wanted, plan_verdict
+from anabranch.copier.leases.wanted import LeaseVerdict, WantedLink, verdict_of_plan
 from anabranch.copier.planning.lease import Lease
 from anabranch.model.link import ClusterRef, LinkSpec, WantedState
 from anabranch.model.plugins import PluginSpec
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.unit
 LEASE = Lease("l", "run-1", 4, 0, 1, 60.0, ())
 
 
-def wanted(topics: str = "a", revision: int = 1, paused: bool = False, decided: int = 0) -> Wanted:
+def wanted(topics: str = "a", revision: int = 1, paused: bool = False, decided: int = 0) -> WantedLink:
     """What a person wants of the link."""
     spec = LinkSpec(
         "l", ClusterRef("old", "a"), ClusterRef("new", "b"), filter=PluginSpec("regex", {"include": [topics]})
     )
-    return Wanted(WantedState(spec, paused, revision), cast(Any, {decided: decided} if decided else {}))
+    return WantedLink(WantedState(spec, paused, revision), cast(Any, {decided: decided} if decided else {}))
 
 
 def test_what_is_read_first_ends_no_lease_and_leaves_what_the_filter_leaves_out() -> None:
@@ -50,17 +50,17 @@ def test_stopped_lanes_are_tried_again_after_a_change_but_for_a_pause() -> None:
 @pytest.mark.parametrize(
     ("owner", "batch", "ends", "stops", "verdict"),
     [
-        ("run-1", 4, False, False, Verdict()),
-        ("run-2", 5, True, False, Verdict()),
-        ("run-1", 5, False, False, Verdict("the link was planned anew")),
-        ("run-1", 5, True, False, Verdict("the run was told to end", is_final=True)),
-        ("run-1", 5, False, True, Verdict("a person asked the run to stop", is_final=True)),
+        ("run-1", 4, False, False, LeaseVerdict()),
+        ("run-2", 5, True, False, LeaseVerdict()),
+        ("run-1", 5, False, False, LeaseVerdict("the link was planned anew")),
+        ("run-1", 5, True, False, LeaseVerdict("the run was told to end", is_final=True)),
+        ("run-1", 5, False, True, LeaseVerdict("a person asked the run to stop", is_final=True)),
     ],
 )
 def test_a_later_plan_of_the_own_run_ends_a_lease_and_who_stops_the_run_ends_all(
-    owner: str, batch: int, ends: bool, stops: bool, verdict: Verdict
+    owner: str, batch: int, ends: bool, stops: bool, verdict: LeaseVerdict
 ) -> None:
     """Another run's plan is nothing to this one."""
     plan = SimpleNamespace(owner=owner, batch=batch, ends=ends)
     progress = SimpleNamespace(plans={"l": plan}, is_to_stop=lambda link, run: stops and (link, run) == ("l", "run-1"))
-    assert plan_verdict(cast(Any, SimpleNamespace(progress=progress)), LEASE) == verdict
+    assert verdict_of_plan(cast(Any, SimpleNamespace(progress=progress)), LEASE) == verdict

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anabranch.model.lane import LaneKey, LaneMode, LaneState
 from anabranch.model.link import ClusterRef, LinkSpec
-from anabranch.model.positions import AnswerKind, Pair
+from anabranch.model.positions import AnswerKind, OffsetPair
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.operations.offsets.export import NotBegunError, exported
@@ -78,8 +78,8 @@ def test_a_record_has_its_counterpart_or_its_neighbours(runs: RunMap, offset: in
     assert one.answer == known.get(offset)
     if one.kind is AnswerKind.UNMAPPED:
         below, above = [at for at in known if at < offset], [at for at in known if at > offset]
-        assert one.below == (Pair(max(below), known[max(below)]) if below else None)
-        assert one.above == (Pair(min(above), known[min(above)]) if above else None)
+        assert one.below == (OffsetPair(max(below), known[max(below)]) if below else None)
+        assert one.above == (OffsetPair(min(above), known[min(above)]) if above else None)
 
 
 def test_what_no_lane_tells_is_unknown() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.groups.mark import Mark, MarkedPartition, Verdict
 from anabranch.kafka.admin import delete_topic, grow_topic
 from anabranch.kafka.cluster import Cluster
@@ -197,7 +197,7 @@ def test_a_topic_that_another_link_fills_is_planned_only_where_that_is_meant(bot
 
     both.on(both.target, put)
 
-    async def plan_it() -> Plan:
+    async def plan_it() -> LanePlan:
         async with open_cluster(both.source) as here, open_cluster(both.target) as there:
             return await Planner("second", here, there).plan()
 

@@ -21,7 +21,7 @@ from anabranch.mirrormaker.wire import Checkpoint, decode_checkpoint, encode_syn
 from anabranch.model.groups import Commit
 from anabranch.model.lane import LaneMode
 from anabranch.model.plans import PlanChangedError
-from anabranch.model.positions import Answered, AnswerKind, Pair
+from anabranch.model.positions import Answered, AnswerKind, OffsetPair
 from anabranch.model.topics import TopicId
 from anabranch.offsets import codec
 from anabranch.offsets.align.gaps import Unclear, Why
@@ -145,7 +145,7 @@ def test_a_position_below_what_was_retired_is_older_than_the_map(both: Lab, late
     both.there.served.do(lambda one: one.partition(TO_A.topic, 0).led.log.delete_before(10))
     for offset in (10, 19, 24):
         one = ask(both, offset)
-        assert (one.kind, one.above) == (AnswerKind.BEFORE, Pair(25, 10)) and "gone on both sides" in one.why
+        assert (one.kind, one.above) == (AnswerKind.BEFORE, OffsetPair(25, 10)) and "gone on both sides" in one.why
     assert [ask(both, offset).answer for offset in (25, 29, SOURCE_END)] == [10, 14, TARGET_END]
     (back,) = offsets.translate(both.target, LINK, [(TO_A, 9)], reverse=True).answers
     assert back.kind is AnswerKind.BEFORE
@@ -163,7 +163,7 @@ def test_of_segments_that_are_missing_the_log_tells_what_it_still_holds(both: La
 
     both.on(both.target, file)
     both.there.served.do(lambda one: one.partition(TO_A.topic, 0).led.log.delete_before(20))
-    assert (ask(both, far + 4).kind, ask(both, far + 4).above) == (AnswerKind.BEFORE, Pair(far + 5, 20))
+    assert (ask(both, far + 4).kind, ask(both, far + 4).above) == (AnswerKind.BEFORE, OffsetPair(far + 5, 20))
     assert [ask(both, far + at).answer for at in (5, 14, 15, 19)] == [20, 29, 30, 34]
 
 

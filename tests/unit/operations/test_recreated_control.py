@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from anabranch.config.maps_file import StoredMap
-from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.kafka.admin import delete_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
@@ -37,10 +37,10 @@ def both() -> Iterator[Lab]:
         yield made
 
 
-def plan(made: Lab) -> Plan:
+def plan(made: Lab) -> LanePlan:
     """What a run that begins plans first."""
 
-    async def ask(target: Cluster) -> Plan:
+    async def ask(target: Cluster) -> LanePlan:
         async with open_cluster(made.source) as source:
             return await Planner(LINK, source, target).plan()
 

@@ -19,7 +19,7 @@ from anabranch.operations.verify import stop as stopping
 from anabranch.operations.verify.resume import NothingToResumeError
 from anabranch.operations.verify.start import VerifyPlan, VerifyRunningError
 from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRun
-from anabranch.state.topics.verified import Verified
+from anabranch.state.topics.verified import VerifiedTopic
 from qa import comparing as verify
 from tests.unit.link_lab import BLANK, LINK, SOURCE_END, TARGET_END, A, B, Lab, lab
 
@@ -46,7 +46,7 @@ def file(both: Lab, run: VerifyRun, *lanes: LaneVerified) -> None:
     """File a comparison as its job does."""
 
     async def ask(cluster: Cluster) -> None:
-        verified = Verified(cluster)
+        verified = VerifiedTopic(cluster)
         await verified.ensure()
         await verified.file(run, lanes)
 
@@ -90,7 +90,7 @@ def test_one_comparison_of_a_link_runs_at_a_time(both: Lab) -> None:
     assert verify.stop(both.target, LINK).asked
 
     async def stops(cluster: Cluster) -> dict[str, str]:
-        verified = Verified(cluster)
+        verified = VerifiedTopic(cluster)
         await verified.sync()
         return verified.stops
 

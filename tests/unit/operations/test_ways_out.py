@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.errors import InvalidFieldError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
@@ -61,7 +61,7 @@ def test_a_resumed_link_tries_every_stop_again(stop: Stop) -> None:
     lane = Lane(LaneAssignment(LaneKey(LINK, TOPIC, 0), A, A, TOPIC, LaneStart(), ModePolicy.AUTO))
     lane.stop_at(stop, 7)
     lane.retry()
-    assert (lane.phase, lane.stopped) == (Phase.TAKING, None)
+    assert (lane.phase, lane.stopped) == (LanePhase.TAKING, None)
 
 
 def stop(made: Lab, reason: Stop, offset: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 from test_lane_takeover import NOW, Target, data, request
 
 from anabranch.model.lane import LaneMode
-from anabranch.protocol import LaneStopped, Ownership, ProducerEntry, Stop, TailBatch, takeover
+from anabranch.protocol import LaneStopped, Ownership, ProducerState, Stop, TailBatch, takeover
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 
@@ -41,7 +41,7 @@ def take(target: Target, **changes: Any) -> Ownership:
 @pytest.mark.parametrize(("log", "at"), [([], 0), ([data(0, 20, 9, 0)], 20)])
 def test_an_empty_target_is_padded_up_to_the_start_and_goes_on_after_a_crash(log: list[TailBatch], at: int) -> None:
     """Padding has its offset as its sequence, whoever writes it, whatever is wanted by then."""
-    entries = {9: ProducerEntry(0, at - 1)} if at else {}
+    entries = {9: ProducerState(0, at - 1)} if at else {}
     for mode in LaneMode:
         ownership = take(Target(log, [fixed(50)], entries=entries), mode=mode)
         assert (ownership.mode, ownership.position, ownership.sequence, ownership.is_padded) == (
@@ -55,14 +55,14 @@ def test_an_empty_target_is_padded_up_to_the_start_and_goes_on_after_a_crash(log
 def test_padding_that_cannot_go_on_stops_the_lane() -> None:
     """Records never lie among padding."""
     with pytest.raises(LaneStopped) as stopped:
-        take(Target([data(0, 20, 9, 0), data(20, 1, 77, 0)], [fixed(50)], entries={9: ProducerEntry(0, 19)}))
+        take(Target([data(0, 20, 9, 0), data(20, 1, 77, 0)], [fixed(50)], entries={9: ProducerState(0, 19)}))
     assert stopped.value.reason is Stop.DIVERGED and "padded up to 21 of 50" in stopped.value.message
 
 
 def test_a_padded_lane_without_a_record_is_at_its_start_in_either_mode() -> None:
     """Padding that was deleted is no record that was lost; its age does not matter."""
     for log in ([], [data(0, 50, 9, 0, 5)]):
-        entries = {9: ProducerEntry(0, 49)} if not log else {}
+        entries = {9: ProducerState(0, 49)} if not log else {}
         for mode in LaneMode:
             target = Target(list(log), [fixed(50)], start=0 if log else 50, entries=entries)
             ownership = take(target, mode=mode)
@@ -75,7 +75,7 @@ def test_a_target_with_records_short_of_the_start_is_never_padded() -> None:
 
 
 HELD = [data(0, 10, 9, 0)]
-ENTRY = {9: ProducerEntry(0, 9)}
+ENTRY = {9: ProducerState(0, 9)}
 
 
 @pytest.mark.parametrize("filled", [0, 1, 3])
@@ -105,10 +105,10 @@ def test_behind_a_gap_the_sequence_counts_records_and_the_gap_record_tells_their
     """A record that lies elsewhere is found out, and told from its sequence."""
     log = [*HELD, *(marker(10 + n) for n in range(3)), data(13, 4, 9, 10)]
     gap_records = [gap_record(0, 0), gap_record(10, 13)]
-    ownership = take(Target(log, [fixed(0)], gap_records=gap_records, entries={9: ProducerEntry(0, 13)}), start=0)
+    ownership = take(Target(log, [fixed(0)], gap_records=gap_records, entries={9: ProducerState(0, 13)}), start=0)
     assert (ownership.mode, ownership.position, ownership.sequence, ownership.ahead) == (LaneMode.IDENTITY, 17, 14, -1)
     log = [*HELD, *(marker(10 + n) for n in range(4)), data(14, 4, 9, 10)]
-    ownership = take(Target(log, [fixed(0)], gap_records=gap_records, entries={9: ProducerEntry(0, 13)}), start=0)
+    ownership = take(Target(log, [fixed(0)], gap_records=gap_records, entries={9: ProducerState(0, 13)}), start=0)
     assert ownership.mode is LaneMode.MAPPED and "shifted" in ownership.why and ownership.position == 17
 
 

@@ -31,13 +31,13 @@ from anabranch.protocol import (
     Pause,
     Persisted,
     Pipeline,
-    ProducerEntry,
+    ProducerState,
     ReadClaims,
     ReadEnd,
     ReadGapRecords,
     ReadMarkers,
     ReadTail,
-    Reported,
+    ReportedPosition,
     Stop,
     TailBatch,
     TakeoverRequest,
@@ -76,7 +76,7 @@ class Target:
     fence_code: int = 0
     lose_appends: int = 0
     forget_markers: bool = False
-    entries: dict[int, ProducerEntry] = field(default_factory=dict)
+    entries: dict[int, ProducerState] = field(default_factory=dict)
     kept: int = 0
     asked: list[Any] = field(default_factory=list)
     next_id: int = 100
@@ -446,7 +446,7 @@ def identity(target: Target, **changes: Any) -> Ownership:
 
 def test_an_identity_lane_goes_on_at_the_end_of_the_log() -> None:
     """The shared producer id, no fence, no claim of one's own."""
-    target = Target([data(50, 3, 9, 50)], [claim(9, LaneMode.IDENTITY, floor=50)], entries={9: ProducerEntry(0, 52)})
+    target = Target([data(50, 3, 9, 50)], [claim(9, LaneMode.IDENTITY, floor=50)], entries={9: ProducerState(0, 52)})
     ownership = identity(target)
     assert (ownership.mode, ownership.producer_id, ownership.position) == (LaneMode.IDENTITY, 9, 53)
     assert len(target.journal) == 1
@@ -463,13 +463,13 @@ def test_the_first_identity_owner_claims_the_shared_producer_id() -> None:
     ("last", "entry", "why"),
     [
         (data(50, 3, 9, 50), None, "forgotten"),
-        (data(50, 3, 9, 50, NOW - E), ProducerEntry(0, 52), "old"),
-        (data(50, 3, 8, 50), ProducerEntry(0, 52), "another writer"),
-        (data(50, 3, 9, 50), ProducerEntry(0, 51), "sequence 51"),
+        (data(50, 3, 9, 50, NOW - E), ProducerState(0, 52), "old"),
+        (data(50, 3, 8, 50), ProducerState(0, 52), "another writer"),
+        (data(50, 3, 9, 50), ProducerState(0, 51), "sequence 51"),
     ],
 )
 def test_an_identity_lane_in_doubt_becomes_mapped_and_says_why(
-    last: TailBatch, entry: ProducerEntry | None, why: str
+    last: TailBatch, entry: ProducerState | None, why: str
 ) -> None:
     """A fresh producer id is claimed and the shared one fenced."""
     entries = {} if entry is None else {9: entry}
@@ -493,7 +493,7 @@ def test_why_a_lane_becomes_mapped_is_told_though_its_takeover_breaks() -> None:
 def test_a_shifted_identity_lane_becomes_mapped_and_goes_on_exactly() -> None:
     """Somebody else's record lies between: offsets differ from here on, and nothing is lost."""
     log = [data(50, 1, 9, 50), data(51, 1, 77, 0), data(52, 2, 9, 51)]
-    target = Target(log, [claim(9, LaneMode.IDENTITY, floor=50)], start=50, entries={9: ProducerEntry(0, 52)})
+    target = Target(log, [claim(9, LaneMode.IDENTITY, floor=50)], start=50, entries={9: ProducerState(0, 52)})
     ownership = identity(target)
     assert ownership.mode is LaneMode.MAPPED and "shifted" in ownership.why and ownership.position == 53
 
@@ -532,7 +532,7 @@ def far(position: int, others: int = 0, **changes: Any) -> Ownership:
 @pytest.mark.parametrize("position", [2_000_000_000, 3_000_000_000, 9_000_000_000])
 def test_the_lap_of_a_lane_is_told_by_what_was_reported_where_its_runs_are_gone(position: int) -> None:
     """Its sequence says it but for a multiple of 2^31."""
-    assert far(position, reported=Reported(position - 700, position - 700)).position == position
+    assert far(position, reported=ReportedPosition(position - 700, position - 700)).position == position
     assert far(position, persisted=Persisted(position - 9, position - 9, 3)).position == position
 
 
@@ -551,13 +551,13 @@ def test_a_lap_that_nothing_tells_stops_the_lane() -> None:
     assert stopped.value.reason is Stop.POSITION_LOST
     assert "852516347, 2999999995" in stopped.value.message
     with pytest.raises(LaneStopped) as stopped:
-        far(3_000_000_000, source_end=1_500_000_000, reported=Reported(1_400_000_000, 1_400_000_000))
+        far(3_000_000_000, source_end=1_500_000_000, reported=ReportedPosition(1_400_000_000, 1_400_000_000))
     assert "is no source offset between" in stopped.value.message
 
 
 def test_a_lane_that_is_persisted_as_copied_and_has_no_claims_does_not_start_over() -> None:
     """Its claims were deleted: all would be copied again, and nobody who wrote it be fenced."""
-    for known in ({"persisted": Persisted(80, 30, 3)}, {"reported": Reported(80, 30)}):
+    for known in ({"persisted": Persisted(80, 30, 3)}, {"reported": ReportedPosition(80, 30)}):
         target = Target([data(0, 30, 1, 50)])
         with pytest.raises(LaneStopped) as stopped:
             target.run(takeover(request(**known)))

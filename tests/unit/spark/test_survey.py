@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from anabranch.config.jobspec import LinkJob
-from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import ConnectionLostError
@@ -73,7 +73,7 @@ def grow(both: Lab) -> None:
 def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planning meets a broker that is away."""
 
-    async def plan(_: Planner) -> Plan:
+    async def plan(_: Planner) -> LanePlan:
         raise ConnectionLostError("old", "broker 1", "it does not answer")
 
     monkeypatch.setattr(Planner, "plan", plan)

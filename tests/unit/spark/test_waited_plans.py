@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from anabranch.config.jobspec import LinkJob
-from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.copier.planning.target_topics import TargetTopics
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
@@ -86,7 +86,7 @@ def not_begun(both: Lab, aim: Goal) -> set[TopicPartition]:
     return set(left(aim, links.show(both.target, LINK)).not_begun)
 
 
-async def fails(_: Planner) -> Plan:
+async def fails(_: Planner) -> LanePlan:
     """Planning meets a broker that is away."""
     raise ConnectionLostError("old", "broker 1", "it does not answer")
 
@@ -107,8 +107,8 @@ class Stored:
 def test_a_plan_that_is_persisted_again_keeps_the_time_of_its_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan says when the source was read for it; one that ends a run says nothing of that."""
 
-    async def plan(_: Planner) -> Plan:
-        return Plan(LinkRecord(WantedState(spec), ("A",), 0), {}, (), 7, (HOME.topic,))
+    async def plan(_: Planner) -> LanePlan:
+        return LanePlan(LinkRecord(WantedState(spec), ("A",), 0), {}, (), 7, (HOME.topic,))
 
     spec = LinkSpec(LINK, ClusterRef("old", "A"), ClusterRef("new", "B"))
     clusters = (ClusterContext(name, ("127.0.0.1:1",)) for name in ("old", "new"))

@@ -117,8 +117,8 @@ def test_keys_tell_links_from_topics_and_lanes_from_plans() -> None:
     with pytest.raises(MalformedRecordError):
         links.decode_decision(b"l", links.encode_decision(samples.DECISION))
     assert progress.parse_key(progress.lane_key(samples.LANE)) == samples.LANE
-    assert progress.parse_key(progress.plan_key("l")) == ("l", progress.About.PLAN)
-    assert progress.parse_key(progress.stop_key("l")) == ("l", progress.About.STOP)
+    assert progress.parse_key(progress.plan_key("l")) == ("l", progress.ProgressRecordKind.PLAN)
+    assert progress.parse_key(progress.stop_key("l")) == ("l", progress.ProgressRecordKind.STOP)
     for bad in (b"l", b"l/x/0/0", b"l/x/plan", b"l/run"):
         with pytest.raises(MalformedRecordError):
             progress.parse_key(bad)

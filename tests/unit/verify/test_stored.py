@@ -17,7 +17,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.state.codecs import verified
 from anabranch.state.codecs.errors import MalformedRecordError
-from anabranch.state.codecs.verified import About, LaneVerified, RunState, VerifyRun, VerifyStatus
+from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRecordKind, VerifyRun, VerifyStatus
 from anabranch.verify.findings import Counts, Field, Finding, Kind
 from anabranch.verify.page import page
 from anabranch.verify.pins import LogEnds, Pin, pin
@@ -69,8 +69,8 @@ RUN = VerifyRun(
 )
 CASES = {
     "lane-v1": (verified.lane_key(LANE), verified.encode_lane(VERIFIED)),
-    "run-v1": (verified.link_key("old-new", About.RUN), verified.encode_run(RUN)),
-    "stop-v1": (verified.link_key("old-new", About.STOP), verified.encode_stop("verify-1")),
+    "run-v1": (verified.link_key("old-new", VerifyRecordKind.RUN), verified.encode_run(RUN)),
+    "stop-v1": (verified.link_key("old-new", VerifyRecordKind.STOP), verified.encode_stop("verify-1")),
 }
 
 

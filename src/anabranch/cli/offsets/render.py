@@ -9,7 +9,7 @@ from rich.text import Text
 
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, moment, span
-from anabranch.model.positions import Answered, AnswerKind, LaneRuns, Pair, Translation
+from anabranch.model.positions import Answered, AnswerKind, LaneRuns, OffsetPair, Translation
 
 _STYLE: Mapping[AnswerKind, str] = {
     AnswerKind.EXACT: "green",
@@ -93,6 +93,6 @@ def _why(one: Answered) -> str:
     near = [
         f"{name} {count(pair.asked)} is {count(pair.answer)} there"
         for name, pair in (("below:", one.below), ("above:", one.above))
-        if isinstance(pair, Pair)
+        if isinstance(pair, OffsetPair)
     ]
     return "; ".join([one.why, *near] if one.why else near)

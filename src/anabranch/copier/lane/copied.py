@@ -12,7 +12,7 @@ from anabranch.state.segments.runs import RunBook
 
 
 @dataclass(slots=True)
-class Copied:
+class CopiedRecords:
     """How far the lane came on both sides, its offset map, and how much that was.
 
     ``position`` is the source offset after the last record copied.  ``target_start`` is the first offset of the

@@ -50,7 +50,7 @@ class FetchedBatch(NamedTuple):
     pending: PendingGapRecord | None = None
 
 
-class Fetched:
+class FetchedBatches:
     """The batches that wait, where the next fetch begins, and how the sequences of what waits tell its offsets."""
 
     __slots__ = (

@@ -12,10 +12,10 @@ import time
 from enum import Enum
 
 from anabranch.copier.lane.active import ActiveOwnership
-from anabranch.copier.lane.copied import Copied
+from anabranch.copier.lane.copied import CopiedRecords
 from anabranch.copier.lane.epochs import UNKNOWN
-from anabranch.copier.lane.fetched import Fetched
-from anabranch.copier.lane.source_log import SourceLog
+from anabranch.copier.lane.fetched import FetchedBatches
+from anabranch.copier.lane.source_log import SourceLogState
 from anabranch.copier.lane.status import Status
 from anabranch.kafka.connection import Connection
 from anabranch.model.lane import LaneAssignment
@@ -27,7 +27,7 @@ from anabranch.protocol.pipeline import Pipeline
 from anabranch.state.segments.retiring import Starts
 
 
-class Phase(Enum):
+class LanePhase(Enum):
     """``TAKING``: being taken over; ``RUNNING``: batches may flow; ``STOPPED``: a person must act; ``OVER``: left."""
 
     TAKING = "taking"
@@ -36,7 +36,7 @@ class Phase(Enum):
     OVER = "over"
 
 
-OWNED = frozenset({Phase.RUNNING, Phase.STOPPED})
+OWNED = frozenset({LanePhase.RUNNING, LanePhase.STOPPED})
 """Phases in which a lane that was won has runs to persist and a claim to give back."""
 
 
@@ -66,11 +66,11 @@ class Lane:
     def __init__(self, assignment: LaneAssignment) -> None:
         self.assignment = assignment
         self.key = str(assignment.lane)
-        self.phase = Phase.TAKING
-        self.source = SourceLog()
-        self.fetched = Fetched()
+        self.phase = LanePhase.TAKING
+        self.source = SourceLogState()
+        self.fetched = FetchedBatches()
         self.active: ActiveOwnership | None = None
-        self.copied = Copied()
+        self.copied = CopiedRecords()
         self.status = Status()
         self.budget = PaddingBudget(time.monotonic())
         self.reusable_producer: ReusableProducer | None = None
@@ -88,22 +88,22 @@ class Lane:
         self.copied.begin(ownership)
         self.status.mode, self.status.mode_reason, self.status.held_by = ownership.mode, ownership.why, ""
         self.ended = None
-        self.phase = Phase.RUNNING
+        self.phase = LanePhase.RUNNING
         return self.active
 
     def end_ownership(self, active: ActiveOwnership, ended: OwnershipEnded) -> bool:
         """This ownership is over and the lane must be taken over again; False where it was over before."""
-        if self.active is not active or self.phase is not Phase.RUNNING:
+        if self.active is not active or self.phase is not LanePhase.RUNNING:
             return False
         self.active = None  # what is asked or filled for it still, nobody need wait for
         self.ended = ended
         self._drop_fetched()
-        self.phase = Phase.TAKING
+        self.phase = LanePhase.TAKING
         return True
 
     def disconnected(self) -> bool:
         """The connection ended; True where nothing was under way on it, so that the ownership goes on over another."""
-        if self.active is None or self.phase is not Phase.RUNNING or not self.active.is_idle:
+        if self.active is None or self.phase is not LanePhase.RUNNING or not self.active.is_idle:
             return False
         self.active.connection = None
         return True
@@ -112,8 +112,8 @@ class Lane:
         """Going on would lose, repeat or guess: stand still until a person acts."""
         self.stopped = stopped
         self._drop_fetched()
-        if self.phase is not Phase.OVER:
-            self.phase = Phase.STOPPED
+        if self.phase is not LanePhase.OVER:
+            self.phase = LanePhase.STOPPED
 
     def stop_at(self, reason: Stop, offset: int, detail: str = "", fix: str = "") -> None:
         """``stop`` with a reason found on the source's side."""
@@ -121,16 +121,16 @@ class Lane:
 
     def retry(self) -> None:
         """A person acted: a stopped lane is taken over again, and stops again where nothing was mended."""
-        if self.phase is Phase.STOPPED:
+        if self.phase is LanePhase.STOPPED:
             self.stopped = self.active = None
             self.source.leader = -1
             self.source.is_there()
-            self.phase = Phase.TAKING
+            self.phase = LanePhase.TAKING
 
     def leave(self) -> None:
         """The lease is over, or the link no longer wants this lane."""
         self._drop_fetched()
-        self.phase = Phase.OVER
+        self.phase = LanePhase.OVER
 
     def _drop_fetched(self) -> None:
         self.fetched.drop()
@@ -142,7 +142,7 @@ class Lane:
     @property
     def wants_fetch(self) -> bool:
         """Whether the fetcher should ask for more."""
-        return self.phase is Phase.RUNNING and self.fetched.has_room
+        return self.phase is LanePhase.RUNNING and self.fetched.has_room
 
     @property
     def is_behind(self) -> bool:
@@ -156,7 +156,7 @@ class Lane:
         return (
             bool(batches)
             and ((pending := batches[0].pending) is None or pending.good)
-            and self.phase is Phase.RUNNING
+            and self.phase is LanePhase.RUNNING
             and self.active is not None
             and self.active.may_send
         )
@@ -187,7 +187,9 @@ class Lane:
     def reached(self) -> int:
         """The source offset below which every record was copied or is none to be copied."""
         position = self.copied.position
-        return max(position, self.fetched.fetch_offset) if self.phase is Phase.RUNNING and self.drained else position
+        if self.phase is LanePhase.RUNNING and self.drained:
+            return max(position, self.fetched.fetch_offset)
+        return position
 
     def note_epoch(self) -> tuple[int, int] | None:
         """How far the lane has come with the source's epoch there; the last place of which it is known, else."""
@@ -201,13 +203,13 @@ class Lane:
         """The target offset below which the book tells of all that the lane wrote, and the epoch of which that holds;
         what was persisted of it before, while the lane does not run."""
         copied = self.copied
-        if self.phase is not Phase.RUNNING or copied.acknowledged_epoch < 0:
+        if self.phase is not LanePhase.RUNNING or copied.acknowledged_epoch < 0:
             return copied.target_epoch
         return copied.target_end, copied.acknowledged_epoch
 
     @property
     def starts(self) -> Starts | None:
         """Where both logs begin; None unless both were told while this worker owns the lane."""
-        if self.phase is not Phase.RUNNING or self.copied.target_start < 0:
+        if self.phase is not LanePhase.RUNNING or self.copied.target_start < 0:
             return None
         return Starts(self.source.log_start, self.copied.target_start)

@@ -10,10 +10,10 @@ from anabranch.kafka.presence import Absence
 
 
 @dataclass(slots=True)
-class SourceLog:
+class SourceLogState:
     """The leader and its epoch, and the ends that it last told; written by what reads the source.
 
-    ``told_at`` is when a fetch was last answered, ``seen_at`` when the ends were last told, by whatever request;
+    ``answered_at`` is when a fetch was last answered, ``seen_at`` when the ends were last told, by whatever request;
     ``absence`` is for how long every broker says that there is no such topic, ``doubt`` what they say meanwhile.
     """
 
@@ -22,7 +22,7 @@ class SourceLog:
     log_start: int = 0
     stable: int = 0
     high_watermark: int = 0
-    told_at: float = 0.0
+    answered_at: float = 0.0
     seen_at: float = 0.0
     absence: Absence = field(default_factory=Absence)
     doubt: str = ""

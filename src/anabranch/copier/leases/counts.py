@@ -5,7 +5,7 @@ from __future__ import annotations
 from anabranch.copier.lane.lane import Lane
 
 
-class Counts:
+class LeaseCounts:
     """Records and bytes copied in the lanes that are counted, since they were last asked for.
 
     A lane's tally goes back to its first owner; what it held when it was added does not count.

@@ -12,8 +12,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
-from anabranch.copier.lane.lane import OWNED, Lane, Phase
-from anabranch.copier.leases.counts import Counts
+from anabranch.copier.lane.lane import OWNED, Lane, LanePhase
+from anabranch.copier.leases.counts import LeaseCounts
 from anabranch.copier.leases.tasks import cancelled
 from anabranch.copier.ownership.handover import Handover
 from anabranch.errors import AnabranchError
@@ -55,7 +55,7 @@ class Membership:
         self,
         lanes: list[Lane],
         copying: CopiesLanes,
-        counts: Counts,
+        counts: LeaseCounts,
         handover: Handover,
         make: Callable[[LaneAssignment], Lane],
         may_ask: Callable[[], bool],
@@ -84,7 +84,7 @@ class Membership:
         """Have the lease's lanes and no others: let the others go, and add what is new; nothing may be arriving."""
         staying = self.staying()
         for lane in list(self.lanes):
-            if lane.assignment not in self._leased or lane.phase is Phase.OVER:
+            if lane.assignment not in self._leased or lane.phase is LanePhase.OVER:
                 self._leave(lane)
         coming = {one: self._handover.patience(one) for one in self._leased if one not in staying}
         self._admit_free(coming)
@@ -94,7 +94,7 @@ class Membership:
     def staying(self) -> set[LaneAssignment]:
         """The lanes that this worker has and does not let go; one that a filter left out may be wanted again."""
         return {
-            lane.assignment for lane in self.lanes if lane.phase is not Phase.OVER and lane.key not in self._leaving
+            lane.assignment for lane in self.lanes if lane.phase is not LanePhase.OVER and lane.key not in self._leaving
         }
 
     async def leave_home(self) -> None:

@@ -14,17 +14,17 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from anabranch.copier.lane.lane import OWNED, Lane, Phase
+from anabranch.copier.lane.lane import OWNED, Lane, LanePhase
 from anabranch.copier.leases.control_topics import ControlTopics
 from anabranch.copier.leases.control_watch import TICK_S, ControlWatch
 from anabranch.copier.leases.copying import Copying
-from anabranch.copier.leases.counts import Counts
+from anabranch.copier.leases.counts import LeaseCounts
 from anabranch.copier.leases.membership import Membership
 from anabranch.copier.leases.resumable import ResumableLanes
 from anabranch.copier.leases.tasks import cancelled
-from anabranch.copier.leases.wanted import Wanted, plan_verdict
+from anabranch.copier.leases.wanted import WantedLink, verdict_of_plan
 from anabranch.copier.ownership.handover import Handover
-from anabranch.copier.planning.lease import Figures, Lease, fingerprint
+from anabranch.copier.planning.lease import Lease, LeaseFigures, fingerprint
 from anabranch.copier.write_gate import WriteGate
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
@@ -55,9 +55,9 @@ class LeaseRunner:
         self._watch = ControlWatch(self._topics, self._heed, self._is_urgent)
         self._handover = Handover(owner, self._topics.journal, self._topics.progress)
         self._resumable = ResumableLanes(owner, self._topics)
-        self._counts = Counts()
+        self._counts = LeaseCounts()
         self._lease: Lease | None = None
-        self._wanted: Wanted | None = None
+        self._wanted: WantedLink | None = None
         self._knows_runs = False
         self._is_deleted = False
         self._until = 0.0
@@ -171,15 +171,15 @@ class LeaseRunner:
         copying.close()
         self.gate.shut()
 
-    def figures(self) -> Figures:
+    def figures(self) -> LeaseFigures:
         """What was copied since the last figures, whether in a lease or between two."""
         records, size = self._counts.take()
         lanes = self._membership.lanes
-        return Figures(
+        return LeaseFigures(
             owner=self.owner,
             lanes=len(lanes),
-            running=sum(lane.phase is Phase.RUNNING for lane in lanes),
-            stopped=sum(lane.phase is Phase.STOPPED for lane in lanes),
+            running=sum(lane.phase is LanePhase.RUNNING for lane in lanes),
+            stopped=sum(lane.phase is LanePhase.STOPPED for lane in lanes),
             records=records,
             bytes=size,
             over=self.over,
@@ -216,7 +216,7 @@ class LeaseRunner:
     def _heed(self, started: float) -> None:
         """Act on what was read, beginning at ``started``."""
         assert self._lease is not None
-        wanted, before = Wanted.of(self._topics, self._lease.link), self._wanted
+        wanted, before = WantedLink.of(self._topics, self._lease.link), self._wanted
         if wanted is None:
             self.gate.shut()
             self._is_deleted = True
@@ -225,7 +225,7 @@ class LeaseRunner:
             return
         self._wanted = wanted
         self._apply(wanted, before)
-        verdict = plan_verdict(self._topics, self._lease)
+        verdict = verdict_of_plan(self._topics, self._lease)
         self.over = verdict.why or wanted.ends_lease(before) or self.over
         self.is_final = self.is_final or verdict.is_final
         self._end_superseded()
@@ -234,7 +234,7 @@ class LeaseRunner:
         self._membership.give_way(bool(self.over))
         self._copying.wake()
 
-    def _apply(self, wanted: Wanted, before: Wanted | None) -> None:
+    def _apply(self, wanted: WantedLink, before: WantedLink | None) -> None:
         """Have the lanes copied as is wanted: new ones come with the next plan."""
         assert self._lease is not None
         spec = wanted.state.spec

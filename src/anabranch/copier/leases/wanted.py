@@ -13,7 +13,7 @@ from anabranch.model.link import WantedState
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedLink:
     """What is wanted of a link, and what people have decided about its lanes."""
 
     state: WantedState
@@ -25,15 +25,15 @@ class Wanted:
         record = topics.links.links.get(link)
         return None if record is None else cls(record.wanted, dict(topics.links.decisions[link]))
 
-    def has_new_filter(self, before: Wanted | None) -> bool:
+    def has_new_filter(self, before: WantedLink | None) -> bool:
         """Whether lanes may have to be left that were wanted before."""
         return before is None or before.state.spec.filter != self.state.spec.filter
 
-    def has_changed(self, before: Wanted | None) -> bool:
+    def has_changed(self, before: WantedLink | None) -> bool:
         """Whether what stopped a lane may have been mended by whoever changed the link."""
         return before is not None and before.state.revision != self.state.revision and not self.state.paused
 
-    def ends_lease(self, before: Wanted | None) -> str:
+    def ends_lease(self, before: WantedLink | None) -> str:
         """Why lanes must be planned anew; empty where they need not."""
         if before is None:
             return ""
@@ -43,20 +43,20 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LeaseVerdict:
     """Why a lease is over, empty where it is not; after a final one nothing is copied."""
 
     why: str = ""
     is_final: bool = False
 
 
-def plan_verdict(topics: ControlTopics, lease: Lease) -> Verdict:
+def verdict_of_plan(topics: ControlTopics, lease: Lease) -> LeaseVerdict:
     """What the link's newest plan, and whoever stops its run, say of a lease."""
     if topics.progress.is_to_stop(lease.link, lease.run):
-        return Verdict("a person asked the run to stop", is_final=True)
+        return LeaseVerdict("a person asked the run to stop", is_final=True)
     plan = topics.progress.plans.get(lease.link)
     if plan is not None and plan.owner == lease.run and plan.batch > lease.batch:
         if plan.ends:
-            return Verdict("the run was told to end", is_final=True)
-        return Verdict("the link was planned anew")
-    return Verdict()
+            return LeaseVerdict("the run was told to end", is_final=True)
+        return LeaseVerdict("the link was planned anew")
+    return LeaseVerdict()

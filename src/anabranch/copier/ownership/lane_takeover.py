@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.ownership.earlier_owners import fence_earlier_owners
 from anabranch.copier.ownership.map_completion import MapCompletion
 from anabranch.copier.ownership.source_history import SourceHistory
@@ -21,7 +21,7 @@ from anabranch.kafka.partitions import LATEST
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.protocol.endings import Ending, OwnershipEnded
-from anabranch.protocol.ownership import Ownership, Persisted, Reported, TakeoverRequest
+from anabranch.protocol.ownership import Ownership, Persisted, ReportedPosition, TakeoverRequest
 from anabranch.protocol.pipeline import Pipeline
 from anabranch.protocol.tail import GRANT
 from anabranch.protocol.takeover import takeover
@@ -101,7 +101,7 @@ class LaneTakeover:
             lane.copied.position = ownership.position
             raise truncated(lane.key, kept, ownership.position)
         await self._history.note(lane, ownership.position)
-        if lane.phase is not Phase.TAKING:
+        if lane.phase is not LanePhase.TAKING:
             return
         if target.connection.closed is not None:
             raise OwnershipEnded(lane.key, Ending.DISCONNECTED, None, target.connection.closed.reason)
@@ -162,7 +162,7 @@ class LaneTakeover:
             why=why,
             expiration_known=self._access.expiration_ms is not None,
             longest_expiration_ms=self._access.longest_expiration_ms,
-            reported=None if told is None else Reported(told.position, told.target_end),
+            reported=None if told is None else ReportedPosition(told.position, told.target_end),
             source_end=await self._source_end(lane, start, told),
             begun_at=lane.assignment.begun_at,
             claims_deleted=self._journal.is_shortened,

@@ -11,7 +11,7 @@ from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run
 from anabranch.protocol.endings import LaneStopped, Stop, copied
 from anabranch.protocol.ownership import Ownership
-from anabranch.state.maps.rebuild import LaneLog, LogRange, UntoldBatchError, rebuild
+from anabranch.state.maps.rebuild import LaneLog, LogRange, UnknownSourceError, rebuild
 from anabranch.state.segments.runs import RunBook
 from anabranch.state.topics.control import Runs
 from anabranch.state.topics.journal import GapRecords, Journal
@@ -78,7 +78,7 @@ class MapCompletion:
         """
         try:
             return await self._from_log(lane, ownership)
-        except UntoldBatchError as error:
+        except UnknownSourceError as error:
             raise LaneStopped(
                 lane.key,
                 Stop.POSITION_LOST,

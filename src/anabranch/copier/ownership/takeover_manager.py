@@ -9,12 +9,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anabranch.copier.lane.lane import Lane, Phase
-from anabranch.copier.ownership.going_on import GoingOn
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.ownership.lane_takeover import LaneTakeover
 from anabranch.copier.ownership.map_completion import MapCompletion
 from anabranch.copier.ownership.other_owners import OtherOwners
 from anabranch.copier.ownership.target_access import TargetAccess
+from anabranch.copier.ownership.upkeep import OwnershipUpkeep
 from anabranch.copier.target.partition import TargetPartition
 from anabranch.copier.write_gate import WriteGate
 from anabranch.errors import AnabranchError
@@ -45,10 +45,10 @@ class _Retry:
 class TakeoverManager:
     """Takes over whatever lane is in phase TAKING, some at a time, until cancelled; no lane has two tasks at once."""
 
-    def __init__(self, others: OtherOwners, takeover: LaneTakeover, going_on: GoingOn, journal: Journal) -> None:
+    def __init__(self, others: OtherOwners, takeover: LaneTakeover, upkeep: OwnershipUpkeep, journal: Journal) -> None:
         self._others = others
         self._takeover = takeover
-        self._going_on = going_on
+        self._upkeep = upkeep
         self._journal = journal
         self._retries: dict[str, _Retry] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -87,7 +87,7 @@ class TakeoverManager:
 
     async def give_back(self, lane: Lane) -> None:
         """After a clean lease: release the claim, and keep the producer id for the next one."""
-        await self._going_on.give_back(lane)
+        await self._upkeep.give_back(lane)
 
     def _start(self, lanes: Sequence[Lane]) -> None:
         for key, task in list(self._tasks.items()):
@@ -101,12 +101,12 @@ class TakeoverManager:
             if lane.key in self._tasks:
                 continue
             active = lane.active
-            if lane.phase is Phase.RUNNING and active is not None:
+            if lane.phase is LanePhase.RUNNING and active is not None:
                 if active.connection is None and lane.fetched.batches:
-                    self._begin(lane, "connect", self._going_on.connect(lane, active))
+                    self._begin(lane, "connect", self._upkeep.connect(lane, active))
                 elif active.pipeline.is_aging():
-                    self._begin(lane, "renew", self._going_on.renew(lane, active))
-            if lane.phase is not Phase.TAKING:
+                    self._begin(lane, "renew", self._upkeep.renew(lane, active))
+            if lane.phase is not LanePhase.TAKING:
                 continue
             if self._retries.setdefault(lane.key, _Retry()).at > now or self._others.is_anothers(lane):
                 continue
@@ -169,4 +169,4 @@ def takeover_manager(
     access = TargetAccess(target, journal, gap_records, runs)
     completion = MapCompletion(target, journal, gap_records, runs)
     takeover = LaneTakeover(owner, source, access, completion, journal, progress, runs, gate, on_taken)
-    return TakeoverManager(OtherOwners(owner, journal, progress), takeover, GoingOn(access, on_taken), journal)
+    return TakeoverManager(OtherOwners(owner, journal, progress), takeover, OwnershipUpkeep(access, on_taken), journal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from anabranch.copier.planning.pairs import Pair
+from anabranch.copier.planning.pairs import TopicPair
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster, Metadata
 from anabranch.kafka.partitions import LATEST, list_offsets
@@ -19,7 +19,7 @@ _DEFAULT_RECORD_BYTES = 500.0
 
 
 def lanes_of(
-    spec: LinkSpec, pair: Pair, target_id: TopicId, compacted: bool, decisions: Mapping[LanePlace, LaneDecision]
+    spec: LinkSpec, pair: TopicPair, target_id: TopicId, compacted: bool, decisions: Mapping[LanePlace, LaneDecision]
 ) -> list[LaneAssignment]:
     """The lanes of one topic, each in the generation and with the start that a person decided, if one did."""
     mode = ModePolicy.MAPPED if compacted else spec.mode

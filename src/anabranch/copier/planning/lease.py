@@ -31,7 +31,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class LeaseFigures:
     """What a worker did since the last figures; ``over`` says why the lease ended, empty while it runs."""
 
     owner: str

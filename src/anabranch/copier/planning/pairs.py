@@ -17,7 +17,7 @@ from anabranch.model.topics import TopicId, check_name
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TopicPair:
     """A topic of the source, and its name on the target."""
 
     source: TopicMeta
@@ -31,11 +31,11 @@ def named(metadata: Metadata, ids: Collection[TopicId]) -> list[str]:
 
 def pairs_of(
     spec: LinkSpec, source: Metadata, looping: frozenset[TopicId], principal: str, findings: list[Reason]
-) -> list[Pair]:
+) -> list[TopicPair]:
     """The topics to copy with their names on the target; ``principal`` sees the source's topics."""
     naming = load_naming(spec.naming, spec.source.context)
     taken: dict[str, str] = {}
-    pairs: list[Pair] = []
+    pairs: list[TopicPair] = []
     names = select(load_filter(spec.filter), [t.name for t in source.topics.values() if not t.internal])
     if not names:
         findings.append(
@@ -72,17 +72,17 @@ def pairs_of(
             )
             continue
         taken[target] = name
-        pairs.append(Pair(topic, target))
+        pairs.append(TopicPair(topic, target))
     return pairs
 
 
 def not_home(
     spec: LinkSpec,
-    pairs: list[Pair],
+    pairs: list[TopicPair],
     known: Mapping[str, MirroredTopic],
     target: Metadata,
     findings: list[Reason],
-) -> list[Pair]:
+) -> list[TopicPair]:
     """The pairs but for copies of the target's own topics that another tool made, unless we fill them already."""
     own = {topic.name for topic in target.topics.values() if not topic.internal}
     home = copied_home(spec, [pair.source.name for pair in pairs], own)
@@ -93,13 +93,13 @@ def not_home(
 
 def unclaimed(
     spec: LinkSpec,
-    pairs: list[Pair],
+    pairs: list[TopicPair],
     known: Mapping[str, MirroredTopic],
     target: Metadata,
     links: tuple[Iterable[LinkRecord], Iterable[MirroredTopic]],
     upstream: Iterable[LinkRecord],
     findings: list[Reason],
-) -> list[Pair]:
+) -> list[TopicPair]:
     """The pairs but for those that the opposite link would fill the other way round, which we do not fill yet.
 
     ``target`` was read after the source's topics; ``links`` are those into the target with their topics, ``upstream``

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 from anabranch.copier.planning import tombstones
 from anabranch.copier.planning.lanes import lanes_of, late_from_the_start, weigh
-from anabranch.copier.planning.overlooked import Overlooked
 from anabranch.copier.planning.pairs import named, not_home, pairs_of, unclaimed
-from anabranch.copier.planning.target_topics import Provided, TargetTopics, exists, own_configs
+from anabranch.copier.planning.remembered_topics import RememberedTopics
+from anabranch.copier.planning.target_topics import TargetTopics, TargetTopicState, exists, own_configs
 from anabranch.errors import AnabranchError, ClusterError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata
@@ -49,7 +49,7 @@ from anabranch.state.topics.upkeep import ControlTopicsError, look_after
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LanePlan:
     """The lanes of a link, with the bytes that each has to copy, and what stands in the way of others.
 
     ``looked_at_ms`` is before anything was read; ``left_out`` are the topics that the link leaves out on purpose.
@@ -74,20 +74,20 @@ class Planner:
         self._topics = TargetTopics(target, self._links)
         self._upstream: Links | None = None
         self._has_planned = False
-        self._provided: dict[tuple[uuid.UUID, str], Provided] = {}
-        self._overlooked_source, self._overlooked_target = Overlooked(source), Overlooked(target)
+        self._provided: dict[tuple[uuid.UUID, str], TargetTopicState] = {}
+        self._source_topics, self._target_topics = RememberedTopics(source), RememberedTopics(target)
         self.progress = Progress(target)
 
-    async def plan(self) -> Plan:
+    async def plan(self) -> LanePlan:
         """Plan anew; raises ClusterError, or RefusedError where the whole link must not run."""
         try:
             return await self._plan()
         except ClusterError:
-            self._overlooked_source.begin_anew()
-            self._overlooked_target.begin_anew()
+            self._source_topics.begin_again()
+            self._target_topics.begin_again()
             raise
 
-    async def _plan(self) -> Plan:
+    async def _plan(self) -> LanePlan:
         looked_at = now_ms()
         await self._links.sync()
         record = self._links.links.get(self._link)
@@ -140,7 +140,7 @@ class Planner:
                 if isinstance(made, Reason):
                     findings.append(made)
                     continue
-                provided = Provided.of(made, read)
+                provided = TargetTopicState.of(made, read)
             if provided is None:
                 continue
             other = filled_by_another(spec.id, provided.target_id, self._links.mirrored.values())
@@ -157,7 +157,7 @@ class Planner:
         if spec.start.kind is StartKind.LATEST:
             lanes = late_from_the_start(spec.id, lanes, self.progress.lanes)
         weighed = await weigh(self._source, lanes, source, self.progress.lanes)
-        return Plan(record, weighed, tuple(findings), looked_at, tuple(sorted(left_out)))
+        return LanePlan(record, weighed, tuple(findings), looked_at, tuple(sorted(left_out)))
 
     async def status(self) -> LinkStatus | None:
         """The link as it stands now; None where it is stored no more.  Raises ClusterError."""
@@ -209,8 +209,8 @@ class Planner:
         ours = [topic for topic in known.values() if topic.source in chosen]
         from_source = {topic.source: topic.source_id.uuid for topic in ours}
         from_target = {topic.target: topic.target_id.uuid for topic in ours}
-        on_source, sources = await self._overlooked_source.put_back(source, from_source)
-        on_target, targets = await self._overlooked_target.put_back(target, from_target)
+        on_source, sources = await self._source_topics.put_back(source, from_source)
+        on_target, targets = await self._target_topics.put_back(target, from_target)
         findings += on_source + on_target
         return {topic.target for topic in ours if topic.source in sources or topic.target in targets}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch.copier.planning import tombstones
-from anabranch.copier.planning.pairs import Pair
+from anabranch.copier.planning.pairs import TopicPair
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
 from anabranch.kafka.errors import PermissionDeniedError
@@ -31,14 +31,14 @@ def exists(metadata: Metadata, topic: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Provided:
+class TargetTopicState:
     """A pair's topic on the target and, where the source's is compacted, for how long tombstones stay there."""
 
     target_id: TopicId
     tombstones_ms: int | None
 
     @classmethod
-    def of(cls, target_id: TopicId, read: Mapping[str, admin.Config]) -> Provided:
+    def of(cls, target_id: TopicId, read: Mapping[str, admin.Config]) -> TargetTopicState:
         """By the source's configs."""
         if "compact" not in own_configs(read).get("cleanup.policy", ""):
             return cls(target_id, None)
@@ -56,7 +56,7 @@ class TargetTopics:
     async def provide(
         self,
         spec: LinkSpec,
-        pair: Pair,
+        pair: TopicPair,
         explicit: Mapping[str, str],
         target: Metadata,
         known: MirroredTopic | None,

@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from anabranch.copier.lane.lane import OWNED, Lane, Phase
+from anabranch.copier.lane.lane import OWNED, Lane, LanePhase
 from anabranch.copier.reporting.report import report
 from anabranch.copier.reporting.schedule import ReportSchedule
 from anabranch.copier.write_gate import WriteGate
@@ -119,7 +119,7 @@ class ProgressWriter:
         return report(lane, self._owner, self._gate.paused, now_ms() if at_ms is None else at_ms)
 
     def _is_mine(self, lane: Lane) -> bool:
-        return lane.phase is not Phase.OVER and not (lane.phase is Phase.TAKING and self._is_anothers(lane))
+        return lane.phase is not LanePhase.OVER and not (lane.phase is LanePhase.TAKING and self._is_anothers(lane))
 
     def _retire(
         self, lanes: Sequence[Lane], segments: dict[tuple[LaneKey, int], tuple[Run, ...] | bytes]
@@ -143,7 +143,7 @@ class ProgressWriter:
         await self._runs.sync()
         overwritten: set[str] = set()
         for lane in self._lanes:
-            if lane.phase is not Phase.RUNNING:
+            if lane.phase is not LanePhase.RUNNING:
                 continue  # what is news of it stays so until it runs
             key, book = lane.assignment.lane, lane.copied.book
             for number, stored in self._runs.news(key).items():

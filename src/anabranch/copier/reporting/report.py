@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.target.foreign_writers import with_foreign_writer
 from anabranch.model.lane import KNOWN_S, LaneProgress, LaneState
 
@@ -11,11 +11,11 @@ UNANSWERED = "the source does not answer"
 
 def state_of(lane: Lane, paused: bool) -> LaneState:
     """What to call where a lane stands."""
-    if lane.phase is Phase.STOPPED:
+    if lane.phase is LanePhase.STOPPED:
         return LaneState.STOPPED
     if paused:
         return LaneState.PAUSED
-    if lane.phase is not Phase.RUNNING:
+    if lane.phase is not LanePhase.RUNNING:
         return LaneState.WAITING
     source, fetched = lane.source, lane.fetched
     if source.silence() > KNOWN_S:

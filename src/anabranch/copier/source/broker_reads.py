@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from anabranch.copier.lane.active import ActiveOwnership
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.kafka import fetch
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.session import FetchSession, Key
@@ -38,14 +38,14 @@ class BrokerReads:
             wanted[key] = fetch.Wanted(
                 source.topic, topic_id, source.partition, epoch, fetch_offset, last_epoch, LANE_BYTES
             )
-            if not lane.source.told_at and key in self.session.held:
+            if not lane.source.answered_at and key in self.session.held:
                 self.session.lost()  # of a lane that is new here, the broker thinks that all has been told
         self.at, self.lanes, self.wanted = at, lanes, wanted
 
     def asker(self, lane: Lane, answer: fetch.Fetched) -> ActiveOwnership | None:
         """The ownership that asked for this; None where the lane was taken over anew meanwhile: these bytes belong to
         an ownership that is over."""
-        if lane.phase is not Phase.RUNNING:
+        if lane.phase is not LanePhase.RUNNING:
             return None
         if lane.fetched.fetch_offset != self.wanted[answer.topic, answer.partition].offset:
             return None

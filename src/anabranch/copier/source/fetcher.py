@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.source.broker_reads import LANE_BYTES, BrokerReads
 from anabranch.copier.source.log_ends import LOOK_S, READ_COMMITTED, look_at_ends
 from anabranch.copier.source.missing import look_for
@@ -106,7 +106,7 @@ class Fetcher:
 
     async def _place(self) -> None:
         """Find the leaders of lanes that have none, and start their loops."""
-        waiting = {Phase.RUNNING, Phase.TAKING}
+        waiting = {LanePhase.RUNNING, LanePhase.TAKING}
         homeless = [lane for lane in self._lanes.values() if lane.source.leader < 0 and lane.phase in waiting]
         if not homeless:
             return
@@ -151,7 +151,7 @@ class Fetcher:
                 self._wake.clear()
                 await self._pause(POLL_MS / 1000)
                 continue
-            held = sum(lane.phase is Phase.RUNNING for lane in mine) > len(ready)
+            held = sum(lane.phase is LanePhase.RUNNING for lane in mine) > len(ready)
             if held and not any(lane.is_behind for lane in ready):
                 # Only lanes at their end have room: a long poll would keep the held ones waiting behind it.
                 self._wake.clear()
@@ -166,8 +166,8 @@ class Fetcher:
                 ready = ready[cut:] + ready[:cut]
             try:
                 connection = await self._cluster.connection(node, PURPOSE)
-                held = sum(lane.phase is Phase.RUNNING for lane in mine) > len(ready)
-                taking = any(lane.phase is Phase.TAKING for lane in mine)
+                held = sum(lane.phase is LanePhase.RUNNING for lane in mine) > len(ready)
+                taking = any(lane.phase is LanePhase.TAKING for lane in mine)
                 await self._fetch(node, connection, ready, 0 if held else POLL_TAKING_MS if taking else POLL_MS)
             except PermissionDeniedError as error:
                 for lane in ready:
@@ -239,7 +239,7 @@ class Fetcher:
                 now = time.monotonic()
                 denied = {(one.topic, one.partition) for one in answers if one.code or one.diverging is not None}
                 for key, lane in asked.items():
-                    lane.source.told_at = now
+                    lane.source.answered_at = now
                     if key not in denied:
                         lane.source.seen_at = now
                 for answer in answers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.errors import ClusterError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.partitions import LATEST, list_offsets
@@ -20,7 +20,7 @@ async def look_at_ends(cluster: Cluster, lanes: Mapping[tuple[str, int], Lane]) 
     stale = time.monotonic() - LOOK_S
     by_leader: dict[int, dict[tuple[str, int], Lane]] = {}
     for key, lane in lanes.items():
-        if lane.source.leader >= 0 and lane.source.told_at < stale and lane.phase is not Phase.OVER:
+        if lane.source.leader >= 0 and lane.source.answered_at < stale and lane.phase is not LanePhase.OVER:
             by_leader.setdefault(lane.source.leader, {})[key] = lane
     for leader, led in by_leader.items():
         wanted = {key: (LATEST, lane.source.epoch) for key, lane in led.items()}

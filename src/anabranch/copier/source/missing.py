@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.errors import ClusterError
 from anabranch.kafka.cluster import Cluster, TopicMeta
 from anabranch.kafka.presence import Presence, ask_all
@@ -30,7 +30,7 @@ async def look_for(cluster: Cluster, lanes: Sequence[Lane], place_on: Callable[[
         if presence is None:
             lane.source.absence.end()
             continue
-        if lane.source.leader >= 0 or lane.phase in {Phase.STOPPED, Phase.OVER}:
+        if lane.source.leader >= 0 or lane.phase in {LanePhase.STOPPED, LanePhase.OVER}:
             continue
         if presence.there is not None:
             place_on(lane, presence.there)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.transactions import dated, open_transactions
@@ -77,7 +77,7 @@ def is_held(lane: Lane) -> bool:
     """Whether the lane has read all that is stable, and the source holds more than that."""
     source = lane.source
     return (
-        lane.phase is Phase.RUNNING
+        lane.phase is LanePhase.RUNNING
         and source.stable < source.high_watermark
         and lane.fetched.fetch_offset >= source.stable
     )

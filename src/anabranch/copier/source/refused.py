@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.copier.lane.epochs import UNKNOWN
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.source.truncation_check import is_cleaned, truncated
 from anabranch.kafka import fetch
 from anabranch.kafka.connection import Connection
@@ -42,7 +42,7 @@ async def _diverging(connection: Connection, lane: Lane, epoch: int, end: int) -
     kept, asked = fetched.epochs.agreed(epoch, end), fetched.fetch_offset
     if kept < asked <= end:
         cleaned = await is_cleaned(connection, assigned.source, assigned.source_id.uuid, kept, asked, lane.source.epoch)
-        if lane.phase is not Phase.RUNNING or fetched.fetch_offset != asked:
+        if lane.phase is not LanePhase.RUNNING or fetched.fetch_offset != asked:
             return
         if cleaned is None:
             lane.source.leader = -1
@@ -59,7 +59,7 @@ async def out_of_range(connection: Connection, lane: Lane) -> None:
     source, asked = lane.assignment.source, lane.fetched.fetch_offset
     start = await list_offset(connection, source.topic, source.partition, EARLIEST, epoch=lane.source.epoch)
     end = await list_offset(connection, source.topic, source.partition, LATEST, epoch=lane.source.epoch)
-    if lane.phase is not Phase.RUNNING or lane.fetched.fetch_offset != asked:
+    if lane.phase is not LanePhase.RUNNING or lane.fetched.fetch_offset != asked:
         return  # the next ownership may begin elsewhere, and asks from there
     if start.code or end.code:
         lane.source.leader = -1

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from anabranch.copier.lane.active import ActiveOwnership
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.target.identity import keep_identity
 from anabranch.copier.target.partition import TargetPartition
 from anabranch.errors import AnabranchError
@@ -62,7 +62,7 @@ class GapPadding:
         except AnabranchError as error:
             self._on_ended(lane, active, OwnershipEnded(lane.key, Ending.BROKER, None, error.message))
         else:
-            if lane.active is active and lane.phase is Phase.RUNNING:
+            if lane.active is active and lane.phase is LanePhase.RUNNING:
                 lane.filled(gap)
         finally:
             active.is_checking = False

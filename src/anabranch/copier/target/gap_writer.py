@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.fetched import PendingGapRecord
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.errors import AnabranchError
 from anabranch.protocol.endings import Ending, OwnershipEnded
 from anabranch.protocol.gap_records import GapRecord, GapRecordKey
@@ -105,7 +105,7 @@ class GapWriter:
         overwritten = await check_persisted()
         before, self._seen = self._seen, {}
         for lane in lanes:
-            if lane.phase is not Phase.RUNNING or lane.active is None or not lane.fetched.gap_records:
+            if lane.phase is not LanePhase.RUNNING or lane.active is None or not lane.fetched.gap_records:
                 continue
             if lane.key in overwritten:
                 continue

@@ -164,7 +164,7 @@ class TargetPartition:
                 self.check(code)
                 await self.confirm()
                 entry = known.get(producer_id)
-                return None if entry is None else effects.ProducerEntry(entry.epoch, entry.last_sequence)
+                return None if entry is None else effects.ProducerState(entry.epoch, entry.last_sequence)
             case effects.AppendGapRecords(gap_records):
                 return await self.gap_records.append(gap_records)
             case effects.StartPadding(transactional_id):

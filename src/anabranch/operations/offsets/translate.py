@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from anabranch.errors import ConfigError, RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups import committed
-from anabranch.model.positions import Answered, AnswerKind, Pair, Translation
+from anabranch.model.positions import Answered, AnswerKind, OffsetPair, Translation
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import (
     After,
@@ -120,15 +120,19 @@ def _answer(maps: LinkMaps, partition: TopicPartition, offset: int, reverse: boo
         return Answered(partition, offset, AnswerKind.EXACT, to, answer.offset, why)
     if isinstance(answer, Before):
         why = f"the map begins at {answer.start:,}: older records were not copied, or are gone on both sides"
-        return Answered(partition, offset, AnswerKind.BEFORE, to, why=why, above=Pair(answer.start, answer.translated))
+        return Answered(
+            partition, offset, AnswerKind.BEFORE, to, why=why, above=OffsetPair(answer.start, answer.translated)
+        )
     if isinstance(answer, After):
         why = f"all is accounted for up to {answer.end:,} only"
-        return Answered(partition, offset, AnswerKind.AFTER, to, why=why, below=Pair(answer.end, answer.translated))
+        return Answered(
+            partition, offset, AnswerKind.AFTER, to, why=why, below=OffsetPair(answer.end, answer.translated)
+        )
     below, above = (_pair(one, reverse) for one in (answer.below, answer.above))
     return Answered(partition, offset, AnswerKind.UNMAPPED, to, why=answer.reason.value, below=below, above=above)
 
 
-def _pair(copied: Copied | None, reverse: bool) -> Pair | None:
+def _pair(copied: Copied | None, reverse: bool) -> OffsetPair | None:
     if copied is None:
         return None
-    return Pair(copied.target, copied.source) if reverse else Pair(copied.source, copied.target)
+    return OffsetPair(copied.target, copied.source) if reverse else OffsetPair(copied.source, copied.target)

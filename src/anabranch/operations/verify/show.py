@@ -5,17 +5,17 @@ from __future__ import annotations
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
 from anabranch.state.codecs.verified import NeverVerifiedError, VerifyStatus
-from anabranch.state.topics.verified import Verified
+from anabranch.state.topics.verified import VerifiedTopic
 
 
 async def show(target: Cluster, link_id: str) -> VerifyStatus:
     """The link's comparison; raises NeverVerifiedError."""
-    verified = Verified(target)
+    verified = VerifiedTopic(target)
     await verified.sync()
     return status_of(verified, link_id)
 
 
-def status_of(verified: Verified, link_id: str) -> VerifyStatus:
+def status_of(verified: VerifiedTopic, link_id: str) -> VerifyStatus:
     """The same of what was read; raises NeverVerifiedError."""
     run = verified.runs.get(link_id)
     if run is None:

@@ -22,7 +22,7 @@ from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.verify.pinning import pins_of, unmapped
 from anabranch.operations.verify.show import status_of
 from anabranch.state.maps.reading import read_maps
-from anabranch.state.topics.verified import Verified
+from anabranch.state.topics.verified import VerifiedTopic
 from anabranch.verify.pins import Pin
 
 JOB = "anabranch.spark.jobs.verify"
@@ -128,9 +128,9 @@ def detach(job: subprocess.Popen[bytes]) -> None:
     jobprocess.detach(job)
 
 
-async def idle(target: Cluster, link_id: str) -> Verified:
+async def idle(target: Cluster, link_id: str) -> VerifiedTopic:
     """What was verified on the target; raises VerifyRunningError where a comparison of the link runs."""
-    verified = Verified(target)
+    verified = VerifiedTopic(target)
     await verified.sync()
     last = verified.runs.get(link_id)
     if last is not None and status_of(verified, link_id).running:
@@ -139,7 +139,7 @@ async def idle(target: Cluster, link_id: str) -> Verified:
 
 
 async def pinned(
-    source: Cluster, target: Cluster, verified: Verified, link_id: str, options: VerifyOptions
+    source: Cluster, target: Cluster, verified: VerifiedTopic, link_id: str, options: VerifyOptions
 ) -> VerifyPlan:
     """The lanes from where they were verified to last, or from the start, to where they end now."""
     maps = await read_maps(target, link_id)
@@ -169,6 +169,6 @@ async def pinned(
     )
 
 
-def _hash(verified: Verified, link_id: str, options: VerifyOptions) -> str:
+def _hash(verified: VerifiedTopic, link_id: str, options: VerifyOptions) -> str:
     last = verified.runs.get(link_id)
     return plan_hash(link_id, None if last is None else [last.run, last.state], astuple(options))

@@ -8,7 +8,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.model.plans import check_holds, plan_hash
 from anabranch.operations.verify.show import status_of
 from anabranch.state.codecs.verified import VerifyStatus
-from anabranch.state.topics.verified import Verified
+from anabranch.state.topics.verified import VerifiedTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class VerifyStopReport:
 
 async def plan(target: Cluster, link_id: str) -> VerifyStopPlan:
     """Which comparison would be stopped; raises NeverVerifiedError."""
-    return await _look(Verified(target), link_id)
+    return await _look(VerifiedTopic(target), link_id)
 
 
 async def apply(target: Cluster, planned: VerifyStopPlan) -> VerifyStopReport:
     """Have it end after its round; raises PlanChangedError where another one runs by now."""
-    verified = Verified(target)
+    verified = VerifiedTopic(target)
     now = await _look(verified, planned.link)
     check_holds(f"the comparison of link {planned.link!r}", planned, now, f"anabranch verify show {planned.link}")
     if now.status.running:
@@ -44,7 +44,7 @@ async def apply(target: Cluster, planned: VerifyStopPlan) -> VerifyStopReport:
     return VerifyStopReport(planned.link, now.status, now.status.running)
 
 
-async def _look(verified: Verified, link_id: str) -> VerifyStopPlan:
+async def _look(verified: VerifiedTopic, link_id: str) -> VerifyStopPlan:
     await verified.sync()
     status = status_of(verified, link_id)
     return VerifyStopPlan(link_id, status, plan_hash(link_id, status.run.run))

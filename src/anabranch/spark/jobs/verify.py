@@ -42,7 +42,7 @@ from anabranch.spark.verify.run import Comparison, Named
 from anabranch.spark.verify.samples import contents
 from anabranch.spark.verify.session import SETTINGS, check_source
 from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRun
-from anabranch.state.topics.verified import Verified
+from anabranch.state.topics.verified import VerifiedTopic
 from anabranch.verify.findings import Counts
 from anabranch.verify.page import page
 from anabranch.verify.report import Circumstances, LaneResult, Verdict, report
@@ -113,7 +113,7 @@ class _Job:
         self._loop = asyncio.new_event_loop()
         self._target: Cluster = open_cluster(spec.target)
         self._source: Cluster = open_cluster(spec.source)
-        self._verified = Verified(self._target)
+        self._verified = VerifiedTopic(self._target)
 
     def run(self, master: str | None, settings: Mapping[str, str], to: Path | None, page_to: Path | None) -> int:
         """Compare, keep, report; returns the exit code of the verdict."""

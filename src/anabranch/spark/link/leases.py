@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from anabranch.config.jobspec import LinkJob
 from anabranch.copier.planning.balance import balance
 from anabranch.copier.planning.lease import Lease, digest, fingerprint
-from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
@@ -37,7 +37,7 @@ class LeasePlanner:
         self._clusters = (open_cluster(job.source), open_cluster(job.target))
         self._planner = Planner(job.link, *self._clusters)
         self._before: dict[LaneKey, int] = {}
-        self._last: Plan | None = None
+        self._last: LanePlan | None = None
 
     def leases(self, batch: int) -> list[Lease]:
         """One lease per slot, some of them perhaps without lanes; raises what the planner raises."""
@@ -72,7 +72,7 @@ class LeasePlanner:
         self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
 
-    async def _plan(self, batch: int) -> tuple[Plan, float]:
+    async def _plan(self, batch: int) -> tuple[LanePlan, float]:
         """The plan, and for how many seconds leases that are made of it may last."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
@@ -89,7 +89,7 @@ class LeasePlanner:
                 self._last = plan
                 return plan, self._job.lease_seconds
 
-    async def _as_before(self, last: Plan, batch: int, error: AnabranchError) -> tuple[Plan, float]:
+    async def _as_before(self, last: LanePlan, batch: int, error: AnabranchError) -> tuple[LanePlan, float]:
         seconds = min(AGAIN_S, self._job.lease_seconds)
         what = f"the link could not be planned again, so its lanes go on as they were planned before: {error.message}"
         finding = Reason.found(Severity.WARNING, what, f"nothing: it is tried again within {seconds:.0f} s")
@@ -100,7 +100,7 @@ class LeasePlanner:
                 raise
         return last, seconds
 
-    async def _file(self, plan: Plan, batch: int, findings: tuple[Reason, ...]) -> None:
+    async def _file(self, plan: LanePlan, batch: int, findings: tuple[Reason, ...]) -> None:
         """File what leases are made of now, but where these are over already."""
         told = self._planner.progress.plans.get(self._job.link)
         if told is not None and told.owner == self._job.run and told.batch >= batch:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.copier.planning.lease import digest
-from anabranch.copier.planning.planner import Plan, Planner
+from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import passing
@@ -129,7 +129,7 @@ class Survey:
         self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
 
-    async def _tell(self, plan: Plan | None, batch: int) -> None:
+    async def _tell(self, plan: LanePlan | None, batch: int) -> None:
         before = self._planner.progress.plans.get(self._job.link)
         # A link that ends keeps the number of its lanes, so that those which never began are not taken for done.
         lanes, findings = (len(plan.lanes), plan.findings) if plan else (before.lanes if before else 0, ())

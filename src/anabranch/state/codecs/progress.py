@@ -28,7 +28,7 @@ _OWNER = re.compile(rb'"owner":"([ !#-\[\]-~]*)"')
 _UPDATED = re.compile(rb'"updated_at_ms":([0-9]{1,18})[,}]')
 
 
-class About(Enum):
+class ProgressRecordKind(Enum):
     """What a record about a link tells, as its key ends."""
 
     PLAN = "plan"
@@ -42,20 +42,20 @@ def lane_key(lane: LaneKey) -> bytes:
 
 def plan_key(link: str) -> bytes:
     """The key of a link's last plan."""
-    return f"{link}/{About.PLAN.value}".encode()
+    return f"{link}/{ProgressRecordKind.PLAN.value}".encode()
 
 
 def stop_key(link: str) -> bytes:
     """The key of the record that tells which runs of a link are to stop."""
-    return f"{link}/{About.STOP.value}".encode()
+    return f"{link}/{ProgressRecordKind.STOP.value}".encode()
 
 
-def parse_key(key: bytes) -> LaneKey | tuple[str, About]:
+def parse_key(key: bytes) -> LaneKey | tuple[str, ProgressRecordKind]:
     """The lane, or a link's id and what the record tells of it; raises ``MalformedRecordError``."""
     text = key.decode("utf-8", "replace")
     link, _, about = text.partition("/")
-    if about in (About.PLAN.value, About.STOP.value):
-        return link, About(about)
+    if about in (ProgressRecordKind.PLAN.value, ProgressRecordKind.STOP.value):
+        return link, ProgressRecordKind(about)
     with refusals(PROGRESS):
         return LaneKey.parse(text)
 
@@ -185,8 +185,8 @@ def encode_plan(plan: LinkPlan) -> bytes:
 
 def decode_plan(key: bytes, value: bytes) -> LinkPlan:
     """A link's last plan; raises ``MalformedRecordError``, ``NewerFormatError``."""
-    link = _link_of(key, About.PLAN)
-    with load(f"{PROGRESS} {link}/{About.PLAN.value}", PLAN_VERSION, value) as fields:
+    link = _link_of(key, ProgressRecordKind.PLAN)
+    with load(f"{PROGRESS} {link}/{ProgressRecordKind.PLAN.value}", PLAN_VERSION, value) as fields:
         has_looked = fields.has("looked_at_ms")
         return LinkPlan(
             link=link,
@@ -212,12 +212,12 @@ def encode_stop(stop: StopRequest) -> bytes:
 
 def decode_stop(key: bytes, value: bytes) -> StopRequest:
     """Which runs of a link are to stop; raises ``MalformedRecordError``, ``NewerFormatError``."""
-    link = _link_of(key, About.STOP)
-    with load(f"{PROGRESS} {link}/{About.STOP.value}", VERSION, value) as fields:
+    link = _link_of(key, ProgressRecordKind.STOP)
+    with load(f"{PROGRESS} {link}/{ProgressRecordKind.STOP.value}", VERSION, value) as fields:
         return StopRequest(link, fields.texts("runs"), fields.integer("asked_at_ms"))
 
 
-def _link_of(key: bytes, about: About) -> str:
+def _link_of(key: bytes, about: ProgressRecordKind) -> str:
     found = parse_key(key)
     if isinstance(found, LaneKey) or found[1] is not about:
         raise MalformedRecordError(f"{PROGRESS} {key.decode('utf-8', 'replace')}", f"the key is not a {about.value}'s")

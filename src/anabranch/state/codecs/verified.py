@@ -25,7 +25,7 @@ MOST_REPORT_BYTES = 800_000
 """A report that is larger is kept with fewer samples: a record of a control topic must stay below 1 MiB."""
 
 
-class About(StrEnum):
+class VerifyRecordKind(StrEnum):
     """What a record about a link tells."""
 
     RUN = "run"
@@ -120,18 +120,18 @@ def lane_key(lane: str) -> bytes:
     return lane.encode()
 
 
-def link_key(link: str, about: About) -> bytes:
+def link_key(link: str, about: VerifyRecordKind) -> bytes:
     """The key of a record about a link."""
     return f"{link}/{about.value}".encode()
 
 
-def parse_key(key: bytes) -> tuple[str, About | None]:
+def parse_key(key: bytes) -> tuple[str, VerifyRecordKind | None]:
     """(lane key, None), or (link, what the record tells); raises ``MalformedRecordError``."""
     text = key.decode("utf-8", "replace")
     if text.count("/") == 1:
         link, _, about = text.partition("/")
         try:
-            return link, About(about)
+            return link, VerifyRecordKind(about)
         except ValueError:
             raise MalformedRecordError(VERIFIED, f"the key {text!r} tells nothing that is known here") from None
     with refusals(VERIFIED):

@@ -50,7 +50,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import RunMap
 from anabranch.state.codecs import runs as run_codec
 from anabranch.state.codecs import topics as control_topics
-from anabranch.state.maps.mending import PURPOSE, Mender, TargetLog
+from anabranch.state.maps.recovery import PURPOSE, MapRecovery, TargetLog
 from anabranch.state.segments.runs import Segments
 from anabranch.state.topics.control import Links, Progress, present
 from anabranch.state.topics.journal import GapRecords, Journal
@@ -174,7 +174,7 @@ async def read_maps(
     claims, gap_records = await Journal(target).read(), await GapRecords(target).read()
     ids = {topic.target: topic.target_id.uuid for topic in links.topics_of(link_id)}
     logs = await _logs(target, [lane.target for lane in lanes], ids)
-    mender = Mender(target, claims, gap_records)
+    mender = MapRecovery(target, claims, gap_records)
     maps: dict[TopicPartition, LaneMap] = {}
     doubts: dict[TopicPartition, LaneInDoubtError] = {}
     at_once = asyncio.Semaphore(_AT_ONCE)

@@ -84,7 +84,7 @@ class LaneLog:
 
 
 @dataclass(eq=False)
-class UntoldBatchError(RefusedError):
+class UnknownSourceError(RefusedError):
     """A batch of a lane whose source offsets neither a gap record nor a persisted run tells any more."""
 
     lane: str
@@ -110,7 +110,7 @@ def runs_of(batches: Iterable[BatchHeader], log: LaneLog, near: int) -> list[Run
             continue
         spans = tell(log.lane, log.gap_records, log.persisted, tail_batch(header), near)
         if spans is None:
-            raise UntoldBatchError(log.lane, header.base_offset)
+            raise UnknownSourceError(log.lane, header.base_offset)
         target = header.base_offset
         for source, length in spans:
             runs.append(Run(source, target, length))

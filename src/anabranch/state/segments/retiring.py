@@ -23,7 +23,7 @@ class Starts(NamedTuple):
     target: int
 
 
-class Begins:
+class SegmentStarts:
     """Where some of a lane's stored segments begin, and from which number on there are any.
 
     Every ``stride``-th segment is noted, of any number of them ``MARKS`` at most: the memory does not grow with the

@@ -27,7 +27,7 @@ from anabranch.state.codecs import links as link_codec
 from anabranch.state.codecs import progress as progress_codec
 from anabranch.state.codecs import runs as run_codec
 from anabranch.state.codecs import topics
-from anabranch.state.segments.retiring import Begins, Starts
+from anabranch.state.segments.retiring import SegmentStarts, Starts
 from anabranch.state.segments.runs import HELD, OlderRunsError, RunBook, Segments
 from anabranch.state.topics.materialized_topic import MaterializedTopic
 from anabranch.state.topics.owner_liveness import OwnerLiveness
@@ -164,7 +164,7 @@ class Progress:
         self.stops: dict[str, StopRequest] = {}
         self.liveness = OwnerLiveness()
         self._news: dict[LaneKey, str] = {}
-        self._keys: dict[bytes, LaneKey | tuple[str, progress_codec.About]] = {}
+        self._keys: dict[bytes, LaneKey | tuple[str, progress_codec.ProgressRecordKind]] = {}
 
     async def sync(self) -> None:
         """Read what changed; ``liveness`` notes who persisted it."""
@@ -188,9 +188,9 @@ class Progress:
             self._news[key] = owner
             self.liveness.note(key, owner, clock - max(0, wall - at_ms) / 1000)
 
-    def _take_of_link(self, link: str, about: progress_codec.About, entry: Entry) -> None:
+    def _take_of_link(self, link: str, about: progress_codec.ProgressRecordKind, entry: Entry) -> None:
         """What a record about a link tells."""
-        if about is progress_codec.About.PLAN:
+        if about is progress_codec.ProgressRecordKind.PLAN:
             self.plans.pop(link, None)
             if entry.value is not None:
                 self.plans[link] = progress_codec.decode_plan(entry.key, entry.value)
@@ -251,7 +251,7 @@ class Runs(MaterializedTopic):
         self._changed: set[LaneKey] = set()
         self._epochs: dict[LaneKey, int] = {}
         self._keys: dict[bytes, LaneKey] = {}
-        self._begins: dict[LaneKey, Begins] = defaultdict(Begins)
+        self._begins: dict[LaneKey, SegmentStarts] = defaultdict(SegmentStarts)
 
     async def sync(self) -> None:
         """Read what changed; takeovers do so at any time, so ``news`` keeps it for whoever asks for it."""

@@ -9,11 +9,11 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
 from anabranch.state.codecs import topics
 from anabranch.state.codecs import verified as codec
-from anabranch.state.codecs.verified import About, LaneVerified, VerifyRun
+from anabranch.state.codecs.verified import LaneVerified, VerifyRecordKind, VerifyRun
 from anabranch.state.topics.control import ensure_topics, present, write
 
 
-class Verified:
+class VerifiedTopic:
     """What was verified on this target, by lane key and link."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -37,18 +37,18 @@ class Verified:
                     held.pop(name, None)
             elif about is None:
                 self.lanes[name] = codec.decode_lane(entry.key, entry.value)
-            elif about is About.RUN:
+            elif about is VerifyRecordKind.RUN:
                 self.runs[name] = codec.decode_run(entry.key, entry.value)
-            elif about is About.STOP:
+            elif about is VerifyRecordKind.STOP:
                 self.stops[name] = codec.decode_stop(entry.value)
             else:
                 self.reports[name] = codec.decode_report(entry.value)
 
-    def _held(self, about: About) -> dict[str, Any]:
-        held: dict[About, dict[str, Any]] = {
-            About.RUN: self.runs,
-            About.STOP: self.stops,
-            About.REPORT: self.reports,
+    def _held(self, about: VerifyRecordKind) -> dict[str, Any]:
+        held: dict[VerifyRecordKind, dict[str, Any]] = {
+            VerifyRecordKind.RUN: self.runs,
+            VerifyRecordKind.STOP: self.stops,
+            VerifyRecordKind.REPORT: self.reports,
         }
         return held[about]
 
@@ -67,13 +67,13 @@ class Verified:
             (codec.lane_key(lane.lane), codec.encode_lane(lane)) for lane in lanes
         ]
         if report is not None:
-            entries.append((codec.link_key(run.link, About.REPORT), codec.encode_report(report)))
-        entries.append((codec.link_key(run.link, About.RUN), codec.encode_run(run)))
+            entries.append((codec.link_key(run.link, VerifyRecordKind.REPORT), codec.encode_report(report)))
+        entries.append((codec.link_key(run.link, VerifyRecordKind.RUN), codec.encode_run(run)))
         await write(self._writable(), entries)
 
     async def ask_to_stop(self, link: str, run: str) -> None:
         """Store the wish that a run stops; raises ControlLostError."""
-        await write(self._writable(), [(codec.link_key(link, About.STOP), codec.encode_stop(run))])
+        await write(self._writable(), [(codec.link_key(link, VerifyRecordKind.STOP), codec.encode_stop(run))])
 
     async def forget(self, lanes: Iterable[str]) -> None:
         """Forget lanes, so that they are compared from their start; raises ControlLostError."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from anabranch.copier.lane.active import ActiveOwnership
-from anabranch.copier.lane.lane import Lane, Phase
+from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.ownership.target_access import TargetAccess
 from anabranch.copier.target.partition import TargetPartition
 from anabranch.errors import AnabranchError
@@ -16,7 +16,7 @@ from anabranch.protocol.takeover import release
 LOOK_S = 0.005
 
 
-class GoingOn:
+class OwnershipUpkeep:
     """What is done for an ownership that lasts; ``on_connected`` has its batches sent."""
 
     def __init__(self, access: TargetAccess, on_connected: Callable[[Lane, TargetPartition], None]) -> None:
@@ -43,7 +43,7 @@ class GoingOn:
         except AnabranchError as error:
             lane.end_ownership(active, OwnershipEnded(lane.key, Ending.BROKER, None, error.message))
         else:
-            if lane.active is active and lane.phase is Phase.RUNNING:
+            if lane.active is active and lane.phase is LanePhase.RUNNING:
                 active.pipeline.reconnected()
                 active.connection = target.connection
                 self._on_connected(lane, target)

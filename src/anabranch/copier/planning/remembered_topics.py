@@ -15,7 +15,7 @@ from anabranch.kafka.presence import Absence, Presence, ask_all
 from anabranch.model.reasons import Reason, Severity
 
 
-class Overlooked:
+class RememberedTopics:
     """What is remembered of one cluster's topics from plan to plan."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -55,7 +55,7 @@ class Overlooked:
                 findings.append(Reason.found(Severity.WARNING, f"{self._cluster.name}: {presence.told}"))
         return findings, frozenset(remembered)
 
-    def begin_anew(self) -> None:
+    def begin_again(self) -> None:
         """The brokers could not be asked: what they said before does not count as said all the time."""
         self._absences.clear()
 

@@ -45,7 +45,7 @@ class TargetShorterError(ProtocolError):
         return f"runs are persisted up to target offset {self.persisted:,}, and the log ends at {self.end:,}"
 
 
-class Mender:
+class MapRecovery:
     """Builds the map of one lane after another; ``gap_records`` were read after the segments that it is given."""
 
     def __init__(self, target: Cluster, claims: ClaimLog, gap_records: GapRecordLog) -> None:
