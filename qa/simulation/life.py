@@ -6,8 +6,8 @@ What must hold does not hang on any of it:
     L1  what a read-committed reader of the source sees is what any reader of the target sees, in the same order;
     L2  what is persisted of the offset maps says where each record lies, exactly, whenever it is looked at;
     L3  the target's log alone gives the same maps back;
-    L4  no lane ever stops, no run ends by an error that a person must mend, and once all is quiet the link catches up
-        by itself.
+    L4  no lane ever stops, no run ends by an error that a person must fix, and once all is quiet the link
+        catches up by itself.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.test
 
 
 @pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
-def test_without_its_progress_a_link_goes_on_exactly_and_counts_anew(mode: ModePolicy) -> None:
+def test_without_its_progress_a_link_goes_on_exactly_and_counts_again(mode: ModePolicy) -> None:
     """A log with transactions, whose worker was killed: positions are in the target's log."""
     with watched(2, mode, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.05) as link:
         run = link.run()

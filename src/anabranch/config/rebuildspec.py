@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from anabranch.config.jobspec import context_of, entry_of, read_spec
-from anabranch.model.cluster import ClusterContext
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
+
+from anabranch.config.jobspec import Context, Format
 from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.align.lane import Bounds
@@ -25,14 +24,25 @@ class Part(StrEnum):
     HEADERS = "headers"
 
 
+def _partition(pair: list[Any]) -> TopicPartition:
+    topic, partition = pair
+    return TopicPartition(str(topic), int(partition))
+
+
+Partition = Annotated[
+    TopicPartition, PlainValidator(_partition), PlainSerializer(lambda one: [one.topic, one.partition])
+]
+"""A topic and a partition, as a list of two."""
+
+
 @dataclass(frozen=True, slots=True)
 class LaneLogs:
     """One partition on both sides, pinned; ``lane`` is the key that the map is for."""
 
-    lane: LaneKey
-    source: TopicPartition
-    target: TopicPartition
-    target_id: TopicId
+    lane: Annotated[LaneKey, PlainValidator(LaneKey.parse), PlainSerializer(str)]
+    source: Partition
+    target: Partition
+    target_id: Annotated[TopicId, PlainValidator(TopicId.parse), PlainSerializer(str)]
     bounds: Bounds
 
 
@@ -44,58 +54,19 @@ class RebuildSpec:
     """
 
     link: str
-    source: ClusterContext
-    target: ClusterContext
+    source: Context
+    target: Context
     lanes: tuple[LaneLogs, ...]
-    ignore: frozenset[Part] = frozenset()
+    ignore: Annotated[frozenset[Part], PlainSerializer(sorted)] = frozenset()
 
     def to_json(self) -> str:
         """The versioned text."""
-        return json.dumps(
-            {
-                "v": VERSION,
-                "job": JOB,
-                "link": self.link,
-                "source": entry_of(self.source),
-                "target": entry_of(self.target),
-                "lanes": [
-                    {
-                        "lane": str(one.lane),
-                        "source": [one.source.topic, one.source.partition],
-                        "target": [one.target.topic, one.target.partition],
-                        "target_id": str(one.target_id),
-                        "bounds": list(one.bounds),
-                    }
-                    for one in self.lanes
-                ],
-                "ignore": sorted(self.ignore),
-            },
-            sort_keys=True,
-        )
+        return _FORMAT.dump(self)
 
     @classmethod
     def from_json(cls, text: str) -> RebuildSpec:
         """Read the text; raises JobSpecError."""
-        return read_spec(
-            text,
-            JOB,
-            VERSION,
-            lambda fields: cls(
-                link=str(fields["link"]),
-                source=context_of(fields["source"]),
-                target=context_of(fields["target"]),
-                lanes=tuple(_lane(one) for one in fields["lanes"]),
-                ignore=frozenset(Part(one) for one in fields["ignore"]),
-            ),
-        )
+        return _FORMAT.load(text)
 
 
-def _lane(fields: Mapping[str, Any]) -> LaneLogs:
-    (topic, partition), (copy, there) = fields["source"], fields["target"]
-    return LaneLogs(
-        LaneKey.parse(fields["lane"]),
-        TopicPartition(str(topic), int(partition)),
-        TopicPartition(str(copy), int(there)),
-        TopicId.parse(fields["target_id"]),
-        Bounds(*(int(one) for one in fields["bounds"])),
-    )
+_FORMAT = Format(JOB, VERSION, TypeAdapter(RebuildSpec))

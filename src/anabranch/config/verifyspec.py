@@ -5,15 +5,15 @@ Anyone can write one: the lanes need not be a link's.  ``docs/reference/verify.m
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from anabranch.config.jobspec import context_of, entry_of, read_spec
-from anabranch.model.cluster import ClusterContext
+from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
+
+from anabranch.config.jobspec import Context, Format
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets import codec
 from anabranch.verify.pins import Pin
@@ -46,82 +46,6 @@ class VerifyOptions:
     samples: int = 20
     values: bool = False
     fresh: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class VerifySpec:
-    """Compare pinned lanes once.
-
-    ``link`` and ``run`` name the comparison; where ``keep`` is set, results are kept on the target under the link.
-    ``since`` tells up to which source and target offset a lane (by key) was verified before: only the rest of its
-    pin is read, and of what lies before the chunk ranges ``again``, which differed the last time.  ``doubts`` are
-    lanes that cannot be compared, with the reason.  ``rate_limit`` is in bytes a second, both sides together.
-    ``samples`` of each kind are named in a lane; ``values`` shows their contents.
-    """
-
-    link: str
-    run: str
-    source: ClusterContext
-    target: ClusterContext
-    pins: tuple[Pin, ...]
-    reader: Reader = Reader.RECORDS
-    levels: Levels = Levels.BOTH
-    rate_limit: int | None = None
-    samples: int = 20
-    values: bool = False
-    keep: bool = True
-    since: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    again: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
-    doubts: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> str:
-        """The versioned text."""
-        return json.dumps(
-            {
-                "v": VERSION,
-                "job": JOB,
-                "link": self.link,
-                "run": self.run,
-                "source": entry_of(self.source),
-                "target": entry_of(self.target),
-                "lanes": [_pin_fields(pin) for pin in self.pins],
-                "reader": self.reader.value,
-                "levels": self.levels.value,
-                "rate_limit": self.rate_limit,
-                "samples": self.samples,
-                "values": self.values,
-                "keep": self.keep,
-                "since": {lane: list(offsets) for lane, offsets in self.since.items()},
-                "again": {lane: [list(one) for one in ranges] for lane, ranges in self.again.items()},
-                "doubts": dict(self.doubts),
-            },
-            sort_keys=True,
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> VerifySpec:
-        """Read the text; raises JobSpecError."""
-        return read_spec(
-            text,
-            JOB,
-            VERSION,
-            lambda fields: cls(
-                link=str(fields["link"]),
-                run=str(fields["run"]),
-                source=context_of(fields["source"]),
-                target=context_of(fields["target"]),
-                pins=tuple(_pin(lane) for lane in fields["lanes"]),
-                reader=Reader(fields["reader"]),
-                levels=Levels(fields["levels"]),
-                rate_limit=None if fields["rate_limit"] is None else int(fields["rate_limit"]),
-                samples=int(fields["samples"]),
-                values=bool(fields["values"]),
-                keep=bool(fields["keep"]),
-                since={lane: (int(source), int(target)) for lane, (source, target) in fields["since"].items()},
-                again={lane: tuple((int(a), int(b)) for a, b in ranges) for lane, ranges in fields["again"].items()},
-                doubts={str(lane): str(why) for lane, why in fields["doubts"].items()},
-            ),
-        )
 
 
 def _pin_fields(pin: Pin) -> dict[str, Any]:
@@ -159,3 +83,44 @@ def _pin(fields: Mapping[str, Any]) -> Pin:
         bool(source["compacts"]),
         bool(target["compacts"]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class VerifySpec:
+    """Compare pinned lanes once.
+
+    ``link`` and ``run`` name the comparison; where ``keep`` is set, results are kept on the target under the link.
+    ``since`` tells up to which source and target offset a lane (by key) was verified before: only the rest of its
+    pin is read, and of what lies before the chunk ranges ``again``, which differed the last time.  ``doubts`` are
+    lanes that cannot be compared, with the reason.  ``rate_limit`` is in bytes a second, both sides together.
+    ``samples`` of each kind are named in a lane; ``values`` shows their contents.
+    """
+
+    link: str
+    run: str
+    source: Context
+    target: Context
+    pins: Annotated[
+        tuple[Annotated[Pin, PlainValidator(_pin), PlainSerializer(_pin_fields)], ...], Field(alias="lanes")
+    ]
+    reader: Reader = Reader.RECORDS
+    levels: Levels = Levels.BOTH
+    rate_limit: int | None = None
+    samples: int = 20
+    values: bool = False
+    keep: bool = True
+    since: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    again: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    doubts: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """The versioned text."""
+        return _FORMAT.dump(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> VerifySpec:
+        """Read the text; raises JobSpecError."""
+        return _FORMAT.load(text)
+
+
+_FORMAT = Format(JOB, VERSION, TypeAdapter(VerifySpec))

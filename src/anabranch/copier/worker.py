@@ -48,7 +48,7 @@ class Worker:
         """Copy the lease's lanes and yield figures about once a second; returns when the lease is over.
 
         The last figures come while the worker copies on.  Closing the iterator before them ends everything, quickly.
-        A cluster that is away for a while is waited for, with the gate shut; what a person must mend (permissions,
+        A cluster that is away for a while is waited for, with the gate shut; what a person must fix (permissions,
         formats) is raised, also where it came up after the lease before.
         """
         self._take_loop()

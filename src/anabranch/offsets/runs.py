@@ -191,7 +191,7 @@ class RunMap:
         """Return the map of what is left after the target's log lost everything from ``target`` on.
 
         ``source_end`` falls to the end of what is left where the copy of a record was lost, and stays if none was: of
-        the gaps behind it nothing is known any more, for what lies there may be read anew.
+        the gaps behind it nothing is known any more, for what lies there may be read again.
         """
         if target >= self.target_end:
             return self

@@ -4,7 +4,7 @@
     LaneStopped   going on would lose, repeat or guess a record: a person must act; names the exact offset
 
 Nothing is ever sent again inside an ownership, so every doubt about a write has the same way out: end the
-ownership, claim anew, fence the old producer id, read the target's log (ADR 0003).
+ownership, claim again, fence the old producer id, read the target's log (ADR 0003).
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def take_mapped(request: TakeoverRequest, end: LogEnd, log: ClaimLog, why: str) 
     """Claim the lane, fence the earlier owners, and read the position from the target's log.
 
     Raises OwnershipEnded where a later owner has claimed, a fence is refused or the log changed underneath, and
-    LaneStopped where the position cannot be told exactly.
+    LaneStopped where the position cannot be determined exactly.
     """
     own = yield from claim_lane(request, LaneMode.MAPPED, end, log)
     if (later := own.log.successor(request.lane, own.claim.producer_id)) is not None:

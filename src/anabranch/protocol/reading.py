@@ -2,7 +2,7 @@
 
 Most batches are passed on as they lie in the answer.  What no consumer sees is dropped: control batches, records
 of aborted transactions, offsets whose records the cleaner took.  What no broker would take, or take as something
-else, is written anew with the same records: batches with gaps, batches cut by the fetch offset, batches that carry
+else, is written again with the same records: batches with gaps, batches cut by the fetch offset, batches that carry
 the source broker's clock.
 
 Invariants
@@ -80,7 +80,7 @@ def read(
 ) -> Reading:
     """Turn one partition's answer, fetched from ``fetch_offset`` with isolation level 1, into batches to send.
 
-    ``aborted`` are the answer's (producer id, first offset) in any order.  A batch that has to be written anew and
+    ``aborted`` are the answer's (producer id, first offset) in any order.  A batch that has to be written again and
     then exceeds its former size is split until it fits or holds one record.  An answer begins with the batch that
     ``fetch_offset`` is inside of; not so ``from_inside`` of an answer, behind batches that were read already.
     """
@@ -119,7 +119,7 @@ def read(
                 append(Copyable(records, at, header, (OffsetSpan(base_offset, count),), end, False))
             else:
                 anew = _restamped(records, at, header, fetch_offset)
-                anew = anew or list(_written_anew(records, at, header, fetch_offset))
+                anew = anew or list(_written_again(records, at, header, fetch_offset))
                 copied += anew
                 dropped_compacted += span - sum(one.header.count for one in anew)
         except CorruptBatchError as error:
@@ -159,7 +159,7 @@ class _Transactions:
 def _split(
     records: memoryview,
 ) -> tuple[list[tuple[int, BatchHeader]], CorruptBatchError | OldFormatError | None]:
-    """The batches before the first one that cannot be told by its header, and what is wrong with that one."""
+    """The batches before the first one that cannot be determined by its header, and what is wrong with that one."""
     try:
         return split(records), None
     except (CorruptBatchError, OldFormatError) as error:
@@ -190,7 +190,7 @@ def _restamped(records: memoryview, at: int, header: BatchHeader, fetch_offset: 
     return [Copyable(view, 0, as_read, spans, header.last_offset + 1, True)]
 
 
-def _written_anew(records: memoryview, at: int, header: BatchHeader, fetch_offset: int) -> Iterator[Copyable]:
+def _written_again(records: memoryview, at: int, header: BatchHeader, fetch_offset: int) -> Iterator[Copyable]:
     """The records of one batch from ``fetch_offset`` on, dense, with the timestamps that consumers see."""
     check_crc(records, at, header)
     if header.count == 0 and header.size == HEADER_SIZE:

@@ -52,7 +52,7 @@ def read_tail(request: TakeoverRequest, journal: JournalView, below: int, fenced
     Nothing of the lane lies under its floor, so the walk ends there.
 
     Raises OwnershipEnded where a marker of a fence is missing (the log was truncated since), LaneStopped where the
-    last two batches of the lane do not follow each other, or where the position cannot be told.
+    last two batches of the lane do not follow each other, or where the position cannot be determined.
     """
     mine = journal.claims.producer_ids(request.lane)
     near = begins_near(request, journal)

@@ -89,7 +89,7 @@ def _refuse_unfinished(request: TakeoverRequest, log: ClaimLog, end: LogEnd, why
         Stop.DIVERGED,
         fixed.start,
         detail=f"the target log is padded up to {end.end:,} of {fixed.start:,}, and cannot go on: {why}",
-        fix=f"delete the target topic, then copy it anew: {accepting(request.lane)}",
+        fix=f"delete the target topic, then copy it again: {accepting(request.lane)}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Random interleavings of owners, network and faults: weights drawn anew for each run, one seed each.
+"""Random interleavings of owners, network and faults: weights drawn again for each run, one seed each.
 
 A run is a span of chance, then a quiet ending: a last owner copies what is left without faults, whatever is
 still under way is carried out after that, the owners that are left have their say, and everything is checked.

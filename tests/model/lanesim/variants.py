@@ -172,13 +172,13 @@ HARMLESS = (
     Variant("M8", "raised epoch + marker, strong guard", m.RaisedEpochWithMarker, records=FRESH, faults=("expire",)),
     Variant(
         "K1n",
-        "K1h, each claim killed anew",
+        "K1h, each claim killed again",
         m.KillsAllAnew,
         faults=("expire", "hours"),
         lease_ms=HOUR_MS // 2,
         stuck=True,
     ),
-    Variant("KLn", "K1h, leases of a day, each claim killed anew", m.KillsAllAnew, faults=("expire", "hours")),
+    Variant("KLn", "K1h, leases of a day, each claim killed again", m.KillsAllAnew, faults=("expire", "hours")),
     # An election ends the requests under way, and with them what a lost marker shut out.
     Variant("K10", "kills believed by their notes, truncation", m.TrustsNotes, faults=("expire", "truncate")),
     Variant("R1k", "claims again though others claimed, kills", m.ReclaimsUnchecked, faults=LEASES),

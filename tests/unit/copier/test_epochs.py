@@ -30,7 +30,7 @@ def trail_of(batches: list[tuple[int, int]], first: int = 10) -> tuple[EpochTrai
 def test_each_position_has_the_epoch_of_the_record_before_it(
     batches: list[tuple[int, int]], data: st.DataObject
 ) -> None:
-    """Also after reading has begun anew somewhere within."""
+    """Also after reading has begun again somewhere within."""
     trail, epochs = trail_of(batches)
     for position in range(min(epochs) + 1, max(epochs) + 2):
         assert trail.at(position) == epochs[position - 1]

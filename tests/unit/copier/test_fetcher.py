@@ -69,7 +69,7 @@ def fetcher(cluster: Cluster) -> Fetcher:
     return Fetcher(cluster, gate, lambda _: None, lambda *_: None)
 
 
-def test_a_lane_that_came_to_a_broker_while_it_was_lost_is_placed_anew() -> None:
+def test_a_lane_that_came_to_a_broker_while_it_was_lost_is_placed_again() -> None:
     """The loop of that broker ends: nobody would ever read a lane that still counted on it."""
 
     async def play() -> list[int]:

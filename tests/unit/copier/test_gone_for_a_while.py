@@ -1,4 +1,4 @@
-"""A topic is gone once all brokers have said so for a while: where they could not be asked, the while begins anew."""
+"""A topic is gone once all brokers have said so for a while: where they could not be asked, the while begins again."""
 
 from __future__ import annotations
 

@@ -358,7 +358,7 @@ def test_a_transaction_that_is_aborted_later_does_not_hide_what_is_before_it() -
 
 
 def test_the_brokers_clock_becomes_the_records_own() -> None:
-    """A LogAppendTime batch is written anew with its maximum at every record, and its codec."""
+    """A LogAppendTime batch is written again with its maximum at every record, and its codec."""
     records = [Record(n, 5 + n, APPEND, b"k", b"v" * 100) for n in range(3)]
     reading = reading_of(logged(0, records, attributes=LOG_APPEND_TIME | Codec.ZSTD, clock=777))
     (one,) = reading.batches
@@ -388,7 +388,7 @@ def test_batches_before_the_position_are_passed_over() -> None:
 
 
 def grown() -> tuple[bytes, list[Record]]:
-    """A batch with gaps that is larger when written anew, its base time being near all records but the first."""
+    """A batch with gaps that is larger when written again, its base time being near all records but the first."""
     horizon = 1 << 40
     records = [Record(2 * n, horizon if n else 0, CREATE, None, b"v") for n in range(100)]
     anchor = Record(0, horizon, CREATE, None, None)
@@ -424,7 +424,7 @@ def test_a_record_that_fits_nowhere_is_sent_alone() -> None:
 
 
 def test_header_keys_that_are_no_text_stay_as_they_are() -> None:
-    """A batch that is written anew alters no byte of a record."""
+    """A batch that is written again alters no byte of a record."""
     headers = ((b"\xff\xfe", None), ("\N{SNOWMAN}", b""), (b"\xed\xa0\x80", b"x"))
     records = [Record(n, n, CREATE, None, b"", headers) for n in (0, 2)]
     assert seen(reading_of(encode_as_logged(records))) == records
@@ -463,7 +463,7 @@ def broken(batch: bytes, at: int = 70) -> bytes:
         *("codec", "magic", "length"),
     ],
 )
-def test_nothing_is_dropped_or_written_anew_on_the_word_of_broken_bytes(bad: bytes) -> None:
+def test_nothing_is_dropped_or_written_again_on_the_word_of_broken_bytes(bad: bytes) -> None:
     """What is before the fault is good, and the position stands before it."""
     reading = reading_of(plain(0), bad, plain(9), aborted=((8, 5),))
     assert isinstance(reading.fault, CorruptBatchError)
@@ -480,7 +480,7 @@ def test_an_old_format_is_a_fault_behind_what_is_good() -> None:
 
 
 def test_times_that_no_batch_can_hold_are_a_fault() -> None:
-    """A maximum so far from the base that no delta reaches it, in a batch that must be written anew."""
+    """A maximum so far from the base that no delta reaches it, in a batch that must be written again."""
     batch = bytearray(logged(0, [Record(0, 2**62, CREATE, b"", b""), Record(2, 0, CREATE, b"", b"")]))
     head = read_header(batch)
     batch[:61] = HEADER.pack(*head._replace(base_timestamp=2**63 - 1, max_timestamp=2**63 - 1))

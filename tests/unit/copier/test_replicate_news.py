@@ -89,7 +89,8 @@ def test_a_reading_that_ends_late_puts_nothing_older_over_what_is_newer() -> Non
 
 
 def test_what_an_earlier_owner_overwrote_is_noticed_whoever_read_it() -> None:
-    """The takeover of another lane may read it, or it may come while this lane is just taken over anew: gap records are
+    """The takeover of another lane may read it, or it may come while this lane is just taken over again: gap records
+    are
     forgotten only behind runs that are there."""
 
     async def play() -> list[set[str]]:

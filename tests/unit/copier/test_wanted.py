@@ -33,7 +33,7 @@ def test_what_is_read_first_ends_no_lease_and_leaves_what_the_filter_leaves_out(
 
 
 def test_a_new_filter_and_a_decision_end_a_lease() -> None:
-    """Lanes are planned anew for both; a decision is told first."""
+    """Lanes are planned again for both; a decision is told first."""
     before = wanted()
     assert wanted(revision=2).ends_lease(before) == ""
     assert wanted("b").ends_lease(before) == "the link's filter changed"
@@ -41,7 +41,7 @@ def test_a_new_filter_and_a_decision_end_a_lease() -> None:
 
 
 def test_stopped_lanes_are_tried_again_after_a_change_but_for_a_pause() -> None:
-    """Whoever pauses a link has mended nothing."""
+    """Whoever pauses a link has recovered nothing."""
     assert wanted(revision=2).has_changed(wanted())
     assert not wanted(revision=2, paused=True).has_changed(wanted())
     assert not wanted().has_changed(wanted())
@@ -52,7 +52,7 @@ def test_stopped_lanes_are_tried_again_after_a_change_but_for_a_pause() -> None:
     [
         ("run-1", 4, False, False, LeaseVerdict()),
         ("run-2", 5, True, False, LeaseVerdict()),
-        ("run-1", 5, False, False, LeaseVerdict("the link was planned anew")),
+        ("run-1", 5, False, False, LeaseVerdict("the link was planned again")),
         ("run-1", 5, True, False, LeaseVerdict("the run was told to end", is_final=True)),
         ("run-1", 5, False, True, LeaseVerdict("a person asked the run to stop", is_final=True)),
     ],

@@ -91,7 +91,7 @@ def test_truncation_leaves_exactly_the_copies_below(runs: RunMap, target: int) -
 
 @given(run_maps())
 def test_equal_maps_are_equal_however_they_were_made(runs: RunMap) -> None:
-    """By value: built anew, pickled, or grown record by record."""
+    """By value: built again, pickled, or grown record by record."""
     single = RunMap(runs.source_start, runs.target_start)
     for source, target in pairs(runs).items():
         single = single.append(Run(source, target, 1))

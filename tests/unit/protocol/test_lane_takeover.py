@@ -271,7 +271,7 @@ def test_an_acknowledged_fence_that_is_not_in_the_log_ends_the_takeover() -> Non
 
 @pytest.mark.parametrize(("age_ms", "fences"), [(0, []), (E - MARGIN_MS - 1, []), (E - MARGIN_MS, [1]), (2 * E, [1])])
 def test_a_noted_fence_proves_what_the_target_still_remembers(age_ms: int, fences: list[int]) -> None:
-    """A producer id that the target has forgotten is refused nothing: its owner is fenced anew."""
+    """A producer id that the target has forgotten is refused nothing: its owner is fenced again."""
     log = [data(0, 3, 1, 50), replace(marker(3, 1), max_timestamp=NOW - age_ms)]
     target = Target(log, [claim(1)], fences={1: 3})
     assert target.run(takeover(request())).position == 53
@@ -343,7 +343,7 @@ def test_a_lane_begins_where_the_lowest_of_its_claims_says(starts: tuple[int, in
 
 @pytest.mark.parametrize("noted", [2, 3, 4, 400])
 def test_a_noted_fence_that_the_log_has_lost_is_made_again(noted: int) -> None:
-    """An unclean election took its marker: the owner is fenced anew, also where the log ends before it."""
+    """An unclean election took its marker: the owner is fenced again, also where the log ends before it."""
     target = Target([data(0, 3, 1, 50)], [claim(1)], fences={1: noted})
     assert target.run(takeover(request())).position == 53
     assert target.fenced == [1]

@@ -22,7 +22,7 @@ KEY = claims.encode_key(samples.CLAIM.key)
 
 
 def changed(**fields: Any) -> bytes:
-    """The sample claim's value with fields set anew; ``...`` takes one away."""
+    """The sample claim's value with fields set again; ``...`` takes one away."""
     value = {**json.loads(claims.encode(samples.CLAIM)), **fields}
     return json.dumps({k: v for k, v in value.items() if v is not ...}).encode()
 

@@ -209,3 +209,18 @@ def test_a_run_that_files_nothing_is_not_running() -> None:
     assert VerifyStatus(running, (), None, running.updated_at_ms + 1000).running
     assert not VerifyStatus(running, (), None, running.updated_at_ms + verified.SILENT_MS).running
     assert not VerifyStatus(RUN, (), None, RUN.updated_at_ms).running
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"samples": "20"}, "samples: "),
+        ({"kept": True}, "kept: "),
+        ({"since": {"a": [1]}}, "since.a.1: "),
+        ({"source": {"name": "old"}}, "bootstrap"),
+    ],
+)
+def test_a_specification_with_a_wrong_field_is_refused_by_its_name(change: dict[str, object], said: str) -> None:
+    """Anyone may write one by hand."""
+    with pytest.raises(JobSpecError, match=said):
+        VerifySpec.from_json(json.dumps({**json.loads(SPEC.to_json()), **change}))

@@ -41,7 +41,7 @@ class EpochTrail:
         self._end = end
 
     def cut(self, offset: int) -> None:
-        """Reading begins anew at this source offset: what was read behind it does not count."""
+        """Reading begins again at this source offset: what was read behind it does not count."""
         while self._starts and self._starts[-1][0] >= offset:
             self._starts.pop()
         self._end = min(self._end, offset)

@@ -169,7 +169,7 @@ class FetchedBatches:
         return made
 
     def gap_before(self, next_offset: int, next_sequence: int) -> OffsetGap | None:
-        """What an identity lane that was sent up to there must fill, or tell anew, before its next batch."""
+        """What an identity lane that was sent up to there must fill, or tell again, before its next batch."""
         if not self.batches:
             return None
         source = self.batches[0].spans[0].source

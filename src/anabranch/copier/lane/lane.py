@@ -120,7 +120,7 @@ class Lane:
         self.stop(LaneStopped(self.key, reason, offset, None, detail, fix))
 
     def retry(self) -> None:
-        """A person acted: a stopped lane is taken over again, and stops again where nothing was mended."""
+        """A person acted: a stopped lane is taken over again, and stops again where nothing was fixed."""
         if self.phase is LanePhase.STOPPED:
             self.stopped = self.active = None
             self.source.leader = -1

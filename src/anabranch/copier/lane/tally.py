@@ -25,7 +25,7 @@ class Tally:
     _seen: tuple[int, int, float] = (0, 0, 0.0)
 
     def measure(self, now: float) -> None:
-        """Take the rates anew; called about once a second."""
+        """Take the rates again; called about once a second."""
         records, size, before = self._seen
         if before and now > before:
             weight = min(1.0, (now - before) / 3)

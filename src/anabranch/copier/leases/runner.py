@@ -88,7 +88,7 @@ class LeaseRunner:
     # -- a lease ---------------------------------------------------------------------------------------
 
     async def begin(self, lease: Lease) -> None:
-        """Copy a lease's lanes from now on; raises what a person must mend (permissions, formats).
+        """Copy a lease's lanes from now on; raises what a person must fix (permissions, formats).
 
         A cluster that is away for a while is waited for, with the gate shut.
         """
@@ -246,7 +246,7 @@ class LeaseRunner:
                 if not selects.selects(lane.assignment.source.topic):
                     lane.leave()
         if wanted.has_changed(before):
-            # Whoever changes a link may have mended what stopped a lane: it is tried anew, and stops again if not.
+            # Whoever changes a link may have fixed what stopped a lane: it is tried again, and stops again if not.
             for lane in self._membership.lanes:
                 lane.retry()
 

@@ -30,11 +30,11 @@ class WantedLink:
         return before is None or before.state.spec.filter != self.state.spec.filter
 
     def has_changed(self, before: WantedLink | None) -> bool:
-        """Whether what stopped a lane may have been mended by whoever changed the link."""
+        """Whether what stopped a lane may have been fixed by whoever changed the link."""
         return before is not None and before.state.revision != self.state.revision and not self.state.paused
 
     def ends_lease(self, before: WantedLink | None) -> str:
-        """Why lanes must be planned anew; empty where they need not."""
+        """Why lanes must be planned again; empty where they need not."""
         if before is None:
             return ""
         if before.decided != self.decided:
@@ -58,5 +58,5 @@ def verdict_of_plan(topics: ControlTopics, lease: Lease) -> LeaseVerdict:
     if plan is not None and plan.owner == lease.run and plan.batch > lease.batch:
         if plan.ends:
             return LeaseVerdict("the run was told to end", is_final=True)
-        return LeaseVerdict("the link was planned anew")
+        return LeaseVerdict("the link was planned again")
     return LeaseVerdict()

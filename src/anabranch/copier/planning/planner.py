@@ -79,7 +79,7 @@ class Planner:
         self.progress = Progress(target)
 
     async def plan(self) -> LanePlan:
-        """Plan anew; raises ClusterError, or RefusedError where the whole link must not run."""
+        """Plan again; raises ClusterError, or RefusedError where the whole link must not run."""
         try:
             return await self._plan()
         except ClusterError:

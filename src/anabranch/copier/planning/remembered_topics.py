@@ -2,7 +2,7 @@
 
 The other brokers are asked.  While it is not certain that a topic is gone, it stays in the plan as it was last seen.
 It is gone once every broker has said so at each asking for ``GONE_S``: where they could not be asked meanwhile, that
-time begins anew.
+time begins again.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class BrokerReads:
         self.at, self.lanes, self.wanted = at, lanes, wanted
 
     def asker(self, lane: Lane, answer: fetch.Fetched) -> ActiveOwnership | None:
-        """The ownership that asked for this; None where the lane was taken over anew meanwhile: these bytes belong to
+        """The ownership that asked for this; None where the lane was taken over again meanwhile: these bytes belong to
         an ownership that is over."""
         if lane.phase is not LanePhase.RUNNING:
             return None

@@ -179,7 +179,7 @@ class Fetcher:
                 return
 
     def _in_memory(self) -> int:
-        """Bytes of answers that are kept, and of batches that were written anew."""
+        """Bytes of answers that are kept, and of batches that were written again."""
         return self._cluster.pool.lent + sum(lane.fetched.owned_bytes for lane in self._lanes.values())
 
     async def _wait_for_memory(self) -> None:
@@ -231,7 +231,7 @@ class Fetcher:
                 whole = session.answered(code, fetch.session_of(frame))
                 answered = True
                 if not whole and request.epoch != FIRST:
-                    return  # the broker has forgotten the session: all is asked anew
+                    return  # the broker has forgotten the session: all is asked again
                 self._cluster.check(code, "Read", f"broker {connection.node}")
                 if not answers and fetch.throttle_of(frame):
                     pause = fetch.pause_of(frame)  # by a quota: that tells nothing, not even that there is no news

@@ -41,7 +41,7 @@ async def surviving(cluster: Cluster, source: TopicPartition, position: int, epo
     if end < position:
         return end
     cleaned = await is_cleaned(connection, source, meta.id, position - 1, position, part.leader_epoch)
-    return position - 1 if cleaned is False else None  # what cannot be told now, the next fetch asks again
+    return position - 1 if cleaned is False else None  # what cannot be determined now, the next fetch asks again
 
 
 async def is_cleaned(

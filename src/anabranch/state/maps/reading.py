@@ -88,7 +88,7 @@ class LaneInDoubtError(RefusedError):
 
     @property
     def hint(self) -> str:
-        return f"a running link persists anew within some seconds: ask again; `anabranch link show {self.link}`"
+        return f"a running link persists again within some seconds: ask again; `anabranch link show {self.link}`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,7 @@ class RunBook:
         self._under_way, self._dirty = self._dirty, set()
 
     def is_as_persisted(self, number: int, stored: bytes) -> bool:
-        """Whether a stored segment is what this book last persisted, or will be persisted anew soon in any case.
+        """Whether a stored segment is what this book last persisted, or will be persisted again soon in any case.
 
         Older segments than are held count as such: nobody has a request under way for that long.
         """
