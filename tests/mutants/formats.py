@@ -237,8 +237,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "job-of-another-kind",
         "config/jobspec.py",
-        'if fields["v"] != version or fields["job"] != job:',
-        'if fields["v"] != version and fields["job"] != job:',
+        "if found != (self.version, self.job):",
+        "if found[0] != self.version and found[1] != self.job:",
         "a specification of another version is run",
     ),
     Mutant(
@@ -258,8 +258,15 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verify-spec-without-doubts",
         "config/verifyspec.py",
-        '                doubts={str(lane): str(why) for lane, why in fields["doubts"].items()},',
-        "                doubts={},",
+        "    doubts: Mapping[str, str] = field(default_factory=dict)",
+        "    doubts: Annotated[Mapping[str, str], PlainValidator(lambda _: {})] = field(default_factory=dict)",
         "lanes that cannot be compared are left out of the verdict, which says equal",
+    ),
+    Mutant(
+        "spec-with-unknown-fields",
+        "config/jobspec.py",
+        'strict=True, extra="forbid"',
+        'strict=True, extra="ignore"',
+        "a field that is misspelt in a specification is passed over",
     ),
 )
