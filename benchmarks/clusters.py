@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 
 KAFKA = "4.3.1"
 BROKER_HEAP_MB = 1024
@@ -16,7 +16,7 @@ BROKER_HEAP_MB = 1024
 @contextmanager
 def clusters(
     scratch: Path, *, source_brokers: int = 1, overrides: Mapping[str, str] = MappingProxyType({})
-) -> Iterator[tuple[Cluster, Cluster]]:
+) -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """Source and target, stopped on exit; deleted logs go at once, to leave the disk as it was."""
     settings = {"log.segment.delete.delay.ms": "500", **overrides}
     options = ("-XX:+UseG1GC", f"-Xms{BROKER_HEAP_MB}m")
@@ -26,7 +26,7 @@ def clusters(
         )
         for name, brokers in (("source", source_brokers), ("target", 1))
     ]
-    started: tuple[Cluster, ...] = start_clusters(specs, scratch)
+    started: tuple[SandboxCluster, ...] = start_clusters(specs, scratch)
     try:
         source, target = started
         yield source, target

@@ -30,7 +30,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.jobs.launcher import start_link
 from anabranch.operations.jobs.submission import Submission
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from benchmarks import report
 from benchmarks.clusters import clusters
 from benchmarks.run import OUTPUT
@@ -99,7 +99,7 @@ def _run(scratch: Path, number: int, partitions: int) -> dict[str, float]:
     return figures
 
 
-def _fill(cluster: Cluster, partitions: int) -> None:
+def _fill(cluster: SandboxCluster, partitions: int) -> None:
     where = {"bootstrap.servers": cluster.bootstrap}
     client = AdminClient(where)  # kept: one that is collected takes the answers of its requests with it
     client.create_topics([NewTopic(TOPIC, partitions, 1)])[TOPIC].result(30)

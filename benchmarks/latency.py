@@ -26,7 +26,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from anabranch.errors import AnabranchError
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from benchmarks import report
 from benchmarks.clusters import KAFKA, clusters
 from benchmarks.run import OUTPUT
@@ -140,7 +140,9 @@ def summary(system: str, sent: Sequence[int], came: Sequence[int], wanted: int, 
     return Latency(system, len(took), wanted - len(took), p50, p90, p99, p999, worst, pauses)
 
 
-def measure(system: System, source: Cluster, target: Cluster, number: int, options: Options) -> list[Latency]:
+def measure(
+    system: System, source: SandboxCluster, target: SandboxCluster, number: int, options: Options
+) -> list[Latency]:
     """Start a copier, wait until a first record comes through, then load; the copy's figures and the source's own."""
     topic = f"{TOPIC}-{number}"
     create(source, topic, PARTITIONS)
@@ -180,7 +182,7 @@ class Options:
     scratch: Path
 
 
-def _load(context: Any, source: Cluster, topic: str, rate: int, seconds: float) -> None:
+def _load(context: Any, source: SandboxCluster, topic: str, rate: int, seconds: float) -> None:
     """A process of its own: this one's lock must not hold the producer up."""
     process = context.Process(target=send, args=(source.client_config(), topic, rate, seconds), daemon=True)
     process.start()
@@ -189,7 +191,7 @@ def _load(context: Any, source: Cluster, topic: str, rate: int, seconds: float) 
         raise RuntimeError(f"the producer ended with {process.exitcode}")
 
 
-def await_topic(target: Cluster, topic: str) -> None:
+def await_topic(target: SandboxCluster, topic: str) -> None:
     """Wait until a copier has made its topic; raises ``TimeoutError``."""
     admin = AdminClient(target.client_config())
     deadline = time.monotonic() + START_SECONDS

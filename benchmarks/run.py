@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from anabranch.errors import AnabranchError
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from benchmarks import report
 from benchmarks.clusters import BROKER_HEAP_MB, KAFKA, clusters
 from benchmarks.meter import Figures, Meter, figures
@@ -84,8 +84,8 @@ def measure(system: System, stage: Stage, number: int) -> Figures:
 class Session:
     """Rows on two clusters, one after the other; prints as it goes."""
 
-    source: Cluster
-    target: Cluster
+    source: SandboxCluster
+    target: SandboxCluster
     systems: Mapping[str, System]
     scratch: Path
     began: float

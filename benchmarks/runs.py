@@ -27,7 +27,7 @@ from anabranch.copier.reporting.progress_writer import ProgressWriter
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
-from anabranch.kafka.log import STEP_ENTRIES, Entry
+from anabranch.kafka.log import STEP_ENTRIES, LogEntry
 from anabranch.offsets.runs import Run
 from anabranch.records.encode import encode
 from anabranch.records.header import Codec
@@ -65,13 +65,13 @@ class Cost:
 class Topic:
     """A control topic that hands out what a generator makes, and encodes what it is given."""
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[LogEntry] = ()) -> None:
         self.entries = entries
         self.bytes = 0
         self.forgotten = 0
         self.start = 0
 
-    async def fold(self, take: Callable[[Entry], None]) -> None:
+    async def fold(self, take: Callable[[LogEntry], None]) -> None:
         """As the real one: some records, then others may run."""
         for at, entry in enumerate(self.entries):
             if at % STEP_ENTRIES == 0:
@@ -168,14 +168,14 @@ def _kinds(chance: random.Random) -> list[bytes]:
     return kinds
 
 
-def _persisted(keys: Sequence[str], count: int, kinds: Sequence[bytes], newest: Sequence[bytes]) -> Iterator[Entry]:
+def _persisted(keys: Sequence[str], count: int, kinds: Sequence[bytes], newest: Sequence[bytes]) -> Iterator[LogEntry]:
     """The segments of all lanes, in the order in which they fill, each with bytes of its own."""
     offset = 0
     for number in range(count):
         last = number - (count - len(newest))
         for key in keys:
             stored = newest[last] if last >= 0 else kinds[offset % len(kinds)]
-            yield Entry(offset, f"{key}/{number}".encode(), bytes(bytearray(stored)))
+            yield LogEntry(offset, f"{key}/{number}".encode(), bytes(bytearray(stored)))
             offset += 1
 
 

@@ -30,7 +30,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.records.header import Codec
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.state.topics.control import Links, ensure_topics
 from benchmarks import report
 from benchmarks.clusters import KAFKA, clusters
@@ -88,7 +88,7 @@ class Planning:
     memory_mb: float
 
 
-def memory(source: Cluster, target: Cluster, scratch: Path, lanes: int, stored_bytes: int) -> Memory:
+def memory(source: SandboxCluster, target: SandboxCluster, scratch: Path, lanes: int, stored_bytes: int) -> Memory:
     """Copy large batches from ``lanes`` partitions with one worker."""
     fill = ToolFill(200, 160_000, "lz4", lanes, stored_bytes)
     loaded = load(source, "memory", fill, 1.0, scratch)
@@ -100,7 +100,7 @@ def memory(source: Cluster, target: Cluster, scratch: Path, lanes: int, stored_b
     return Memory(lanes, round(found.memory_mb), round(found.mb_per_s, 1))
 
 
-def idle(source: Cluster, target: Cluster, scratch: Path, lanes: int, seconds: float) -> Idle:
+def idle(source: SandboxCluster, target: SandboxCluster, scratch: Path, lanes: int, seconds: float) -> Idle:
     """Copy one record of each partition, wait, and then watch the processes of the link do nothing."""
     loaded = load(source, "idle", ExactFill(200, 1, Codec.NONE, lanes, lanes), 1.0, scratch)
     stage = Stage(source, target, loaded, scratch)
@@ -172,7 +172,7 @@ async def _known(cluster: Client, names: list[str], partitions: int) -> None:
             await asyncio.sleep(0.5)
 
 
-async def planning(source: Cluster, target: Cluster, topics: int, partitions: int) -> Planning:
+async def planning(source: SandboxCluster, target: SandboxCluster, topics: int, partitions: int) -> Planning:
     """Make the source's topics, then plan a link over all of them twice."""
     names = [f"many-{number:04}" for number in range(topics)]
     admin = AdminClient(source.client_config())

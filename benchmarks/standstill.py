@@ -28,7 +28,7 @@ import psutil
 from confluent_kafka import Consumer, TopicPartition
 
 from anabranch.errors import AnabranchError
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from benchmarks import report
 from benchmarks.clusters import KAFKA, clusters
 from benchmarks.latency import PARTITIONS, await_topic, send
@@ -215,7 +215,9 @@ def _kill(processes: Sequence[psutil.Process]) -> None:
         raise RuntimeError("there was no process to kill")
 
 
-def measure(name: str, source: Cluster, target: Cluster, number: int, options: Options, scratch: Path) -> Standstill:
+def measure(
+    name: str, source: SandboxCluster, target: SandboxCluster, number: int, options: Options, scratch: Path
+) -> Standstill:
     """Kill as often as asked; raises ``TimeoutError`` where copying does not go on."""
     topic = f"{TOPIC}-{number}"
     create(source, topic, PARTITIONS)

@@ -29,10 +29,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
-from anabranch.config.verifyspec import Reader
+from anabranch.config.verifyspec import ReaderKind
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.pins import LogEnds, Pin, pin
@@ -61,7 +61,7 @@ class Figures:
     equal: bool
 
 
-def fill(clusters: tuple[Cluster, ...], records: int, partitions: int, size: int, codec: str) -> None:
+def fill(clusters: tuple[SandboxCluster, ...], records: int, partitions: int, size: int, codec: str) -> None:
     """The same records on all clusters."""
     chance = random.Random(1)
     noise = chance.randbytes(1 << 20)
@@ -134,7 +134,12 @@ def _cpu(family: int | None) -> float:
 
 
 def compare(
-    spark: SparkSession, old: Cluster, new: Cluster, found: list[Pin], reader: Reader, rate: int | None = None
+    spark: SparkSession,
+    old: SandboxCluster,
+    new: SandboxCluster,
+    found: list[Pin],
+    reader: ReaderKind,
+    rate: int | None = None,
 ) -> tuple[int, int, bool]:
     """One whole comparison at both isolation levels, as the job does it."""
     comparison = Comparison(spark, spec_of(old, new, found, reader=reader, rate_limit=rate), first_round=1 << 22)
@@ -146,10 +151,12 @@ def compare(
     return comparison.records, comparison.bytes, equal
 
 
-def join(spark: SparkSession, old: Cluster, new: Cluster, records: int, size: int) -> tuple[int, int, bool]:
+def join(
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster, records: int, size: int
+) -> tuple[int, int, bool]:
     """What one writes in ten minutes: read both, join by offset, compare."""
 
-    def read(cluster: Cluster) -> object:
+    def read(cluster: SandboxCluster) -> object:
         return (
             spark.read.format("kafka")
             .option("kafka.bootstrap.servers", cluster.internal_bootstrap)
@@ -166,7 +173,7 @@ def join(spark: SparkSession, old: Cluster, new: Cluster, records: int, size: in
     return 2 * records, 2 * records * size, ours.join(theirs, same, "full_outer").where(differs).count() == 0
 
 
-def consoles(old: Cluster, new: Cluster, records: int, size: int, scratch: Path) -> tuple[int, int, bool]:
+def consoles(old: SandboxCluster, new: SandboxCluster, records: int, size: int, scratch: Path) -> tuple[int, int, bool]:
     """Two console consumers at once, their output through a hash; order over partitions is as it comes."""
     running = []
     for cluster in (old, new):
@@ -209,9 +216,9 @@ def main(argv: list[str] | None = None) -> int:
         try:
             for turn in range(options.rounds):
                 ways: list[tuple[str, Callable[[], tuple[int, int, bool]], int | None]] = [
-                    ("records", lambda: compare(spark, old, new, lanes, Reader.RECORDS), me),
-                    ("mapped", lambda: compare(spark, old, new, lanes, Reader.RECORDS, _FAR), me),
-                    ("batches", lambda: compare(spark, old, new, lanes, Reader.BATCHES), me),
+                    ("records", lambda: compare(spark, old, new, lanes, ReaderKind.RECORDS), me),
+                    ("mapped", lambda: compare(spark, old, new, lanes, ReaderKind.RECORDS, _FAR), me),
+                    ("batches", lambda: compare(spark, old, new, lanes, ReaderKind.BATCHES), me),
                     ("join", lambda: join(spark, old, new, options.records, options.size), me),
                 ]
                 if turn == options.rounds - 1:

@@ -20,7 +20,7 @@ from anabranch.kafka.partitions import new_producer_id, transactional_producer_i
 from qa.patience import PATIENCE_S
 
 if TYPE_CHECKING:
-    from anabranch.sandbox import Cluster
+    from anabranch.sandbox import SandboxCluster
 
 # For a single broker that no test restarts: it must not be fenced while it stands still, for there is no other to lead.
 STEADY = {"broker.session.timeout.ms": "60000"}
@@ -34,7 +34,7 @@ Place = tuple[str, int]
 T = TypeVar("T")
 
 
-def create_topics(cluster: Cluster, topics: Sequence[Any]) -> None:
+def create_topics(cluster: SandboxCluster, topics: Sequence[Any]) -> None:
     """Make these (confluent-kafka's ``NewTopic``) and return when they can be used; raises what the client raises."""
     make_topics({"bootstrap.servers": cluster.internal_bootstrap}, topics)
     await_topics(cluster, {topic.topic: topic.num_partitions for topic in topics})
@@ -68,7 +68,7 @@ def make_topics(config: Mapping[str, Any], topics: Sequence[Any]) -> None:
             time.sleep(1.0)
 
 
-def await_topics(cluster: Cluster, partitions: Mapping[str, int]) -> None:
+def await_topics(cluster: SandboxCluster, partitions: Mapping[str, int]) -> None:
     """Return when every running broker knows so many partitions with their leaders, and each leader answers for them.
 
     Raises what the last to be asked raised, after two minutes.
@@ -80,7 +80,7 @@ def await_topics(cluster: Cluster, partitions: Mapping[str, int]) -> None:
     log_ends({"bootstrap.servers": cluster.internal_bootstrap}, places)
 
 
-def await_coordinators(cluster: Cluster) -> None:
+def await_coordinators(cluster: SandboxCluster) -> None:
     """Return when groups and transactions have coordinators: the first of a young cluster waits for their topics.
 
     Raises what was answered last, after two minutes.

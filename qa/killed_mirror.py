@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa import brokers
 from qa.mm2 import MirrorMaker, MirrorSpec
 from qa.patience import PATIENCE_S
@@ -26,7 +26,7 @@ class CopyTimeoutError(Exception):
     """MirrorMaker 2 did not come as far as wanted."""
 
 
-def fill(cluster: Cluster, topic: str, records: int, partitions: int, size: int = 100) -> None:
+def fill(cluster: SandboxCluster, topic: str, records: int, partitions: int, size: int = 100) -> None:
     """Create the topic and write its records, by turns to the partitions."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import NewTopic
@@ -65,8 +65,8 @@ def number_of(value: bytes) -> int | None:
 
 
 def copy(
-    old: Cluster,
-    new: Cluster,
+    old: SandboxCluster,
+    new: SandboxCluster,
     topic: str,
     directory: Path,
     *,
@@ -113,14 +113,14 @@ def copy(
     return target
 
 
-def ends(cluster: Cluster, topic: str) -> dict[int, int]:
+def ends(cluster: SandboxCluster, topic: str) -> dict[int, int]:
     """The end of each partition; empty where there is no such topic yet."""
     config = {"bootstrap.servers": cluster.internal_bootstrap}
     places = [(topic, number) for number in range(brokers.existing(config, [topic]).get(topic, 0))]
     return {number: end for (_, number), end in brokers.log_ends(config, places).items()}
 
 
-def numbers(cluster: Cluster, topic: str, partition: int, start: int = 0) -> Iterator[tuple[int, int | None]]:
+def numbers(cluster: SandboxCluster, topic: str, partition: int, start: int = 0) -> Iterator[tuple[int, int | None]]:
     """(offset, number) of a partition's records; raises TimeoutError where no record comes for two minutes."""
     from confluent_kafka import Consumer, TopicPartition
 
@@ -145,7 +145,7 @@ def _are_at(found: dict[int, int], until: int) -> bool:
     return sum(found.values()) >= until and all(found.values())
 
 
-def _lasts(cluster: Cluster, topic: str) -> dict[int, int | None]:
+def _lasts(cluster: SandboxCluster, topic: str) -> dict[int, int | None]:
     """The number of the last record of each partition that tells one."""
     found = {}
     for partition, end in ends(cluster, topic).items():

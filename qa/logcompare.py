@@ -26,7 +26,7 @@ _BATCH = struct.Struct(">qiibIhiqqqhii")
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
-class Entry(NamedTuple):
+class ComparedRecord(NamedTuple):
     """One record: where it lies, a digest of everything that must be kept, the first bytes to show, and its key.
 
     ``deletes`` tells a tombstone: a key without a value.
@@ -67,7 +67,7 @@ class DiskBatch(NamedTuple):
     records: bytes
 
 
-def read_log(config: Mapping[str, Any], topic: str, partition: int, *, committed: bool = False) -> list[Entry]:
+def read_log(config: Mapping[str, Any], topic: str, partition: int, *, committed: bool = False) -> list[ComparedRecord]:
     """Every record of a partition up to its high watermark of now, uncommitted ones too unless ``committed``.
 
     A source is to be read committed and its target uncommitted: both must hold the same.  ``config`` are settings of
@@ -86,7 +86,7 @@ def read_log(config: Mapping[str, Any], topic: str, partition: int, *, committed
             "check.crcs": True,
         }
     )
-    entries: list[Entry] = []
+    entries: list[ComparedRecord] = []
     try:
         low, high = brokers.watermarks(consumer, (topic, partition))
         if high <= low:
@@ -113,13 +113,15 @@ def read_log(config: Mapping[str, Any], topic: str, partition: int, *, committed
         consumer.close()
 
 
-def entry_of(message: Any) -> Entry:
+def entry_of(message: Any) -> ComparedRecord:
     """A record as librdkafka gives it."""
     kind, timestamp = message.timestamp()
     key, value = message.key(), message.value()
     # Whose clock it was is lost in a copy: a broker stamps what it takes with its own or none.
     digest = digest_of(timestamp if kind != 0 else None, key, value, message.headers() or ())
-    return Entry(message.offset(), digest, f"{key!r:.30}={value!r:.40}", key, key is not None and value is None)
+    return ComparedRecord(
+        message.offset(), digest, f"{key!r:.30}={value!r:.40}", key, key is not None and value is None
+    )
 
 
 def digest_of(
@@ -134,7 +136,7 @@ def digest_of(
     return hashed.digest()
 
 
-def compare(source: Sequence[Entry], target: Sequence[Entry]) -> Differences:
+def compare(source: Sequence[ComparedRecord], target: Sequence[ComparedRecord]) -> Differences:
     """Say what the target's records differ in from the source's, which are the truth; offsets may differ.
 
     A record that only the target holds counts as altered while one of the source is missing, else as foreign.

@@ -14,7 +14,7 @@ from typing import Self
 
 from anabranch.errors import InvalidFieldError
 from anabranch.sandbox.jars import class_path, java_program
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 
 RUNTIME = "mirror-4.3.1"
 VERSION = "4.3.1"
@@ -105,7 +105,7 @@ def mirror_properties(spec: MirrorSpec) -> dict[str, str]:
 class MirrorMaker:
     """A running MirrorMaker 2; ``stop`` or leaving the ``with`` block ends it."""
 
-    def __init__(self, spec: MirrorSpec, process: LeashedProcess) -> None:
+    def __init__(self, spec: MirrorSpec, process: SupervisedProcess) -> None:
         self.spec = spec
         self._process = process
 
@@ -122,7 +122,7 @@ class MirrorMaker:
         options = [f"-Xms{spec.heap_mb}m", f"-Xmx{spec.heap_mb}m", *spec.jvm_options, *_LOGGING]
         command = [java_program(), *options, "-cp", class_path(RUNTIME), _MAIN_CLASS, str(properties)]
         log = properties.with_suffix(".log")
-        return cls(spec, LeashedProcess.spawn(f"MirrorMaker 2 {spec.flow}", command, log))
+        return cls(spec, SupervisedProcess.spawn(f"MirrorMaker 2 {spec.flow}", command, log))
 
     @property
     def pid(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from anabranch.config.rebuildspec import Part, RebuildSpec
+from anabranch.config.rebuildspec import RebuildSpec, RecordPart
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.positions import LaneRuns, Translation
 from anabranch.operations.offsets import export as exporting
@@ -48,7 +48,7 @@ def rebuild_spec(
     target: ClusterContext,
     link: str,
     topics: Mapping[str, str],
-    ignore: Collection[Part] = (),
+    ignore: Collection[RecordPart] = (),
 ) -> RebuildSpec:
     """What a job is told that makes the maps of these topics, pinned now."""
     found = between(source, target, lambda here, there: rebuilding.plan(here, there, link, topics, ignore))

@@ -22,7 +22,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from anabranch.errors import AnabranchError
 from anabranch.jars import shared_classes
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.sandbox.spec import QUICK_JVM, ClusterSpec
 
@@ -74,7 +74,7 @@ def _make(target: Path, run: Callable[[Path], None]) -> None:
 
 def _broker(number: str, path: Path) -> None:
     options = (*QUICK_JVM, *shared_classes.making(path))
-    with Cluster.start(ClusterSpec("classes", number, jvm_options=options)) as cluster:
+    with SandboxCluster.start(ClusterSpec("classes", number, jvm_options=options)) as cluster:
         at = {"bootstrap.servers": cluster.bootstrap, "log_level": "0"}
         admin = AdminClient(at)
         admin.create_topics([NewTopic("t", 2, 1)])["t"].result(60)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from qa.ending import interrupt_on_term, seed_of
-from qa.faults import EpisodeSpec, FaultKind, Verdict, run_episode
+from qa.faults import EpisodeResult, EpisodeSpec, FaultKind, run_episode
 from qa.faults.episode import EVERY_KIND, LOSABLE
 from qa.faults.schedule import LOCAL_KINDS, REPLICATED_SOURCE_KINDS, REPLICATED_TARGET_KINDS
 from qa.faults.topics import LoadTopic
@@ -51,7 +51,7 @@ class Totals:
     differences: int = 0
     wrong: list[str] = field(default_factory=list)
 
-    def add(self, verdict: Verdict) -> None:
+    def add(self, verdict: EpisodeResult) -> None:
         """Count one episode."""
         self.strikes.update(verdict.strikes)
         self.modes.update(verdict.proof.modes)

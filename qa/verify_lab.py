@@ -18,7 +18,7 @@ from anabranch.config.verifyspec import VerifySpec
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.verify.findings import NO_FIELDS, NOWHERE, Field, Finding, Kind
 from anabranch.verify.pins import LogEnds, Pin, pin
@@ -186,7 +186,7 @@ def _flip(data: bytes | None) -> bytes:
     return bytes([data[0] ^ 1]) + data[1:]
 
 
-def write(cluster: Cluster, topic: str, records: Sequence[Message], **settings: Any) -> None:
+def write(cluster: SandboxCluster, topic: str, records: Sequence[Message], **settings: Any) -> None:
     """Create a topic of one partition that keeps old records, and fill it."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import NewTopic
@@ -221,7 +221,7 @@ def write(cluster: Cluster, topic: str, records: Sequence[Message], **settings: 
         raise RuntimeError(str(failures[0]))
 
 
-def context_of(cluster: Cluster) -> ClusterContext:
+def context_of(cluster: SandboxCluster) -> ClusterContext:
     """How the cluster is reached."""
     return read_context(cluster.spec.name, cluster.context("admin"), "the sandbox")
 
@@ -237,7 +237,7 @@ def pin_of(topic: str, runs: RunMap, lane: str | None = None, **compacts: tuple[
     return pin(lane or topic, where, where, runs, LogEnds(0, _FAR), LogEnds(0, _FAR), **compacts)
 
 
-def spec_of(old: Cluster, new: Cluster, pins: Iterable[Pin], **changes: Any) -> VerifySpec:
+def spec_of(old: SandboxCluster, new: SandboxCluster, pins: Iterable[Pin], **changes: Any) -> VerifySpec:
     """A specification that keeps nothing on the target unless it says so."""
     fields: Mapping[str, Any] = {"keep": False, "samples": 10_000, **changes}
     return VerifySpec("lab", "run-1", context_of(old), context_of(new), tuple(pins), **fields)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.findings import Finding, Kind
 from qa.verify_lab import Fault, Mirror, messages, pin_of, plant, spark_session, spec_of, write
@@ -77,7 +77,9 @@ def groups(trials: int, records: int, seed: int, at_once: int) -> Iterator[list[
         yield [trial(at, seed + at, records) for at in range(first, min(trials, first + at_once))]
 
 
-def compared(session: object, clusters: tuple[Cluster, Cluster], trials: Sequence[Trial]) -> dict[str, list[Finding]]:
+def compared(
+    session: object, clusters: tuple[SandboxCluster, SandboxCluster], trials: Sequence[Trial]
+) -> dict[str, list[Finding]]:
     """Write the trials' logs and compare them; findings by topic."""
     old, new = clusters
     for one in trials:

@@ -8,46 +8,46 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from anabranch.kafka.simulated import ClusterPlan
-from anabranch.kafka.simulated.broker import Broker, Power
+from anabranch.kafka.simulated.broker import BrokerPower, SimulatedBroker
 from anabranch.kafka.simulated.server import ServedCluster
 from anabranch.sandbox import ClusterSpec
 from anabranch.sandbox.access import secret_variable
 
 
 @dataclass(frozen=True)
-class SimulatedBroker:
+class BrokerHandle:
     """One of its brokers, as the sandbox names its processes."""
 
     node_id: int
     internal_port: int
-    _do: Callable[[Callable[[Broker], None]], None]
+    _do: Callable[[Callable[[SimulatedBroker], None]], None]
 
     @property
     def alive(self) -> bool:
         """Whether its process is there."""
         found: list[bool] = []
-        self._do(lambda broker: found.append(broker.power is not Power.OFF))
+        self._do(lambda broker: found.append(broker.power is not BrokerPower.OFF))
         return found[0]
 
     def kill(self) -> None:
         """SIGKILL."""
-        self._do(Broker.kill)
+        self._do(SimulatedBroker.kill)
 
     def stop(self) -> None:
         """SIGTERM."""
-        self._do(Broker.stop)
+        self._do(SimulatedBroker.stop)
 
     def start(self) -> None:
         """A new process on the same disk."""
-        self._do(Broker.start)
+        self._do(SimulatedBroker.start)
 
     def pause(self) -> None:
         """SIGSTOP."""
-        self._do(Broker.pause)
+        self._do(SimulatedBroker.pause)
 
     def resume(self) -> None:
         """SIGCONT."""
-        self._do(Broker.resume)
+        self._do(SimulatedBroker.resume)
 
 
 class Simulated:
@@ -65,14 +65,14 @@ class Simulated:
             seed=seed,
         )
         self.served = ServedCluster(plan, spec.brokers)
-        self.brokers: list[SimulatedBroker] = []
+        self.brokers: list[BrokerHandle] = []
 
     def __enter__(self) -> Self:
         self.served.__enter__()
 
-        def of(number: int) -> SimulatedBroker:
+        def of(number: int) -> BrokerHandle:
             port = self.served.cluster.brokers[number].internal_port
-            return SimulatedBroker(number, port, lambda what: self.served.do(lambda one: what(one.brokers[number])))
+            return BrokerHandle(number, port, lambda what: self.served.do(lambda one: what(one.brokers[number])))
 
         self.brokers = [of(number) for number in sorted(self.served.cluster.brokers)]
         return self
@@ -91,7 +91,7 @@ class Simulated:
         """Where its own tools find it."""
         return self.served.internal_bootstrap
 
-    def broker(self, node: int) -> SimulatedBroker:
+    def broker(self, node: int) -> BrokerHandle:
         """One of them."""
         return next(one for one in self.brokers if one.node_id == node)
 

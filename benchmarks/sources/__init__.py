@@ -10,7 +10,7 @@ from typing import Protocol
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from benchmarks.logs import TopicLog
 
 _LEAD = '{"carrier":"UA","flight":1545,"origin":"EWR","dest":"IAH","tailnum":"N14228","air_time":227,"tag":"'
@@ -44,18 +44,18 @@ class Fill(Protocol):
     def partitions(self) -> int:
         """Of the topic."""
 
-    def fill(self, cluster: Cluster, topic: str, scale: float, scratch: Path) -> None:
+    def fill(self, cluster: SandboxCluster, topic: str, scale: float, scratch: Path) -> None:
         """Fill a topic that is there and empty; ``scale`` multiplies its size."""
 
 
-def load(cluster: Cluster, topic: str, fill: Fill, scale: float, scratch: Path) -> Loaded:
+def load(cluster: SandboxCluster, topic: str, fill: Fill, scale: float, scratch: Path) -> Loaded:
     """Create the topic on the cluster's first broker, fill it, and count what it holds."""
     create(cluster, topic, fill.partitions)
     fill.fill(cluster, topic, scale, scratch)
     return count(cluster, topic, fill.partitions)
 
 
-def create(cluster: Cluster, topic: str, partitions: int) -> None:
+def create(cluster: SandboxCluster, topic: str, partitions: int) -> None:
     """Create a topic whose partitions are all on the cluster's first broker, and nowhere else."""
     admin = AdminClient(cluster.client_config())
     on_first = [[cluster.brokers[0].node_id]] * partitions
@@ -63,7 +63,7 @@ def create(cluster: Cluster, topic: str, partitions: int) -> None:
     admin.create_topics([new])[topic].result()
 
 
-def count(cluster: Cluster, topic: str, partitions: int) -> Loaded:
+def count(cluster: SandboxCluster, topic: str, partitions: int) -> Loaded:
     """What the topic holds on the cluster's first broker."""
     log = TopicLog(cluster.brokers[0].data_path, topic)
     log.look()

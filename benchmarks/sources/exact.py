@@ -17,7 +17,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.records.encode import encode
 from anabranch.records.header import Codec
 from anabranch.records.record import Record, TimestampType
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from benchmarks.sources import values
 
 _IN_FLIGHT = 8
@@ -37,7 +37,7 @@ class ExactFill:
     partitions: int
     records: int
 
-    def fill(self, cluster: Cluster, topic: str, scale: float, scratch: Path) -> None:  # noqa: ARG002
+    def fill(self, cluster: SandboxCluster, topic: str, scale: float, scratch: Path) -> None:  # noqa: ARG002
         """Send batches of a prepared pool in turns, some requests in flight."""
         asyncio.run(self._fill(cluster, topic, max(1, round(scale * self.records / self._in_a_request))))
 
@@ -52,7 +52,7 @@ class ExactFill:
         starts = range(0, len(records) - self.batch_records + 1, self.batch_records)
         return [encode(records[at : at + self.batch_records], codec=self.codec) for at in starts]
 
-    async def _fill(self, cluster: Cluster, topic: str, requests: int) -> None:
+    async def _fill(self, cluster: SandboxCluster, topic: str, requests: int) -> None:
         pool = self._pool()
         async with open_cluster(ClusterContext("source", tuple(cluster.bootstrap.split(",")))) as known:
             meta, part = await known.partition(topic, 0)

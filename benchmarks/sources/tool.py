@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from benchmarks.sources import count, values
 
 _LINES = 50_000
@@ -27,7 +27,7 @@ class ToolFill:
     partitions: int
     stored_bytes: int
 
-    def fill(self, cluster: Cluster, topic: str, scale: float, scratch: Path) -> None:
+    def fill(self, cluster: SandboxCluster, topic: str, scale: float, scratch: Path) -> None:
         """A probe that tells how large a stored record is, then the rest."""
         payload = scratch / f"{topic}.txt"
         payload.write_text("".join(f"{line}\n" for line in values(self.value_bytes, _LINES)))
@@ -37,7 +37,7 @@ class ToolFill:
         missing = wanted - loaded.bytes
         self._produce(cluster, topic, payload, round(missing * 1.01 * loaded.records / loaded.bytes))
 
-    def _produce(self, cluster: Cluster, topic: str, payload: Path, records: int) -> None:
+    def _produce(self, cluster: SandboxCluster, topic: str, payload: Path, records: int) -> None:
         properties = {
             "bootstrap.servers": cluster.bootstrap,
             "compression.type": self.compression,

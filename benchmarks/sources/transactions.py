@@ -8,7 +8,7 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from benchmarks.sources import values
 
 _SECONDS = 60.0
@@ -30,7 +30,7 @@ class TransactionFill:
     records_each: int = 100
     aborted_each: int = 10
 
-    def fill(self, cluster: Cluster, topic: str, scale: float, scratch: Path) -> None:  # noqa: ARG002
+    def fill(self, cluster: SandboxCluster, topic: str, scale: float, scratch: Path) -> None:  # noqa: ARG002
         """Run the producers, each with its share of the transactions."""
         lines = [line.encode() for line in values(self.value_bytes, 5_000)]
         share = max(1, round(scale * self.transactions / self.producers))
@@ -39,7 +39,7 @@ class TransactionFill:
             for run in runs:
                 run.result()
 
-    def _run(self, cluster: Cluster, topic: str, lines: list[bytes], number: int, transactions: int) -> None:
+    def _run(self, cluster: SandboxCluster, topic: str, lines: list[bytes], number: int, transactions: int) -> None:
         settings = {
             "transactional.id": f"bench-{topic}-{number}",
             "compression.type": self.compression,

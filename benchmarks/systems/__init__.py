@@ -12,7 +12,7 @@ from typing import Protocol
 
 from confluent_kafka.admin import AdminClient
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from benchmarks.logs import TopicLog
 from benchmarks.sources import Loaded
 
@@ -23,8 +23,8 @@ _DELETE_SECONDS = 60.0
 class Stage:
     """Both clusters, the source data, and a directory for logs and settings."""
 
-    source: Cluster
-    target: Cluster
+    source: SandboxCluster
+    target: SandboxCluster
     loaded: Loaded
     directory: Path
 
@@ -62,12 +62,12 @@ class System(Protocol):
         """Start copying on entry; on exit end every process and delete the copy."""
 
 
-def delete_topic(cluster: Cluster, topic: str) -> None:
+def delete_topic(cluster: SandboxCluster, topic: str) -> None:
     """Delete a topic and wait until the broker has renamed its directories; nothing happens if there is none."""
     delete_topics(cluster, re.escape(topic))
 
 
-def delete_topics(cluster: Cluster, pattern: str) -> None:
+def delete_topics(cluster: SandboxCluster, pattern: str) -> None:
     """Delete every topic whose whole name matches, and wait as ``delete_topic`` does."""
     admin = AdminClient(cluster.client_config())
     names = [name for name in admin.list_topics(timeout=10).topics if re.fullmatch(pattern, name)]

@@ -15,7 +15,7 @@ import yaml
 
 from anabranch.config import contexts
 from anabranch.operations.jobs.launcher import JOB, job_spec
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 from benchmarks.logs import TopicLog
 from benchmarks.systems import Stage, delete_topic
 from qa.faults.processes import WORKERS
@@ -29,7 +29,7 @@ _LEASE_SECONDS = 60
 class RunningLink:
     """The link's Spark job; on a leash, so that it ends with the benchmark, however that ends."""
 
-    process: LeashedProcess
+    process: SupervisedProcess
 
     @property
     def pid(self) -> int:
@@ -85,7 +85,7 @@ class LinkSystem:
         link, directory = spec.stem, spec.parent
         environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         command = [sys.executable, "-m", JOB, str(spec), "--master", self.master]
-        process = LeashedProcess.spawn(f"link {link}", command, directory / f"{link}.log", environment)
+        process = SupervisedProcess.spawn(f"link {link}", command, directory / f"{link}.log", environment)
         running = RunningLink(process)
         try:
             yield running

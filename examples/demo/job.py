@@ -13,7 +13,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.model.reports import LinkStatus
 from anabranch.operations.jobs.launcher import JOB, job_spec
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 
 # Two workers; in local mode a task may fail seven times before the query does.
 MASTER = "local[2,8]"
@@ -23,17 +23,17 @@ _OWNER = re.compile(r"-(\d+)-[0-9a-f]{8}$")
 
 def start_job(
     target: ClusterContext, source: ClusterContext, link: str, lease_seconds: float, directory: Path
-) -> LeashedProcess:
+) -> SupervisedProcess:
     """Start the same job that ``anabranch link run`` starts; its log goes to ``directory``."""
     spec = directory / f"{link}.json"
     spec.touch(mode=0o600)
     spec.write_text(job_spec(target, source, link, lease_seconds))
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     command = [sys.executable, "-m", JOB, str(spec), "--master", MASTER]
-    return LeashedProcess.spawn(f"the job of link {link}", command, directory / f"{link}.log", environment)
+    return SupervisedProcess.spawn(f"the job of link {link}", command, directory / f"{link}.log", environment)
 
 
-def stop_job(job: LeashedProcess) -> None:
+def stop_job(job: SupervisedProcess) -> None:
     """End the leases and the query cleanly; raises ``SandboxProcessError`` where that failed."""
     if not job.terminate(_STOP_SECONDS):
         raise job.failure(f"did not stop within {_STOP_SECONDS:.0f} s")

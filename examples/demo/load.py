@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.replay import replay
 from anabranch.sandbox.replay_plan import ReplayPlan
 from anabranch.sandbox.replay_process import ReplayProcess, start_replay
@@ -35,13 +35,13 @@ def make_topics(config: Mapping[str, Any]) -> None:
     raise TimeoutError(f"the topics were not shown within {_SECONDS:.0f} s")
 
 
-def load_history(old: Cluster) -> dict[str, int]:
+def load_history(old: SandboxCluster) -> dict[str, int]:
     """The whole data set once, as fast as it goes; returns the records of each topic."""
     make_topics(old.client_config())
     return replay(old.internal_bootstrap, ReplayPlan(topics=tuple(PARTITIONS))).records
 
 
-def start_producers(old: Cluster, scratch: Path) -> list[ReplayProcess]:
+def start_producers(old: SandboxCluster, scratch: Path) -> list[ReplayProcess]:
     """One process a topic, which begins anew at the end of the data."""
     return [
         start_replay(old, ReplayPlan(topics=(topic,), rate=rate, loop=True), scratch / f"{topic}.log")

@@ -16,7 +16,7 @@ from anabranch.offsets.runs import Run, RunMap
 from anabranch.state.segments.runs import RunBook
 from anabranch.state.topics.control import Runs
 from qa.brokers import log_ends
-from qa.logcompare import Entry, compare, read_log
+from qa.logcompare import ComparedRecord, compare, read_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class LaneProof:
     """
 
     progress: LaneProgress
-    source: Sequence[Entry]
-    target: Sequence[Entry]
+    source: Sequence[ComparedRecord]
+    target: Sequence[ComparedRecord]
     persisted: RunMap
     differences: int
     samples: tuple[str, ...]
@@ -96,7 +96,7 @@ def topics(proofs: Sequence[LaneProof]) -> list[TopicProof]:
     return found
 
 
-def _digest(logs: Sequence[Sequence[Entry]]) -> str:
+def _digest(logs: Sequence[Sequence[ComparedRecord]]) -> str:
     whole = hashlib.blake2b(digest_size=8)
     for log in logs:
         whole.update(len(log).to_bytes(8, "big"))

@@ -16,8 +16,8 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.reports import LinkStatus
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from anabranch.sandbox.process import SupervisedProcess
 from anabranch.sandbox.replay_process import ReplayProcess
 from examples.demo import group, job, load, proof
 from examples.demo.screen import Screen
@@ -73,7 +73,7 @@ class Story:
         produced = self._end(target, old, running, producers)
         return self._prove(source, target, old, new, produced) and survived
 
-    def _clusters(self) -> tuple[Cluster, Cluster]:
+    def _clusters(self) -> tuple[SandboxCluster, SandboxCluster]:
         specs = [ClusterSpec("old"), ClusterSpec("new")]
         self._screen.step("two clusters (the first time Maven brings the jars of Kafka)")
         old, new = start_clusters(specs)
@@ -82,7 +82,7 @@ class Story:
             self._screen.say(f"{cluster.spec.name}  Kafka {cluster.spec.version} at {cluster.bootstrap}")
         return old, new
 
-    def _producers(self, old: Cluster) -> list[ReplayProcess]:
+    def _producers(self, old: SandboxCluster) -> list[ReplayProcess]:
         self._screen.step("the flights of 2013 into old, by producers that go on running")
         history = load.load_history(old)
         self._screen.say("history: " + ", ".join(f"{count(number)} {topic}" for topic, number in history.items()))
@@ -92,7 +92,7 @@ class Story:
         self._screen.say("and more: " + ", ".join(f"{rate:,.0f} {topic}/s" for topic, rate in load.RATES.items()))
         return producers
 
-    def _link(self, source: ClusterContext, target: ClusterContext) -> LeashedProcess:
+    def _link(self, source: ClusterContext, target: ClusterContext) -> SupervisedProcess:
         self._screen.step(f"link {LINK}: a Spark streaming query with two workers")
         spec = LinkSpec(
             LINK,
@@ -134,7 +134,7 @@ class Story:
         return len(before) > 0
 
     def _end(
-        self, target: ClusterContext, old: Cluster, running: LeashedProcess, producers: list[ReplayProcess]
+        self, target: ClusterContext, old: SandboxCluster, running: SupervisedProcess, producers: list[ReplayProcess]
     ) -> dict[tuple[str, int], int]:
         with self._screen.progress() as show:
             self._until(target, show, lambda found: (totals(found).done or 0.0) >= LIFT_AT)
@@ -156,7 +156,7 @@ class Story:
         job.stop_job(running)
         return ends
 
-    def _commit(self, old: Cluster) -> None:
+    def _commit(self, old: SandboxCluster) -> None:
         ends = proof.ends(old.client_config(), {"flights": load.PARTITIONS["flights"]})
         positions = {key: int(end * share) for (key, end), share in zip(ends.items(), GROUP_AT, strict=True)}
         group.commit(old.client_config(), GROUP, positions)
@@ -165,8 +165,8 @@ class Story:
         self,
         source: ClusterContext,
         target: ClusterContext,
-        old: Cluster,
-        new: Cluster,
+        old: SandboxCluster,
+        new: SandboxCluster,
         produced: dict[tuple[str, int], int],
     ) -> bool:
         self._screen.step("the proof: every record of both clusters read by another client (librdkafka)")
@@ -216,7 +216,7 @@ class Story:
         return equal
 
     def _group(
-        self, source: ClusterContext, target: ClusterContext, new: Cluster, lanes: list[proof.LaneProof]
+        self, source: ClusterContext, target: ClusterContext, new: SandboxCluster, lanes: list[proof.LaneProof]
     ) -> list[group.GroupAnswer]:
         self._screen.step(f"consumer group {GROUP} is moved from old to new, and reads on there")
         done = group.move(source, target, LINK, GROUP)
@@ -260,7 +260,7 @@ class Story:
         raise DemoStuckError
 
 
-def context(cluster: Cluster) -> ClusterContext:
+def context(cluster: SandboxCluster) -> ClusterContext:
     """How the link reaches a sandbox cluster."""
     return ClusterContext(cluster.spec.name, tuple(cluster.bootstrap.split(",")))
 

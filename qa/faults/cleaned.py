@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from qa.faults.ledger import Ledger, Place
-from qa.logcompare import Differences, Entry
+from qa.logcompare import ComparedRecord, Differences
 
 _SAMPLES = 5
 
 
 def compare_cleaned(
-    source: Sequence[Entry], target: Sequence[Entry], ledger: Ledger, place: Place, *, both: bool = False
+    source: Sequence[ComparedRecord],
+    target: Sequence[ComparedRecord],
+    ledger: Ledger,
+    place: Place,
+    *,
+    both: bool = False,
 ) -> Differences:
     """Say what is wrong with a copy of a log that the cleaner went over.
 
@@ -52,7 +57,7 @@ def compare_cleaned(
     return Differences(len(lost), repeated, reordered, altered, foreign, tuple(samples[:_SAMPLES]))
 
 
-def _latest(entries: Iterable[Entry]) -> dict[bytes | None, bytes]:
+def _latest(entries: Iterable[ComparedRecord]) -> dict[bytes | None, bytes]:
     """The digest of the newest record of each key that is not deleted."""
     latest: dict[bytes | None, bytes] = {}
     for entry in entries:

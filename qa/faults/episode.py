@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Protocol
 
 from anabranch.errors import AnabranchError
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa import brokers
 from qa.faults.ledger import Ledger
 from qa.faults.load import Load
 from qa.faults.proof import Proof, prove
 from qa.faults.schedule import LOCAL_KINDS, FaultKind, schedule
-from qa.faults.stand import LINK, Stand
+from qa.faults.stand import LINK, Testbed
 from qa.faults.standalone import StandaloneSpark
-from qa.faults.striker import Striker
+from qa.faults.striker import FaultInjector
 from qa.faults.topics import CLEANER_SETTINGS, SOURCE_SETTINGS, LoadTopic, TopicKind, create_topics
 from qa.links import abort_transaction
 from qa.patience import LONG_S
@@ -78,7 +78,7 @@ class EpisodeSpec:
 
 
 @dataclass(slots=True)
-class Verdict:
+class EpisodeResult:
     """What came out; the link held if ``wrong`` is empty."""
 
     spec: EpisodeSpec
@@ -123,7 +123,7 @@ class Verdict:
         return [*told, *(f"  EXIT: {one}" for one in self.exits), *(f"  WRONG: {one}" for one in self.wrong)]
 
 
-class Beside(Protocol):
+class ParallelWork(Protocol):
     """What goes on beside an episode's load and strikes; ``finish`` is called once the link has caught up."""
 
     def start(self) -> None:
@@ -140,8 +140,8 @@ def run_episode(
     spec: EpisodeSpec,
     tell: Callable[[str], None] = print,
     keep_in: Path | None = None,
-    beside: Callable[[Stand], Beside] | None = None,
-) -> Verdict:
+    beside: Callable[[Testbed], ParallelWork] | None = None,
+) -> EpisodeResult:
     """Run one episode and leave nothing running; ``keep_in`` keeps the link's logs there.
 
     Raises what the sandbox raises where the clusters do not start.
@@ -160,7 +160,7 @@ def run_episode(
         spark = None
         if spec.standalone:
             spark = stack.enter_context(StandaloneSpark(root, environment=dict(spec.environment)))
-        stand = Stand(
+        stand = Testbed(
             root,
             source,
             target,
@@ -173,7 +173,7 @@ def run_episode(
         stack.callback(stand.end_all)
         load = Load(source.client_config(), spec.topics, spec.rate, spec.seed)
         stack.callback(load.halt)
-        striker = Striker(stand, spec.topics, tell)
+        striker = FaultInjector(stand, spec.topics, tell)
         stand.keep()
         _await_progress(stand, spec.topics)
         others = beside(stand) if beside is not None else None
@@ -204,7 +204,7 @@ def run_episode(
         wrong += stand.notes.wrong
         wrong += _growth(target, spec.topics)
         proof = prove(source, target, stand.target_context, LINK, spec.topics, load.ledger)
-        return Verdict(
+        return EpisodeResult(
             spec,
             dict(striker.struck),
             striker.moves,
@@ -232,7 +232,7 @@ def _target_settings(spec: EpisodeSpec) -> dict[str, str]:
     return settings
 
 
-def _await_progress(stand: Stand, topics: Sequence[LoadTopic], seconds: float = LONG_S) -> None:
+def _await_progress(stand: Testbed, topics: Sequence[LoadTopic], seconds: float = LONG_S) -> None:
     """Wait until a run copies: strikes before that would only hit Spark's start."""
     deadline = time.monotonic() + seconds
     before = sum(watermarks(stand.target, topics).values())
@@ -250,7 +250,7 @@ def _await_twin(root: Path, seconds: float = LONG_S) -> None:
         time.sleep(1.0)
 
 
-def end_transactions(stand: Stand, topics: Sequence[LoadTopic], seconds: float = LONG_S) -> tuple[int, list[str]]:
+def end_transactions(stand: Testbed, topics: Sequence[LoadTopic], seconds: float = LONG_S) -> tuple[int, list[str]]:
     """Wait until no transaction is open at the source: how many had to be ended by hand, and which could not.
 
     Timeouts end those of the load.  A request that a stopped broker carries out after its transaction was ended opens
@@ -274,7 +274,7 @@ def end_transactions(stand: Stand, topics: Sequence[LoadTopic], seconds: float =
                 refused[where] = error.message
 
 
-def _growth(target: Cluster, topics: Sequence[LoadTopic]) -> list[str]:
+def _growth(target: SandboxCluster, topics: Sequence[LoadTopic]) -> list[str]:
     """What is appended to the target by something that goes on after the link's end.
 
     Not what the link had sent before: a broker that is slow takes it from its connections, and hears of its followers,
@@ -290,7 +290,9 @@ def _growth(target: Cluster, topics: Sequence[LoadTopic]) -> list[str]:
     return [f"the target grew after the link's end: {before} to {after}"]
 
 
-def watermarks(cluster: Cluster, topics: Sequence[LoadTopic], *, committed: bool = False) -> dict[tuple[str, int], int]:
+def watermarks(
+    cluster: SandboxCluster, topics: Sequence[LoadTopic], *, committed: bool = False
+) -> dict[tuple[str, int], int]:
     """The high watermarks (``committed``: the last stable offsets) of those of the loaded topics that exist.
 
     A broker that is late is waited for: what is left out would look as if it had grown, or need not be waited for.
@@ -302,7 +304,7 @@ def watermarks(cluster: Cluster, topics: Sequence[LoadTopic], *, committed: bool
     return brokers.log_ends({**config, "isolation.level": isolation}, places)
 
 
-def _caught_up(stand: Stand, topics: Sequence[LoadTopic], since: float, seconds: float) -> float | None:
+def _caught_up(stand: Testbed, topics: Sequence[LoadTopic], since: float, seconds: float) -> float | None:
     """Seconds from ``since`` until every lane stood at its source's end; None if that took too long."""
     wanted = watermarks(stand.source, topics)
     while time.monotonic() - since < seconds:
@@ -313,7 +315,7 @@ def _caught_up(stand: Stand, topics: Sequence[LoadTopic], since: float, seconds:
     return None
 
 
-def _states(stand: Stand) -> str:
+def _states(stand: Testbed) -> str:
     return "; ".join(
         f"{lane.source} at {lane.position} of {lane.high_watermark}, {lane.state} by {lane.owner}: "
         f"{lane.stop_reason or lane.mode_reason}"

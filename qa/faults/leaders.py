@@ -12,11 +12,11 @@ from typing import NamedTuple, TypeVar
 from anabranch.errors import ClusterError
 from anabranch.kafka.admin import alter_topic_configs
 from anabranch.kafka.cluster import Cluster as Client
-from anabranch.kafka.cluster import Metadata
+from anabranch.kafka.cluster import ClusterMetadata
 from anabranch.kafka.compact import uvarint
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.errors import UnreachableError
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 
 _ELECT_LEADERS = 43
 _ALTER_PARTITION_REASSIGNMENTS = 45
@@ -36,13 +36,13 @@ class Replicas(NamedTuple):
 class Leaders:
     """Moves leaders of one cluster over its inner listener, past all proxies; nothing here waits for long."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: SandboxCluster) -> None:
         self._cluster = cluster
 
     def look(self, topics: Collection[str]) -> dict[Place, Replicas]:
         """How the partitions of some topics stand, as the first broker that answers knows it; raises ClusterError."""
 
-        async def ask(client: Client) -> Metadata:
+        async def ask(client: Client) -> ClusterMetadata:
             return await client.metadata(topics)
 
         return {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.state.maps.rebuild import LaneLog, rebuild, whole_log
 from anabranch.state.segments.runs import in_order
 from anabranch.state.topics.control import Progress, Runs
@@ -18,7 +18,7 @@ from qa import brokers
 from qa.faults.cleaned import compare_cleaned
 from qa.faults.ledger import Ledger
 from qa.faults.topics import LoadTopic, TopicKind
-from qa.logcompare import Differences, Entry, compare, disk_batches, read_log
+from qa.logcompare import ComparedRecord, Differences, compare, disk_batches, read_log
 
 
 @dataclass(slots=True)
@@ -49,8 +49,8 @@ class Persisted:
 
 
 def prove(
-    source: Cluster,
-    target: Cluster,
+    source: SandboxCluster,
+    target: SandboxCluster,
     target_context: ClusterContext,
     link: str,
     topics: Sequence[LoadTopic],
@@ -76,8 +76,8 @@ def weigh(
     proof: Proof,
     topic: LoadTopic,
     partition: int,
-    ours: Sequence[Entry],
-    theirs: Sequence[Entry],
+    ours: Sequence[ComparedRecord],
+    theirs: Sequence[ComparedRecord],
     lane: Persisted | None,
     ledger: Ledger | None,
 ) -> None:
@@ -118,7 +118,7 @@ def weigh(
         proof.wrong.append(f"{place}: persisted runs {_short(lane.runs)}, rebuilt {_short(lane.rebuilt)}")
 
 
-def _longest(cluster: Cluster, place: str) -> list:  # type: ignore[type-arg]
+def _longest(cluster: SandboxCluster, place: str) -> list:  # type: ignore[type-arg]
     replicas = [disk_batches(broker.data_path / place) for broker in cluster.brokers]
     return max(replicas, key=len)
 
@@ -127,7 +127,7 @@ def untrue(
     runs: Sequence[Run],
     here: Mapping[int, bytes],
     unplaced: Collection[bytes],
-    target: Sequence[Entry],
+    target: Sequence[ComparedRecord],
     count: int | None,
     cleaned: bool,
 ) -> str:

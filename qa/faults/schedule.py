@@ -69,7 +69,7 @@ _LONG: Mapping[FaultKind, Sequence[tuple[float, float]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Strike:
+class Injection:
     """One fault: its kind, when it begins and how long it lasts, in seconds, and a number to choose a victim by."""
 
     at: float
@@ -80,7 +80,7 @@ class Strike:
 
 def schedule(
     seed: int, seconds: float, kinds: Sequence[FaultKind], gap: float, long_share: float = 0.0
-) -> list[Strike]:
+) -> list[Injection]:
     """Strikes within ``seconds``, on average ``gap`` seconds apart, in order of time.
 
     Kinds come in shuffled rounds.  A driver's kill and a second run cost a Spark start each, in which there is no
@@ -90,7 +90,7 @@ def schedule(
     Invariant: equal arguments give equal strikes; every strike begins and ends within ``seconds``.
     """
     chance = random.Random(seed)
-    strikes: list[Strike] = []
+    strikes: list[Injection] = []
     at, queue, rounds = chance.uniform(0.2, 1.0) * gap, list[FaultKind](), 0
     while at < seconds and kinds:
         if not queue:
@@ -104,6 +104,6 @@ def schedule(
         if kind in _LONG and chance.random() < long_share:
             ranges = _LONG[kind]
         hold = min(chance.uniform(*chance.choice(ranges)), max(0.0, seconds - at))
-        strikes.append(Strike(at, kind, hold, chance.randrange(1 << 30)))
+        strikes.append(Injection(at, kind, hold, chance.randrange(1 << 30)))
         at += chance.uniform(0.3, 1.7) * gap
     return strikes

@@ -17,7 +17,7 @@ from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.operations.jobs import launcher
 from anabranch.operations.links.create import LinkExistsError, LinkRefusedError
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa import brokers, links
 from qa.faults.processes import LinkRun
 from qa.faults.standalone import StandaloneSpark
@@ -38,14 +38,14 @@ class Notes:
     slowest_end: float = 0.0
 
 
-class Stand:
+class Testbed:
     """Two clusters and the runs of one link; ``keep`` starts a first run and restarts it whenever it ends."""
 
     def __init__(
         self,
         root: Path,
-        source: Cluster,
-        target: Cluster,
+        source: SandboxCluster,
+        target: SandboxCluster,
         *,
         lease_seconds: int,
         standalone: StandaloneSpark | None,

@@ -16,7 +16,7 @@ import psutil
 import pyspark
 
 from anabranch.sandbox.ports import lease_ports
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 from qa.faults.processes import MARK, PACKAGE_ROOT, is_worker, marked, send
 from qa.patience import PATIENCE_S
 
@@ -54,9 +54,9 @@ class StandaloneSpark:
             options = ["-c", "1", "-m", "1g", "-d", str(home), "--webui-port", "0", self.url]
             self._daemons.append(self._spawn(f"worker-{host}", "worker.Worker", host, *options))
 
-    def _spawn(self, name: str, main: str, host: str, *options: str) -> LeashedProcess:
+    def _spawn(self, name: str, main: str, host: str, *options: str) -> SupervisedProcess:
         command = [self._program, f"org.apache.spark.deploy.{main}", "--host", host, *options]
-        return LeashedProcess.spawn(f"Spark {name}", command, self._root / f"spark-{name}.log", self._environment)
+        return SupervisedProcess.spawn(f"Spark {name}", command, self._root / f"spark-{name}.log", self._environment)
 
     @property
     def executors(self) -> list[psutil.Process]:
@@ -103,7 +103,7 @@ def _lives(process: psutil.Process) -> bool:
         return False
 
 
-def _await_port(port: int, daemon: LeashedProcess) -> None:
+def _await_port(port: int, daemon: SupervisedProcess) -> None:
     deadline = time.monotonic() + _READY_S
     while True:
         try:

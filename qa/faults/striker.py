@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 import psutil
 
 from anabranch.errors import ClusterError
-from anabranch.sandbox import Broker, Cluster
+from anabranch.sandbox import BrokerProcess, SandboxCluster
 from anabranch.state.codecs import topics as control_topics
 from qa.faults.leaders import Leaders
 from qa.faults.processes import send
-from qa.faults.schedule import FaultKind, Strike
-from qa.faults.stand import Stand
+from qa.faults.schedule import FaultKind, Injection
+from qa.faults.stand import Testbed
 from qa.faults.topics import LoadTopic
 from qa.faults.unclean import elect_uncleanly
 from qa.patience import PATIENCE_S
@@ -28,7 +28,7 @@ _MOVE_EVERY_S = 1.0
 _MOVES_S = PATIENCE_S
 
 
-class Striker:
+class FaultInjector:
     """Carries a schedule out, each strike in a thread of its own, so that faults meet.
 
     Two faults never share an object: a cluster has one broker down or paused at a time (but for an unclean election),
@@ -36,7 +36,7 @@ class Striker:
     counts what really happened, ``moves`` the leaders that were moved.
     """
 
-    def __init__(self, stand: Stand, topics: Sequence[LoadTopic], tell: Callable[[str], None]) -> None:
+    def __init__(self, stand: Testbed, topics: Sequence[LoadTopic], tell: Callable[[str], None]) -> None:
         self._stand = stand
         self._topics = topics
         self._tell = tell
@@ -49,7 +49,7 @@ class Striker:
         self.moves = 0
         self.failures: list[str] = []
 
-    def carry_out(self, strikes: Sequence[Strike]) -> None:
+    def carry_out(self, strikes: Sequence[Injection]) -> None:
         """Strike at the given times, and return when all of it is undone."""
         began = time.monotonic()
         threads = []
@@ -61,7 +61,7 @@ class Striker:
         for thread in threads:
             thread.join()
 
-    def _strike(self, strike: Strike, began: float) -> None:
+    def _strike(self, strike: Injection, began: float) -> None:
         try:
             victim = self._do(strike, random.Random(strike.pick))
         except Exception as error:  # a thread's error must reach the verdict
@@ -75,7 +75,7 @@ class Striker:
                 self.struck[strike.kind] += 1
             self._tell(f"{time.monotonic() - began:6.1f} s  {strike.kind}, {strike.hold:.1f} s: {victim}")
 
-    def _do(self, strike: Strike, chance: random.Random) -> str:
+    def _do(self, strike: Injection, chance: random.Random) -> str:
         stand = self._stand
         match strike.kind:
             case FaultKind.DRIVER_KILL:
@@ -103,7 +103,7 @@ class Striker:
             case _:
                 return self._network(strike, chance)
 
-    def _cluster(self, kind: FaultKind) -> tuple[str, Cluster]:
+    def _cluster(self, kind: FaultKind) -> tuple[str, SandboxCluster]:
         side = kind.partition(" ")[0]
         return side, self._stand.source if side == "source" else self._stand.target
 
@@ -140,14 +140,16 @@ class Striker:
         """The workers that are not stopped by us."""
         return [worker for worker in self._stand.workers if worker.pid not in self._stand.stopped]
 
-    def _broker(self, strike: Strike, chance: random.Random, act: Callable[[Cluster, Broker, float], None]) -> str:
+    def _broker(
+        self, strike: Injection, chance: random.Random, act: Callable[[SandboxCluster, BrokerProcess, float], None]
+    ) -> str:
         side, cluster = self._cluster(strike.kind)
         with self._busy[f"{side} broker"]:
             broker = chance.choice(cluster.brokers)
             act(cluster, broker, strike.hold)
         return f"broker {broker.node_id}"
 
-    def _move(self, strike: Strike, chance: random.Random) -> str:
+    def _move(self, strike: Injection, chance: random.Random) -> str:
         """Another leader for every partition of the lanes and of the control topics, each second, whatever else is."""
         side, cluster = self._cluster(strike.kind)
         names = [topic.name for topic in self._topics]
@@ -170,7 +172,7 @@ class Striker:
         with self._busy["target leaders"], self._busy["target broker"]:
             return elect_uncleanly(self._stand.target, Leaders(self._stand.target), topics, hold, chance)
 
-    def _network(self, strike: Strike, chance: random.Random) -> str:
+    def _network(self, strike: Injection, chance: random.Random) -> str:
         side, cluster = self._cluster(strike.kind)
         with self._busy[f"{side} net"]:
             proxy = cluster.proxy(chance.choice(cluster.brokers).node_id)
@@ -188,14 +190,14 @@ class Striker:
         return f"before broker {proxy.node_id}"
 
 
-def _restart(cluster: Cluster, broker: Broker, hold: float) -> None:
+def _restart(cluster: SandboxCluster, broker: BrokerProcess, hold: float) -> None:
     broker.kill()
     time.sleep(hold)
     broker.start()
     cluster.wait_ready()
 
 
-def _pause(cluster: Cluster, broker: Broker, hold: float) -> None:
+def _pause(cluster: SandboxCluster, broker: BrokerProcess, hold: float) -> None:
     broker.pause()
     try:
         time.sleep(hold)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from qa import brokers
 
 if TYPE_CHECKING:
-    from anabranch.sandbox import Cluster
+    from anabranch.sandbox import SandboxCluster
 
 
 class TopicKind(StrEnum):
@@ -76,7 +76,7 @@ class LoadTopic:
         return {"retention.ms": "-1", **_CONFIGS.get(self.kind, {})}
 
 
-def create_topics(cluster: Cluster, topics: Sequence[LoadTopic]) -> None:
+def create_topics(cluster: SandboxCluster, topics: Sequence[LoadTopic]) -> None:
     """Make the topics that are written to, and wait until they can be; raises what the client raises."""
     from confluent_kafka.admin import NewTopic
 

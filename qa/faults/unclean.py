@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from anabranch.errors import ClusterError
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa import brokers
 from qa.faults.leaders import Leaders, Place, Replicas
 from qa.patience import LONG_S
@@ -18,7 +18,7 @@ _LOOK_S = 0.3
 
 
 def elect_uncleanly(
-    cluster: Cluster, leaders: Leaders, topics: Sequence[str], hold: float, chance: random.Random
+    cluster: SandboxCluster, leaders: Leaders, topics: Sequence[str], hold: float, chance: random.Random
 ) -> str:
     """Let broker A of two acknowledge alone for at least ``hold`` seconds, kill it, and elect B, which stood still.
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from qa.faults.ledger import Ledger, Place
-from qa.logcompare import Entry
+from qa.logcompare import ComparedRecord
 
-Reads = Mapping[Place, Sequence[Entry]]
+Reads = Mapping[Place, Sequence[ComparedRecord]]
 _SAMPLES = 3
 
 
@@ -50,9 +50,9 @@ def judge(source: Reads, before: Reads, after: Reads, ledger: Ledger | None = No
 def _judge(
     verdict: Judgement,
     place: Place,
-    source: Sequence[Entry],
-    before: Sequence[Entry],
-    after: Sequence[Entry],
+    source: Sequence[ComparedRecord],
+    before: Sequence[ComparedRecord],
+    after: Sequence[ComparedRecord],
     ledger: Ledger | None,
 ) -> None:
     where = f"{place[0]}-{place[1]}"

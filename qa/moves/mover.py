@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa import brokers
 from qa.faults.ledger import Ledger, Place
 from qa.faults.topics import LoadTopic
-from qa.logcompare import Entry, read_log
+from qa.logcompare import ComparedRecord, read_log
 from qa.moves.judge import Judgement, judge
 from qa.moves.readers import GroupReader, ends_with, read_by_console
 from qa.moves.readings import Reads
@@ -64,8 +64,8 @@ class Movers:
 
     def __init__(
         self,
-        source: Cluster,
-        target: Cluster,
+        source: SandboxCluster,
+        target: SandboxCluster,
         topics: Sequence[LoadTopic],
         count: int,
         seconds: float,
@@ -110,7 +110,7 @@ class Movers:
 
     def finish(self, ledger: Ledger) -> list[str]:
         """Once nothing is written any more and the link has caught up: let the groups read to the end, and judge."""
-        logs: dict[Place, list[Entry]] = {}
+        logs: dict[Place, list[ComparedRecord]] = {}
         for topic in {trial.topic for trial in self.trials}:
             for partition in range(topic.partitions):
                 place = (topic.name, partition)
@@ -222,7 +222,7 @@ class Movers:
         trial.rewinds += reader.rewinds
 
 
-def commits_of(cluster: Cluster, group: str, topic: LoadTopic) -> dict[Place, int]:
+def commits_of(cluster: SandboxCluster, group: str, topic: LoadTopic) -> dict[Place, int]:
     """What a group has committed for a topic, as librdkafka reads it."""
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from anabranch.sandbox.jars import class_path, java_program
 from qa.faults.ledger import Place
-from qa.logcompare import Entry, entry_of
+from qa.logcompare import ComparedRecord, entry_of
 from qa.moves.readings import Readings, Reads
 from qa.patience import LONG_S, PATIENCE_S
 
@@ -154,7 +154,7 @@ class GroupReader:
                 time.sleep(0.5)
 
 
-def ends_with(entries: Sequence[Entry], digest: bytes) -> bool:
+def ends_with(entries: Sequence[ComparedRecord], digest: bytes) -> bool:
     """Whether a record of this digest is among the last of those that were read."""
     return any(entry.digest == digest for entry in entries[-2000:])
 

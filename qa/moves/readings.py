@@ -6,9 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from qa.faults.ledger import Place
-from qa.logcompare import Entry
+from qa.logcompare import ComparedRecord
 
-Reads = dict[Place, list[Entry]]
+Reads = dict[Place, list[ComparedRecord]]
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Readings:
     _round: int = 0
     _acknowledged: dict[Place, int] = field(default_factory=dict)
     _given: dict[Place, tuple[int, int]] = field(default_factory=dict)
-    _forgotten: dict[Place, dict[int, Entry]] = field(default_factory=lambda: defaultdict(dict))
+    _forgotten: dict[Place, dict[int, ComparedRecord]] = field(default_factory=lambda: defaultdict(dict))
 
     def begin(self) -> None:
         """A round: what one call of the client gives."""
@@ -41,7 +41,7 @@ class Readings:
         """A commit of this reader was answered."""
         self._acknowledged[place] = offset
 
-    def add(self, place: Place, entry: Entry) -> None:
+    def add(self, place: Place, entry: ComparedRecord) -> None:
         """A record was read."""
         entries = self.reads[place]
         if place in self._given:

@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from qa.faults import EpisodeSpec, FaultKind, Verdict, run_episode
-from qa.faults.stand import LINK, Stand
+from qa.faults import EpisodeResult, EpisodeSpec, FaultKind, run_episode
+from qa.faults.stand import LINK, Testbed
 from qa.faults.topics import LoadTopic, TopicKind
 from qa.moves.aligning import Aligner
 from qa.moves.mover import Movers, Trial
@@ -41,7 +41,7 @@ class Moves:
     modes: dict[str, int] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 
-    def add(self, trials: Sequence[Trial], verdict: Verdict) -> None:
+    def add(self, trials: Sequence[Trial], verdict: EpisodeResult) -> None:
         """Count the trials of one episode."""
         for trial in trials:
             self.trials += 1
@@ -108,7 +108,7 @@ def run_moves(seed: int, count: int, tell: Callable[[str], None], *, seconds: fl
     )
     movers: list[Movers] = []
 
-    def beside(stand: Stand) -> Movers:
+    def beside(stand: Testbed) -> Movers:
         aligner = Aligner(stand.source_context, stand.target_context, LINK)
         made = Movers(
             stand.source,

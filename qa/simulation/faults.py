@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from anabranch.kafka.simulated import SimulatedCluster
-from anabranch.kafka.simulated.broker import Power
-from anabranch.kafka.simulated.partition import NO_LEADER, Partition
+from anabranch.kafka.simulated.broker import BrokerPower
+from anabranch.kafka.simulated.partition import NO_LEADER, SimulatedPartition
 from qa.faults.topics import LoadTopic, TopicKind
-from qa.logcompare import Entry
+from qa.logcompare import ComparedRecord
 from qa.simulation.load import entries
 from qa.simulation.run import Run
 from qa.simulation.scheduler import State
@@ -69,7 +69,7 @@ class Faults:
     set_filter: Callable[[list[str]], object]
     positions: Callable[[], Mapping[tuple[str, int], tuple[int, int]]]
     struck: dict[Fault, int] = field(default_factory=dict)
-    gone: dict[tuple[str, str, int], list[Entry]] = field(default_factory=dict)
+    gone: dict[tuple[str, str, int], list[ComparedRecord]] = field(default_factory=dict)
     unclean: dict[tuple[str, int], list[float]] = field(default_factory=dict)
     """When each partition of the target got a leader that lacked what was acknowledged, in virtual seconds."""
 
@@ -177,7 +177,9 @@ class Faults:
         world = self.world
         alive = [slot.process for run in self.runs for slot in run.workers] + [run.driver for run in self.runs]
         stopped = any(process is not None and process.state is State.STOPPED for process in alive)
-        off = any(broker.power is not Power.ON for one in world.clusters.values() for broker in one.brokers.values())
+        off = any(
+            broker.power is not BrokerPower.ON for one in world.clusters.values() for broker in one.brokers.values()
+        )
         if not stopped and not off and world.network.is_quiet:
             world.scheduler.leap(world.chance.choice(lengths) * world.chance.uniform(0.5, 1.5))
             for cluster in world.clusters.values():
@@ -191,13 +193,13 @@ class Faults:
         return True
 
     def _broker(self, cluster: SimulatedCluster, *, kill: bool) -> bool:
-        on = [one for one in cluster.brokers.values() if one.power is Power.ON]
+        on = [one for one in cluster.brokers.values() if one.power is BrokerPower.ON]
         if len(on) < len(cluster.brokers):
             return False  # one at a time
         broker = self.world.chance.choice(on)
         return self._for(broker.kill, broker.start) if kill else self._for(broker.pause, broker.resume)
 
-    def _led(self, cluster: SimulatedCluster) -> list[Partition]:
+    def _led(self, cluster: SimulatedCluster) -> list[SimulatedPartition]:
         return [one for one in cluster.partitions() if one.leader != NO_LEADER and len(one.replicas) > 1]
 
     def _move(self, cluster: SimulatedCluster) -> bool:
@@ -245,7 +247,7 @@ class Faults:
                         done |= self._delete(name, cluster.partition(topic.name, index), below)
         return done
 
-    def _delete(self, name: str, partition: Partition, below: int) -> bool:
+    def _delete(self, name: str, partition: SimulatedPartition, below: int) -> bool:
         if partition.leader == NO_LEADER:
             return False
         batches = [one for one in partition.led.log.batches if one.header.base_offset >= partition.led.log.start]

@@ -31,7 +31,7 @@ from anabranch.kafka.simulated.access import (
     LITERAL,
     TOPIC,
     TRANSACTIONAL_ID,
-    Rule,
+    AclRule,
 )
 from anabranch.kafka.simulated.partition import NO_LEADER
 from anabranch.model.clock import now_ms
@@ -46,7 +46,7 @@ from anabranch.state.segments.runs import in_order
 from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
 from qa.faults.proof import Persisted, Proof, joined, persisted_of, weigh
 from qa.faults.topics import SOURCE_SETTINGS, LoadTopic, TopicKind
-from qa.logcompare import Entry
+from qa.logcompare import ComparedRecord
 from qa.simulation.faults import Fault, Faults
 from qa.simulation.load import Load, entries
 from qa.simulation.run import Run
@@ -164,9 +164,9 @@ class Life:
         seed = self.world.chance.getrandbits(32)
         made = self.world.cluster(ClusterPlan(name, version, addresses, settings, users, authorizer, seed=seed))
         for kind in (TOPIC, TRANSACTIONAL_ID):
-            made.access.rules.append(Rule(kind, "*", LITERAL, f"User:{MOVER}", "*", ALL, ALLOW))
+            made.access.rules.append(AclRule(kind, "*", LITERAL, f"User:{MOVER}", "*", ALL, ALLOW))
         if self.plan.may_ask:
-            asking = Rule(CLUSTER, CLUSTER_NAME, LITERAL, f"User:{MOVER}", "*", DESCRIBE_CONFIGS, ALLOW)
+            asking = AclRule(CLUSTER, CLUSTER_NAME, LITERAL, f"User:{MOVER}", "*", DESCRIBE_CONFIGS, ALLOW)
             made.access.rules.append(asking)
         return made
 
@@ -415,7 +415,7 @@ class Life:
         self.outcome.wrong += proof.wrong
 
     def _with_retired(
-        self, lane: Persisted, ours: Sequence[Entry], theirs: Sequence[Entry], starts: tuple[int, int]
+        self, lane: Persisted, ours: Sequence[ComparedRecord], theirs: Sequence[ComparedRecord], starts: tuple[int, int]
     ) -> Persisted:
         """The lane as if the runs that were retired were persisted still; they must be of what both logs have
         deleted.

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from anabranch.kafka.simulated import SimulatedCluster
-from anabranch.kafka.simulated.log import Log
-from anabranch.kafka.simulated.partition import NO_LEADER, Partition
+from anabranch.kafka.simulated.log import SimulatedLog
+from anabranch.kafka.simulated.partition import NO_LEADER, SimulatedPartition
 from anabranch.kafka.simulated.transactions import append_marker
 from anabranch.records.decode import decode
 from anabranch.records.encode import body_of, seal
@@ -21,7 +21,7 @@ from anabranch.records.header import LOG_APPEND_TIME, TRANSACTIONAL, Codec, read
 from anabranch.records.record import Record, TimestampType
 from qa.faults.ledger import Ledger
 from qa.faults.topics import LoadTopic, TopicKind
-from qa.logcompare import Entry, digest_of
+from qa.logcompare import ComparedRecord, digest_of
 
 OLD_MS = 1_370_000_000_000
 KEYS = 5
@@ -96,7 +96,7 @@ class Load:
         codec = chance.choice([Codec.NONE, Codec.NONE, Codec.LZ4, Codec.ZSTD])
         self._append(topic, partition, records, codec, producer_id, epoch, transactional=transactional)
 
-    def _write_burst(self, topic: LoadTopic, partition: Partition) -> None:
+    def _write_burst(self, topic: LoadTopic, partition: SimulatedPartition) -> None:
         chance = self.cluster.chance
         for _ in range(self.burst):
             producer_id = 2_000_000 + chance.randrange(BURST_PRODUCERS)
@@ -120,7 +120,7 @@ class Load:
     def _append(
         self,
         topic: LoadTopic,
-        partition: Partition,
+        partition: SimulatedPartition,
         records: list[Record],
         codec: Codec,
         producer_id: int,
@@ -187,18 +187,18 @@ def digest(record: Record) -> bytes:
     return digest_of(record.timestamp, record.key, record.value, headers)
 
 
-def entries(partition: Partition, *, committed: bool, newest: int | None = None) -> list[Entry]:
+def entries(partition: SimulatedPartition, *, committed: bool, newest: int | None = None) -> list[ComparedRecord]:
     """Every record that a consumer sees up to the high watermark, or to the last stable offset.
 
     With ``newest`` only those of so many batches at the log's end.
     """
     replica = partition.led
-    log: Log = replica.log
+    log: SimulatedLog = replica.log
     upto = partition.stable_end(replica) if committed else replica.high_watermark
     aborted: dict[int, list[tuple[int, int]]] = {}
     for one in log.aborted if committed else ():
         aborted.setdefault(one.producer_id, []).append((one.first, one.last))
-    found: list[Entry] = []
+    found: list[ComparedRecord] = []
     for stored in log.batches if newest is None else log.batches[-newest:]:
         header = stored.header
         if header.is_control or header.base_offset >= upto:
@@ -216,11 +216,11 @@ def _is_aborted(transactions: Sequence[tuple[int, int]], offset: int) -> bool:
 
 
 @lru_cache(maxsize=16_384)
-def _entries_of(batch: bytes) -> tuple[Entry, ...]:
+def _entries_of(batch: bytes) -> tuple[ComparedRecord, ...]:
     """A batch's records; whoever looks on asks for the same ones again and again."""
     view = memoryview(batch)
     return tuple(
-        Entry(
+        ComparedRecord(
             one.offset,
             digest(one),
             f"{one.key!r:.30}={one.value!r:.40}",

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from anabranch.kafka.simulated.broker import Broker, Power, Session
+from anabranch.kafka.simulated.broker import BrokerPower, ClientSession, SimulatedBroker
 from qa.simulation.loop import SimulatedLoop
 from qa.simulation.scheduler import Process, Scheduler, State
 
@@ -64,14 +64,14 @@ class Pipe:
 class Wire(asyncio.Transport):
     """A client's end of a connection, and the sink of its session at the broker."""
 
-    def __init__(self, network: Network, loop: SimulatedLoop, broker: Broker, protocol: Any) -> None:
+    def __init__(self, network: Network, loop: SimulatedLoop, broker: SimulatedBroker, protocol: Any) -> None:
         super().__init__()
         self.process = loop.process
         self.broker = broker
         self.network = network
         self._loop = loop
         self._protocol = protocol
-        self._session: Session | None = None
+        self._session: ClientSession | None = None
         self._ended = False
         scheduler = network.scheduler
         self._out = Pipe(scheduler, self.is_cut, self._at_broker)
@@ -188,10 +188,10 @@ class Network:
         self.scheduler = scheduler
         self.wires: dict[Wire, None] = {}  # in the order in which they were opened
         self.loops: list[SimulatedLoop] = []
-        self._brokers: dict[tuple[str, int], Broker] = {}
+        self._brokers: dict[tuple[str, int], SimulatedBroker] = {}
         self._cuts: set[tuple[str, str]] = set()
 
-    def add(self, broker: Broker) -> None:
+    def add(self, broker: SimulatedBroker) -> None:
         """A broker can be connected to."""
         self._brokers[(broker.host, broker.port)] = broker
 
@@ -208,7 +208,7 @@ class Network:
         """Whether nothing is cut off and no bytes are under way."""
         return not self._cuts and all(wire.is_quiet for wire in self.wires)
 
-    def is_cut(self, process: Process, broker: Broker) -> bool:
+    def is_cut(self, process: Process, broker: SimulatedBroker) -> bool:
         """Whether nothing passes between the two now."""
         if not self._cuts:
             return False
@@ -226,7 +226,7 @@ class Network:
             if not self.is_cut(loop.process, broker):
                 break
             await asyncio.sleep(0.2)
-        if broker.power is Power.OFF:
+        if broker.power is BrokerPower.OFF:
             raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
         protocol = factory()
         wire = Wire(self, loop, broker, protocol)

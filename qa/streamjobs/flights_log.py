@@ -9,12 +9,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from anabranch.sandbox.flights import Record, data_directory, records
+from anabranch.sandbox.flights import FlightRecord, data_directory, records
 from qa import brokers
 from qa.patience import PATIENCE_S
 
 if TYPE_CHECKING:
-    from anabranch.sandbox import Cluster
+    from anabranch.sandbox import SandboxCluster
 
 PARTITIONS = 2
 _CHUNK = 150
@@ -54,7 +54,7 @@ class Topics:
         return (*self.flights, self.weather)
 
 
-def days(flights: int) -> list[Record]:
+def days(flights: int) -> list[FlightRecord]:
     """The year's first flights, and the weather until the last of them, by event time."""
     directory = data_directory()
     chosen = sorted(islice(records(directory, ["flights"]), flights), key=lambda record: record.timestamp_ms)
@@ -63,7 +63,7 @@ def days(flights: int) -> list[Record]:
     return sorted([*chosen, *weather], key=lambda record: record.timestamp_ms)
 
 
-def write(cluster: Cluster, topics: Topics, log: Sequence[Record], chance: random.Random) -> None:
+def write(cluster: SandboxCluster, topics: Topics, log: Sequence[FlightRecord], chance: random.Random) -> None:
     """Create the topics and write the records.
 
     Every transaction leaves a marker in each partition that it touched; an aborted one leaves all of its records too,
@@ -89,7 +89,7 @@ def write(cluster: Cluster, topics: Topics, log: Sequence[Record], chance: rando
         producer.commit_transaction(PATIENCE_S)
 
 
-def _produce(producer: object, topics: Topics, chunk: Sequence[Record]) -> None:
+def _produce(producer: object, topics: Topics, chunk: Sequence[FlightRecord]) -> None:
     for record in chunk:
         producer.produce(  # type: ignore[attr-defined]
             _topic(topics, record),
@@ -101,7 +101,7 @@ def _produce(producer: object, topics: Topics, chunk: Sequence[Record]) -> None:
         )
 
 
-def _topic(topics: Topics, record: Record) -> str:
+def _topic(topics: Topics, record: FlightRecord) -> str:
     if record.topic == "weather":
         return topics.weather
     return topics.newark if record.headers[1] == ("hop", b"EWR") else topics.york

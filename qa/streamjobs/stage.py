@@ -15,7 +15,7 @@ from pathlib import Path
 from anabranch.config.context_file import read_context
 from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY
 from qa.streamjobs.copying import copy, ends_of
 from qa.streamjobs.flights_log import PARTITIONS, Topics, days, write
@@ -53,7 +53,7 @@ class Written:
 class Stage:
     """``old`` and ``new`` hold the same records at other offsets, by two links: with other names, and with the same."""
 
-    def __init__(self, root: Path, old: Cluster, new: Cluster) -> None:
+    def __init__(self, root: Path, old: SandboxCluster, new: SandboxCluster) -> None:
         self.root = root
         self.warehouse = str(root / "lake")
         self.old, self.new = old.internal_bootstrap, new.internal_bootstrap

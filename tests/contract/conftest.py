@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import await_coordinators
 from tests.contract.lab import EXPIRY_MS, Log
 from tests.simulated import Simulated
@@ -34,18 +34,18 @@ def _connections(patient_connections: None) -> None:
 
 
 @contextmanager
-def running(spec: ClusterSpec, *, simulated: bool) -> Iterator[Cluster]:
+def running(spec: ClusterSpec, *, simulated: bool) -> Iterator[SandboxCluster]:
     """A real cluster, or a simulated one that is asked the same."""
     if simulated:
         with Simulated(spec) as stand_in:
-            yield cast(Cluster, stand_in)
+            yield cast(SandboxCluster, stand_in)
     else:
-        with Cluster.start(spec) as real:
+        with SandboxCluster.start(spec) as real:
             yield real
 
 
 @pytest.fixture(scope="session", params=EVERY)
-def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def cluster(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
     """A running one-broker cluster whose producer entries expire quickly."""
     version, _, simulated = request.param.partition("-")
     spec = ClusterSpec(
@@ -65,26 +65,26 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def version(cluster: Cluster) -> tuple[int, ...]:
+def version(cluster: SandboxCluster) -> tuple[int, ...]:
     """The cluster's Kafka version as numbers."""
     return tuple(map(int, cluster.spec.version.split(".")))
 
 
 @pytest.fixture
-async def log(cluster: Cluster, request: pytest.FixtureRequest) -> AsyncIterator[Log]:
+async def log(cluster: SandboxCluster, request: pytest.FixtureRequest) -> AsyncIterator[Log]:
     """A fresh topic's only partition; a ``topic`` marker sets its configs."""
     async with new_log(cluster, request) as made:
         yield made
 
 
 @pytest.fixture
-async def other(cluster: Cluster, request: pytest.FixtureRequest) -> AsyncIterator[Log]:
+async def other(cluster: SandboxCluster, request: pytest.FixtureRequest) -> AsyncIterator[Log]:
     """A second one, with the same configs."""
     async with new_log(cluster, request) as made:
         yield made
 
 
-def new_log(cluster: Cluster, request: pytest.FixtureRequest) -> Log:
+def new_log(cluster: SandboxCluster, request: pytest.FixtureRequest) -> Log:
     """A fresh topic named after the test; it exists once the log is entered."""
     marker = request.node.get_closest_marker("topic")
     configs = dict(marker.args[0]) if marker is not None else {}

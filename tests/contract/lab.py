@@ -31,7 +31,7 @@ from anabranch.records.encode import body_of, seal
 from anabranch.records.header import BatchHeader
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.patience import PATIENCE_S
 
 EXPIRY_MS = 900_000
@@ -86,7 +86,7 @@ def batch(
 class Log:
     """One partition of a topic that lives as long as the test, and a connection to its leader."""
 
-    def __init__(self, cluster: Cluster, topic: str, configs: Mapping[str, str]) -> None:
+    def __init__(self, cluster: SandboxCluster, topic: str, configs: Mapping[str, str]) -> None:
         self.cluster = cluster
         self.topic = topic
         self.configs = {"retention.ms": "-1"} | dict(configs)
@@ -190,7 +190,7 @@ class Log:
         end = await self.high_watermark()
         found = bytearray()
         while offset < end:
-            wanted = fetch.Wanted(self.topic, self.meta.id, 0, self.leader_epoch, offset, -1, 8 << 20)
+            wanted = fetch.PartitionFetch(self.topic, self.meta.id, 0, self.leader_epoch, offset, -1, 8 << 20)
             frame = await fetch.submit(self.connection, [wanted], max_wait_ms=500, max_bytes=8 << 20)
             try:
                 code, (answer,) = fetch.parse(frame, fetch.version_for(self.connection))
@@ -238,7 +238,7 @@ async def until_known(client: Client, topic: str) -> None:
             await asyncio.sleep(0.02)
 
 
-def connect(cluster: Cluster) -> Client:
+def connect(cluster: SandboxCluster) -> Client:
     """The repository's client of a sandbox cluster without security."""
     addresses = [server.rsplit(":", 1) for server in cluster.bootstrap.split(",")]
     return Client(

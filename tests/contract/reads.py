@@ -81,7 +81,7 @@ async def copy_of(log: Log, position: int = 0, max_bytes: int = LIMIT, *, joins:
     """Fetch from ``position`` to the last stable offset in answers of about ``max_bytes``, and read each."""
     copy, end = Copy(position), await stable_end(log)
     while copy.position < end:
-        wanted = fetch.Wanted(log.topic, log.meta.id, 0, log.leader_epoch, copy.position, -1, max_bytes)
+        wanted = fetch.PartitionFetch(log.topic, log.meta.id, 0, log.leader_epoch, copy.position, -1, max_bytes)
         frame = await fetch.submit(log.connection, [wanted], max_wait_ms=500, max_bytes=max_bytes, isolation=1)
         try:
             code, (answer,) = fetch.parse(frame, fetch.version_for(log.connection))

@@ -28,7 +28,7 @@ from anabranch.model.groups import Commit
 from anabranch.model.topics import TopicPartition
 from anabranch.records.header import TRANSACTIONAL
 from anabranch.records.split import split
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from tests.chance import is_full, seed
 from tests.contract.conftest import VERSIONS
 from tests.contract.lab import Log, batch, now_ms
@@ -60,7 +60,7 @@ Request = Callable[[Side], Awaitable[Any]]
 
 
 @asynccontextmanager
-async def both(cluster: Cluster, topic: str) -> AsyncIterator[tuple[Side, Side]]:
+async def both(cluster: SandboxCluster, topic: str) -> AsyncIterator[tuple[Side, Side]]:
     """A log on the real cluster, and one of the same name on its simulated twin."""
     with Simulated(cluster.spec) as twin:
         configs = {"segment.bytes": "1048576"}
@@ -165,7 +165,9 @@ async def _fetched(log: Log, offset: int) -> Any:
     return found
 
 
-async def test_a_log_answers_random_requests_as_a_real_one(cluster: Cluster, request: pytest.FixtureRequest) -> None:
+async def test_a_log_answers_random_requests_as_a_real_one(
+    cluster: SandboxCluster, request: pytest.FixtureRequest
+) -> None:
     """Batches in and out of sequence, damaged, of raised epochs; markers; offsets; deletions; what is remembered."""
     chance = random.Random(seed(20130101))
     at = now_ms()
@@ -203,7 +205,7 @@ def on_transactions(chance: random.Random, mark: str) -> tuple[str, Request]:
 
 
 async def test_transactions_answer_random_requests_as_real_ones(
-    cluster: Cluster, request: pytest.FixtureRequest
+    cluster: SandboxCluster, request: pytest.FixtureRequest
 ) -> None:
     """Epochs rise alike, and who is too late is refused alike; both logs end at the same offset."""
     chance = random.Random(seed(20130201))
@@ -242,7 +244,9 @@ def on_groups(chance: random.Random, topic: str, mark: str) -> tuple[str, Reques
     return f"describe {group}", state
 
 
-async def test_groups_answer_random_requests_as_real_ones(cluster: Cluster, request: pytest.FixtureRequest) -> None:
+async def test_groups_answer_random_requests_as_real_ones(
+    cluster: SandboxCluster, request: pytest.FixtureRequest
+) -> None:
     """Commits, also of a partition that is not there, are kept, given, forgotten and refused alike."""
     chance = random.Random(seed(20130301))
     mark = uuid.uuid4().hex

@@ -29,7 +29,7 @@ async def test_an_epoch_that_the_leader_does_not_know_is_refused(log: Log) -> No
     newer = log.leader_epoch + 1
     assert (await list_offset(log.connection, log.topic, 0, LATEST, epoch=newer)).code == UNKNOWN_LEADER_EPOCH
     assert (await epoch_end(log.connection, log.topic, 0, newer, newer))[0] == UNKNOWN_LEADER_EPOCH
-    wanted = fetch.Wanted(log.topic, log.meta.id, 0, newer, 0, -1, 1000)
+    wanted = fetch.PartitionFetch(log.topic, log.meta.id, 0, newer, 0, -1, 1000)
     frame = await fetch.submit(log.connection, [wanted], max_wait_ms=0, max_bytes=1000)
     code, (answer,) = fetch.parse(frame, fetch.version_for(log.connection))
     frame.release()
@@ -55,7 +55,7 @@ async def test_an_open_transaction_holds_the_last_stable_offset(log: Log) -> Non
             await asyncio.sleep(0.01)
             stable = await list_offset(log.connection, log.topic, 0, LATEST, epoch=log.leader_epoch, isolation=1)
     assert (stable.offset, await log.high_watermark()) == (12, 12)
-    wanted = fetch.Wanted(log.topic, log.meta.id, 0, log.leader_epoch, 0, -1, 1 << 20)
+    wanted = fetch.PartitionFetch(log.topic, log.meta.id, 0, log.leader_epoch, 0, -1, 1 << 20)
     frame = await fetch.submit(log.connection, [wanted], max_wait_ms=0, max_bytes=1 << 20, isolation=1)
     _, (answer,) = fetch.parse(frame, fetch.version_for(log.connection))
     frame.release()

@@ -8,7 +8,7 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from tests.contract.lab import EXPIRY_MS, OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, now_ms, old_ms
 
 pytestmark = pytest.mark.test
@@ -103,7 +103,7 @@ async def test_a_raised_epoch_is_forgotten_with_old_records(log: Log) -> None:
     assert (await log.append(batch(p, 10, epoch=0, timestamp=old))).code == 0
 
 
-async def test_the_expiry_can_be_raised_at_run_time(log: Log, cluster: Cluster) -> None:
+async def test_the_expiry_can_be_raised_at_run_time(log: Log, cluster: SandboxCluster) -> None:
     """With producer.id.expiration.ms at 2^31 - 1 (24.8 days) old records are guarded; more is refused."""
     p, ancient, older = a_producer(), a_producer(), now_ms() - 25 * 86_400_000
     last = batch(p, 1000, timestamp=old_ms())
@@ -134,7 +134,7 @@ async def until_raised(log: Log) -> None:
                 return
 
 
-def set_expiry(cluster: Cluster, milliseconds: int) -> None:
+def set_expiry(cluster: SandboxCluster, milliseconds: int) -> None:
     """Set producer.id.expiration.ms on every broker, through librdkafka; raises what the broker answers."""
     change = ConfigEntry("producer.id.expiration.ms", str(milliseconds), incremental_operation=AlterConfigOpType.SET)
     admin = AdminClient(cluster.client_config())

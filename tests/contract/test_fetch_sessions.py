@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.kafka import fetch
-from anabranch.kafka.session import Asked, FetchSession, Key
+from anabranch.kafka.session import FetchSession, Key, SessionRequest
 from tests.contract.lab import Log, a_producer, batch
 
 pytestmark = pytest.mark.test
@@ -19,22 +19,24 @@ class Reader:
         if by is not None:
             log.connection.versions[fetch.API_KEY] = (4, by)
         self.session = FetchSession()
-        self.asked: Asked | None = None
+        self.asked: SessionRequest | None = None
 
-    def at(self, offset: int, *, partition: int = 0) -> dict[Key, fetch.Wanted]:
+    def at(self, offset: int, *, partition: int = 0) -> dict[Key, fetch.PartitionFetch]:
         """What to read."""
         log = self.log
         topic = log.meta.id if fetch.version_for(log.connection) >= fetch.BY_ID else log.topic
-        one = fetch.Wanted(log.topic, log.meta.id, partition, log.leader_epoch, offset, -1, 1 << 20)
+        one = fetch.PartitionFetch(log.topic, log.meta.id, partition, log.leader_epoch, offset, -1, 1 << 20)
         return {(topic, partition): one}
 
-    async def read(self, wanted: dict[Key, fetch.Wanted], wait_ms: int = 0) -> tuple[int, dict[int, tuple[int, int]]]:
+    async def read(
+        self, wanted: dict[Key, fetch.PartitionFetch], wait_ms: int = 0
+    ) -> tuple[int, dict[int, tuple[int, int]]]:
         """The whole answer's code, and (high watermark, bytes of records) of each partition in the answer."""
         self.asked = asked = self.session.ask(wanted)
         code, found = await self.tell(asked, wait_ms)
         return code, found
 
-    async def tell(self, asked: Asked, wait_ms: int = 0) -> tuple[int, dict[int, tuple[int, int]]]:
+    async def tell(self, asked: SessionRequest, wait_ms: int = 0) -> tuple[int, dict[int, tuple[int, int]]]:
         """Send exactly this."""
         connection = self.log.connection
         frame = await fetch.submit(
@@ -62,7 +64,7 @@ async def test_a_session_tells_only_what_changed(log: Log, by: int) -> None:
     assert (code, found) == (0, {0: (0, 0)})
     assert reader.session.id > 0
     assert await reader.read(reader.at(0)) == (0, {})
-    assert reader.asked == Asked(reader.session.id, 1, [], [])
+    assert reader.asked == SessionRequest(reader.session.id, 1, [], [])
     await log.offset_of(batch(a_producer(), 0))
     code, found = await reader.read(reader.at(0), 1000)
     assert (reader.asked.wanted, code, found[0][0]) == ([], 0, 10)
@@ -87,10 +89,10 @@ async def test_a_wrong_epoch_and_an_unknown_session_are_refused_and_asked_in_ful
     reader = Reader(log)
     await reader.read(reader.at(0))
     first = reader.session.id
-    assert (await reader.tell(Asked(first, 7, [], [])))[0] == 71
+    assert (await reader.tell(SessionRequest(first, 7, [], [])))[0] == 71
     assert await reader.read(reader.at(0)) == (0, {0: (0, 0)})
     assert reader.session.id not in {0, first}
-    assert (await reader.tell(Asked(first, 1, [], [])))[0] == 70, "a full request with its id has ended it"
+    assert (await reader.tell(SessionRequest(first, 1, [], [])))[0] == 70, "a full request with its id has ended it"
     assert await reader.read(reader.at(0)) == (0, {0: (0, 0)})
 
 
@@ -102,7 +104,7 @@ async def test_a_session_that_was_closed_is_gone(log: Log) -> None:
     last = reader.session.close()
     assert last is not None
     assert (await reader.tell(last))[0] == 0
-    assert (await reader.tell(Asked(old, 1, [], [])))[0] == 70
+    assert (await reader.tell(SessionRequest(old, 1, [], [])))[0] == 70
 
 
 async def test_a_topic_made_again_is_another_partition_of_the_session(log: Log) -> None:

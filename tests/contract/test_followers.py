@@ -11,7 +11,7 @@ from confluent_kafka.admin import NewTopic
 from anabranch.kafka import fetch, produce
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.partitions import LATEST, describe_producers, epoch_end, list_offset, write_marker
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import create_topics
 from tests.contract.conftest import EVERY, running
 from tests.contract.lab import EXPIRY_MS, FENCED, OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, old_ms
@@ -23,7 +23,7 @@ LEADER, FOLLOWER = 2, 1
 
 
 @pytest.fixture(scope="module", params=EVERY)
-def pair(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def pair(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
     """Two brokers; the first is the controller and follows, the second leads what these tests write to."""
     version, _, simulated = request.param.partition("-")
     spec = ClusterSpec(
@@ -64,7 +64,7 @@ class ReplicatedLog(Log):
         return await self.client.connection(FOLLOWER)
 
 
-async def test_the_true_end_runs_ahead_of_what_list_offsets_answers(pair: Cluster) -> None:
+async def test_the_true_end_runs_ahead_of_what_list_offsets_answers(pair: SandboxCluster) -> None:
     """An append that a stopped follower has not got: the high watermark stands, the true end and the entry do not."""
     async with ReplicatedLog(pair, "ahead", {}) as log:
         p = a_producer()
@@ -88,7 +88,7 @@ async def test_the_true_end_runs_ahead_of_what_list_offsets_answers(pair: Cluste
         assert (await log.high_watermark(), await log.true_end()) == (20, 20)
 
 
-async def test_a_follower_refuses_writes_and_ends_and_answers_reads(pair: Cluster) -> None:
+async def test_a_follower_refuses_writes_and_ends_and_answers_reads(pair: SandboxCluster) -> None:
     """Writes, ListOffsets and OffsetForLeaderEpoch: 6. Fetch and DescribeProducers: 0, so they prove nothing."""
     async with ReplicatedLog(pair, "asked-of-a-follower", {}) as log:
         p = a_producer()
@@ -100,7 +100,7 @@ async def test_a_follower_refuses_writes_and_ends_and_answers_reads(pair: Cluste
         assert await write_marker(connection, log.topic, 0, p) == NOT_LEADER
         assert (await list_offset(connection, log.topic, 0, LATEST, epoch=epoch)).code == NOT_LEADER
         assert (await epoch_end(connection, log.topic, 0, epoch, epoch))[0] == NOT_LEADER
-        wanted = fetch.Wanted(log.topic, log.meta.id, 0, epoch, 0, -1, 1 << 20)
+        wanted = fetch.PartitionFetch(log.topic, log.meta.id, 0, epoch, 0, -1, 1 << 20)
         frame = await fetch.submit(connection, [wanted], max_wait_ms=500, max_bytes=1 << 20)
         code, (answer,) = fetch.parse(frame, fetch.version_for(connection))
         frame.release()
@@ -110,7 +110,7 @@ async def test_a_follower_refuses_writes_and_ends_and_answers_reads(pair: Cluste
         assert await log.true_end() == 10
 
 
-async def test_a_marker_for_a_partition_that_is_not_there_is_refused(pair: Cluster) -> None:
+async def test_a_marker_for_a_partition_that_is_not_there_is_refused(pair: SandboxCluster) -> None:
     """A broker without a replica answers as for a partition that does not exist."""
     only_leader = ReplicatedLog(pair, "not-hosted", {})
     only_leader.alone = True
@@ -119,7 +119,7 @@ async def test_a_marker_for_a_partition_that_is_not_there_is_refused(pair: Clust
         assert await write_marker(log.connection, log.topic, 7, 1) == UNKNOWN_PARTITION
 
 
-async def test_a_new_leader_knows_kills_and_sequences(pair: Cluster) -> None:
+async def test_a_new_leader_knows_kills_and_sequences(pair: SandboxCluster) -> None:
     """After kill -9 of the leader the follower leads: killed ids stay refused, fresh repeats and gaps are told."""
     async with ReplicatedLog(pair, "new-leader", {}) as log:
         p, killed, unseen = a_producer(), a_producer(), a_producer()

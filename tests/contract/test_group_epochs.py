@@ -14,7 +14,7 @@ from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.groups import commit, committed, describe, list_groups
 from anabranch.model.groups import Commit, GroupState
 from anabranch.model.topics import TopicPartition
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import await_coordinators, create_topics, patiently
 from qa.faults.leaders import Leaders
 from tests.chance import seed
@@ -28,7 +28,7 @@ PROTOCOLS = ("classic", "consumer")
 
 
 @pytest.fixture(scope="module")
-def clusters() -> Iterator[tuple[Cluster, Cluster]]:
+def clusters() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """A source of two brokers on 3.9.1, and a new target on 4.3.1; both hold the same records."""
     old, new = start_clusters([ClusterSpec("ahead", version="3.9.1", brokers=2), ClusterSpec("fresh", brokers=2)])
     with old, new:
@@ -39,7 +39,7 @@ def clusters() -> Iterator[tuple[Cluster, Cluster]]:
         yield old, new
 
 
-def produce(cluster: Cluster, first: int, count: int) -> None:
+def produce(cluster: SandboxCluster, first: int, count: int) -> None:
     """Write numbered records."""
     producer = confluent_kafka.Producer(cluster.client_config())
     for number in range(first, first + count):
@@ -47,7 +47,7 @@ def produce(cluster: Cluster, first: int, count: int) -> None:
     assert producer.flush(PATIENCE_S) == 0
 
 
-def consumer(cluster: Cluster, group: str, protocol: str = "classic") -> confluent_kafka.Consumer:
+def consumer(cluster: SandboxCluster, group: str, protocol: str = "classic") -> confluent_kafka.Consumer:
     """A consumer that would rather fail than begin anywhere but at its commit."""
     config = {"group.id": group, "group.protocol": protocol, "enable.auto.commit": False}
     return confluent_kafka.Consumer({**cluster.client_config(), **config, "auto.offset.reset": "error"})
@@ -70,7 +70,7 @@ async def epoch_of(client: Client) -> int:
 
 
 def test_a_consumer_reads_on_from_a_position_of_a_cluster_50_leader_epochs_ahead(
-    clusters: tuple[Cluster, Cluster],
+    clusters: tuple[SandboxCluster, SandboxCluster],
 ) -> None:
     """The source's commit carries its epoch; none is written to the target, so that nothing there is fenced."""
     old, new = clusters
@@ -109,7 +109,7 @@ def test_a_consumer_reads_on_from_a_position_of_a_cluster_50_leader_epochs_ahead
             second.close()
 
 
-def test_groups_are_found_again_when_their_coordinator_moves(clusters: tuple[Cluster, Cluster]) -> None:
+def test_groups_are_found_again_when_their_coordinator_moves(clusters: tuple[SandboxCluster, SandboxCluster]) -> None:
     """Reads and commits asked of a broker that stopped coordinating, or does not answer, are asked of the next."""
     _, new = clusters
     names = [f"coordinated-{number}" for number in range(20)]

@@ -33,7 +33,7 @@ from anabranch.kafka.groups import (
 from anabranch.kafka.security import open_cluster
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.topics import TopicPartition
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY, await_coordinators, create_topics
 from tests.contract.conftest import running
 from tests.contract.lab import PATIENCE_S, connect
@@ -48,7 +48,7 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module", params=("3.9.1", "4.3.1", "3.9.1-simulated", "4.3.1-simulated"))
-def guarded(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def guarded(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
     """A cluster that asks who one is, with two topics."""
     version, _, simulated = request.param.partition("-")
     name = f"guarded-{version.replace('.', '-')}"
@@ -59,7 +59,7 @@ def guarded(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         yield found
 
 
-def allow(cluster: Cluster, kind: ResourceType, name: str, operation: AclOperation) -> None:
+def allow(cluster: SandboxCluster, kind: ResourceType, name: str, operation: AclOperation) -> None:
     """Let alice do something."""
     rule = AclBinding(kind, name, ResourcePatternType.LITERAL, "User:alice", "*", operation, AclPermissionType.ALLOW)
     admin = AdminClient(cluster.client_config())
@@ -74,7 +74,7 @@ async def until_allowed(client: Client, group: str) -> None:
             await asyncio.sleep(0.05)
 
 
-def test_a_group_that_we_may_not_describe_is_not_listed_and_refused_by_name(guarded: Cluster) -> None:
+def test_a_group_that_we_may_not_describe_is_not_listed_and_refused_by_name(guarded: SandboxCluster) -> None:
     """Listing is silent about it; reading, describing, committing and deleting name the group and who we are."""
 
     async def go() -> None:
@@ -96,7 +96,7 @@ def test_a_group_that_we_may_not_describe_is_not_listed_and_refused_by_name(guar
     asyncio.run(go())
 
 
-def test_topics_that_we_may_not_see_are_left_out_of_what_a_group_committed(guarded: Cluster) -> None:
+def test_topics_that_we_may_not_see_are_left_out_of_what_a_group_committed(guarded: SandboxCluster) -> None:
     """A whole group's commits come without them and without a word; asked for by name, and committed, they are refused.
 
     The partition that we may read is committed all the same.

@@ -29,7 +29,7 @@ from anabranch.kafka.groups import (
 from anabranch.kafka.groups.coordinators import AGAIN
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.topics import TopicPartition
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.brokers import patiently
 from tests.contract.lab import PATIENCE_S, Log, a_producer, batch, until_known
 
@@ -45,7 +45,7 @@ def a_group() -> str:
 
 
 @contextmanager
-def member(cluster: Cluster, group: str, topic: str, **config: object) -> Iterator[confluent_kafka.Consumer]:
+def member(cluster: SandboxCluster, group: str, topic: str, **config: object) -> Iterator[confluent_kafka.Consumer]:
     """A consumer that has its partitions."""
     consumer = confluent_kafka.Consumer(
         {
@@ -73,7 +73,7 @@ def store(consumer: confluent_kafka.Consumer, position: confluent_kafka.TopicPar
     assert done.error is None, done
 
 
-def first_read(cluster: Cluster, group: str, topic: str, protocol: str) -> int:
+def first_read(cluster: SandboxCluster, group: str, topic: str, protocol: str) -> int:
     """The offset of the first record that a new member of a group is given."""
     config = {"group.id": group, "group.protocol": protocol, "enable.auto.commit": False, "auto.offset.reset": "error"}
     consumer = confluent_kafka.Consumer({"bootstrap.servers": cluster.bootstrap, **config})
@@ -92,7 +92,7 @@ def protocols(version: tuple[int, ...]) -> tuple[str, ...]:
 
 
 async def test_a_group_with_a_member_is_listed_described_and_not_moved(
-    cluster: Cluster, version: tuple[int, ...], log: Log
+    cluster: SandboxCluster, version: tuple[int, ...], log: Log
 ) -> None:
     """Kind, state and members are told for both protocols, and a commit or deletion from outside is refused."""
     await log.offset_of(batch(a_producer(), 0))
@@ -127,7 +127,7 @@ async def until(log: Log, name: str, state: GroupState) -> None:
 
 
 async def test_a_group_that_its_consumers_left_is_moved_and_they_read_on_from_there(
-    cluster: Cluster, version: tuple[int, ...], log: Log
+    cluster: SandboxCluster, version: tuple[int, ...], log: Log
 ) -> None:
     """An empty group takes a commit from outside; its kind stays; the next member begins there."""
     await log.offset_of(batch(a_producer(), 0))
@@ -210,7 +210,7 @@ def _metadata_of(name: str) -> object:
 
 
 async def test_commits_in_an_open_transaction_are_waited_for(
-    cluster: Cluster, log: Log, monkeypatch: pytest.MonkeyPatch
+    cluster: SandboxCluster, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pending commit raises with the other groups' commits; asked for by name, even a group's very first one.
 

@@ -7,7 +7,7 @@ import pytest
 
 from anabranch.kafka import fetch
 from anabranch.kafka.partitions import LATEST, epoch_end, list_offset
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from tests.contract.lab import FENCED, OUT_OF_ORDER, Log, a_producer, batch, old_ms
 
 pytestmark = pytest.mark.test
@@ -20,7 +20,7 @@ BATCHES = 8
 class Before:
     """Topics that were written before the broker was killed, and what was sent to them."""
 
-    cluster: Cluster
+    cluster: SandboxCluster
     fresh: tuple[str, int, list[bytes]]
     old: tuple[str, int, list[bytes]]
     killed: tuple[str, int, int]
@@ -28,7 +28,7 @@ class Before:
 
 
 @pytest.fixture(scope="module")
-def before(cluster: Cluster) -> Before:
+def before(cluster: SandboxCluster) -> Before:
     """Write, kill -9, start again."""
 
     async def write() -> Before:
@@ -101,7 +101,7 @@ async def test_the_leader_epoch_rises_from_4_0_on(before: Before, version: tuple
         refusal = FENCED_LEADER_EPOCH if risen else 0
         assert (await list_offset(log.connection, log.topic, 0, LATEST, epoch=old)).code == refusal
         assert (await epoch_end(log.connection, log.topic, 0, old, old))[0] == refusal
-        wanted = fetch.Wanted(log.topic, log.meta.id, 0, old, 0, -1, 1000)
+        wanted = fetch.PartitionFetch(log.topic, log.meta.id, 0, old, 0, -1, 1000)
         frame = await fetch.submit(log.connection, [wanted], max_wait_ms=0, max_bytes=1000)
         code, (answer,) = fetch.parse(frame, fetch.version_for(log.connection))
         frame.release()

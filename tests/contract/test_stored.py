@@ -6,7 +6,7 @@ import pytest
 from anabranch.records.header import HEADER_SIZE, BatchHeader, Codec
 from anabranch.records.patch import check_and_patch
 from anabranch.records.split import split
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from tests.contract.lab import PATIENCE_S, Log, a_producer, consume, old_ms
 
 pytestmark = pytest.mark.test
@@ -52,7 +52,7 @@ async def test_a_topic_with_its_own_codec_is_written_anew(log: Log, other: Log) 
     assert len(log.consumed()) == RECORDS
 
 
-def produce_with_librdkafka(cluster: Cluster, topic: str, codec: Codec) -> None:
+def produce_with_librdkafka(cluster: SandboxCluster, topic: str, codec: Codec) -> None:
     """Records with and without key, value and headers, in batches of a hundred."""
     producer = confluent_kafka.Producer(
         cluster.client_config()
@@ -70,6 +70,6 @@ def produce_with_librdkafka(cluster: Cluster, topic: str, codec: Codec) -> None:
     assert producer.flush(PATIENCE_S) == 0
 
 
-def records_of(cluster: Cluster, topic: str) -> list[tuple[int, bytes]]:
+def records_of(cluster: SandboxCluster, topic: str) -> list[tuple[int, bytes]]:
     """(offset, value) as an application reads them."""
     return consume(cluster.bootstrap, topic, "read_committed")

@@ -35,7 +35,7 @@ async def test_by_id_a_topic_made_again_is_unknown(log: Log) -> None:
     await log.offset_of(batch(p, 1000))
     await log.delete()
     await log.create()
-    wanted = fetch.Wanted(log.topic, old.id, 0, -1, 0, -1, 1000)
+    wanted = fetch.PartitionFetch(log.topic, old.id, 0, -1, 0, -1, 1000)
     frame = await fetch.submit(log.connection, [wanted], max_wait_ms=0, max_bytes=1000)
     code, (answer,) = fetch.parse(frame, fetch.version_for(log.connection))
     frame.release()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from qa.faults import EpisodeSpec, FaultKind, run_episode
-from qa.faults.episode import EVERY_KIND, LOSABLE, Verdict
+from qa.faults.episode import EVERY_KIND, LOSABLE, EpisodeResult
 from qa.faults.schedule import LOCAL_KINDS
 from qa.faults.topics import LoadTopic, TopicKind
 from qa.inconclusive import InconclusiveError
@@ -51,13 +51,13 @@ ATTEMPTS = 5
 PAYMENTS = LoadTopic("payments", 2, old=False, kind=TopicKind.TRANSACTIONAL)
 
 
-def lived(spec: EpisodeSpec, tmp_path: Path, *more: Callable[[Verdict], str]) -> Verdict:
+def lived(spec: EpisodeSpec, tmp_path: Path, *more: Callable[[EpisodeResult], str]) -> EpisodeResult:
     """The verdict of an episode whose faults all struck; another is tried where they did not.
 
     ``more`` say what else had to come about for the episode to tell something; they return why it does not, or nothing.
     """
 
-    def attempt(number: int) -> Verdict:
+    def attempt(number: int) -> EpisodeResult:
         verdict = run_episode(replace(spec, seed=seed(spec.seed) + number), keep_in=tmp_path / str(number))
         print(*verdict.lines(), sep="\n")
         assert verdict.wrong == []

@@ -12,9 +12,9 @@ from confluent_kafka import KafkaException
 
 from anabranch.model.lane import LaneMode
 from anabranch.operations.jobs import launcher
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY, await_markers
-from qa.faults.stand import LINK, Stand
+from qa.faults.stand import LINK, Testbed
 from qa.faults.worker_process import start_worker
 from qa.inconclusive import InconclusiveError
 from qa.patience import LONG_S, PATIENCE_S
@@ -27,7 +27,7 @@ HEAD = 20_000_000
 KILLS = 8
 
 
-def _end(cluster: Cluster, topic: str) -> int:
+def _end(cluster: SandboxCluster, topic: str) -> int:
     """Where a log ends; 0 where there is none yet."""
     try:
         return newest_offset(cluster, topic)
@@ -35,7 +35,7 @@ def _end(cluster: Cluster, topic: str) -> int:
         return 0
 
 
-def _begin_far(cluster: Cluster) -> str:
+def _begin_far(cluster: SandboxCluster) -> str:
     """A log that begins far above zero."""
     far = create(cluster, fresh("far"))
     begin_at(cluster, far, HEAD)
@@ -62,7 +62,7 @@ def _kill_and_compare(tmp_path: Path, chance: random.Random) -> None:
     source, target = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("source", "target")])
     with source, target:
         fars, holey = [_begin_far(source)], create(source, "holey")
-        stand = Stand(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
+        stand = Testbed(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
         stand.create_link()
         workers: list[subprocess.Popen[bytes]] = []
         seen: set[int] = set()

@@ -13,14 +13,14 @@ import pytest
 from anabranch.errors import ClusterError
 from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.operations.jobs import launcher
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.state.codecs import topics as control_topics
 from qa import links
 from qa.brokers import STEADY, await_markers
 from qa.faults.leaders import Leaders
-from qa.faults.stand import LINK, Stand
+from qa.faults.stand import LINK, Testbed
 from qa.faults.worker_process import start_worker
-from qa.logcompare import Entry, compare, read_log
+from qa.logcompare import ComparedRecord, compare, read_log
 from qa.patience import LONG_S
 from tests.chance import seed
 from tests.integration.links.identity import assert_equal_offsets
@@ -41,7 +41,7 @@ class Moving:
     For three minutes, or until enough were moved: on a slow machine lanes may hardly get on between two moves.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: SandboxCluster) -> None:
         self.moves = 0
         self._cluster = cluster
         self._over = threading.Event()
@@ -60,7 +60,7 @@ class Moving:
         self._thread.join()
 
 
-def _records(cluster: Cluster, topic: str, *, committed: bool) -> list[Entry]:
+def _records(cluster: SandboxCluster, topic: str, *, committed: bool) -> list[ComparedRecord]:
     return read_log({"bootstrap.servers": cluster.internal_bootstrap}, topic, 0, committed=committed)
 
 
@@ -75,7 +75,7 @@ def test_gaps_are_filled_exactly_while_leaders_and_coordinators_move(tmp_path: P
         for topic in TOPICS:
             create(source, topic)
             produce(source, topic, numbered(50), batch=9)
-        stand = Stand(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
+        stand = Testbed(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
         stand.create_link()
         job = tmp_path / "job.json"
         job.write_text(launcher.job_spec(stand.target_context, stand.source_context, LINK, 60))
@@ -110,7 +110,7 @@ def test_gaps_are_filled_exactly_while_leaders_and_coordinators_move(tmp_path: P
             assert compare(here, there).total == 0
 
 
-def _await(stand: Stand) -> tuple[LaneProgress, ...]:
+def _await(stand: Testbed) -> tuple[LaneProgress, ...]:
     """The lanes once each stands at its source's end, behind the last transaction's marker."""
     await_markers({"bootstrap.servers": stand.source.internal_bootstrap}, [(topic, 0) for topic in TOPICS])
     ends = {topic: newest_offset(stand.source, topic) for topic in TOPICS}

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from qa.faults.cleaned import compare_cleaned
 from qa.faults.ledger import Ledger
 from qa.faults.schedule import FaultKind, schedule
-from qa.logcompare import DiskBatch, Entry, batches_differ, compare
+from qa.logcompare import ComparedRecord, DiskBatch, batches_differ, compare
 
 pytestmark = pytest.mark.unit
 KINDS = list(FaultKind)
 COSTLY = {FaultKind.DRIVER_KILL, FaultKind.SECOND_RUN, FaultKind.TARGET_UNCLEAN}
 
 
-def _log(text: str) -> list[Entry]:
-    return [Entry(at, letter.encode(), letter) for at, letter in enumerate(text)]
+def _log(text: str) -> list[ComparedRecord]:
+    return [ComparedRecord(at, letter.encode(), letter) for at, letter in enumerate(text)]
 
 
 @given(st.integers(0, 1 << 32), st.floats(1, 500), st.floats(0.5, 10), st.floats(0, 1))
@@ -78,11 +78,11 @@ _PLACE = ("balances", 0)
 _HELD = [("a", "1"), ("b", "1"), ("a", "2"), ("b", ""), ("a", "3")]
 
 
-def _cleaned(*offsets: int) -> list[Entry]:
+def _cleaned(*offsets: int) -> list[ComparedRecord]:
     made = []
     for offset in offsets:
         key, value = _HELD[offset]
-        made.append(Entry(offset, f"{offset}{key}{value}".encode(), key, key.encode(), not value))
+        made.append(ComparedRecord(offset, f"{offset}{key}{value}".encode(), key, key.encode(), not value))
     return made
 
 
@@ -96,10 +96,12 @@ def _cleaned(*offsets: int) -> list[Entry]:
         (_cleaned(0, 0, 3, 4), (0, 1, 0, 0, 0)),
         (_cleaned(3, 2, 4), (0, 0, 1, 0, 0)),
         (_cleaned(3, 4, 2), (0, 0, 1, 1, 0)),
-        ([Entry(0, b"?", "", b"c"), *_cleaned(3, 4)], (0, 0, 0, 1, 1)),
+        ([ComparedRecord(0, b"?", "", b"c"), *_cleaned(3, 4)], (0, 0, 0, 1, 1)),
     ],
 )
-def test_a_copy_of_a_compacted_log_may_hold_what_the_source_had(target: list[Entry], expected: tuple[int, ...]) -> None:
+def test_a_copy_of_a_compacted_log_may_hold_what_the_source_had(
+    target: list[ComparedRecord], expected: tuple[int, ...]
+) -> None:
     """Cleaned records may be there or not; survivors must, in order, once, and keys must end at the same values."""
     ledger = Ledger()
     for entry in _cleaned(0, 1, 2, 3, 4):

@@ -16,7 +16,7 @@ from qa.brokers import STEADY
 from qa.faults.episode import watermarks
 from qa.faults.load import Load
 from qa.faults.proof import prove
-from qa.faults.stand import LINK, Stand
+from qa.faults.stand import LINK, Testbed
 from qa.faults.topics import LoadTopic, create_topics
 from qa.faults.worker_process import start_worker
 from qa.patience import LONG_S
@@ -34,7 +34,7 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
         (ClusterSpec("source", overrides=STEADY), ClusterSpec("target", overrides={**STEADY, **FORGETFUL}))
     )
     with source, target:
-        stand = Stand(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
+        stand = Testbed(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
         create_topics(source, TOPICS)
         stand.create_link()
         load = Load(source.client_config(), TOPICS, 2000, 1)

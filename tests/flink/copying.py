@@ -24,7 +24,7 @@ from anabranch.model.lane import LaneKey
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa import brokers
 from qa.patience import PATIENCE_S
 
@@ -94,7 +94,7 @@ def _runs(offsets: list[int]) -> RunMap:
     return RunMap.of((Run(source, target, 1) for source, target in enumerate(offsets)), 0, 0)
 
 
-def commit(cluster: Cluster, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+def commit(cluster: SandboxCluster, group: str, offsets: Mapping[TopicPartition, int]) -> None:
     """A group's offsets."""
     consumer = Consumer(cluster.client_config() | {"group.id": group})
     wanted = [KafkaPartition(at.topic, at.partition, offset) for at, offset in offsets.items()]
@@ -102,7 +102,7 @@ def commit(cluster: Cluster, group: str, offsets: Mapping[TopicPartition, int]) 
     consumer.close()
 
 
-def committed(cluster: Cluster, topic: str) -> list[str]:
+def committed(cluster: SandboxCluster, topic: str) -> list[str]:
     """What a reader of committed records sees in a topic of one partition."""
     brokers.await_markers(cluster.client_config(), [(topic, 0)])
     settings = {"group.id": "none", "isolation.level": "read_committed"}
@@ -120,12 +120,12 @@ def committed(cluster: Cluster, topic: str) -> list[str]:
     return seen
 
 
-def create(cluster: Cluster, topics: Mapping[str, int]) -> None:
+def create(cluster: SandboxCluster, topics: Mapping[str, int]) -> None:
     """Topics by their number of partitions."""
     brokers.create_topics(cluster, [NewTopic(name, count, 1, config=_KEPT) for name, count in topics.items()])
 
 
-def produce(cluster: Cluster, given: list[Given]) -> None:
+def produce(cluster: SandboxCluster, given: list[Given]) -> None:
     """The records of the source; a last one of each partition is of much later, so that all windows close."""
     create(cluster, {one.topic: one.partitions for one in given})
     # Without idempotence a retry right after the topic's creation puts later batches before earlier ones.
@@ -137,7 +137,7 @@ def produce(cluster: Cluster, given: list[Given]) -> None:
     assert producer.flush(PATIENCE_S) == 0
 
 
-def copy(cluster: Cluster, given: list[Given]) -> Copies:
+def copy(cluster: SandboxCluster, given: list[Given]) -> Copies:
     """The same records behind junk that the job has no business with, in transactions."""
     create(cluster, {one.copy: one.partitions for one in given})
     junk = Producer(cluster.client_config())

@@ -19,7 +19,7 @@ from typing import Any
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from tests.flink.jobs import VERSIONS, Flink, Job, Version
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "flink"
@@ -151,7 +151,7 @@ FIXTURES = (
 )
 
 
-def fill(cluster: Cluster) -> None:
+def fill(cluster: SandboxCluster) -> None:
     """Every topic, with as many records as it says."""
     admin = AdminClient(cluster.client_config())
     made = admin.create_topics(
@@ -183,7 +183,7 @@ def with_servers(spec: Mapping[str, Any], servers: str) -> dict[str, Any]:
     return made
 
 
-def write(flink: Flink, cluster: Cluster, fixture: Fixture) -> None:
+def write(flink: Flink, cluster: SandboxCluster, fixture: Fixture) -> None:
     """Run the job, end it as the fixture wants, and store what Flink wrote."""
     base = ROOT / flink.version.number / fixture.name
     shutil.rmtree(base, ignore_errors=True)
@@ -255,7 +255,7 @@ def _holds_operator_state(path: Path) -> bool:
 def main(arguments: Sequence[str]) -> None:
     """Every fixture of the named versions; ``VERSION:NAME`` for one."""
     wanted = [part.partition(":") for part in arguments] or [(number, "", "") for number in VERSIONS]
-    with Cluster.start(ClusterSpec("flink")) as cluster, tempfile.TemporaryDirectory() as logs:
+    with SandboxCluster.start(ClusterSpec("flink")) as cluster, tempfile.TemporaryDirectory() as logs:
         fill(cluster)
         for number, _, name in wanted:
             with Flink(VERSIONS[number], Path(logs) / f"{number}.log") as flink:

@@ -13,7 +13,7 @@ from anabranch.checkpoints.flink.metadata import Metadata, Subtask, read_metadat
 from anabranch.checkpoints.plan import Wish
 from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.storage.opening import open_files
 from tests.flink.copying import Copies, Given
 from tests.flink.jobs import Flink, Job
@@ -80,7 +80,7 @@ def _expected() -> Iterator[Seen]:
             yield f"{one.topic}-{partition}-last", f"{partition}/{one.records - 1}", 1
 
 
-def sources(cluster: Cluster, names: Mapping[str, str] | None = None, **more: Any) -> list[dict[str, Any]]:
+def sources(cluster: SandboxCluster, names: Mapping[str, str] | None = None, **more: Any) -> list[dict[str, Any]]:
     """Both sources on a cluster, under the copies' names where they are given; partitions are read in turns."""
     named = names or {}
     more = {"properties": IN_TURNS} | more
@@ -177,7 +177,7 @@ def from_a_checkpoint(flink: Flink, begun: Job, job: Job) -> Output:
     return both(job)
 
 
-def unmoved_and_begun(flink: Flink, source: Cluster, directory: Path) -> tuple[Output, Job, Path]:
+def unmoved_and_begun(flink: Flink, source: SandboxCluster, directory: Path) -> tuple[Output, Job, Path]:
     """What a job tells that is never moved, and one that was stopped in the middle, with its savepoint."""
     job = flink.start("unmoved", sources(source), flink.version.conf(), window_ms=WINDOW_MS)
     flink.wait(job, complete, "all records and windows")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.records.control import Marker, marker_of
+from anabranch.records.control import ControlType, marker_of
 from qa.faults.topics import LoadTopic
 from qa.simulation.life import Fault, Life
 from qa.simulation.load import entries
@@ -91,7 +91,7 @@ def test_the_load_writes_what_its_kinds_are_named_for() -> None:
     logs = {name: life.source.partition(name, 0).led.log for name in life.plan.names}
     markers = [one for one in logs["payments"].batches if one.header.is_control]
     ends = {marker_of(memoryview(one.data), 0, one.header) for one in markers}
-    assert ends == {Marker.ABORT, Marker.COMMIT}
+    assert ends == {ControlType.ABORT, ControlType.COMMIT}
     assert all(one.header.is_log_append_time for one in logs["stamped"].batches)
     assert {one.header.count for one in logs["clicks"].batches} == {1}
     offsets = [one.offset for one in entries(life.source.partition("balances", 0), committed=True)]

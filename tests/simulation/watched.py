@@ -14,7 +14,7 @@ from typing import Any
 from anabranch.config.jobspec import LinkJob
 from anabranch.copier.worker import Worker
 from anabranch.kafka.security import open_cluster
-from anabranch.kafka.simulated.partition import Partition
+from anabranch.kafka.simulated.partition import SimulatedPartition
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ModePolicy
@@ -119,7 +119,7 @@ class Watched:
 
     # -- what lies there -------------------------------------------------------------------------------
 
-    def partition(self, cluster: str, topic: str = TOPIC) -> Partition | None:
+    def partition(self, cluster: str, topic: str = TOPIC) -> SimulatedPartition | None:
         """A topic's first partition, if the topic is there."""
         found = self.world.clusters[cluster].topics.get(topic)
         return None if found is None else found.partitions[0]

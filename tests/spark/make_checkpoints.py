@@ -20,7 +20,7 @@ import pyspark
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.sandbox.spec import ClusterSpec
 from qa.verify_lab import CONNECTOR
@@ -69,7 +69,7 @@ def keep(made: Path, to: Path) -> None:
 
 def make(out: str, sets: Sequence[tuple[str, str, str]]) -> None:
     """Make each set: a Python, its release of Spark, and the directory of its jars."""
-    with Cluster.start(ClusterSpec("checkpoints")) as cluster, tempfile.TemporaryDirectory() as scratch:
+    with SandboxCluster.start(ClusterSpec("checkpoints")) as cluster, tempfile.TemporaryDirectory() as scratch:
         bootstrap = cluster.internal_bootstrap
         fill(bootstrap)
         for python, version, directory in sets:

@@ -89,7 +89,7 @@ class Lab:
     @contextmanager
     def reader(self, cluster: Simulated, group: str) -> Iterator[None]:
         """Somebody reads in a group meanwhile."""
-        member = simulated_groups.Member("", None, "till", "/127.0.0.1", 600_000, 600_000, (("range", b""),))
+        member = simulated_groups.ClassicMember("", None, "till", "/127.0.0.1", 600_000, 600_000, (("range", b""),))
         cluster.served.do(lambda one: one.groups.join(group, member, "consumer", False, lambda joined: None))
         try:
             yield
@@ -99,7 +99,7 @@ class Lab:
     @contextmanager
     def pending(self, cluster: Simulated, group: str, at: TopicPartition, offset: int) -> Iterator[None]:
         """A transaction that will commit for a group is open meanwhile, and aborts."""
-        commit = {(at.topic, at.partition): simulated_groups.Commit(offset, "", -1)}
+        commit = {(at.topic, at.partition): simulated_groups.CommittedOffset(offset, "", -1)}
         cluster.served.do(lambda one: one.groups.commit_later(group, 9_000, commit))
         try:
             yield

@@ -22,7 +22,7 @@ from anabranch.config import contexts as store
 from anabranch.config.contexts import context_fields
 from anabranch.errors import ClusterError
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.reached import Reached
+from anabranch.model.reached import ContextProbe
 
 app = typer.Typer(help="Names for clusters.", no_args_is_help=True)
 
@@ -106,7 +106,7 @@ def try_(
         raise typer.Exit(max(one.exit_code for one in failed))
 
 
-async def _reach(chosen: Sequence[ClusterContext]) -> Sequence[Reached]:
+async def _reach(chosen: Sequence[ClusterContext]) -> Sequence[ContextProbe]:
     from anabranch.operations.contexts.reaching import reach
 
     return await reach(chosen)
@@ -185,7 +185,7 @@ def remove(
     typer.echo(f"context {name} is removed; {changed.location.path}.bak still has it")
 
 
-def _tried(found: Sequence[Reached]) -> RenderableType:
+def _tried(found: Sequence[ContextProbe]) -> RenderableType:
     """Each context in a line, and below what is missing, nothing where all is there."""
     table = render.grid("CONTEXT", "CLUSTER", "KAFKA", "BROKERS", "LOGGED IN AS", right=("BROKERS",))
     notes: list[RenderableType] = []

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import Field
 
-from anabranch.config.yaml_file import Shape, check, refuse_secrets
+from anabranch.config.yaml_file import FileShape, check, refuse_secrets
 from anabranch.errors import InvalidFieldError
 from anabranch.model.cluster import (
     ClientCredentialsLogin,
@@ -34,7 +34,7 @@ _PROTOCOLS: dict[str, Any] = {"enum": [p.value for p in SecurityProtocol]}
 _MECHANISMS: dict[str, Any] = {"enum": [m.value for m in SaslMechanism]}
 
 
-class TlsShape(Shape):
+class TlsShape(FileShape):
     """PEM files; all are optional, cert_file and key_file go together."""
 
     ca_file: str | None = Field(
@@ -48,7 +48,7 @@ class TlsShape(Shape):
     key_password_file: str | None = Field(default=None, description="File with the private key's password.")
 
 
-class SaslShape(Shape):
+class SaslShape(FileShape):
     """Who we are: username and password, a token endpoint, or a token."""
 
     mechanism: str = Field(description="SASL mechanism.", json_schema_extra=_MECHANISMS)
@@ -66,7 +66,7 @@ class SaslShape(Shape):
     )
 
 
-class SecurityShape(Shape):
+class SecurityShape(FileShape):
     """How the connection is secured."""
 
     protocol: str = Field(default="PLAINTEXT", description="Security protocol.", json_schema_extra=_PROTOCOLS)
@@ -74,14 +74,14 @@ class SecurityShape(Shape):
     sasl: SaslShape | None = Field(default=None, description="For SASL_SSL and SASL_PLAINTEXT.")
 
 
-class ContextShape(Shape):
+class ContextShape(FileShape):
     """One cluster."""
 
     bootstrap: list[str] = Field(min_length=1, description="One or more host:port.")
     security: SecurityShape = Field(default_factory=lambda: SecurityShape(protocol="PLAINTEXT"))
 
 
-class ContextsShape(Shape):
+class ContextsShape(FileShape):
     """Clusters by the names that people use for them."""
 
     version: Literal[1] = Field(default=1, description="Version of this file's format.")

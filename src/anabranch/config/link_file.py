@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from anabranch.config.offsets_file import start_of
 from anabranch.config.units import parse_interval, parse_rate
-from anabranch.config.yaml_file import Shape, check, read
+from anabranch.config.yaml_file import FileShape, check, read
 from anabranch.errors import InvalidFieldError
 from anabranch.model import filters, naming
 from anabranch.model.configs import DEFAULT_DENY, ConfigRules
@@ -20,7 +20,7 @@ from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 
 
-class FilterShape(Shape):
+class FilterShape(FileShape):
     """Which topics are copied; another kind than regex has options of its own."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True, hide_input_in_errors=True)
@@ -35,7 +35,7 @@ class FilterShape(Shape):
     )
 
 
-class NamingShape(Shape):
+class NamingShape(FileShape):
     """What topics are called on the target; another kind than the built-in ones has options of its own."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True, hide_input_in_errors=True)
@@ -47,20 +47,20 @@ class NamingShape(Shape):
     template: str | None = Field(default=None, description="template: text with {topic} once and {source}.")
 
 
-class StartOffsetsShape(Shape):
+class StartOffsetsShape(FileShape):
     """Given source offsets; a partition that is not named begins at its earliest record."""
 
     offsets: dict[str, dict[int, int]] = Field(min_length=1, description="topic: {partition: offset}")
 
 
-class ConfigsShape(Shape):
+class ConfigsShape(FileShape):
     """Which topic configs follow the source's; regular expressions that match whole names, deny wins."""
 
     allow: list[str] = Field(default_factory=lambda: [".*"])
     deny: list[str] = Field(default_factory=lambda: list(DEFAULT_DENY))
 
 
-class GroupsShape(Shape):
+class GroupsShape(FileShape):
     """Which consumer groups are kept in step on the target while the link runs."""
 
     include: list[str] = Field(min_length=1, description="Regular expressions that match whole names.")
@@ -69,7 +69,7 @@ class GroupsShape(Shape):
     checkpoints: bool = Field(default=False, description="Publish checkpoints as MirrorMaker 2 does.")
 
 
-class LinkShape(Shape):
+class LinkShape(FileShape):
     """A link from one cluster to another."""
 
     version: Literal[1] = Field(default=1, description="Version of this file's format.")

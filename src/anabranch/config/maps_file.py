@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from anabranch.config.yaml_file import Shape, check, read, replace_file
+from anabranch.config.yaml_file import FileShape, check, read, replace_file
 from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.model.lane import LaneKey
 from anabranch.model.positions import LaneRuns
@@ -34,14 +34,14 @@ _COLUMNS = (
 )
 
 
-class PartitionShape(Shape):
+class PartitionShape(FileShape):
     """One partition."""
 
     topic: str
     partition: int = Field(ge=0)
 
 
-class StretchShape(Shape):
+class StretchShape(FileShape):
     """Offsets of both sides that belong together, one does not know how: no position there is exact."""
 
     source: list[int] = Field(
@@ -55,7 +55,7 @@ class StretchShape(Shape):
     )
 
 
-class LaneShape(Shape):
+class LaneShape(FileShape):
     """One lane and its map."""
 
     lane: str = Field(description="The lane's key: link/topic-id/partition/generation.")
@@ -72,7 +72,7 @@ class LaneShape(Shape):
     )
 
 
-class MapsShape(Shape):
+class MapsShape(FileShape):
     """The maps of a link at one moment."""
 
     version: Literal[1] = Field(default=1, description="Version of this file's format.")

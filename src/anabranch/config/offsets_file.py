@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from anabranch.config.yaml_file import Shape, check, read, replace_file
+from anabranch.config.yaml_file import FileShape, check, read, replace_file
 from anabranch.errors import InvalidFieldError
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
@@ -22,7 +22,7 @@ _MOST = (1 << 63) - 1
 _Partition = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,9})$")]
 
 
-class OffsetsShape(Shape):
+class OffsetsShape(FileShape):
     """Positions of one cluster."""
 
     version: Literal[1] = Field(default=1, description="Version of this file's format.")

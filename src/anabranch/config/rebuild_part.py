@@ -15,8 +15,8 @@ from pydantic import Field
 
 from anabranch.config import maps_file
 from anabranch.config.maps_file import StoredMap
-from anabranch.config.rebuildspec import LaneLogs, Part, RebuildSpec
-from anabranch.config.yaml_file import Shape, check, read, replace_file
+from anabranch.config.rebuildspec import LaneLogs, RebuildSpec, RecordPart
+from anabranch.config.yaml_file import FileShape, check, read, replace_file
 from anabranch.errors import ConfigError
 from anabranch.model.lane import LaneKey
 
@@ -25,11 +25,11 @@ from anabranch.model.lane import LaneKey
 SMALLEST_PIECE = 100_000
 
 
-class PartShape(Shape):
+class PartShape(FileShape):
     """The finished maps, and what of the records was compared."""
 
     version: Literal[1] = 1
-    ignore: list[Part] = Field(default=[])
+    ignore: list[RecordPart] = Field(default=[])
     maps: dict[str, Any]
 
 

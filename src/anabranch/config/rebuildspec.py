@@ -17,7 +17,7 @@ VERSION = 1
 JOB = "rebuild"
 
 
-class Part(StrEnum):
+class RecordPart(StrEnum):
     """A part of records that may be left out of the comparison, where the other tool has changed it."""
 
     TIMESTAMPS = "timestamps"
@@ -57,7 +57,7 @@ class RebuildSpec:
     source: Context
     target: Context
     lanes: tuple[LaneLogs, ...]
-    ignore: Annotated[frozenset[Part], PlainSerializer(sorted)] = frozenset()
+    ignore: Annotated[frozenset[RecordPart], PlainSerializer(sorted)] = frozenset()
 
     def to_json(self) -> str:
         """The versioned text."""

@@ -14,9 +14,9 @@ from anabranch.config.link_file import LinkShape
 from anabranch.config.maps_file import MapsShape
 from anabranch.config.offsets_file import OffsetsShape
 from anabranch.config.verify_report import ReportShape
-from anabranch.config.yaml_file import Shape
+from anabranch.config.yaml_file import FileShape
 
-SCHEMAS: dict[str, tuple[str, type[Shape]]] = {
+SCHEMAS: dict[str, tuple[str, type[FileShape]]] = {
     "contexts.schema.json": ("Anabranch contexts file", ContextsShape),
     "link.schema.json": ("Anabranch link file", LinkShape),
     "maps.schema.json": ("Anabranch maps file", MapsShape),

@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from anabranch.config.yaml_file import Shape
+from anabranch.config.yaml_file import FileShape
 
 Verdict = Literal["equal", "different", "unknown"]
 
 
-class CountsShape(Shape):
+class CountsShape(FileShape):
     """Records by what is the matter with them; those that are gone are no differences."""
 
     missing: int
@@ -28,14 +28,14 @@ class CountsShape(Shape):
     gone_target_compaction: int
 
 
-class ClusterShape(Shape):
+class ClusterShape(FileShape):
     """A cluster, as it was reached."""
 
     context: str
     cluster_id: str
 
 
-class SourceSideShape(Shape):
+class SourceSideShape(FileShape):
     """The source's log of a lane: pinned from ``from`` to before ``to``, read from ``since`` to ``verified_to``."""
 
     topic: str
@@ -55,7 +55,7 @@ class TargetSideShape(SourceSideShape):
     uncommitted_digest: str | None
 
 
-class LaneShape(Shape):
+class LaneShape(FileShape):
     """One lane, named by its source partition: ``orders-3``."""
 
     lane: str
@@ -67,14 +67,14 @@ class LaneShape(Shape):
     counts: CountsShape
 
 
-class NotComparedShape(Shape):
+class NotComparedShape(FileShape):
     """A lane of which nothing can be said."""
 
     lane: str
     reason: str
 
 
-class SampleShape(Shape):
+class SampleShape(FileShape):
     """One record; ``contents`` has a text for each side where it was read, masked unless asked for."""
 
     lane: str
@@ -85,7 +85,7 @@ class SampleShape(Shape):
     contents: dict[str, str] | None
 
 
-class ReportShape(Shape):
+class ReportShape(FileShape):
     """The report of one comparison."""
 
     v: Literal[1]

@@ -22,7 +22,7 @@ VERSION = 1
 JOB = "verify"
 
 
-class Reader(StrEnum):
+class ReaderKind(StrEnum):
     """``records``: everything is read as records by Spark's own Kafka source; ``batches``: stored batches first."""
 
     RECORDS = "records"
@@ -40,7 +40,7 @@ class Levels(StrEnum):
 class VerifyOptions:
     """How to compare; ``fresh`` forgets what was verified before."""
 
-    reader: Reader = Reader.RECORDS
+    reader: ReaderKind = ReaderKind.RECORDS
     levels: Levels = Levels.BOTH
     rate_limit: int | None = None
     samples: int = 20
@@ -103,7 +103,7 @@ class VerifySpec:
     pins: Annotated[
         tuple[Annotated[Pin, PlainValidator(_pin), PlainSerializer(_pin_fields)], ...], Field(alias="lanes")
     ]
-    reader: Reader = Reader.RECORDS
+    reader: ReaderKind = ReaderKind.RECORDS
     levels: Levels = Levels.BOTH
     rate_limit: int | None = None
     samples: int = 20

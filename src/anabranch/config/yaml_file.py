@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from anabranch.errors import ConfigError, InvalidFieldError
 
-M = TypeVar("M", bound="Shape")
+M = TypeVar("M", bound="FileShape")
 
 #: Fields that would hold a secret itself; each has ``_env`` and ``_file`` forms that hold a reference.
 SECRET_FIELDS = ("password", "key_password", "client_secret", "token")
@@ -59,7 +59,7 @@ class LiteralSecretError(ConfigError):
 _UNION_TAG = re.compile(r"str|constrained-str|int|datetime|\w+Shape|\[key\]")
 
 
-class Shape(BaseModel):
+class FileShape(BaseModel):
     """The base of all file models: unknown fields are refused, texts are not numbers."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
@@ -140,7 +140,7 @@ def check(model: type[M], value: Mapping[str, Any], place: str) -> M:
         raise _first_fault(model, error, place) from None
 
 
-def _first_fault(model: type[Shape], error: ValidationError, place: str) -> InvalidFieldError:
+def _first_fault(model: type[FileShape], error: ValidationError, place: str) -> InvalidFieldError:
     faults = error.errors(include_input=False, include_url=False)
     paths = [".".join(str(part) for part in fault["loc"] if not _UNION_TAG.fullmatch(str(part))) for fault in faults]
     first, path = faults[0], paths[0] or "(top)"

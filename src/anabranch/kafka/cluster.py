@@ -56,7 +56,7 @@ class TopicMeta:
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata:
+class ClusterMetadata:
     """One whole metadata answer."""
 
     cluster_id: str
@@ -198,7 +198,7 @@ class Cluster:
 
     async def metadata(
         self, topics: Iterable[str] | None, operations: bool = False, node: int | None = None
-    ) -> Metadata:
+    ) -> ClusterMetadata:
         """Ask for some topics (None: all of them, []: only the brokers), of one broker (None: any)."""
         last: AnabranchError | None = None
         for _ in range(3):
@@ -217,7 +217,7 @@ class Cluster:
         assert last is not None
         raise last
 
-    def _learn(self, response: Any) -> Metadata:
+    def _learn(self, response: Any) -> ClusterMetadata:
         known = self._known
         known.cluster_id = response.cluster_id or known.cluster_id
         known.controller = response.controller_id
@@ -247,7 +247,7 @@ class Cluster:
                 partitions,
                 None if allowed is None or isinstance(allowed, int) else frozenset(allowed),
             )
-        return Metadata(known.cluster_id, known.controller, dict(known.brokers), topics)
+        return ClusterMetadata(known.cluster_id, known.controller, dict(known.brokers), topics)
 
     async def partition(self, topic: str, index: int) -> tuple[TopicMeta, PartitionMeta]:
         """The topic and one of its partitions, asked anew; raises BrokerRefusedError while it has no leader."""
@@ -256,9 +256,9 @@ class Cluster:
         self.check(meta.error, "Describe", f"topic {topic}")
         part = meta.partitions.get(index)
         if part is None:
-            raise BrokerRefusedError(self.name, "Metadata", f"partition {topic}-{index}", 3)
+            raise BrokerRefusedError(self.name, "ClusterMetadata", f"partition {topic}-{index}", 3)
         if part.leader < 0:
-            raise BrokerRefusedError(self.name, "Metadata", f"partition {topic}-{index}", 5)
+            raise BrokerRefusedError(self.name, "ClusterMetadata", f"partition {topic}-{index}", 5)
         return meta, part
 
     async def cluster_id(self) -> str:

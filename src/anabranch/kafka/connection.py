@@ -74,7 +74,7 @@ class Transport:
     sasl: Sasl | None = None
 
 
-class _Waiting(NamedTuple):
+class _InFlight(NamedTuple):
     correlation: int
     flexible: bool
     future: asyncio.Future[Frame]
@@ -95,7 +95,7 @@ class Connection(asyncio.BufferedProtocol):
         self._wire: asyncio.Transport | None = None
         self._cause: BaseException | None = None
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_InFlight] = deque()
         self._correlation = 0
         self._scratch = bytearray(_SCRATCH)
         self._scratch_view = memoryview(self._scratch)
@@ -105,7 +105,7 @@ class Connection(asyncio.BufferedProtocol):
         self._watch: asyncio.TimerHandle | None = None
         self._client = CLIENT_ID.encode()
         self._throttled_until = 0.0
-        self._held: list[tuple[_Waiting, bytes]] | None = None
+        self._held: list[tuple[_InFlight, bytes]] | None = None
         self._renewal: asyncio.TimerHandle | None = None
         self._renewing: asyncio.Task[None] | None = None
         self.writable = asyncio.Event()
@@ -295,7 +295,7 @@ class Connection(asyncio.BufferedProtocol):
         )
         future: asyncio.Future[Frame] = self._loop.create_future()
         deadline = max(time.monotonic(), self._throttled_until) + timeout
-        waiting = _Waiting(self._correlation, flexible, future, deadline)
+        waiting = _InFlight(self._correlation, flexible, future, deadline)
         if self._held is not None and api_key not in _LOGIN:
             self._held.append((waiting, b"".join((head, *parts))))
             return future

@@ -29,7 +29,7 @@ _ANSWER = struct.Struct(">ihqqq")
 _DIVERGING = struct.Struct(">iq")
 
 
-class Wanted(NamedTuple):
+class PartitionFetch(NamedTuple):
     """One partition to read from ``offset``; epochs are -1 where unknown, ``max_bytes`` is a wish."""
 
     topic: str
@@ -66,7 +66,7 @@ def version_for(connection: Connection) -> int:
 
 def submit(
     connection: Connection,
-    wanted: Iterable[Wanted],
+    wanted: Iterable[PartitionFetch],
     *,
     max_wait_ms: int,
     max_bytes: int,
@@ -74,7 +74,7 @@ def submit(
     isolation: int = 0,
     timeout: float = 30.0,
     session: tuple[int, int] = NO_SESSION,
-    forgotten: Iterable[Wanted] = (),
+    forgotten: Iterable[PartitionFetch] = (),
 ) -> asyncio.Future[Frame]:
     """Send a fetch and return the future frame; ``parse`` reads it.
 
@@ -102,14 +102,14 @@ def submit(
     return connection.submit(API_KEY, version, True, parts, timeout + max_wait_ms / 1000)
 
 
-def _by_topic(wanted: Iterable[Wanted]) -> list[list[Wanted]]:
-    topics: dict[tuple[str, uuid.UUID], list[Wanted]] = {}
+def _by_topic(wanted: Iterable[PartitionFetch]) -> list[list[PartitionFetch]]:
+    topics: dict[tuple[str, uuid.UUID], list[PartitionFetch]] = {}
     for one in wanted:
         topics.setdefault((one.topic, one.topic_id), []).append(one)
     return list(topics.values())
 
 
-def _topic(one: Wanted, version: int) -> bytes:
+def _topic(one: PartitionFetch, version: int) -> bytes:
     if version >= BY_ID:
         return one.topic_id.bytes
     raw = one.topic.encode()

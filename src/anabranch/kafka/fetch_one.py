@@ -16,7 +16,7 @@ from anabranch.kafka.connection import Connection
 
 @asynccontextmanager
 async def fetched(
-    connection: Connection, wanted: fetch.Wanted, *, max_wait_ms: int, max_bytes: int, isolation: int = 0
+    connection: Connection, wanted: fetch.PartitionFetch, *, max_wait_ms: int, max_bytes: int, isolation: int = 0
 ) -> AsyncIterator[fetch.Fetched]:
     """The partition's answer, whose ``code`` is that of the whole answer where it has one.
 

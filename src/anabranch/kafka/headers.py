@@ -29,7 +29,7 @@ async def headers_from(
     ``epoch`` is the leader epoch that the broker must agree with, -1 for any; ``size`` is about how many bytes of
     batches are asked for.  Raises ConnectionLostError, ProtocolError for bytes that cannot be read, and OldFormatError.
     """
-    wanted = fetch.Wanted(topic, topic_id, partition, epoch, offset, -1, size)
+    wanted = fetch.PartitionFetch(topic, topic_id, partition, epoch, offset, -1, size)
     async with fetched(connection, wanted, max_wait_ms=0, max_bytes=size) as answer:
         if answer.code:
             return answer.code, []

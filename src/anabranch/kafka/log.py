@@ -51,7 +51,7 @@ _INVALID_TIMESTAMP = 32
 CHECK_S = 5.0
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """One record of the log; ``value`` None is a tombstone."""
 
     offset: int
@@ -182,13 +182,13 @@ class KeyedLog:
             self._cluster.check(answer.code, "Write", f"topic {self.topic}", answer.detail)
         return None
 
-    async def read(self) -> list[Entry]:
+    async def read(self) -> list[LogEntry]:
         """What was appended since the last call, up to the high watermark of now; raises ClusterError.
 
         A call that is cancelled or fails half-way is as if it had not been made.
         """
         before = self.position, self._read
-        entries: list[Entry] = []
+        entries: list[LogEntry] = []
         try:
             await self.fold(entries.append)
         except BaseException:
@@ -196,7 +196,7 @@ class KeyedLog:
             raise
         return entries
 
-    async def fold(self, take: Callable[[Entry], None]) -> None:
+    async def fold(self, take: Callable[[LogEntry], None]) -> None:
         """Hand out what was appended since the last call, record by record, up to the high watermark of now.
 
         Others may run after every ``STEP_ENTRIES`` records.  The position moves batch by batch, behind what was
@@ -209,7 +209,7 @@ class KeyedLog:
             self._leader = None
             raise
 
-    async def _read_on(self, take: Callable[[Entry], None]) -> None:
+    async def _read_on(self, take: Callable[[LogEntry], None]) -> None:
         topic_id, connection, epoch = await self._open_checked()
         read = self._read
         if self.position < 0 or read is None:
@@ -221,7 +221,7 @@ class KeyedLog:
             raise LogShrunkError(self._cluster.name, self.topic, at, end)
         self.position, self._read = at, _Read(read.topic_id, epoch, read.start, read.written)
         while self.position < end:
-            wanted = fetch.Wanted(self.topic, topic_id, self._partition, epoch, self.position, -1, _CHUNK)
+            wanted = fetch.PartitionFetch(self.topic, topic_id, self._partition, epoch, self.position, -1, _CHUNK)
             async with fetched(connection, wanted, max_wait_ms=100, max_bytes=_CHUNK) as answer:
                 self._check(answer.code)
                 before = self.position
@@ -296,11 +296,11 @@ class KeyedLog:
             raise
 
 
-async def _hand_out(records: Sequence[Record], position: int, take: Callable[[Entry], None]) -> None:
+async def _hand_out(records: Sequence[Record], position: int, take: Callable[[LogEntry], None]) -> None:
     """Hand out a batch's records from a position on, some at a time."""
     for first in range(0, len(records), STEP_ENTRIES):
         if first:
             await asyncio.sleep(0)
         for record in records[first : first + STEP_ENTRIES]:
             if record.offset >= position:
-                take(Entry(record.offset, record.key or b"", record.value))
+                take(LogEntry(record.offset, record.key or b"", record.value))

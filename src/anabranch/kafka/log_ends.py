@@ -12,14 +12,14 @@ from anabranch.model.topics import TopicPartition
 PURPOSE = "ends"
 
 
-class Ends(NamedTuple):
+class LogBounds(NamedTuple):
     """A log's first offset and its high watermark."""
 
     start: int
     end: int
 
 
-async def log_ends(cluster: Cluster, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Ends]:
+async def log_ends(cluster: Cluster, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogBounds]:
     """The ends of each partition that exists and has a leader; others, and those we may not see, are absent."""
     if not partitions:
         return {}
@@ -30,12 +30,12 @@ async def log_ends(cluster: Cluster, partitions: Collection[TopicPartition]) -> 
         part = topic.partitions.get(one.partition)
         if topic.error == 0 and part is not None and part.leader >= 0:
             by_leader.setdefault(part.leader, {})[(one.topic, one.partition)] = part.leader_epoch
-    found: dict[TopicPartition, Ends] = {}
+    found: dict[TopicPartition, LogBounds] = {}
     for leader, asked in by_leader.items():
         connection = await cluster.connection(leader, PURPOSE)
         first = await list_offsets(connection, {key: (EARLIEST, epoch) for key, epoch in asked.items()})
         last = await list_offsets(connection, {key: (LATEST, epoch) for key, epoch in asked.items()})
         for key in asked:
             if first[key].code == 0 and last[key].code == 0:
-                found[TopicPartition(*key)] = Ends(first[key].offset, last[key].offset)
+                found[TopicPartition(*key)] = LogBounds(first[key].offset, last[key].offset)
     return found

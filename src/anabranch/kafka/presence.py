@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import ClusterError
-from anabranch.kafka.cluster import Cluster, Metadata, PartitionMeta, TopicMeta
+from anabranch.kafka.cluster import Cluster, ClusterMetadata, PartitionMeta, TopicMeta
 from anabranch.kafka.errors import UNKNOWN_TOPIC, BrokerRefusedError
 
 GONE_S = 15.0
@@ -105,7 +105,7 @@ def judged(topic: str, wanted: uuid.UUID, answers: Mapping[int, TopicMeta | None
 
 async def ask_all(cluster: Cluster, wanted: Mapping[str, uuid.UUID]) -> dict[str, Presence]:
     """What all brokers say of topics, by name, that were known by these ids; raises ClusterError where none answers."""
-    answers: dict[int, Metadata | None] = {}
+    answers: dict[int, ClusterMetadata | None] = {}
     nodes = set((await cluster.metadata([])).brokers)
     while left := sorted(nodes - set(answers)):  # each may name brokers that the others do not
         answers |= zip(left, await asyncio.gather(*(_ask(cluster, node, wanted) for node in left)), strict=True)
@@ -135,10 +135,12 @@ async def locate(
     if found.is_made_again and found.other is not None:
         return found.other, None
     if found.there is None:
-        raise UnknownTopicError(cluster.name, "Metadata", f"topic {topic}", UNKNOWN_TOPIC, found.told, found.is_gone)
+        raise UnknownTopicError(
+            cluster.name, "ClusterMetadata", f"topic {topic}", UNKNOWN_TOPIC, found.told, found.is_gone
+        )
     led = found.there.partitions.get(index)
     if led is None or led.leader < 0:
-        cluster.check(UNKNOWN_TOPIC if led is None else 5, "Metadata", f"partition {topic}-{index}")
+        cluster.check(UNKNOWN_TOPIC if led is None else 5, "ClusterMetadata", f"partition {topic}-{index}")
     return found.there, led
 
 
@@ -149,7 +151,7 @@ class UnknownTopicError(BrokerRefusedError):
     by_all: bool = False
 
 
-async def _ask(cluster: Cluster, node: int, wanted: Mapping[str, uuid.UUID]) -> Metadata | None:
+async def _ask(cluster: Cluster, node: int, wanted: Mapping[str, uuid.UUID]) -> ClusterMetadata | None:
     try:
         async with asyncio.timeout(ASK_S):
             return await cluster.metadata(sorted(wanted), node=node)

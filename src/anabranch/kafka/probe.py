@@ -19,7 +19,7 @@ from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.model.reports import ApiSupport, ClusterFacts, Permission
 
 
-class Role(Enum):
+class ClusterRole(Enum):
     """Which end of a link the cluster is."""
 
     SOURCE = "source"
@@ -41,8 +41,8 @@ _BOTH = (
     _Api("DescribeConfigs", 32, 1, 4),
 )
 _NEEDED = {
-    Role.SOURCE: (_Api("Fetch", 1, 12, 13), *_BOTH),
-    Role.TARGET: (
+    ClusterRole.SOURCE: (_Api("Fetch", 1, 12, 13), *_BOTH),
+    ClusterRole.TARGET: (
         _Api("Produce", 0, 9, 13),
         _Api("Fetch", 1, 12, 13),
         _Api("OffsetForLeaderEpoch", 23, 3, 4),
@@ -56,8 +56,8 @@ _NEEDED = {
     ),
 }
 _TOPIC_OPERATIONS = {
-    Role.SOURCE: (Operation.READ, Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS),
-    Role.TARGET: (
+    ClusterRole.SOURCE: (Operation.READ, Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS),
+    ClusterRole.TARGET: (
         Operation.READ,
         Operation.WRITE,
         Operation.ALTER,
@@ -70,7 +70,7 @@ _TOPIC_DENIED, _TRANSACTIONAL_ID_DENIED = 29, 53
 _CHUNK = 500
 
 
-async def facts(cluster: Cluster, role: Role, topics: Iterable[str]) -> ClusterFacts:
+async def facts(cluster: Cluster, role: ClusterRole, topics: Iterable[str]) -> ClusterFacts:
     """Probe one cluster for one role; ``topics`` are those whose permissions matter.  Raises ClusterError."""
     metadata = await cluster.metadata(sorted(topics), operations=True)
     connections = [await cluster.connection(node) for node in sorted(metadata.brokers)]
@@ -84,7 +84,7 @@ async def facts(cluster: Cluster, role: Role, topics: Iterable[str]) -> ClusterF
                 Permission(operation.name, f"topic {name}", principal, operation.allowed_by(topic.operations))
                 for operation in _TOPIC_OPERATIONS[role]
             ]
-    if role is Role.TARGET:
+    if role is ClusterRole.TARGET:
         permissions += await _cluster_permissions(cluster, principal)
     return ClusterFacts(
         cluster.name,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from anabranch.errors import ClusterError, RefusedError
 from anabranch.kafka import admin
-from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.kafka.presence import ASK_S
 from anabranch.model import preconditions
 from anabranch.model.clock import now_ms
@@ -34,7 +34,7 @@ async def _settings(target: Cluster, node: int) -> dict[str, str | None] | None:
     return {name: one.value for name, one in configs.items()}
 
 
-def target_topics(target: Metadata, configs: Mapping[str, Mapping[str, admin.Config]]) -> list[TargetTopic]:
+def target_topics(target: ClusterMetadata, configs: Mapping[str, Mapping[str, admin.Config]]) -> list[TargetTopic]:
     """The topics whose configs were told, with the replicas of their partitions."""
     return [
         TargetTopic.of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
-from anabranch.kafka.cluster import Metadata
+from anabranch.kafka.cluster import ClusterMetadata
 
 
 @dataclass(eq=False)
@@ -25,7 +25,7 @@ class OtherClusterError(RefusedError):
         return f"mend the bootstrap servers: `anabranch context show {self.context}`"
 
 
-def check_cluster(context: str, wanted: str, found: Metadata) -> None:
+def check_cluster(context: str, wanted: str, found: ClusterMetadata) -> None:
     """Raise OtherClusterError where a context leads to another cluster than the link's."""
     if found.cluster_id != wanted:
         raise OtherClusterError(context, wanted, found.cluster_id)

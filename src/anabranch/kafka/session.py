@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from anabranch.kafka.fetch import Wanted
+from anabranch.kafka.fetch import PartitionFetch
 
 Key = tuple[str | uuid.UUID, int]
 """A partition as answers name it: by its topic's id, or its name where the broker takes none."""
@@ -29,13 +29,13 @@ FIRST, FINAL = 0, -1
 _LAST_EPOCH = 2**31 - 1
 
 
-class Asked(NamedTuple):
+class SessionRequest(NamedTuple):
     """What a request carries: all that is read where ``epoch`` is 0, else what is new or changed, and what is gone."""
 
     session: int
     epoch: int
-    wanted: list[Wanted]
-    forgotten: list[Wanted]
+    wanted: list[PartitionFetch]
+    forgotten: list[PartitionFetch]
 
 
 class FetchSession:
@@ -46,19 +46,19 @@ class FetchSession:
     def __init__(self) -> None:
         self.id = 0
         self.epoch = FIRST
-        self.held: Mapping[Key, Wanted] = {}
+        self.held: Mapping[Key, PartitionFetch] = {}
         """What the last request read, partition by partition, whether or not it had to say so."""
 
-    def ask(self, wanted: Mapping[Key, Wanted]) -> Asked:
+    def ask(self, wanted: Mapping[Key, PartitionFetch]) -> SessionRequest:
         """The next request, to read ``wanted`` and nothing else; the same mapping again costs nothing."""
         before, self.held = self.held, wanted
         if self.epoch == FIRST:
-            return Asked(self.id, FIRST, list(wanted.values()), [])
+            return SessionRequest(self.id, FIRST, list(wanted.values()), [])
         if wanted is before:
-            return Asked(self.id, self.epoch, [], [])
+            return SessionRequest(self.id, self.epoch, [], [])
         changed = [one for key, one in wanted.items() if before.get(key) != one]
         forgotten = [one for key, one in before.items() if key not in wanted]
-        return Asked(self.id, self.epoch, changed, forgotten)
+        return SessionRequest(self.id, self.epoch, changed, forgotten)
 
     def answered(self, code: int, session: int) -> bool:
         """Take notice of an answer's code and session; False where it was refused for the session's sake."""
@@ -79,10 +79,10 @@ class FetchSession:
         """It is not known whether the last request arrived: the next one replaces the session."""
         self.epoch = FIRST
 
-    def close(self) -> Asked | None:
+    def close(self) -> SessionRequest | None:
         """A request that ends the session, so that its place in the broker's cache is free; None without one."""
         if self.id == 0:
             return None
-        asked = Asked(self.id, FINAL, [], [])
+        asked = SessionRequest(self.id, FINAL, [], [])
         self.id, self.epoch, self.held = 0, FIRST, {}
         return asked

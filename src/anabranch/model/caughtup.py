@@ -37,7 +37,7 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Remaining:
     """What is left of a goal: records behind by partition, partitions that no lane has begun, lanes that stopped."""
 
     behind: Mapping[TopicPartition, int]
@@ -55,7 +55,7 @@ class Left:
         return not (self.not_begun or self.stopped or self.missing or any(one > lag for one in self.behind.values()))
 
 
-def left(goal: Goal, status: LinkStatus) -> Left:
+def left(goal: Goal, status: LinkStatus) -> Remaining:
     """What is left of a goal as the link stands."""
     lanes = {(lane.source, lane.lane.topic_id): lane for lane in status.lanes}
     left_out = _left_out(goal, status.plan)
@@ -71,7 +71,7 @@ def left(goal: Goal, status: LinkStatus) -> Left:
             not_begun.append(partition)
             behind[partition] = log.end - log.start
     planned = status.plan.lanes if status.plan is not None else 0
-    return Left(
+    return Remaining(
         behind,
         tuple(sorted(not_begun)),
         # A stopped lane of a topic that was made again holds up the new one, until a person decides about it.

@@ -26,7 +26,7 @@ from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition
 
 
-class LanePlace(NamedTuple):
+class SourcePartition(NamedTuple):
     """What a decision is about, whatever the lane's generation: a partition of a source topic."""
 
     topic_id: TopicId
@@ -44,7 +44,7 @@ class LaneDecision:
     """
 
     link: str
-    place: LanePlace
+    place: SourcePartition
     generation: int
     start: int | None
     skip: tuple[int, int] | None
@@ -142,7 +142,7 @@ class AcceptReport:
 def skipping(before: LaneDecision | None, lane: LaneKey, skip: tuple[int, int], now_ms: int, why: str) -> LaneDecision:
     """The same generation of a lane, with offsets given up; what was decided before of its start stays."""
     if before is None or before.generation != lane.generation:
-        place = LanePlace(lane.topic_id, lane.partition)
+        place = SourcePartition(lane.topic_id, lane.partition)
         if lane.generation:
             raise InvalidFieldError(f"lane {lane}", "generation", "nobody has decided that it exists")
         return LaneDecision(lane.link, place, 0, None, skip, now_ms, why)
@@ -151,5 +151,5 @@ def skipping(before: LaneDecision | None, lane: LaneKey, skip: tuple[int, int], 
 
 def beginning(lane: LaneKey, start: int, now_ms: int, why: str) -> LaneDecision:
     """A lane that begins at a source offset, with a history of its own."""
-    place = LanePlace(lane.topic_id, lane.partition)
+    place = SourcePartition(lane.topic_id, lane.partition)
     return LaneDecision(lane.link, place, lane.generation, start, None, now_ms, why)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ContextProbe:
     """One context: who answered there and who we are to it, or why nobody did.
 
     ``as_source`` and ``as_target`` name what is missing for a link from and to this cluster, as far as the cluster

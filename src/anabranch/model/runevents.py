@@ -55,7 +55,7 @@ class RunEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenLanes:
+class LaneSnapshot:
     """What was seen of a run's lanes at one time.
 
     ``owners`` are the lanes that workers of the run hold, ``stopped`` those of them that stand, with offset and
@@ -71,13 +71,13 @@ class SeenLanes:
     is_caught_up: bool = False
 
 
-def see(before: SeenLanes, status: LinkStatus, run: str) -> tuple[SeenLanes, list[RunEvent]]:
+def see(before: LaneSnapshot, status: LinkStatus, run: str) -> tuple[LaneSnapshot, list[RunEvent]]:
     """What is seen now, and the events since ``before``; ``status`` is as read (``LinkStatus.as_read``)."""
     mine = {lane.lane: lane for lane in status.lanes if run_of(lane.owner) == run and _is_held(before, lane)}
     planned = status.plan.lanes if status.plan is not None and status.plan.owner == run else len(mine)
     away = [lane for lane in mine.values() if lane.state is LaneState.UNREACHABLE]
     others = {lane.lane: run_of(lane.owner) for lane in status.lanes if run_of(lane.owner) != run and not lane.is_old}
-    now = SeenLanes(
+    now = LaneSnapshot(
         owners={key: lane.owner for key, lane in mine.items()},
         stopped={
             key: (str(lane.source), lane.stop_offset, lane.stop_reason or "for an unknown reason")
@@ -101,13 +101,13 @@ def see(before: SeenLanes, status: LinkStatus, run: str) -> tuple[SeenLanes, lis
         stand = f", {len(now.stopped):,} stopped" if now.stopped else ""
         message = f"caught up: {_lanes(follow, 'follows', 'follow')} the source's end{stand}"
         events.append(RunEvent(RunEventKind.CAUGHT_UP, message, {"lanes": follow, "stopped": len(now.stopped)}))
-    return SeenLanes(now.owners, now.stopped, now.lost, now.is_away, now.is_paused, goes_on), events
+    return LaneSnapshot(now.owners, now.stopped, now.lost, now.is_away, now.is_paused, goes_on), events
 
 
 _NOT_CAUGHT_UP = {RunEventKind.TAKEN_OVER, RunEventKind.LOST, RunEventKind.SOURCE_AWAY, RunEventKind.PAUSED}
 
 
-def _is_held(before: SeenLanes, lane: LaneProgress) -> bool:
+def _is_held(before: LaneSnapshot, lane: LaneProgress) -> bool:
     """Whether its owner has a lane; one that waits may wait for an owner, or, once it has one, for a transaction."""
     return not lane.is_old and (lane.state is not LaneState.WAITING or before.owners.get(lane.lane) == lane.owner)
 
@@ -118,7 +118,7 @@ def _has_caught_up(lane: LaneProgress) -> bool:
     return lane.state is LaneState.FOLLOWING and lag is not None and lag <= lane.records_per_s
 
 
-def _owners(before: SeenLanes, now: SeenLanes, planned: int, others: Mapping[LaneKey, str]) -> Iterator[RunEvent]:
+def _owners(before: LaneSnapshot, now: LaneSnapshot, planned: int, others: Mapping[LaneKey, str]) -> Iterator[RunEvent]:
     taken = sum(before.owners.get(key) != owner for key, owner in now.owners.items())
     if taken:
         message = f"{_lanes(taken, 'was', 'were')} taken over; {len(now.owners):,} of {planned:,} run here"
@@ -131,14 +131,14 @@ def _owners(before: SeenLanes, now: SeenLanes, planned: int, others: Mapping[Lan
         yield RunEvent(RunEventKind.LOST, message, {"lanes": len(lost), "runs": runs})
 
 
-def _paused(before: SeenLanes, now: SeenLanes) -> Iterator[RunEvent]:
+def _paused(before: LaneSnapshot, now: LaneSnapshot) -> Iterator[RunEvent]:
     if now.is_paused and not before.is_paused:
         yield RunEvent(RunEventKind.PAUSED, "the link is paused: nothing is read")
     elif before.is_paused and not now.is_paused:
         yield RunEvent(RunEventKind.RESUMED, "the link is resumed")
 
 
-def _source(before: SeenLanes, now: SeenLanes, lanes: int, seen_ms: int | None) -> Iterator[RunEvent]:
+def _source(before: LaneSnapshot, now: LaneSnapshot, lanes: int, seen_ms: int | None) -> Iterator[RunEvent]:
     if now.is_away and not before.is_away:
         message = f"the source is away: {_lanes(lanes, 'does', 'do')} not reach it"
         yield RunEvent(RunEventKind.SOURCE_AWAY, message, {"lanes": lanes, "source_seen_ms": seen_ms})
@@ -146,7 +146,7 @@ def _source(before: SeenLanes, now: SeenLanes, lanes: int, seen_ms: int | None) 
         yield RunEvent(RunEventKind.SOURCE_BACK, "the source is back")
 
 
-def _stopped(before: SeenLanes, now: SeenLanes, link: str) -> Iterator[RunEvent]:
+def _stopped(before: LaneSnapshot, now: LaneSnapshot, link: str) -> Iterator[RunEvent]:
     news = [lane for key, lane in now.stopped.items() if before.stopped.get(key) != lane]
     for partition, offset, reason in sorted(news, key=lambda lane: lane[0])[:MOST_LANES]:
         where = "" if offset is None else f" at offset {offset:,}"

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from anabranch.protocol.gap_records import OffsetSpan
-from anabranch.records.control import Marker, marker_of
+from anabranch.records.control import ControlType, marker_of
 from anabranch.records.decode import decode
 from anabranch.records.encode import MAGIC, encode
 from anabranch.records.errors import CorruptBatchError, OldFormatError
@@ -152,7 +152,7 @@ class _Transactions:
 
     def end(self, records: memoryview, at: int, header: BatchHeader) -> None:
         """Take notice of a control batch; only an abort of a producer that is waited for is looked into."""
-        if self.has_aborted(header) and marker_of(records, at, header) is Marker.ABORT:
+        if self.has_aborted(header) and marker_of(records, at, header) is ControlType.ABORT:
             self._active.discard(header.producer_id)
 
 

@@ -15,7 +15,7 @@ from anabranch.records.header import BatchHeader
 _KEY = Struct(">hh")
 
 
-class Marker(Enum):
+class ControlType(Enum):
     """The meaning of a control record."""
 
     ABORT = 0
@@ -23,7 +23,7 @@ class Marker(Enum):
     OTHER = -1
 
 
-def marker_of(buffer: memoryview, position: int, header: BatchHeader) -> Marker:
+def marker_of(buffer: memoryview, position: int, header: BatchHeader) -> ControlType:
     """Return what the control batch at ``position`` ends its producer's transaction with.
 
     A control batch holds one record; one that the cleaner emptied says OTHER.  Raises CorruptBatchError for a
@@ -35,5 +35,5 @@ def marker_of(buffer: memoryview, position: int, header: BatchHeader) -> Marker:
         if record.key is None or len(record.key) < _KEY.size:
             raise CorruptBatchError(header.base_offset, "a control record without its type")
         kind = _KEY.unpack_from(record.key)[1]
-        return Marker(kind) if kind in (0, 1) else Marker.OTHER
-    return Marker.OTHER
+        return ControlType(kind) if kind in (0, 1) else ControlType.OTHER
+    return ControlType.OTHER

@@ -26,7 +26,7 @@ _RECORDS = HEADER_SIZE - CRC_START
 _LEAST = HEADER_SIZE - LOG_OVERHEAD
 
 
-class Row(NamedTuple):
+class JoinedBatch(NamedTuple):
     """One dense batch, as ``join`` makes it, and where it is from.
 
     It holds the records of ``batches`` batches, the last of which ended at position ``end`` of the buffer and before
@@ -41,7 +41,9 @@ class Row(NamedTuple):
     leader_epoch: int
 
 
-def join_row(buffer: bytes, offset: int, *, most_bytes: int, most_records: int, across_gaps: bool = True) -> Row | None:
+def join_row(
+    buffer: bytes, offset: int, *, most_bytes: int, most_records: int, across_gaps: bool = True
+) -> JoinedBatch | None:
     """Join the first batches of ``buffer``, as many as are small and plain; None where the first one is not.
 
     Small: at most ``most_bytes`` and ``most_records`` each.  Plain: uncompressed, dense, CreateTime, outside of
@@ -111,4 +113,4 @@ def join_row(buffer: bytes, offset: int, *, most_bytes: int, most_records: int, 
         timestamps=(origin, latest),
         attributes=Codec.NONE,
     )
-    return Row(bytearray(joined), batches, at, following, spans, int.from_bytes(kind_of_row[:4], signed=True))
+    return JoinedBatch(bytearray(joined), batches, at, following, spans, int.from_bytes(kind_of_row[:4], signed=True))

@@ -4,8 +4,8 @@
 own.  Nothing here is needed to run a link.
 """
 
-from anabranch.sandbox.broker import Broker
-from anabranch.sandbox.cluster import Cluster, start_clusters
+from anabranch.sandbox.broker import BrokerProcess
+from anabranch.sandbox.cluster import SandboxCluster, start_clusters
 from anabranch.sandbox.proxy import Proxy, ProxyState
 from anabranch.sandbox.replay_plan import ReplayPlan, ReplayReport
 from anabranch.sandbox.replay_process import ReplayProcess, start_replay
@@ -13,8 +13,7 @@ from anabranch.sandbox.spec import VERSIONS, ClusterSpec, ListenerSecurity
 
 __all__ = [
     "VERSIONS",
-    "Broker",
-    "Cluster",
+    "BrokerProcess",
     "ClusterSpec",
     "ListenerSecurity",
     "Proxy",
@@ -22,6 +21,7 @@ __all__ = [
     "ReplayPlan",
     "ReplayProcess",
     "ReplayReport",
+    "SandboxCluster",
     "start_clusters",
     "start_replay",
 ]

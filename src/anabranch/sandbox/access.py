@@ -33,7 +33,7 @@ def unsigned_token(user: str) -> str:
     return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + "."
 
 
-class Access:
+class UserCredentials:
     """The credentials of a cluster's users."""
 
     def __init__(self, layout: ClusterLayout) -> None:

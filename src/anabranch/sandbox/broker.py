@@ -9,7 +9,7 @@ from pathlib import Path
 from anabranch.jars import shared_classes
 from anabranch.sandbox.jars import class_path, java_program, runtime_jars
 from anabranch.sandbox.layout import ClusterLayout, NodeLayout
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 from anabranch.sandbox.properties import ZOOKEEPER_SESSION_MS
 from anabranch.sandbox.spec import ClusterSpec
 
@@ -38,7 +38,7 @@ def _stat(task: Path) -> str:
         return ""  # the thread has just ended
 
 
-class Broker:
+class BrokerProcess:
     """A broker of a running cluster.
 
     ``kill`` and ``pause`` take hold at once; ``start`` returns when the process runs, which is before it serves: call
@@ -48,7 +48,7 @@ class Broker:
     def __init__(self, layout: ClusterLayout, node: NodeLayout) -> None:
         self._layout = layout
         self._node = node
-        self._process: LeashedProcess | None = None
+        self._process: SupervisedProcess | None = None
         self._ended_at = 0.0
 
     def __repr__(self) -> str:
@@ -80,7 +80,7 @@ class Broker:
         return self._node.data
 
     @property
-    def process(self) -> LeashedProcess:
+    def process(self) -> SupervisedProcess:
         """The broker's last process; raises ``RuntimeError`` if it has never been started."""
         if self._process is None:
             raise RuntimeError(f"{self!r} has not been started")
@@ -109,7 +109,7 @@ class Broker:
             time.sleep(max(0.0, expired - time.monotonic()))
         command = jvm_command(self._layout.spec, "kafka.Kafka", str(self._node.properties))
         name = f"broker {self.node_id} of cluster {self._layout.spec.name}"
-        self._process = LeashedProcess.spawn(name, command, self._node.log)
+        self._process = SupervisedProcess.spawn(name, command, self._node.log)
 
     def kill(self) -> None:
         """SIGKILL; returns when the process is gone.  Nothing happens if it is down."""

@@ -16,15 +16,15 @@ from typing import Any, Self
 
 from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.sandbox import proxy_server
-from anabranch.sandbox.access import Access
-from anabranch.sandbox.broker import Broker, jvm_command
+from anabranch.sandbox.access import UserCredentials
+from anabranch.sandbox.broker import BrokerProcess, jvm_command
 from anabranch.sandbox.certs import write_certificates
 from anabranch.sandbox.errors import NotProxiedError, NotReadyError, SandboxProcessError
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.sandbox.layout import ClusterLayout, plan_layout, ports_needed
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.probe import MalformedAnswerError, ask_cluster
-from anabranch.sandbox.process import LeashedProcess, telling_lines
+from anabranch.sandbox.process import SupervisedProcess, telling_lines
 from anabranch.sandbox.proxy import Proxy, proxies_of, wait_for_proxies
 from anabranch.sandbox.spec import ADMIN, ClusterSpec
 from anabranch.sandbox.storage import new_cluster_id, scram_credential, write_storage
@@ -37,7 +37,7 @@ _PROXY_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 
 
-class Cluster:
+class SandboxCluster:
     """Brokers, and ZooKeeper or proxies where wanted, that live as long as this process at most.
 
     Leaving the ``with`` block (or ``stop``) kills all of them; so does the end of this process, even by SIGKILL.
@@ -48,10 +48,10 @@ class Cluster:
     def __init__(self, layout: ClusterLayout, resources: ExitStack) -> None:
         self._layout = layout
         self._resources = resources
-        self._access = Access(layout)
+        self._access = UserCredentials(layout)
         self._proxies = proxies_of(layout)
-        self._helpers: list[LeashedProcess] = []
-        self.brokers = tuple(Broker(layout, node) for node in layout.nodes)
+        self._helpers: list[SupervisedProcess] = []
+        self.brokers = tuple(BrokerProcess(layout, node) for node in layout.nodes)
 
     @classmethod
     def start(cls, spec: ClusterSpec, root: Path | None = None, *, ready_seconds: float = READY_SECONDS) -> Self:
@@ -115,7 +115,7 @@ class Cluster:
         """The environment variables with the secrets that ``context`` names."""
         return self._access.environment()
 
-    def broker(self, node_id: int) -> Broker:
+    def broker(self, node_id: int) -> BrokerProcess:
         """The broker of that id; raises ``KeyError``."""
         for broker in self.brokers:
             if broker.node_id == node_id:
@@ -130,7 +130,7 @@ class Cluster:
             raise NotProxiedError(self.spec.name, node_id) from None
 
     @property
-    def helpers(self) -> tuple[LeashedProcess, ...]:
+    def helpers(self) -> tuple[SupervisedProcess, ...]:
         """ZooKeeper and the proxies' process, where there are any."""
         return tuple(self._helpers)
 
@@ -210,13 +210,13 @@ class Cluster:
         main_class = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
         command = jvm_command(self.spec, main_class, str(home / "zookeeper.properties"))
         name = f"ZooKeeper of cluster {self.spec.name}"
-        self._helpers.append(LeashedProcess.spawn(name, command, home / "zookeeper.log"))
+        self._helpers.append(SupervisedProcess.spawn(name, command, home / "zookeeper.log"))
 
     def _launch_proxies(self) -> None:
         routes = [f"{node.node_id}:{node.proxy}:{node.client}" for node in self._layout.nodes]
         script = [sys.executable, "-I", "-S", proxy_server.__file__, str(self._layout.control), *routes]
         name = f"the proxies of cluster {self.spec.name}"
-        process = LeashedProcess.spawn(name, script, self._layout.root / "proxy.log")
+        process = SupervisedProcess.spawn(name, script, self._layout.root / "proxy.log")
         self._helpers.append(process)
         if not wait_for_proxies(self._proxies, _PROXY_SECONDS):
             raise process.failure(f"did not answer within {_PROXY_SECONDS:g} s")
@@ -228,7 +228,7 @@ class Cluster:
             change = ["--alter", "--entity-type", "users", "--entity-name", user, "--add-config", credential]
             self.run_tool("kafka.admin.ConfigCommand", change)
 
-    def _unready(self, broker: Broker, wanted: frozenset[int]) -> str:
+    def _unready(self, broker: BrokerProcess, wanted: frozenset[int]) -> str:
         """Why the broker is not ready, or an empty string."""
         if not broker.alive:
             raise broker.process.failure("ended")
@@ -250,21 +250,21 @@ class Cluster:
             helper.kill()
 
 
-def start_clusters(specs: Sequence[ClusterSpec], root: Path | None = None) -> tuple[Cluster, ...]:
+def start_clusters(specs: Sequence[ClusterSpec], root: Path | None = None) -> tuple[SandboxCluster, ...]:
     """Start several clusters at once, each under ``root / name``; if one fails, the others are stopped.
 
     Raises what ``Cluster.start`` raises, for the first that failed.
     """
 
-    def start(spec: ClusterSpec) -> Cluster | AnabranchError:
+    def start(spec: ClusterSpec) -> SandboxCluster | AnabranchError:
         try:
-            return Cluster.start(spec, None if root is None else root / spec.name)
+            return SandboxCluster.start(spec, None if root is None else root / spec.name)
         except AnabranchError as error:
             return error
 
     with ThreadPoolExecutor(len(specs) or 1) as pool:
         outcomes = list(pool.map(start, specs))
-    clusters = tuple(outcome for outcome in outcomes if isinstance(outcome, Cluster))
+    clusters = tuple(outcome for outcome in outcomes if isinstance(outcome, SandboxCluster))
     for outcome in outcomes:
         if isinstance(outcome, AnabranchError):
             for cluster in clusters:

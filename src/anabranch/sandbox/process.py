@@ -68,7 +68,7 @@ def log_tail(path: Path) -> str:
         return ""
 
 
-class LeashedProcess:
+class SupervisedProcess:
     """A child that dies with this process, even if this process is killed; see ``leash``.
 
     It runs in a session of its own, so a Ctrl-C in the terminal reaches this process alone, which then stops its
@@ -84,7 +84,7 @@ class LeashedProcess:
     @classmethod
     def spawn(
         cls, name: str, command: Sequence[str], log_path: Path, environ: Mapping[str, str] | None = None
-    ) -> LeashedProcess:
+    ) -> SupervisedProcess:
         """Start ``command`` with its output appended to ``log_path``; raises ``SandboxProcessError``."""
         log_path.parent.mkdir(parents=True, exist_ok=True)
         holder = subprocess.Popen(

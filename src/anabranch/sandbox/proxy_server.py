@@ -35,7 +35,7 @@ def _reset(writer: asyncio.StreamWriter) -> None:
 
 
 @dataclass(eq=False)
-class Route:
+class ProxiedBroker:
     """One broker's proxy: its state, and the connections that pass through it now."""
 
     node_id: int
@@ -126,7 +126,9 @@ class Route:
             both.create_task(write())
 
 
-async def _control(routes: dict[int, Route], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _control(
+    routes: dict[int, ProxiedBroker], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
     while line := await reader.readline():
         try:
             order = json.loads(line)
@@ -141,7 +143,7 @@ async def _control(routes: dict[int, Route], reader: asyncio.StreamReader, write
     writer.close()
 
 
-async def serve(control_port: int, routes: list[Route]) -> None:
+async def serve(control_port: int, routes: list[ProxiedBroker]) -> None:
     """Listen for all routes and for orders, until the process is ended."""
     by_node = {route.node_id: route for route in routes}
     for route in routes:
@@ -155,7 +157,7 @@ def main(arguments: list[str]) -> None:
     """Parse the routes and serve them."""
     control_port, *described = arguments
     numbers = (tuple(map(int, text.split(":"))) for text in described)
-    routes = [Route(node_id, listen, target) for node_id, listen, target in numbers]
+    routes = [ProxiedBroker(node_id, listen, target) for node_id, listen, target in numbers]
     asyncio.run(serve(int(control_port), routes))
 
 

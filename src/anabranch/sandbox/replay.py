@@ -29,7 +29,7 @@ from kafka.partitioner.default import murmur2
 from kafka.record import default_records
 
 from anabranch.errors import ClusterError
-from anabranch.sandbox.flights import Record, data_directory, records
+from anabranch.sandbox.flights import FlightRecord, data_directory, records
 from anabranch.sandbox.replay_plan import ReplayPlan, ReplayReport
 
 # Old timestamps would fall to retention at once, and are refused where the distance to now is limited.
@@ -181,7 +181,7 @@ class _Feed:
     def __exit__(self, *_: object) -> None:
         self._producer.close(timeout=5)
 
-    def send(self, record: Record, stopped: Callable[[], bool]) -> None:
+    def send(self, record: FlightRecord, stopped: Callable[[], bool]) -> None:
         """Send one record when its time has come; raises ``ReplayError`` once any record has failed."""
         self._hold_back(stopped)
         count = self._partitions[record.topic]

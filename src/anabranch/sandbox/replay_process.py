@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 from anabranch.sandbox.replay_plan import ReplayPlan
 
 if TYPE_CHECKING:
-    from anabranch.sandbox.cluster import Cluster
+    from anabranch.sandbox.cluster import SandboxCluster
 
 _FLUSH_SECONDS = 180.0
 
@@ -21,7 +21,7 @@ _FLUSH_SECONDS = 180.0
 class ReplayProcess:
     """Started with ``start_replay``; ``stop`` flushes and returns the final counts by topic."""
 
-    def __init__(self, process: LeashedProcess) -> None:
+    def __init__(self, process: SupervisedProcess) -> None:
         self._process = process
 
     @property
@@ -50,11 +50,11 @@ class ReplayProcess:
         return self.records
 
 
-def start_replay(cluster: Cluster, plan: ReplayPlan, log_path: Path | None = None) -> ReplayProcess:
+def start_replay(cluster: SandboxCluster, plan: ReplayPlan, log_path: Path | None = None) -> ReplayProcess:
     """Feed a cluster from a process that dies with this one."""
     options: dict[str, Any] = {"bootstrap": cluster.internal_bootstrap, **dataclasses.asdict(plan)}
     command = [sys.executable, "-m", "anabranch.sandbox.replay", json.dumps(options)]
     # The package may be on this process's path only.
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     log = log_path or cluster.layout.root / "replay.log"
-    return ReplayProcess(LeashedProcess.spawn(f"replay into {cluster.spec.name}", command, log, environ))
+    return ReplayProcess(SupervisedProcess.spawn(f"replay into {cluster.spec.name}", command, log, environ))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from anabranch.errors import ProtocolError
-from anabranch.sandbox.cluster import Cluster
+from anabranch.sandbox.cluster import SandboxCluster
 from anabranch.sandbox.errors import UnknownSandboxError
 from anabranch.sandbox.layout import LOOPBACK
 from anabranch.sandbox.process import ProcessIdentity
@@ -94,7 +94,7 @@ def starting(spec: ClusterSpec, supervisor: ProcessIdentity | None) -> SandboxSt
     return SandboxState(spec.name, "starting", spec.version, spec.listener.value, supervisor)
 
 
-def running(cluster: Cluster, supervisor: ProcessIdentity | None) -> SandboxState:
+def running(cluster: SandboxCluster, supervisor: ProcessIdentity | None) -> SandboxState:
     """The state of a cluster that is ready."""
     brokers = [
         ProcessState("broker", b.node_id, b.process.identity, f"{LOOPBACK}:{b.port}", str(b.log_path))

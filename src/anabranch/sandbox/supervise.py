@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anabranch.errors import AnabranchError
-from anabranch.sandbox.cluster import Cluster
+from anabranch.sandbox.cluster import SandboxCluster
 from anabranch.sandbox.process import ProcessIdentity, identify
 from anabranch.sandbox.spec import ClusterSpec
 from anabranch.sandbox.state import Home, running, starting
@@ -47,7 +47,7 @@ def _watch(parent: int, ready: threading.Event) -> None:
 
 def _hold(home: Home, spec: ClusterSpec, me: ProcessIdentity | None, ready: threading.Event) -> None:
     home.write(starting(spec, me))
-    with Cluster.start(spec, home.directory(spec.name) / "cluster") as cluster:
+    with SandboxCluster.start(spec, home.directory(spec.name) / "cluster") as cluster:
         state = running(cluster, me)
         # First: whoever started this ends as soon as it has read the state, and must not be missed then.
         ready.set()

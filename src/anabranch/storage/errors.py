@@ -43,7 +43,7 @@ class NoBucketError(ConfigError):
 
 
 @dataclass(eq=False)
-class LoginInPlaceError(ConfigError):
+class LoginInPathError(ConfigError):
     """A place in a store with a login before its bucket, which no driver uses."""
 
     place: str
@@ -61,7 +61,7 @@ class LoginInPlaceError(ConfigError):
 
 
 @dataclass(eq=False)
-class OutsidePlaceError(RefusedError):
+class OutsidePathError(RefusedError):
     """A path that leads out of the checkpoint, by its name or by a symbolic link."""
 
     place: str

@@ -11,7 +11,7 @@ from typing import IO
 from anabranch.checkpoints.errors import FileTooLargeError, MissingFileError
 from anabranch.checkpoints.ports import Entry
 from anabranch.storage import paths
-from anabranch.storage.errors import OutsidePlaceError
+from anabranch.storage.errors import OutsidePathError
 
 CHUNK = 1 << 20
 
@@ -19,7 +19,7 @@ CHUNK = 1 << 20
 class StoredFiles(ABC):
     """One tree: ``ports.Files``, and the writes of the workflow.  Paths are relative, with ``/`` between the parts.
 
-    Every method raises OutsidePlaceError for a path that leads out of the tree, and StorageError.
+    Every method raises OutsidePathError for a path that leads out of the tree, and StorageError.
     """
 
     is_local: bool = False
@@ -79,9 +79,9 @@ class StoredFiles(ABC):
         """
         protocol, rest = paths.split(path)
         if protocol == paths.LOCAL and not (self.is_local and rest.startswith("/")):
-            raise OutsidePlaceError(self.root, path)
+            raise OutsidePathError(self.root, path)
         if protocol in _NO_STORES:
-            raise OutsidePlaceError(self.root, path)
+            raise OutsidePathError(self.root, path)
         head, _, name = path.rstrip("/").rpartition("/")
         try:
             return self.elsewhere(head or "/").read(name, limit)
@@ -146,7 +146,7 @@ class StoredFiles(ABC):
 
     def _checked(self, path: str) -> str:
         if not paths.within(path):
-            raise OutsidePlaceError(self.root, path)
+            raise OutsidePathError(self.root, path)
         return path
 
     @abstractmethod

@@ -15,7 +15,7 @@ from typing import IO
 from anabranch.checkpoints.errors import MissingFileError
 from anabranch.checkpoints.ports import Entry
 from anabranch.storage import paths
-from anabranch.storage.errors import InUseError, OutsidePlaceError, StorageError
+from anabranch.storage.errors import InUseError, OutsidePathError, StorageError
 from anabranch.storage.files import CHUNK, StoredFiles
 from anabranch.storage.remote import RemoteFiles
 
@@ -181,7 +181,7 @@ class LocalFiles(StoredFiles):
             self._real = os.path.realpath(self._base)
         base, real = self._real or os.path.realpath(self._base), os.path.realpath(at)
         if real != base and not real.startswith(base.rstrip("/") + "/"):
-            raise OutsidePlaceError(self.root, path)
+            raise OutsidePathError(self.root, path)
         return at
 
     @contextmanager

@@ -15,7 +15,7 @@ from anabranch.checkpoints.errors import MissingFileError
 from anabranch.checkpoints.ports import Entry
 from anabranch.errors import AnabranchError
 from anabranch.storage import paths
-from anabranch.storage.errors import LoginInPlaceError, NoBucketError, NoDriverError, StorageError
+from anabranch.storage.errors import LoginInPathError, NoBucketError, NoDriverError, StorageError
 from anabranch.storage.files import StoredFiles
 
 _MODIFIED = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
@@ -45,7 +45,7 @@ class RemoteFiles(StoredFiles):
         if protocol in _BUCKETS:
             bucket = rest.lstrip("/").partition("/")[0]
             if "@" in bucket:
-                raise LoginInPlaceError(self.root, protocol)
+                raise LoginInPathError(self.root, protocol)
             if not bucket:  # the driver would not be asked: without one it is a path of this machine
                 raise NoBucketError(self.root, protocol)
         with self._errors("reach", ""):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.ports import lease_ports
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 from anabranch.storage.errors import StorageError
 from anabranch.storage.opening import open_files
 from qa.patience import PATIENCE_S
@@ -31,7 +31,7 @@ def running_hdfs(directory: Path) -> Iterator[str]:
         options += [f"{class_path(RUNTIME)}:{directory / 'classes'}"]
         command = [java_program(), *options, str(_MAIN), str(directory / "root"), str(names.port), str(web.port)]
         log = directory / "hdfs.log"
-        server = LeashedProcess.spawn("HDFS", command, log)
+        server = SupervisedProcess.spawn("HDFS", command, log)
         try:
             _await(server, log)
             place = f"webhdfs://someone@127.0.0.1:{web.port}"
@@ -41,7 +41,7 @@ def running_hdfs(directory: Path) -> Iterator[str]:
             server.kill()
 
 
-def _await(server: LeashedProcess, log: Path) -> None:
+def _await(server: SupervisedProcess, log: Path) -> None:
     deadline = time.monotonic() + _START_S
     while "ready" not in log.read_text(errors="replace").splitlines():
         if not server.alive:

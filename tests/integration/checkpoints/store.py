@@ -18,7 +18,7 @@ from botocore.client import BaseClient
 
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.ports import lease_ports
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 from anabranch.storage.errors import StorageError
 from anabranch.storage.remote import RemoteFiles
 from qa.patience import PATIENCE_S
@@ -115,7 +115,7 @@ def running_store(directory: Path) -> Iterator[Store]:
         log.write_text(_LOG)
         options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Dlogback.configurationFile={log}"]
         command = [java_program(), *options, "-cp", class_path(RUNTIME), _MAIN_CLASS, "--properties", str(properties)]
-        server = LeashedProcess.spawn("S3 server", command, directory / "s3proxy.log")
+        server = SupervisedProcess.spawn("S3 server", command, directory / "s3proxy.log")
         try:
             _await(server, lease.port)
             client = _client(endpoint)
@@ -125,7 +125,7 @@ def running_store(directory: Path) -> Iterator[Store]:
             server.kill()
 
 
-def _await(server: LeashedProcess, port: int) -> None:
+def _await(server: SupervisedProcess, port: int) -> None:
     deadline = time.monotonic() + _START_S
     while True:
         with socket.socket() as probe:

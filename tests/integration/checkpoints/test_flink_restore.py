@@ -15,7 +15,7 @@ import pytest
 from anabranch.checkpoints.flink.keyed import NO_CHANNELS
 from anabranch.checkpoints.plan import Transactions, Wish
 from anabranch.model.reasons import ReasonKind
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY
 from tests.chance import is_full
 from tests.flink import copying, moves
@@ -60,8 +60,8 @@ class Lab:
     savepoint.
     """
 
-    source: Cluster
-    target: Cluster
+    source: SandboxCluster
+    target: SandboxCluster
     copies: Copies
     flinks: dict[str, Flink]
     unmoved: Output

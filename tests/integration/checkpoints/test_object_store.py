@@ -20,7 +20,7 @@ from anabranch.operations.checkpoints.errors import StillRunningError
 from anabranch.operations.checkpoints.manifest import manifests
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.stillness import watch
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.opening import open_files
@@ -54,7 +54,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def new() -> Iterator[Cluster]:
+def new() -> Iterator[SandboxCluster]:
     """The target, with what the checkpoints' topics became there."""
     (cluster,) = start_clusters([ClusterSpec("new", overrides=STEADY)])
     with cluster:
@@ -67,7 +67,11 @@ def new() -> Iterator[Cluster]:
 
 @pytest.fixture
 def run(
-    store: Store, new: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    store: Store,
+    new: SandboxCluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> Run:
     """The console script in this process: (exit code, standard output, standard error)."""
     return console({"new": new.context()}, tmp_path, monkeypatch, capfd)

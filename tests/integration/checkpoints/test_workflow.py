@@ -22,7 +22,7 @@ from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.manifest import manifests
 from anabranch.operations.checkpoints.rewriting import in_place
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.storage.opening import open_files
 from qa.brokers import STEADY
 from qa.patience import PATIENCE_S
@@ -39,7 +39,7 @@ SHIFT = 2
 
 
 @pytest.fixture(scope="module")
-def pair() -> Iterator[tuple[Cluster, Cluster]]:
+def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """An old and a new cluster."""
     old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
     with old, new:
@@ -47,7 +47,7 @@ def pair() -> Iterator[tuple[Cluster, Cluster]]:
 
 
 @pytest.fixture(scope="module")
-def copied(pair: tuple[Cluster, Cluster]) -> Link:
+def copied(pair: tuple[SandboxCluster, SandboxCluster]) -> Link:
     """The golden query's topic, copied with other offsets."""
     old, new = pair
     create(old, TOPIC, 3)
@@ -62,7 +62,7 @@ def copied(pair: tuple[Cluster, Cluster]) -> Link:
 
 @pytest.fixture
 def run(
-    pair: tuple[Cluster, Cluster],
+    pair: tuple[SandboxCluster, SandboxCluster],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
@@ -219,7 +219,7 @@ def test_maps_of_a_file_offsets_and_start_positions_lead_there_too(copied: Link,
 
 
 def test_a_partition_that_the_query_has_not_found_is_begun_where_the_old_log_begins(
-    pair: tuple[Cluster, Cluster], copied: Link, run: Run, tmp_path: Path
+    pair: tuple[SandboxCluster, SandboxCluster], copied: Link, run: Run, tmp_path: Path
 ) -> None:
     """The map tells it where all was copied; records before the link's begin are a refusal."""
     old, new = pair
@@ -254,7 +254,7 @@ def test_a_partition_that_the_query_has_not_found_is_begun_where_the_old_log_beg
 
 
 def test_a_gap_is_proven_by_the_logs_and_a_lost_record_is_not(
-    pair: tuple[Cluster, Cluster], run: Run, tmp_path: Path
+    pair: tuple[SandboxCluster, SandboxCluster], run: Run, tmp_path: Path
 ) -> None:
     """Markers of transactions between the records of a batch are invisible; an aborted record may have been seen."""
     old, new = pair

@@ -12,12 +12,12 @@ from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext, PasswordLogin
 from anabranch.model.secrets import SecretKind, SecretRef
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 
 T = TypeVar("T")
 
 
-def context_of(cluster: Cluster, user: str = "admin") -> ClusterContext:
+def context_of(cluster: SandboxCluster, user: str = "admin") -> ClusterContext:
     """How ``user`` reaches the cluster; its secret comes from the environment variable that the sandbox set."""
     return read_context(cluster.spec.name, cluster.context(user), "the sandbox")
 

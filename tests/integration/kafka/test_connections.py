@@ -17,7 +17,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.patience import PATIENCE_S
 from tests.integration.kafka.security import ask, context_of
 
@@ -28,13 +28,13 @@ BATCHES = 130
 
 
 @pytest.fixture(scope="module", params=["2.8.2", "4.3.1"])
-def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def cluster(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
     """A cluster without security, of the oldest and the newest version."""
     version: str = request.param
     # The broker cuts a fetch at 55 MiB by default, whatever the client asks for.
     large = {"fetch.max.bytes": str(200 << 20)}
     spec = ClusterSpec(name=f"plain-{version.replace('.', '-')}", version=version, overrides=large)
-    with Cluster.start(spec) as running:
+    with SandboxCluster.start(spec) as running:
         yield running
 
 
@@ -80,7 +80,7 @@ def test_an_unreachable_cluster_names_every_address(closed: tuple[int, int]) -> 
     assert "refused" in str(raised.value).lower()
 
 
-def test_a_dead_bootstrap_server_is_passed_over(cluster: Cluster, closed: tuple[int, int]) -> None:
+def test_a_dead_bootstrap_server_is_passed_over(cluster: SandboxCluster, closed: tuple[int, int]) -> None:
     """One that answers is enough."""
     live = int(cluster.bootstrap.rpartition(":")[2])
     answered = ask(context_at(closed[0], live), Client.cluster_id)
@@ -104,7 +104,7 @@ async def test_a_port_that_never_answers_is_given_up(silent: int) -> None:
         await Connection.open(client.transport, "silent", "127.0.0.1", silent, client.pool, timeout=0.3)
 
 
-async def test_a_request_out_of_time_ends_the_connection_and_all_behind_it(cluster: Cluster) -> None:
+async def test_a_request_out_of_time_ends_the_connection_and_all_behind_it(cluster: SandboxCluster) -> None:
     """A stopped broker: the request fails at its limit, those behind it with it, and nothing more can be sent."""
     async with client_of(cluster) as client:
         connection = await client.any_connection()
@@ -126,7 +126,7 @@ async def test_a_request_out_of_time_ends_the_connection_and_all_behind_it(clust
         assert await brokers_of(client), "a new connection is opened in its place"
 
 
-async def test_a_killed_broker_ends_its_connections_at_once(cluster: Cluster) -> None:
+async def test_a_killed_broker_ends_its_connections_at_once(cluster: SandboxCluster) -> None:
     """What is in flight fails with the connection, long before its own limit; then the broker is found again."""
     async with client_of(cluster) as client:
         connection = await client.any_connection()
@@ -144,7 +144,7 @@ async def test_a_killed_broker_ends_its_connections_at_once(cluster: Cluster) ->
         assert await brokers_of(client)
 
 
-async def test_concurrent_first_questions_share_one_connection(cluster: Cluster) -> None:
+async def test_concurrent_first_questions_share_one_connection(cluster: SandboxCluster) -> None:
     """A crowd that asks at once opens one connection for each purpose and leaks none."""
     async with client_of(cluster) as client:
         opened = await asyncio.gather(*(client.any_connection() for _ in range(10)))
@@ -154,7 +154,7 @@ async def test_concurrent_first_questions_share_one_connection(cluster: Cluster)
         assert len({id(connection) for connection in again}) == 1
 
 
-async def test_an_unknown_topic_is_refused_by_name(cluster: Cluster) -> None:
+async def test_an_unknown_topic_is_refused_by_name(cluster: SandboxCluster) -> None:
     """Nothing is created by asking."""
     async with client_of(cluster) as client:
         with pytest.raises(BrokerRefusedError, match="topic nowhere"):
@@ -162,7 +162,7 @@ async def test_an_unknown_topic_is_refused_by_name(cluster: Cluster) -> None:
         assert "nowhere" not in (await client.metadata(None)).topics
 
 
-async def test_a_fetch_of_100_mb_arrives_whole_in_one_pooled_frame(cluster: Cluster) -> None:
+async def test_a_fetch_of_100_mb_arrives_whole_in_one_pooled_frame(cluster: SandboxCluster) -> None:
     """All batches come back in order in one answer, and the next answer reuses the memory of small ones."""
     async with client_of(cluster) as client:
         await create_topic(client, "bulk", 1, 1, {"retention.ms": "-1"})
@@ -178,7 +178,7 @@ async def test_a_fetch_of_100_mb_arrives_whole_in_one_pooled_frame(cluster: Clus
         assert end.offset == BATCHES
 
         limit = 110 << 20
-        wanted = fetch.Wanted("bulk", topic_id, 0, -1, 0, -1, limit)
+        wanted = fetch.PartitionFetch("bulk", topic_id, 0, -1, 0, -1, limit)
         frame = await fetch.submit(connection, [wanted], max_wait_ms=1000, max_bytes=limit, timeout=PATIENCE_S)
         code, (answer,) = fetch.parse(frame, fetch.version_for(connection))
         assert (code, answer.code) == (0, 0)
@@ -191,7 +191,7 @@ async def test_a_fetch_of_100_mb_arrives_whole_in_one_pooled_frame(cluster: Clus
         assert connection.closed is None
 
 
-async def test_frames_are_reused_and_those_in_hand_are_not(cluster: Cluster) -> None:
+async def test_frames_are_reused_and_those_in_hand_are_not(cluster: SandboxCluster) -> None:
     """While an answer is held its bytes stay; released, the next answer of that size takes them over."""
     async with client_of(cluster) as client:
         await create_topic(client, "frames", 1, 1, {"retention.ms": "-1"})
@@ -199,7 +199,7 @@ async def test_frames_are_reused_and_those_in_hand_are_not(cluster: Cluster) -> 
         one = encode([Record(0, 1_700_000_000_000, TimestampType.CREATE_TIME, b"k", bytes(200_000))])
         frame = await produce.submit(connection, [produce.Outgoing("frames", topic_id, 0, one)])
         frame.release()
-        wanted = fetch.Wanted("frames", topic_id, 0, -1, 0, -1, 1 << 20)
+        wanted = fetch.PartitionFetch("frames", topic_id, 0, -1, 0, -1, 1 << 20)
 
         async def fetched() -> tuple[object, memoryview]:
             answer = await fetch.submit(connection, [wanted], max_wait_ms=1000, max_bytes=1 << 20)
@@ -218,7 +218,7 @@ async def test_frames_are_reused_and_those_in_hand_are_not(cluster: Cluster) -> 
         third.release()
 
 
-def client_of(cluster: Cluster) -> Client:
+def client_of(cluster: SandboxCluster) -> Client:
     """A client of a cluster without security."""
     host, _, port = cluster.bootstrap.rpartition(":")
     return Client(Transport(cluster.spec.name, "User:ANONYMOUS"), [(host, int(port))])

@@ -16,7 +16,7 @@ from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.errors import AuthenticationError, PermissionDeniedError, UnreachableError
 from anabranch.kafka.partitions import write_marker
 from anabranch.model.cluster import PasswordLogin, SaslMechanism, Security, SecurityProtocol, Tls
-from anabranch.sandbox import Cluster, ClusterSpec, ListenerSecurity
+from anabranch.sandbox import ClusterSpec, ListenerSecurity, SandboxCluster
 from qa.brokers import STEADY
 from qa.inconclusive import InconclusiveError
 from qa.patience import PATIENCE_S
@@ -41,17 +41,17 @@ EVERY = [pytest.param(kind, marks=[pytest.mark.full] if kind in LATER else []) f
 
 
 @pytest.fixture(scope="module", params=EVERY)
-def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def cluster(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
     """A cluster of one kind of security; with an authorizer where it knows users."""
     kind, _, version = request.param.partition(" on ")
     authorizer = kind in WITH_USERS
     settings = {**STEADY, **(BRIEF if kind in WITH_LOGIN else {})}
     newest = ClusterSpec(name=f"secure-{kind.lower()}", security=kind, authorizer=authorizer, overrides=settings)
-    with Cluster.start(replace(newest, version=version, overrides={}) if version else newest) as running:
+    with SandboxCluster.start(replace(newest, version=version, overrides={}) if version else newest) as running:
         yield running
 
 
-def test_a_topic_is_made_and_read_back_over_every_kind_of_security(cluster: Cluster) -> None:
+def test_a_topic_is_made_and_read_back_over_every_kind_of_security(cluster: SandboxCluster) -> None:
     """The administrator connects, is believed, and does something that needs a right."""
 
     async def question(client: Client) -> tuple[str, str | None]:
@@ -65,7 +65,7 @@ def test_a_topic_is_made_and_read_back_over_every_kind_of_security(cluster: Clus
     assert ask(context_of(cluster), question) == (cluster.cluster_id, "12345")
 
 
-def test_large_answers_arrive_whole_over_every_kind_of_security(cluster: Cluster) -> None:
+def test_large_answers_arrive_whole_over_every_kind_of_security(cluster: SandboxCluster) -> None:
     """Metadata of a topic of 2,000 partitions is longer than any one read of a socket or TLS record."""
 
     async def question(client: Client) -> int:
@@ -79,7 +79,7 @@ def test_large_answers_arrive_whole_over_every_kind_of_security(cluster: Cluster
 
 
 @pytest.mark.security(*WITH_LOGIN)
-def test_a_connection_outlives_its_login(cluster: Cluster) -> None:
+def test_a_connection_outlives_its_login(cluster: SandboxCluster) -> None:
     """KIP-368: asked again and again, the broker keeps the one connection for several lives of its login."""
     if cluster.spec.kafka.number == "2.8.2":
         pytest.skip("its logins hold for ever here")
@@ -107,7 +107,9 @@ def test_a_connection_outlives_its_login(cluster: Cluster) -> None:
 
 
 @pytest.mark.security(*WITH_PASSWORDS)
-def test_a_wrong_password_names_the_user_and_the_mechanism(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_password_names_the_user_and_the_mechanism(
+    cluster: SandboxCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The refusal is an AuthenticationError at once, and not one of many failed addresses."""
     monkeypatch.setenv("WRONG", "not-the-password")
     with pytest.raises(AuthenticationError) as raised:
@@ -118,7 +120,7 @@ def test_a_wrong_password_names_the_user_and_the_mechanism(cluster: Cluster, mon
 
 
 @pytest.mark.security(*WITH_PASSWORDS)
-def test_a_mechanism_that_the_listener_has_not_is_refused_with_those_that_it_has(cluster: Cluster) -> None:
+def test_a_mechanism_that_the_listener_has_not_is_refused_with_those_that_it_has(cluster: SandboxCluster) -> None:
     """The error says what the listener offers."""
     context = context_of(cluster)
     login = context.security.login
@@ -130,7 +132,7 @@ def test_a_mechanism_that_the_listener_has_not_is_refused_with_those_that_it_has
 
 
 @pytest.mark.security(*WITH_TLS)
-def test_an_authority_that_did_not_sign_the_broker_is_refused(cluster: Cluster) -> None:
+def test_an_authority_that_did_not_sign_the_broker_is_refused(cluster: SandboxCluster) -> None:
     """Without the right authorities the certificate is not believed, and the error says which host's."""
     context = context_of(cluster)
     assert context.security.tls is not None
@@ -142,7 +144,7 @@ def test_an_authority_that_did_not_sign_the_broker_is_refused(cluster: Cluster) 
 
 
 @pytest.mark.security("MTLS")
-def test_mtls_without_a_certificate_is_refused(cluster: Cluster) -> None:
+def test_mtls_without_a_certificate_is_refused(cluster: SandboxCluster) -> None:
     """The broker's demand for a certificate is told as what it is."""
     context = context_of(cluster)
     assert context.security.tls is not None
@@ -152,7 +154,7 @@ def test_mtls_without_a_certificate_is_refused(cluster: Cluster) -> None:
 
 
 @pytest.mark.security(*WITH_USERS)
-def test_a_missing_permission_names_operation_resource_and_user(cluster: Cluster) -> None:
+def test_a_missing_permission_names_operation_resource_and_user(cluster: SandboxCluster) -> None:
     """What alice may not do is told in words that an operator can grant."""
     with pytest.raises(PermissionDeniedError) as raised:
         ask(context_of(cluster, "alice"), lambda client: create_topic(client, "denied", 1, 1, {}))
@@ -165,7 +167,7 @@ def test_a_missing_permission_names_operation_resource_and_user(cluster: Cluster
 
 
 @pytest.mark.security(*WITH_USERS)
-def test_allowed_operations_tell_what_a_user_may_do(cluster: Cluster) -> None:
+def test_allowed_operations_tell_what_a_user_may_do(cluster: SandboxCluster) -> None:
     """The administrator may alter the cluster; alice may not, and may not write a marker either."""
     assert Operation.ALTER.allowed_by(ask(context_of(cluster), cluster_operations))
 
@@ -180,7 +182,7 @@ def test_allowed_operations_tell_what_a_user_may_do(cluster: Cluster) -> None:
 
 
 @pytest.mark.security(*WITH_TLS)
-def test_plain_text_to_a_tls_listener_is_told_as_a_wrong_protocol(cluster: Cluster) -> None:
+def test_plain_text_to_a_tls_listener_is_told_as_a_wrong_protocol(cluster: SandboxCluster) -> None:
     """A context without TLS ends with the address and a reason, not in a wait."""
     context = context_of(cluster)
     with pytest.raises(UnreachableError) as raised:
@@ -212,7 +214,7 @@ def refusal(config: dict[str, Any]) -> KafkaError | None:
 
 
 @pytest.mark.security(*WITH_TLS, OLDEST)
-def test_the_super_user_writes_and_reads_and_alice_may_not(cluster: Cluster) -> None:
+def test_the_super_user_writes_and_reads_and_alice_may_not(cluster: SandboxCluster) -> None:
     """Admin has every right; alice logs in as herself and is denied."""
     config = cluster.client_config()
     create(config, "t")
@@ -225,7 +227,7 @@ def test_the_super_user_writes_and_reads_and_alice_may_not(cluster: Cluster) -> 
 
 
 @pytest.mark.security(*WITH_TLS, OLDEST)
-def test_a_wrong_login_is_refused(cluster: Cluster) -> None:
+def test_a_wrong_login_is_refused(cluster: SandboxCluster) -> None:
     """A wrong password, no certificate, an authority that did not sign: each is refused for that, and the right one is
     answered."""
     config = cluster.client_config()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY
 from tests.chance import is_full
 from tests.simulated import Simulated
@@ -28,7 +28,7 @@ SPECS = (
 
 
 @pytest.fixture(scope="package")
-def real_pair() -> Iterator[tuple[Cluster, Cluster]]:
+def real_pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """Both, each a broker's process."""
     old, new = start_clusters(list(SPECS))
     with old, new:
@@ -43,20 +43,20 @@ def simulated_pair() -> Iterator[tuple[Simulated, Simulated]]:
 
 
 @pytest.fixture
-def pair(request: pytest.FixtureRequest) -> tuple[Cluster, Cluster]:
+def pair(request: pytest.FixtureRequest) -> tuple[SandboxCluster, SandboxCluster]:
     """The clusters of a test."""
     is_real = is_full(request.config) or request.node.get_closest_marker("real") is not None
-    found: tuple[Cluster, Cluster] = request.getfixturevalue("real_pair" if is_real else "simulated_pair")
+    found: tuple[SandboxCluster, SandboxCluster] = request.getfixturevalue("real_pair" if is_real else "simulated_pair")
     return found
 
 
 @pytest.fixture
-def old(pair: tuple[Cluster, Cluster]) -> Cluster:
+def old(pair: tuple[SandboxCluster, SandboxCluster]) -> SandboxCluster:
     """The source."""
     return pair[0]
 
 
 @pytest.fixture
-def new(pair: tuple[Cluster, Cluster]) -> Cluster:
+def new(pair: tuple[SandboxCluster, SandboxCluster]) -> SandboxCluster:
     """The target."""
     return pair[1]

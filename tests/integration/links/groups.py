@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from confluent_kafka import Consumer, ConsumerGroupState, Message, TopicPartition
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.brokers import patiently
 from qa.patience import PATIENCE_S
 from tests.integration.links.topics import admin
@@ -17,7 +17,7 @@ Place = tuple[str, int]
 Stand = tuple[int, str]
 
 
-def reader(cluster: Cluster, group: str, **config: object) -> Consumer:
+def reader(cluster: SandboxCluster, group: str, **config: object) -> Consumer:
     """A consumer of a group that commits only when told."""
     return Consumer(
         {
@@ -30,7 +30,7 @@ def reader(cluster: Cluster, group: str, **config: object) -> Consumer:
     )
 
 
-def commit(cluster: Cluster, group: str, positions: Mapping[Place, Stand]) -> None:
+def commit(cluster: SandboxCluster, group: str, positions: Mapping[Place, Stand]) -> None:
     """Commit positions with metadata for a group without members."""
     consumer = reader(cluster, group)
     try:
@@ -46,7 +46,7 @@ def store(consumer: Consumer, positions: list[TopicPartition]) -> None:
         assert one.error is None, one
 
 
-def committed(cluster: Cluster, group: str, places: list[Place]) -> dict[Place, Stand | None]:
+def committed(cluster: SandboxCluster, group: str, places: list[Place]) -> dict[Place, Stand | None]:
     """What a group has committed, offset and metadata; None where nothing."""
     consumer = reader(cluster, group)
     try:
@@ -72,7 +72,7 @@ def value_of(message: Message | None) -> str:
 
 
 @contextmanager
-def member(cluster: Cluster, group: str, topic: str, **config: object) -> Iterator[Consumer]:
+def member(cluster: SandboxCluster, group: str, topic: str, **config: object) -> Iterator[Consumer]:
     """A consumer that has its partitions, while the block lasts; behind it the group has no member."""
     consumer = reader(cluster, group, **{"auto.offset.reset": "earliest", **config})
     try:
@@ -89,7 +89,7 @@ def member(cluster: Cluster, group: str, topic: str, **config: object) -> Iterat
     await_left(cluster, group)
 
 
-def await_left(cluster: Cluster, group: str) -> None:
+def await_left(cluster: SandboxCluster, group: str) -> None:
     """Wait until a group's last member has left: a consumer does not wait for long until its coordinator knows."""
 
     def look() -> None:
@@ -100,7 +100,7 @@ def await_left(cluster: Cluster, group: str) -> None:
     patiently(look)
 
 
-def read_values(cluster: Cluster, group: str, place: Place, number: int) -> list[str]:
+def read_values(cluster: SandboxCluster, group: str, place: Place, number: int) -> list[str]:
     """The values of the next records that a group reads from where it has committed, without committing."""
     consumer = reader(cluster, group, **{"isolation.level": "read_committed"})
     try:

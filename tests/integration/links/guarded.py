@@ -15,7 +15,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.patience import PATIENCE_S
 from tests.integration.links.topics import admin
 
@@ -55,7 +55,7 @@ def identity_needs(topics: str) -> tuple[Grant, ...]:
     )
 
 
-def grant(cluster: Cluster, user: str, grants: tuple[Grant, ...]) -> None:
+def grant(cluster: SandboxCluster, user: str, grants: tuple[Grant, ...]) -> None:
     """Allow a user something, and wait until the brokers know it."""
     bindings = [_binding(user, one) for one in grants]
     for future in admin(cluster).create_acls(bindings).values():
@@ -63,7 +63,7 @@ def grant(cluster: Cluster, user: str, grants: tuple[Grant, ...]) -> None:
     _await(lambda: set(grants) <= granted(cluster, user))
 
 
-def revoke(cluster: Cluster, user: str, grants: tuple[Grant, ...]) -> None:
+def revoke(cluster: SandboxCluster, user: str, grants: tuple[Grant, ...]) -> None:
     """Take something back, and wait until the brokers know it."""
     filters = [
         AclBindingFilter(kind, name, _pattern(kind), f"User:{user}", "*", operation, AclPermissionType.ALLOW)
@@ -74,7 +74,7 @@ def revoke(cluster: Cluster, user: str, grants: tuple[Grant, ...]) -> None:
     _await(lambda: not set(grants) & granted(cluster, user))
 
 
-def granted(cluster: Cluster, user: str) -> set[Grant]:
+def granted(cluster: SandboxCluster, user: str) -> set[Grant]:
     """All that a user may do."""
     every = AclBindingFilter(
         ResourceType.ANY,
@@ -90,7 +90,7 @@ def granted(cluster: Cluster, user: str) -> set[Grant]:
 
 
 @contextmanager
-def without(cluster: Cluster, user: str, one: Grant) -> Iterator[None]:
+def without(cluster: SandboxCluster, user: str, one: Grant) -> Iterator[None]:
     """Everything that the user has but one grant, while the block lasts."""
     revoke(cluster, user, (one,))
     try:

@@ -11,7 +11,7 @@ from confluent_kafka.admin import OffsetSpec
 from anabranch.kafka import produce
 from anabranch.kafka.security import open_cluster
 from anabranch.records.filler import filler_batch
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.logcompare import read_log
 from qa.patience import PATIENCE_S
 from tests.integration.kafka.security import context_of
@@ -20,7 +20,7 @@ from tests.integration.links.topics import admin, delete_records
 BATCH = 100_000
 
 
-def begin_at(cluster: Cluster, topic: str, offset: int, partition: int = 0) -> None:
+def begin_at(cluster: SandboxCluster, topic: str, offset: int, partition: int = 0) -> None:
     """Fill a log with empty records up to an offset, and delete them."""
 
     async def fill() -> None:
@@ -42,7 +42,7 @@ def begin_at(cluster: Cluster, topic: str, offset: int, partition: int = 0) -> N
     delete_records(cluster, topic, offset, partition)
 
 
-def assert_equal_offsets(old: Cluster, new: Cluster, topic: str, partition: int = 0) -> int:
+def assert_equal_offsets(old: SandboxCluster, new: SandboxCluster, topic: str, partition: int = 0) -> int:
     """What a read-committed consumer of the source is given, one of the target is given, each at the same offset."""
     here, there = (
         [
@@ -60,7 +60,7 @@ def assert_equal_offsets(old: Cluster, new: Cluster, topic: str, partition: int 
     return len(here)
 
 
-def log_start(cluster: Cluster, topic: str, partition: int = 0) -> int:
+def log_start(cluster: SandboxCluster, topic: str, partition: int = 0) -> int:
     """The first offset of a partition."""
     where = TopicPartition(topic, partition)
     return int(admin(cluster).list_offsets({where: OffsetSpec.earliest()})[where].result(PATIENCE_S).offset)

@@ -26,7 +26,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkStatus, ProbeReport
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.operations.links.standing import Standing
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.spark.link.leases import LeasePlanner
 from anabranch.state.maps.rebuild import LaneLog, rebuild, whole_log
 from anabranch.state.segments.runs import RunBook, in_order
@@ -44,8 +44,8 @@ _numbers = itertools.count(1)
 class Link:
     """One link: how to make it, run it, ask it, and hold both logs against each other."""
 
-    old: Cluster
-    new: Cluster
+    old: SandboxCluster
+    new: SandboxCluster
     spec: LinkSpec
     source: ClusterContext
     target: ClusterContext
@@ -350,8 +350,8 @@ class Running:
 
 @contextmanager
 def link(
-    old: Cluster,
-    new: Cluster,
+    old: SandboxCluster,
+    new: SandboxCluster,
     include: str | list[str],
     *,
     users: tuple[str, str] = ("admin", "admin"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY
 from tests.integration.console import Run, console
 from tests.integration.links.topics import create, fresh, numbered, produce
@@ -19,10 +19,10 @@ pytestmark = pytest.mark.test
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[Cluster]:
+def guarded() -> Iterator[SandboxCluster]:
     """A target that asks for passwords and lets ``nobody`` do nothing."""
     spec = ClusterSpec("guarded", security="PLAIN", authorizer=True, users={"nobody": "n"}, overrides=STEADY)
-    with Cluster.start(spec) as running:
+    with SandboxCluster.start(spec) as running:
         yield running
 
 
@@ -36,9 +36,9 @@ def nobodys() -> Iterator[socket.socket]:
 
 @pytest.fixture
 def run(
-    old: Cluster,
-    new: Cluster,
-    guarded: Cluster,
+    old: SandboxCluster,
+    new: SandboxCluster,
+    guarded: SandboxCluster,
     nobodys: socket.socket,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -101,7 +101,7 @@ def test_an_unreachable_broker_names_its_address_and_the_reason(run: Run) -> Non
         assert "anabranch context show gone" in err
 
 
-def test_missing_permissions_are_all_named_at_once(run: Run, old: Cluster, guarded: Cluster) -> None:
+def test_missing_permissions_are_all_named_at_once(run: Run, old: SandboxCluster, guarded: SandboxCluster) -> None:
     """Operation, resource and principal; the report is on standard output and the link is not made."""
     topic = create(old, fresh("denied"))
     create(guarded, topic)
@@ -115,7 +115,9 @@ def test_missing_permissions_are_all_named_at_once(run: Run, old: Cluster, guard
     assert code == 3
 
 
-def test_a_target_topic_with_fewer_partitions_forbids_the_link(run: Run, old: Cluster, new: Cluster) -> None:
+def test_a_target_topic_with_fewer_partitions_forbids_the_link(
+    run: Run, old: SandboxCluster, new: SandboxCluster
+) -> None:
     """Both counts are told, and the command that mends it."""
     topic = create(old, fresh("wide"), 4)
     create(new, topic, 2)
@@ -160,7 +162,7 @@ def test_an_unknown_link_points_to_the_list(run: Run) -> None:
         assert (code, "knows no link 'nowhere'" in err, "anabranch link list" in err) == (3, True, True), verb
 
 
-def test_the_same_cluster_at_both_ends_and_the_same_id_twice_are_refused(run: Run, old: Cluster) -> None:
+def test_the_same_cluster_at_both_ends_and_the_same_id_twice_are_refused(run: Run, old: SandboxCluster) -> None:
     """A link onto itself would copy for ever."""
     assert run("link", "create", "--source", "old", "--target", "old", "--id", "self")[0] == 2
     code, _, err = run("link", "create", "--source", "old", "--target", "alias", "--id", "self")

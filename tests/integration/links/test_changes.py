@@ -13,7 +13,7 @@ from anabranch.model.configs import LONG_MAX
 from anabranch.model.lane import LaneState
 from anabranch.model.link import UnknownLinkError
 from anabranch.model.plugins import PluginSpec
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa import links as engine
 from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.topics import (
@@ -39,7 +39,7 @@ HELD = {
 }
 
 
-def await_configs(cluster: Cluster, topic: str, wanted: dict[str, str]) -> dict[str, str]:
+def await_configs(cluster: SandboxCluster, topic: str, wanted: dict[str, str]) -> dict[str, str]:
     """Wait until a topic has these settings; returns all that were made on it."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
@@ -53,7 +53,7 @@ def await_configs(cluster: Cluster, topic: str, wanted: dict[str, str]) -> dict[
         time.sleep(0.2)
 
 
-def await_expired(cluster: Cluster) -> None:
+def await_expired(cluster: SandboxCluster) -> None:
     """Wait until the cluster has looked for records that are too old, and taken those of a topic that nobody holds."""
     topic = create(cluster, fresh("expires"), configs={"retention.ms": "604800000", "segment.ms": "1000"})
     produce(cluster, topic, numbered(50, timestamp=OLD_MS), batch=10)
@@ -72,7 +72,7 @@ def running_until_deleted(made: Link) -> Iterator[None]:
 
 
 @pytest.mark.real
-def test_pause_filter_and_resume_take_hold_inside_a_lease(old: Cluster, new: Cluster) -> None:
+def test_pause_filter_and_resume_take_hold_inside_a_lease(old: SandboxCluster, new: SandboxCluster) -> None:
     """A paused link takes nothing, not even later; a topic that is filtered out stands still; all of it goes on."""
     kept, left = create(old, fresh("kept")), create(old, fresh("left"))
     with link(old, new, [kept, left]) as made, made.running(lease_seconds=60):
@@ -104,7 +104,7 @@ def test_pause_filter_and_resume_take_hold_inside_a_lease(old: Cluster, new: Clu
             made.assert_copied(topic)
 
 
-def test_a_rate_limit_takes_hold_inside_a_lease_and_is_lifted_again(old: Cluster, new: Cluster) -> None:
+def test_a_rate_limit_takes_hold_inside_a_lease_and_is_lifted_again(old: SandboxCluster, new: SandboxCluster) -> None:
     """At three kilobytes a second the link is far behind; without the limit it catches up in the same lease."""
     topic = create(old, fresh("slow"))
     produce(old, topic, [{"value": b"x" * 1000} for _ in range(1000)], batch=10)
@@ -120,7 +120,7 @@ def test_a_rate_limit_takes_hold_inside_a_lease_and_is_lifted_again(old: Cluster
         made.assert_copied(topic)
 
 
-def test_new_topics_partitions_and_configs_follow_without_a_restart(old: Cluster, new: Cluster) -> None:
+def test_new_topics_partitions_and_configs_follow_without_a_restart(old: SandboxCluster, new: SandboxCluster) -> None:
     """Topics come with their partitions and explicit configs; growth and changes follow; two settings stay ours."""
     name = fresh("follow")
     first = create(
@@ -159,7 +159,9 @@ def test_new_topics_partitions_and_configs_follow_without_a_restart(old: Cluster
     assert await_configs(new, first, {"retention.ms": "7200000"}) == {"retention.ms": "7200000"}
 
 
-def test_old_timestamps_do_not_vanish_while_the_link_runs_and_do_when_it_is_deleted(old: Cluster, new: Cluster) -> None:
+def test_old_timestamps_do_not_vanish_while_the_link_runs_and_do_when_it_is_deleted(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """The target's retention is held open over its checks; the wanted retention comes back with the deletion."""
     topic = create(old, fresh("history"), configs={"segment.ms": "1000"})
     produce(old, topic, numbered(50, timestamp=OLD_MS), batch=10)
@@ -184,7 +186,7 @@ def test_old_timestamps_do_not_vanish_while_the_link_runs_and_do_when_it_is_dele
         time.sleep(0.3)
 
 
-def test_show_counts_what_was_copied_and_what_is_behind(old: Cluster, new: Cluster) -> None:
+def test_show_counts_what_was_copied_and_what_is_behind(old: SandboxCluster, new: SandboxCluster) -> None:
     """Positions, ends, records, bytes and lags of a link that is caught up, then paused behind its source."""
     topic = create(old, fresh("shown"))
     produce(old, topic, numbered(100), batch=10)
@@ -216,7 +218,7 @@ def test_show_counts_what_was_copied_and_what_is_behind(old: Cluster, new: Clust
         assert made.lane(topic).records == made.lane(topic).position
 
 
-def test_a_source_that_grows_behind_a_pause_shows_as_lag(old: Cluster, new: Cluster) -> None:
+def test_a_source_that_grows_behind_a_pause_shows_as_lag(old: SandboxCluster, new: SandboxCluster) -> None:
     """A paused link still tells how far it is behind."""
     topic = create(old, fresh("behind"))
     produce(old, topic, numbered(10))
@@ -229,7 +231,7 @@ def test_a_source_that_grows_behind_a_pause_shows_as_lag(old: Cluster, new: Clus
         assert status.lanes[0].position == 10
 
 
-def test_a_deleted_link_ends_its_workers(old: Cluster, new: Cluster) -> None:
+def test_a_deleted_link_ends_its_workers(old: SandboxCluster, new: SandboxCluster) -> None:
     """Workers of a link that is deleted while it runs write nothing more, and file nothing back."""
     topic = create(old, fresh("ended"))
     produce(old, topic, numbered(10))

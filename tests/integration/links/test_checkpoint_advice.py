@@ -22,7 +22,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints import advise as operation
 from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByStart, LinkAt
 from anabranch.operations.checkpoints.told import Told
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa import groups
 from qa.brokers import STEADY
 from tests.integration.links.groups import commit, reader, store
@@ -78,7 +78,7 @@ def a_query(place: Path, topic: str, offsets: list[int]) -> str:
     return str(place)
 
 
-def test_a_flink_job_on_a_mapped_link_is_advised_in_numbers(old: Cluster, new: Cluster) -> None:
+def test_a_flink_job_on_a_mapped_link_is_advised_in_numbers(old: SandboxCluster, new: SandboxCluster) -> None:
     """Shift, lag and commits are counted on the clusters; a group begun as told stands exactly where the job is."""
     expected = json.loads((SAVEPOINTS / "expected.json").read_text())
     stands = {
@@ -117,7 +117,9 @@ def test_a_flink_job_on_a_mapped_link_is_advised_in_numbers(old: Cluster, new: C
 
 
 @pytest.mark.real
-def test_a_spark_query_on_identity_lanes_needs_no_rewrite(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_a_spark_query_on_identity_lanes_needs_no_rewrite(
+    old: SandboxCluster, new: SandboxCluster, tmp_path: Path
+) -> None:
     """Equal offsets are seen as such; what is not copied yet is told as what passes."""
     topic = create(old, fresh("advised"), 2)
     produce(old, topic, numbered(50))
@@ -142,7 +144,9 @@ def test_a_spark_query_on_identity_lanes_needs_no_rewrite(old: Cluster, new: Clu
         assert rewritten.count(Standing.LATER) == 1
 
 
-def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(old: Cluster, new: Cluster) -> None:
+def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """Both targets are looked at; the positions of each are written and begun there, and one rewrite moves both."""
     place = GOLDEN / "retained"
     expected = json.loads((place / "expected.json").read_text())
@@ -155,7 +159,7 @@ def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(old: Clu
     begin = dict.fromkeys((TopicPartition("payments", 0), TopicPartition("payments", 1)), 2)
     start = StartPosition(StartKind.OFFSETS, offsets=begin)
     with (
-        Cluster.start(ClusterSpec("far", overrides=STEADY)) as far,
+        SandboxCluster.start(ClusterSpec("far", overrides=STEADY)) as far,
         link(old, new, "orders", mode=ModePolicy.MAPPED) as near,
         link(old, far, "payments", start=start, mode=ModePolicy.MAPPED) as other,
         near.running(),
@@ -180,7 +184,9 @@ def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(old: Clu
         assert again.effect.repeated == sum(exact.offsets.values()), "both logs were looked at where they are"
 
 
-def test_draining_is_timed_by_the_commits_of_two_looks(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_draining_is_timed_by_the_commits_of_two_looks(
+    old: SandboxCluster, new: SandboxCluster, tmp_path: Path
+) -> None:
     """A group that reads while it is looked at tells how long the rest will take; empty topics let producers lead."""
     topic = create(old, fresh("drained"))
     create(new, topic)

@@ -12,7 +12,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.logcompare import disk_batches
 from tests.integration.links.lab import link
 from tests.integration.links.topics import OLD_MS, create, delete_records, ends, fresh, numbered, produce
@@ -31,7 +31,9 @@ ODD = (
 
 
 @pytest.mark.real
-def test_everything_of_a_record_is_kept_with_all_codecs_and_batch_boundaries(old: Cluster, new: Cluster) -> None:
+def test_everything_of_a_record_is_kept_with_all_codecs_and_batch_boundaries(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """Nulls, empty values, header order and duplicates, times, codecs and batches are the same on both disks."""
     young, aged = fresh("kept"), fresh("kept")
     now = int(time.time() * 1000)
@@ -55,7 +57,9 @@ def test_everything_of_a_record_is_kept_with_all_codecs_and_batch_boundaries(old
 
 
 @pytest.mark.real
-def test_batches_of_few_records_are_joined_and_everything_of_a_record_is_kept(old: Cluster, new: Cluster) -> None:
+def test_batches_of_few_records_are_joined_and_everything_of_a_record_is_kept(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """Nulls, empty values, header order and duplicates, times and codecs; the target has far fewer batches."""
     topic = create(old, fresh("small"))
     for number, codec in enumerate(CODECS):
@@ -69,7 +73,7 @@ def test_batches_of_few_records_are_joined_and_everything_of_a_record_is_kept(ol
     assert {batch.codec for batch in there} == {batch.codec for batch in here}
 
 
-def test_a_used_target_topic_is_copied_into_behind_what_it_has(old: Cluster, new: Cluster) -> None:
+def test_a_used_target_topic_is_copied_into_behind_what_it_has(old: SandboxCluster, new: SandboxCluster) -> None:
     """The lane is mapped, says why, and what was there before stays untouched."""
     topic = create(old, fresh("used"))
     create(new, topic)
@@ -84,7 +88,9 @@ def test_a_used_target_topic_is_copied_into_behind_what_it_has(old: Cluster, new
         assert made.runs(lane.lane)[0].target >= 25
 
 
-def test_a_lane_turns_mapped_when_an_old_record_arrives_and_stays_exact(old: Cluster, new: Cluster) -> None:
+def test_a_lane_turns_mapped_when_an_old_record_arrives_and_stays_exact(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """Identity up to the old timestamp, mapped from there; the records and the runs are exact across the change."""
     topic = create(old, fresh("turning"))
     produce(old, topic, numbered(50), batch=10)
@@ -104,7 +110,7 @@ def test_a_lane_turns_mapped_when_an_old_record_arrives_and_stays_exact(old: Clu
         assert runs[-1].target > runs[-1].source, "a mapped lane's fence takes an offset"
 
 
-def test_runs_can_be_rebuilt_from_the_targets_log_alone(old: Cluster, new: Cluster) -> None:
+def test_runs_can_be_rebuilt_from_the_targets_log_alone(old: SandboxCluster, new: SandboxCluster) -> None:
     """Over several runs of the link, with the marks of every takeover in the log, both ways give the same runs."""
     topic = create(old, fresh("rebuilt"))
     with link(old, new, topic) as made:
@@ -121,7 +127,7 @@ def test_runs_can_be_rebuilt_from_the_targets_log_alone(old: Cluster, new: Clust
         assert len(made.rebuilt(lane)) > 1
 
 
-def test_a_log_that_starts_above_0_is_copied_from_its_start(old: Cluster, new: Cluster) -> None:
+def test_a_log_that_starts_above_0_is_copied_from_its_start(old: SandboxCluster, new: SandboxCluster) -> None:
     """What the source no longer has is not missed; the runs begin at the log's start, in the middle of a batch too."""
     topic = create(old, fresh("headless"))
     produce(old, topic, numbered(100), batch=20)
@@ -133,7 +139,7 @@ def test_a_log_that_starts_above_0_is_copied_from_its_start(old: Cluster, new: C
         assert made.assert_copied(topic) == 53
 
 
-def test_a_lane_begins_at_a_given_offset_in_the_middle_of_a_batch(old: Cluster, new: Cluster) -> None:
+def test_a_lane_begins_at_a_given_offset_in_the_middle_of_a_batch(old: SandboxCluster, new: SandboxCluster) -> None:
     """The head of the batch is left out, whatever the codec; another partition begins at its earliest record."""
     topics = {codec: create(old, fresh("middle"), 2) for codec in CODECS}
     for codec, topic in topics.items():
@@ -147,7 +153,9 @@ def test_a_lane_begins_at_a_given_offset_in_the_middle_of_a_batch(old: Cluster, 
         assert made.assert_copied(topic, partition=1) == 60
 
 
-def test_latest_copies_only_what_comes_later_and_remembers_where_it_began(old: Cluster, new: Cluster) -> None:
+def test_latest_copies_only_what_comes_later_and_remembers_where_it_began(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """The end is resolved once: what is written between two runs of the link is not lost."""
     topic = create(old, fresh("latest"))
     produce(old, topic, numbered(70))
@@ -162,7 +170,7 @@ def test_latest_copies_only_what_comes_later_and_remembers_where_it_began(old: C
             assert made.assert_copied(topic, first=70) == 30
 
 
-def test_a_timestamp_begins_at_the_first_record_that_is_as_young(old: Cluster, new: Cluster) -> None:
+def test_a_timestamp_begins_at_the_first_record_that_is_as_young(old: SandboxCluster, new: SandboxCluster) -> None:
     """Inside a batch as well; where no record is that young, the lane begins at the end."""
     topic = create(old, fresh("moment"), 2)
     produce(old, topic, numbered(50, timestamp=OLD_MS), batch=20)
@@ -175,7 +183,7 @@ def test_a_timestamp_begins_at_the_first_record_that_is_as_young(old: Cluster, n
         assert made.assert_copied(topic, partition=1, first=10) == 5
 
 
-def test_naming_policies_name_the_target_topics(old: Cluster, new: Cluster) -> None:
+def test_naming_policies_name_the_target_topics(old: SandboxCluster, new: SandboxCluster) -> None:
     """Prefix as MirrorMaker 2 has it, another separator, and a template; several links may copy one topic."""
     topic = create(old, fresh("named"))
     produce(old, topic, numbered(5))
@@ -193,7 +201,9 @@ def test_naming_policies_name_the_target_topics(old: Cluster, new: Cluster) -> N
             assert made.assert_copied(topic, name) == 5
 
 
-def test_compacted_topics_without_gaps_are_copied_and_say_that_they_are_mapped(old: Cluster, new: Cluster) -> None:
+def test_compacted_topics_without_gaps_are_copied_and_say_that_they_are_mapped(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """Identity would shift at the first gap, so such a lane is mapped from the beginning, and says why."""
     topic = create(old, fresh("table"), configs={"cleanup.policy": "compact"})
     produce(old, topic, [{"key": b"k%d" % n, "value": b"v"} for n in range(20)])
@@ -206,7 +216,7 @@ def test_compacted_topics_without_gaps_are_copied_and_say_that_they_are_mapped(o
         assert made.await_position(topic, 20).mode_reason == "the link asks for mapped lanes"
 
 
-def test_an_empty_topic_is_followed_from_its_first_record(old: Cluster, new: Cluster) -> None:
+def test_an_empty_topic_is_followed_from_its_first_record(old: SandboxCluster, new: SandboxCluster) -> None:
     """Nothing to copy is no reason to wait; the first record is copied under its own offset."""
     topic = create(old, fresh("empty"))
     with link(old, new, topic) as made, made.running():

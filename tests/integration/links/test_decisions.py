@@ -12,7 +12,7 @@ from anabranch.offsets.runs import Run, RunMap
 from anabranch.offsets.translate import Exact, NoRecord, Unmapped, record_to_target, to_target
 from anabranch.operations.links import accept
 from anabranch.operations.links.accept import NothingToAcceptError
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa import links as engine
 from qa.asking import between
 from qa.logcompare import read_log
@@ -22,7 +22,7 @@ from tests.integration.links.topics import create, delete_records, drop, fresh, 
 pytestmark = pytest.mark.test
 
 
-def values(cluster: Cluster, topic: str) -> list[str]:
+def values(cluster: SandboxCluster, topic: str) -> list[str]:
     """The value of each record of a partition, in order."""
     found = read_log({"bootstrap.servers": cluster.internal_bootstrap}, topic, 0)
     return [entry.preview.partition("=b'")[2].removesuffix("'") for entry in found]
@@ -35,7 +35,9 @@ def refuses(made: Link, where: str | None = None) -> None:
 
 
 @pytest.mark.real
-def test_a_lane_goes_on_behind_records_that_expired_once_that_was_accepted(old: Cluster, new: Cluster) -> None:
+def test_a_lane_goes_on_behind_records_that_expired_once_that_was_accepted(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """It stops with the range, goes on at its end without a restart, and its runs answer for what is missing."""
     topic = create(old, fresh("given-up"))
     produce(old, topic, numbered(10))
@@ -77,7 +79,7 @@ def values_of(numbers: range) -> list[str]:
 
 
 def test_a_source_topic_made_again_is_copied_behind_the_old_one_once_that_was_accepted(
-    old: Cluster, new: Cluster
+    old: SandboxCluster, new: SandboxCluster
 ) -> None:
     """New lanes under the new topic id, with runs of their own; the old runs stay persisted."""
     topic = create(old, fresh("reborn"))
@@ -105,7 +107,7 @@ def test_a_source_topic_made_again_is_copied_behind_the_old_one_once_that_was_ac
 
 @pytest.mark.parametrize(("there", "first"), [("made again", 3), ("deleted", 0)])
 def test_a_lost_target_topic_is_filled_again_once_that_was_accepted(
-    old: Cluster, new: Cluster, there: str, first: int
+    old: SandboxCluster, new: SandboxCluster, there: str, first: int
 ) -> None:
     """The next generation copies from the start, in a new topic as identity again; what the source lost is named."""
     topic = create(old, fresh("refilled"))

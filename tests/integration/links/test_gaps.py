@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from anabranch.model.lane import LaneMode
 from anabranch.model.link import ModePolicy
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.logcompare import disk_batches
 from tests.integration.links.lab import PATIENCE_S, link
 from tests.integration.links.topics import (
@@ -27,7 +27,7 @@ from tests.integration.links.topics import (
 pytestmark = pytest.mark.test
 
 
-def compacted_with_a_gap(old: Cluster, name: str) -> tuple[str, int]:
+def compacted_with_a_gap(old: SandboxCluster, name: str) -> tuple[str, int]:
     """A topic whose log lost records to compaction behind its first five, and the first offset that is missing."""
     topic = create(
         old,
@@ -48,7 +48,7 @@ def compacted_with_a_gap(old: Cluster, name: str) -> tuple[str, int]:
         time.sleep(0.3)
 
 
-def keep_as_it_is(cluster: Cluster, topic: str) -> None:
+def keep_as_it_is(cluster: SandboxCluster, topic: str) -> None:
     """Let a log be compacted no more.
 
     What is compared must not be cleaned on between the copy and the comparison.  A cleaning that is under way is given
@@ -58,7 +58,7 @@ def keep_as_it_is(cluster: Cluster, topic: str) -> None:
     configure(cluster, topic, {"cleanup.policy": "compact"})
 
 
-def interleave(old: Cluster, topic: str, rounds: int) -> None:
+def interleave(old: SandboxCluster, topic: str, rounds: int) -> None:
     """Transactions of two producers and plain records in one partition, a third of them aborted."""
     config = {"bootstrap.servers": old.internal_bootstrap, "linger.ms": 0}
     producers = [Producer({**config, **TRANSACTIONS, "transactional.id": f"{topic}-{n}"}) for n in range(2)]
@@ -81,7 +81,9 @@ def interleave(old: Cluster, topic: str, rounds: int) -> None:
 
 
 @pytest.mark.real
-def test_transactions_are_copied_as_a_read_committed_consumer_sees_them(old: Cluster, new: Cluster) -> None:
+def test_transactions_are_copied_as_a_read_committed_consumer_sees_them(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """Committed, aborted and interleaved ones, over many short leases; what is dropped counts as passed."""
     name = fresh("transactions")
     topic, ended, aborted = (create(old, f"{name}-{kind}") for kind in ("mixed", "ended", "aborted"))
@@ -108,7 +110,7 @@ def test_transactions_are_copied_as_a_read_committed_consumer_sees_them(old: Clu
 
 
 @pytest.mark.real
-def test_compacted_logs_are_copied_with_their_gaps(old: Cluster, new: Cluster) -> None:
+def test_compacted_logs_are_copied_with_their_gaps(old: SandboxCluster, new: SandboxCluster) -> None:
     """Gaps inside and between batches, and tombstones, over many short leases."""
     topic, _ = compacted_with_a_gap(old, fresh("compacted"))
     produce(old, topic, [{"key": b"only %d" % n, "value": None} for n in range(3)], batch=2)
@@ -119,7 +121,7 @@ def test_compacted_logs_are_copied_with_their_gaps(old: Cluster, new: Cluster) -
         made.assert_copied(topic)
 
 
-def test_records_stamped_by_the_broker_keep_those_times(old: Cluster, new: Cluster) -> None:
+def test_records_stamped_by_the_broker_keep_those_times(old: SandboxCluster, new: SandboxCluster) -> None:
     """LogAppendTime batches arrive with the source's times as the records' own."""
     topic = create(old, fresh("stamped"), configs={"message.timestamp.type": "LogAppendTime"})
     produce(old, topic, numbered(7), batch=3, codec="lz4")
@@ -130,7 +132,7 @@ def test_records_stamped_by_the_broker_keep_those_times(old: Cluster, new: Clust
         assert made.assert_copied(topic) == 10
 
 
-def test_a_log_that_starts_above_zero_is_copied_from_its_start(old: Cluster, new: Cluster) -> None:
+def test_a_log_that_starts_above_zero_is_copied_from_its_start(old: SandboxCluster, new: SandboxCluster) -> None:
     """In the middle of a batch, too: what lies before it in the batch is left out."""
     topic = create(old, fresh("headless"))
     produce(old, topic, numbered(20), batch=10)

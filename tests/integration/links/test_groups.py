@@ -18,7 +18,7 @@ from anabranch.model.reasons import ReasonKind
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition as Place
 from anabranch.operations.groups.undo import NoSuchUndoError
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa import groups as engine
 from qa.patience import PATIENCE_S
 from tests.integration.kafka.security import context_of
@@ -60,7 +60,7 @@ def whys(found: GroupsPlan) -> set[ReasonKind]:
     return {refusal.why for group in found.groups for refusal in group.reasons}
 
 
-def transactional(cluster: Cluster, topic: str, name: str, batches: int) -> None:
+def transactional(cluster: SandboxCluster, topic: str, name: str, batches: int) -> None:
     """Write transactions of three records each, every third of them aborted, so that offsets have gaps."""
     producer = Producer({**TRANSACTIONS, "bootstrap.servers": cluster.internal_bootstrap, "transactional.id": name})
     producer.init_transactions(PATIENCE_S)
@@ -74,7 +74,7 @@ def transactional(cluster: Cluster, topic: str, name: str, batches: int) -> None
 
 
 @pytest.mark.real
-def test_a_group_goes_on_exactly_where_it_stood_with_its_metadata(old: Cluster, new: Cluster) -> None:
+def test_a_group_goes_on_exactly_where_it_stood_with_its_metadata(old: SandboxCluster, new: SandboxCluster) -> None:
     """Planned, moved, in step, and undone to nothing, on a mapped lane whose offsets are others."""
     topic, group = create(old, fresh("moved"), 2), a_group()
     renamed = f"old.{topic}"
@@ -106,7 +106,7 @@ def test_a_group_goes_on_exactly_where_it_stood_with_its_metadata(old: Cluster, 
         assert [one.refusals[0].why for one in refused.groups] == [ReasonKind.UNDONE]
 
 
-def test_undo_gives_back_exactly_what_stood(old: Cluster, new: Cluster) -> None:
+def test_undo_gives_back_exactly_what_stood(old: SandboxCluster, new: SandboxCluster) -> None:
     """Offsets and metadata as before, nothing where nothing was; a group that has moved since is left alone."""
     topic, group = create(old, fresh("undone"), 2), a_group()
     for partition in (0, 1):
@@ -131,7 +131,7 @@ def test_undo_gives_back_exactly_what_stood(old: Cluster, new: Cluster) -> None:
             engine.plan_undo(made.target, "20130101-000000-ffff")
 
 
-def test_every_reason_to_refuse_is_found_at_once(old: Cluster, new: Cluster) -> None:
+def test_every_reason_to_refuse_is_found_at_once(old: SandboxCluster, new: SandboxCluster) -> None:
     """Active on the target, backwards, not copied, not in the link, metadata too large; and nothing is touched."""
     topic, other, group = create(old, fresh("reasons"), 2), create(old, fresh("outside")), a_group()
     for partition in (0, 1):
@@ -161,7 +161,7 @@ def test_every_reason_to_refuse_is_found_at_once(old: Cluster, new: Cluster) -> 
             plan(made, "nobody-.*")
 
 
-def test_a_plan_is_refused_where_the_world_has_moved(old: Cluster, new: Cluster) -> None:
+def test_a_plan_is_refused_where_the_world_has_moved(old: SandboxCluster, new: SandboxCluster) -> None:
     """What was shown is what is done: a commit on either side in between makes it another plan."""
     topic, group = create(old, fresh("world")), a_group()
     produce(old, topic, numbered(20))
@@ -180,7 +180,7 @@ def test_a_plan_is_refused_where_the_world_has_moved(old: Cluster, new: Cluster)
         assert committed(new, group, [(topic, 0)]) == {(topic, 0): (2, "")}
 
 
-def test_marks_tell_which_groups_lie_before_the_links_start(old: Cluster, new: Cluster) -> None:
+def test_marks_tell_which_groups_lie_before_the_links_start(old: SandboxCluster, new: SandboxCluster) -> None:
     """A link that starts in the middle would lose records of a group that stands before it, and says so in time."""
     topic, early, late = create(old, fresh("marked")), a_group(), a_group()
     produce(old, topic, numbered(20))
@@ -201,7 +201,7 @@ def test_marks_tell_which_groups_lie_before_the_links_start(old: Cluster, new: C
         assert engine.show(made.source, made.target, made.id, late).plan.step is Step.IN_STEP
 
 
-def test_commits_of_transactions_are_moved_when_they_are_decided(old: Cluster, new: Cluster) -> None:
+def test_commits_of_transactions_are_moved_when_they_are_decided(old: SandboxCluster, new: SandboxCluster) -> None:
     """A commit in an open transaction makes its group a moving one; afterwards it is moved as any other."""
     topic, group = create(old, fresh("decided")), a_group()
     produce(old, topic, numbered(20))
@@ -227,7 +227,9 @@ def test_commits_of_transactions_are_moved_when_they_are_decided(old: Cluster, n
 
 @pytest.mark.real
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_groups_of_both_protocols_go_on_where_they_stood(old: Cluster, new: Cluster, protocol: str) -> None:
+def test_groups_of_both_protocols_go_on_where_they_stood(
+    old: SandboxCluster, new: SandboxCluster, protocol: str
+) -> None:
     """Members of the old cluster leave, and members of the new one read what was left and nothing else."""
     topic, group = create(old, fresh(f"protocol-{protocol}")), a_group()
     produce(old, topic, numbered(20))
@@ -248,7 +250,7 @@ def test_groups_of_both_protocols_go_on_where_they_stood(old: Cluster, new: Clus
         assert committed(new, group, [(topic, 0)]) == {(topic, 0): None}
 
 
-def test_a_name_that_brokers_take_for_no_groups_is_refused_in_words(new: Cluster) -> None:
+def test_a_name_that_brokers_take_for_no_groups_is_refused_in_words(new: SandboxCluster) -> None:
     """The empty one is refused; nothing was done, and the hint says what to name."""
     topic = create(new, fresh("nameless"))
     with pytest.raises(IllegalGroupNameError, match="takes '' for no name of a group") as caught:

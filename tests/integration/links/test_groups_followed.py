@@ -16,8 +16,8 @@ from anabranch.groups.report import GroupRow
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.model.link import GroupRules
 from anabranch.operations.mirrormaker.flow import read_flow
-from anabranch.sandbox import Cluster
-from anabranch.spark.link.following import FollowingThread
+from anabranch.sandbox import SandboxCluster
+from anabranch.spark.link.following import GroupSyncThread
 from qa import groups as engine
 from qa import links
 from tests.integration.links.groups import commit, committed, member, store
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.test
 @contextmanager
 def followed(made: Link) -> Iterator[None]:
     """The driver's thread, as the link's job runs it."""
-    thread = FollowingThread(LinkJob(made.id, "run-test", made.source, made.target, 60.0), lambda _: None)
+    thread = GroupSyncThread(LinkJob(made.id, "run-test", made.source, made.target, 60.0), lambda _: None)
     thread.start()
     try:
         yield
@@ -54,7 +54,9 @@ def row(made: Link, group: str) -> GroupRow:
 
 
 @pytest.mark.real
-def test_followed_groups_move_forward_only_and_their_freshness_is_shown(old: Cluster, new: Cluster) -> None:
+def test_followed_groups_move_forward_only_and_their_freshness_is_shown(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """In step within rounds; held where it would go back; active where someone reads; others are not touched."""
     topic = create(old, fresh("followed"))
     group, left_out = f"{topic}-in", f"{topic}-out"
@@ -90,7 +92,7 @@ def test_followed_groups_move_forward_only_and_their_freshness_is_shown(old: Clu
         assert plan.forget["__anabranch_positions"] >= 2
 
 
-def test_a_group_at_the_logs_end_never_has_a_negative_lag(old: Cluster, new: Cluster) -> None:
+def test_a_group_at_the_logs_end_never_has_a_negative_lag(old: SandboxCluster, new: SandboxCluster) -> None:
     """While it reads and commits under load, its position on the target follows and is never past the target's end."""
     topic = create(old, fresh("busy"))
     group, place = f"{topic}-in", (topic, 0)
@@ -138,7 +140,7 @@ def _state(made: Link, group: str) -> Following | None:
     return None if since is None else since.state
 
 
-def _load(cluster: Cluster, topic: str, reader: Consumer, over: threading.Event) -> None:
+def _load(cluster: SandboxCluster, topic: str, reader: Consumer, over: threading.Event) -> None:
     first = 10
     while not over.is_set():
         produce(cluster, topic, numbered(20, first=first))

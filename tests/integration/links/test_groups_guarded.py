@@ -13,7 +13,7 @@ from anabranch.groups.select import Selection
 from anabranch.model.reasons import ReasonKind
 from anabranch.model.start import StartPosition
 from anabranch.operations.groups.create import GroupNotMadeError
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa import groups as engine
 from qa.brokers import STEADY
 from tests.integration.kafka.security import context_of
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.test
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[tuple[Cluster, Cluster]]:
+def guarded() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """Two clusters with the standard authorizer; ``mover`` may move groups, and READ topics that begin with open."""
     users = {"admin": "admin-secret", "mover": "m"}
     here, there = start_clusters(
@@ -53,7 +53,7 @@ def guarded() -> Iterator[tuple[Cluster, Cluster]]:
         yield here, there
 
 
-def test_a_group_moves_wholly_or_not_at_all(guarded: tuple[Cluster, Cluster]) -> None:
+def test_a_group_moves_wholly_or_not_at_all(guarded: tuple[SandboxCluster, SandboxCluster]) -> None:
     """One topic may not be read there: the broker commits the others, and all of that is taken back."""
     here, there = guarded
     free, shut = create(here, fresh("open")), create(here, fresh("shut"))
@@ -88,7 +88,9 @@ def test_a_group_moves_wholly_or_not_at_all(guarded: tuple[Cluster, Cluster]) ->
         assert committed(there, f"g-{free}-new", places) == dict.fromkeys(places)
 
 
-def test_a_source_that_is_fifty_epochs_ahead_leaves_no_epoch_behind(guarded: tuple[Cluster, Cluster]) -> None:
+def test_a_source_that_is_fifty_epochs_ahead_leaves_no_epoch_behind(
+    guarded: tuple[SandboxCluster, SandboxCluster],
+) -> None:
     """Commits carry the source's leader epoch; on the target none is written, and the reader goes on."""
     here, there = guarded
     topic = create(here, fresh("open"))
@@ -109,7 +111,9 @@ def test_a_source_that_is_fifty_epochs_ahead_leaves_no_epoch_behind(guarded: tup
         assert read_values(there, group, (topic, 0), 8) == [f"record {n}" for n in range(12, 20)]
 
 
-def test_a_group_begins_where_one_likes_and_only_where_there_was_nothing(guarded: tuple[Cluster, Cluster]) -> None:
+def test_a_group_begins_where_one_likes_and_only_where_there_was_nothing(
+    guarded: tuple[SandboxCluster, SandboxCluster],
+) -> None:
     """Five kinds of positions; what the group has committed already forbids it; it is taken back by its id."""
     _, there = guarded
     topic = create(there, fresh("open"), 2)

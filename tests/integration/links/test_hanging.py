@@ -12,7 +12,7 @@ from anabranch.operations.links.abort_transaction import (
     NoOpenTransactionError,
     TransactionNotHangingError,
 )
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY
 from qa.links import abort_transaction, plan_abort
 from qa.patience import PATIENCE_S
@@ -24,12 +24,12 @@ pytestmark = pytest.mark.test
 
 
 @pytest.fixture(scope="module", params=["4.3.1", "2.8.2"])
-def lenient(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def lenient(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
     """A source whose brokers take transactional batches without asking the coordinator, as all did before 3.6."""
     version: str = request.param
     overrides = {**STEADY, "transaction.partition.verification.enable": "false"} if version.startswith("4") else {}
     spec = ClusterSpec(f"lenient-{version.replace('.', '-')}", version=version, overrides=overrides)
-    with Cluster.start(spec) as running:
+    with SandboxCluster.start(spec) as running:
         yield running
 
 
@@ -40,7 +40,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.real
-def test_a_killed_producers_transaction_is_named_and_ended_when_told(old: Cluster, new: Cluster) -> None:
+def test_a_killed_producers_transaction_is_named_and_ended_when_told(old: SandboxCluster, new: SandboxCluster) -> None:
     """The lane waits and says for whom; its coordinator would end it, so it is ended only by its id."""
     topic = create(old, fresh("hanging"))
     produce(old, topic, numbered(10))
@@ -78,7 +78,9 @@ def test_a_killed_producers_transaction_is_named_and_ended_when_told(old: Cluste
         assert made.lane(topic).stop_reason is None
 
 
-def test_a_transaction_that_no_coordinator_knows_is_ended_without_a_name(lenient: Cluster, new: Cluster) -> None:
+def test_a_transaction_that_no_coordinator_knows_is_ended_without_a_name(
+    lenient: SandboxCluster, new: SandboxCluster
+) -> None:
     """It hangs: nothing but a person ends it; one that is young may only be hidden, and is left alone."""
     topic = create(lenient, fresh("ghost"))
     produce(lenient, topic, numbered(4))

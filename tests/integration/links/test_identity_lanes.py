@@ -6,7 +6,7 @@ import pytest
 
 from anabranch.model.lane import LaneMode
 from anabranch.protocol import gap_padding, head_padding
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from tests.integration.links.identity import assert_equal_offsets, begin_at, log_start
 from tests.integration.links.lab import link
 from tests.integration.links.topics import OLD_MS, create, fresh, newest_offset, numbered, produce, transaction
@@ -16,7 +16,9 @@ FAR = 5_000_000
 
 
 @pytest.mark.real
-def test_a_log_that_starts_at_five_million_is_copied_to_the_same_offsets(old: Cluster, new: Cluster) -> None:
+def test_a_log_that_starts_at_five_million_is_copied_to_the_same_offsets(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """The target log is padded and begins where the source's does; leases that end in between change nothing."""
     topic = create(old, fresh("far"))
     begin_at(old, topic, FAR)
@@ -36,7 +38,7 @@ def test_a_log_that_starts_at_five_million_is_copied_to_the_same_offsets(old: Cl
 
 @pytest.mark.real
 @pytest.mark.full
-def test_two_runs_pad_the_same_head(old: Cluster, new: Cluster) -> None:
+def test_two_runs_pad_the_same_head(old: SandboxCluster, new: SandboxCluster) -> None:
     """Whoever is first at each offset: both make the same log."""
     topic = create(old, fresh("far"))
     begin_at(old, topic, 3_000_000)
@@ -52,7 +54,7 @@ def test_two_runs_pad_the_same_head(old: Cluster, new: Cluster) -> None:
 
 
 def test_a_head_that_is_too_long_to_pad_is_mapped_with_the_reason(
-    old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
+    old: SandboxCluster, new: SandboxCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before anything is written."""
     monkeypatch.setattr(head_padding, "PAD_LIMIT", 1000)
@@ -66,7 +68,7 @@ def test_a_head_that_is_too_long_to_pad_is_mapped_with_the_reason(
         assert made.assert_copied(topic) == 10
 
 
-def test_an_empty_log_that_starts_above_zero_waits_at_its_end(old: Cluster, new: Cluster) -> None:
+def test_an_empty_log_that_starts_above_zero_waits_at_its_end(old: SandboxCluster, new: SandboxCluster) -> None:
     """The first record, whenever it comes, has the same offset on both sides."""
     topic = create(old, fresh("far"))
     begin_at(old, topic, 12_345)
@@ -79,7 +81,7 @@ def test_an_empty_log_that_starts_above_zero_waits_at_its_end(old: Cluster, new:
 
 
 @pytest.mark.real
-def test_a_log_with_few_transactions_is_copied_to_the_same_offsets(old: Cluster, new: Cluster) -> None:
+def test_a_log_with_few_transactions_is_copied_to_the_same_offsets(old: SandboxCluster, new: SandboxCluster) -> None:
     """Markers and aborted records become empty transactions, over many short leases."""
     topic = create(old, fresh("few"))
     produce(old, topic, numbered(200), batch=20)
@@ -96,7 +98,9 @@ def test_a_log_with_few_transactions_is_copied_to_the_same_offsets(old: Cluster,
     assert made.rebuilt(lane) == made.runs(lane.lane)
 
 
-def test_a_log_that_begins_with_aborted_records_is_copied_to_the_same_offsets(old: Cluster, new: Cluster) -> None:
+def test_a_log_that_begins_with_aborted_records_is_copied_to_the_same_offsets(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """Before the first record, and with the markers of an earlier lease at the log's end."""
     topic = create(old, fresh("begins"))
     transaction(old, topic, [b"a"] * 20, commit=False)
@@ -112,7 +116,7 @@ def test_a_log_that_begins_with_aborted_records_is_copied_to_the_same_offsets(ol
         assert assert_equal_offsets(old, new, topic) == 2
 
 
-def test_two_runs_fill_the_same_gaps(old: Cluster, new: Cluster) -> None:
+def test_two_runs_fill_the_same_gaps(old: SandboxCluster, new: SandboxCluster) -> None:
     """One waits, takes over and is taken over from: no gap is filled twice."""
     topic = create(old, fresh("few"))
     with link(old, new, topic) as made, made.running(lease_seconds=0.4), made.running(lease_seconds=0.3):
@@ -127,7 +131,7 @@ def test_two_runs_fill_the_same_gaps(old: Cluster, new: Cluster) -> None:
 
 
 def test_a_log_with_many_gaps_is_mapped_with_the_reason(
-    old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
+    old: SandboxCluster, new: SandboxCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Told before the first of them is filled."""
     monkeypatch.setattr(gap_padding, "PADDING_BURST", 10)
@@ -142,7 +146,9 @@ def test_a_log_with_many_gaps_is_mapped_with_the_reason(
         assert made.assert_copied(topic) == 10
 
 
-def test_a_lane_with_filled_gaps_turns_mapped_when_an_old_record_arrives(old: Cluster, new: Cluster) -> None:
+def test_a_lane_with_filled_gaps_turns_mapped_when_an_old_record_arrives(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """The jumps that were written for its gaps tell where it stood."""
     topic = create(old, fresh("turning"))
     for turn in range(4):

@@ -22,7 +22,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.link import ModePolicy
 from anabranch.model.reports import LinkPlan
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.spark.link.leases import LeasePlanner
 from anabranch.state.topics.control import Progress
 from anabranch.state.topics.journal import Journal
@@ -143,7 +143,7 @@ def claims(made: Link) -> list[Claim]:
     return found
 
 
-def test_copying_goes_on_between_two_leases_under_the_same_claim(old: Cluster, new: Cluster) -> None:
+def test_copying_goes_on_between_two_leases_under_the_same_claim(old: SandboxCluster, new: SandboxCluster) -> None:
     """The next lease does not come before records that were produced after the last one are on the target."""
     topic = create(old, fresh("between"))
     produce(old, topic, numbered(10))
@@ -163,7 +163,7 @@ def test_copying_goes_on_between_two_leases_under_the_same_claim(old: Cluster, n
 
 
 def test_a_worker_whom_nobody_gives_a_lease_ends_by_itself_and_gives_back(
-    old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
+    old: SandboxCluster, new: SandboxCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The claim is released, all is persisted, and what is produced later stays where it is."""
     monkeypatch.setattr(worker_module, "GRACE_S", 1.0)
@@ -182,7 +182,7 @@ def test_a_worker_whom_nobody_gives_a_lease_ends_by_itself_and_gives_back(
         assert made.assert_copied(topic) == end
 
 
-def test_a_worker_whose_parent_is_gone_copies_nothing_between_leases(old: Cluster, new: Cluster) -> None:
+def test_a_worker_whose_parent_is_gone_copies_nothing_between_leases(old: SandboxCluster, new: SandboxCluster) -> None:
     """It ends within a moment, without a word to anyone; the next worker copies what is left."""
     topic = create(old, fresh("orphan"))
     produce(old, topic, numbered(10))
@@ -210,7 +210,9 @@ def stands_still(worker: Worker) -> bool:
     return not threads_between_leases() and not worker.loop.is_running() and not asyncio.all_tasks(worker.loop)
 
 
-def test_workers_that_get_each_others_tasks_go_on_with_their_own_lanes(old: Cluster, new: Cluster) -> None:
+def test_workers_that_get_each_others_tasks_go_on_with_their_own_lanes(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """Spark gives slots to workers as it likes: lanes need not move for that, and nothing is claimed anew."""
     topic = create(old, fresh("swap"), 2)
     for partition in range(2):
@@ -237,7 +239,7 @@ def test_workers_that_get_each_others_tasks_go_on_with_their_own_lanes(old: Clus
 @pytest.mark.real
 @pytest.mark.parametrize("mode", [ModePolicy.MAPPED, ModePolicy.AUTO])
 def test_a_new_worker_is_handed_the_lanes_of_one_that_copies_on(
-    old: Cluster, new: Cluster, mode: ModePolicy, monkeypatch: pytest.MonkeyPatch
+    old: SandboxCluster, new: SandboxCluster, mode: ModePolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It asks, the holder gives back, and no marker is spent on fencing anybody ."""
     monkeypatch.setattr(handover, "PATIENCE_S", PATIENCE_S)  # a holder that is only slow is not taken for dead
@@ -257,7 +259,7 @@ def test_a_new_worker_is_handed_the_lanes_of_one_that_copies_on(
 
 
 def test_a_worker_that_goes_on_with_its_lanes_yields_them_to_a_new_one_and_does_its_task(
-    old: Cluster, new: Cluster
+    old: SandboxCluster, new: SandboxCluster
 ) -> None:
     """Of two workers one is gone and the other got its task: a new one takes the survivor's lane, none is left out."""
     topic = create(old, fresh("yield"), 2)
@@ -280,7 +282,7 @@ def test_a_worker_that_goes_on_with_its_lanes_yields_them_to_a_new_one_and_does_
         assert [made.assert_copied(topic, partition=partition) for partition in range(2)] == [20, 20]
 
 
-def test_a_run_that_is_told_to_end_leaves_nothing_running(old: Cluster, new: Cluster) -> None:
+def test_a_run_that_is_told_to_end_leaves_nothing_running(old: SandboxCluster, new: SandboxCluster) -> None:
     """Not even between two leases: the claim is given back before the last figures are out."""
     topic = create(old, fresh("told"))
     produce(old, topic, numbered(10))
@@ -303,7 +305,9 @@ def test_a_run_that_is_told_to_end_leaves_nothing_running(old: Cluster, new: Clu
 
 @pytest.mark.real
 @pytest.mark.full
-def test_leases_of_spark_follow_each_other_and_nobody_is_shut_out(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_leases_of_spark_follow_each_other_and_nobody_is_shut_out(
+    old: SandboxCluster, new: SandboxCluster, tmp_path: Path
+) -> None:
     """Over many micro-batches lanes stay or are handed over, and Ctrl-C gives all of them back."""
     cli = CommandLine(tmp_path, old, new)
     name = fresh("spark-leases")

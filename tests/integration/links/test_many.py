@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.model.lane import LaneMode
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from tests.integration.links.lab import link
 from tests.integration.links.topics import OLD_MS, create, fresh, numbered, produce
 
@@ -16,7 +16,7 @@ LANES = 200
 
 @pytest.mark.real
 @pytest.mark.full
-def test_two_hundred_lanes_are_claimed_copied_and_handed_on(old: Cluster, new: Cluster) -> None:
+def test_two_hundred_lanes_are_claimed_copied_and_handed_on(old: SandboxCluster, new: SandboxCluster) -> None:
     """All are taken over by claims, copied, given back and taken again by the next run, and none is left behind."""
     topic = create(old, fresh("many"), LANES)
 

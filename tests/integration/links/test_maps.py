@@ -15,12 +15,12 @@ from anabranch.model.lane import LaneMode
 from anabranch.model.link import ModePolicy, UnknownLinkError
 from anabranch.offsets.runs import Run
 from anabranch.offsets.translate import After, Before, Exact, to_source, to_target
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.state.codecs import runs as run_codec
 from anabranch.state.codecs.topics import RUNS
 from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps, read_maps
 from anabranch.state.segments.runs import SEGMENT_RUNS
-from qa.logcompare import Entry, read_log
+from qa.logcompare import ComparedRecord, read_log
 from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.test_gaps import compacted_with_a_gap, interleave, keep_as_it_is
 from tests.integration.links.topics import (
@@ -59,14 +59,14 @@ def map_of(made: Link, topic: str, position: int) -> LaneMap:
         time.sleep(0.2)
 
 
-def log_of(cluster: Cluster, topic: str) -> list[Entry]:
+def log_of(cluster: SandboxCluster, topic: str) -> list[ComparedRecord]:
     """What a read-committed consumer is given."""
     return read_log(
         {"bootstrap.servers": cluster.internal_bootstrap, "fetch.wait.max.ms": 20}, topic, 0, committed=True
     )
 
 
-def first_from(cluster: Cluster, topic: str, offset: int) -> bytes | None:
+def first_from(cluster: SandboxCluster, topic: str, offset: int) -> bytes | None:
     """The value of the first record that a consumer sees who goes on at an offset."""
     consumer = Consumer(
         {
@@ -114,7 +114,7 @@ def assert_exact(made: Link, topic: str, lane: LaneMap) -> int:
 @pytest.mark.real
 @pytest.mark.parametrize("mode", [pytest.param(ModePolicy.AUTO, marks=pytest.mark.full), ModePolicy.MAPPED])
 def test_every_offset_of_a_transactional_log_is_translated_exactly(
-    old: Cluster, new: Cluster, mode: ModePolicy
+    old: SandboxCluster, new: SandboxCluster, mode: ModePolicy
 ) -> None:
     """Under identity and mapped, over several owners; the end, behind the last marker, is the target's end."""
     topic = create(old, fresh("translated-transactions"))
@@ -146,7 +146,7 @@ def test_every_offset_of_a_transactional_log_is_translated_exactly(
 
 
 @pytest.mark.real
-def test_every_offset_of_a_compacted_log_is_translated_exactly(old: Cluster, new: Cluster) -> None:
+def test_every_offset_of_a_compacted_log_is_translated_exactly(old: SandboxCluster, new: SandboxCluster) -> None:
     """Positions in the gaps that compaction made lead to the next record that is left."""
     topic, _ = compacted_with_a_gap(old, fresh("translated-compacted"))
     keep_as_it_is(old, topic)
@@ -159,7 +159,7 @@ def test_every_offset_of_a_compacted_log_is_translated_exactly(old: Cluster, new
         assert assert_exact(made, topic, lane) == end + 1
 
 
-def test_a_target_that_others_wrote_is_translated_exactly(old: Cluster, new: Cluster) -> None:
+def test_a_target_that_others_wrote_is_translated_exactly(old: SandboxCluster, new: SandboxCluster) -> None:
     """A mapped lane behind records that were there before, and a source that begins above zero."""
     topic = create(old, fresh("translated-behind"))
     create(new, topic)
@@ -176,7 +176,7 @@ def test_a_target_that_others_wrote_is_translated_exactly(old: Cluster, new: Clu
         assert found is not None and (found.lane, found.runs) == (lane.lane, lane.runs)
 
 
-def test_links_and_partitions_without_a_map_are_told_apart(old: Cluster, new: Cluster) -> None:
+def test_links_and_partitions_without_a_map_are_told_apart(old: SandboxCluster, new: SandboxCluster) -> None:
     """An unknown link is refused, a partition that no lane has begun to copy has no map, its topic has a name."""
     topic = create(old, fresh("translated-nothing"))
     with link(old, new, topic) as made:
@@ -192,7 +192,7 @@ def test_links_and_partitions_without_a_map_are_told_apart(old: Cluster, new: Cl
             made.on_target(lambda client: read_maps(client, "unheard-of"))
 
 
-def test_runs_that_were_overwritten_are_read_from_the_log(old: Cluster, new: Cluster) -> None:
+def test_runs_that_were_overwritten_are_read_from_the_log(old: SandboxCluster, new: SandboxCluster) -> None:
     """An older version of the last segment, as a late request leaves it, makes no gap; nor does one that is gone."""
     topic = create(old, fresh("translated-overwritten"))
     interleave(old, topic, 10)
@@ -219,7 +219,7 @@ def test_runs_that_were_overwritten_are_read_from_the_log(old: Cluster, new: Clu
 
 
 @pytest.mark.parametrize("mode", [pytest.param(ModePolicy.AUTO, marks=pytest.mark.full), ModePolicy.MAPPED])
-def test_segments_that_were_overwritten_make_no_gap(old: Cluster, new: Cluster, mode: ModePolicy) -> None:
+def test_segments_that_were_overwritten_make_no_gap(old: SandboxCluster, new: SandboxCluster, mode: ModePolicy) -> None:
     """An older version of a full segment, one that ends early, or none at all, with newer ones behind it.
 
     Each is mended from the log, or refused where a mapped lane's jumps are forgotten; no gap is told that is none.
@@ -247,7 +247,7 @@ def test_segments_that_were_overwritten_make_no_gap(old: Cluster, new: Cluster, 
                 assert told.maps[lane.source].runs == lane.runs
 
 
-def transactions(cluster: Cluster, topic: str, count: int) -> None:
+def transactions(cluster: SandboxCluster, topic: str, count: int) -> None:
     """Many transactions of two records, one after the other."""
     producer = Producer(
         {**TRANSACTIONS, "bootstrap.servers": cluster.internal_bootstrap, "transactional.id": topic, "linger.ms": 0}

@@ -12,7 +12,7 @@ from anabranch.mirrormaker.wire import Checkpoint
 from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.state.topics.mirrormaker import beat, publish
 from qa import mirror_answers
 from tests.integration.links import groups
@@ -29,7 +29,7 @@ OFF = 5
 
 
 @pytest.mark.real
-def test_the_clients_of_mirror_maker_get_a_links_exact_positions(old: Cluster, new: Cluster) -> None:
+def test_the_clients_of_mirror_maker_get_a_links_exact_positions(old: SandboxCluster, new: SandboxCluster) -> None:
     """What is not exact is judged by the link's map, then written anew, and Kafka's own client library reads it."""
     topic = create(old, fresh("mirrored"))
     for number, commit in enumerate((True, False, True)):
@@ -71,7 +71,7 @@ def _stale(made: Link, checkpoints: list[Checkpoint]) -> Callable[[Client], obje
     return write
 
 
-def _positions(new: Cluster, made: Link, prefix: str) -> dict[str, int]:
+def _positions(new: SandboxCluster, made: Link, prefix: str) -> dict[str, int]:
     """What Kafka's own client says of these groups; other tests' are told beside them."""
     told = answers(new, made.spec.source.context, [])
     return {line[1]: int(line[3]) for line in told if line[0] == "all" and line[1].startswith(prefix)}

@@ -15,7 +15,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import ProbeReport
 from anabranch.operations.links.create import LinkRefusedError
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa import links as engine
 from qa.brokers import STEADY
 from tests.integration.links.guarded import (
@@ -40,7 +40,7 @@ USERS = {"admin": "admin-secret", "full": "f", "modest": "m", "poor": "p"}
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[tuple[Cluster, Cluster]]:
+def guarded() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """Two clusters with the standard authorizer; ``full`` and ``modest`` have exactly what the reference says."""
     here, there = start_clusters(
         [
@@ -60,7 +60,9 @@ def guarded() -> Iterator[tuple[Cluster, Cluster]]:
 
 
 @pytest.mark.full
-def test_the_documented_rights_are_enough_for_identity_growth_and_configs(guarded: tuple[Cluster, Cluster]) -> None:
+def test_the_documented_rights_are_enough_for_identity_growth_and_configs(
+    guarded: tuple[SandboxCluster, SandboxCluster],
+) -> None:
     """With those for equal offsets: no finding, identity for young records, mapped for old ones."""
     here, there = guarded
     name = fresh("data-full")
@@ -82,7 +84,7 @@ def test_the_documented_rights_are_enough_for_identity_growth_and_configs(guarde
 
 
 def test_without_alter_on_the_cluster_lanes_are_mapped_and_fenced_by_the_coordinator(
-    guarded: tuple[Cluster, Cluster],
+    guarded: tuple[SandboxCluster, SandboxCluster],
 ) -> None:
     """The reason is shown; several runs take over from each other by empty transactions, exactly."""
     here, there = guarded
@@ -105,7 +107,9 @@ def lacking(report: ProbeReport) -> list[Reason]:
     return [finding for finding in report.findings if finding.severity is not Severity.INFO]
 
 
-def test_rights_for_equal_offsets_that_are_missing_are_named_before_the_run(guarded: tuple[Cluster, Cluster]) -> None:
+def test_rights_for_equal_offsets_that_are_missing_are_named_before_the_run(
+    guarded: tuple[SandboxCluster, SandboxCluster],
+) -> None:
     """Warnings with what happens instead, of topics that exist and that do not; nothing is made by asking."""
     here, there = guarded
     name = fresh("data-rights")
@@ -143,7 +147,7 @@ def test_rights_for_equal_offsets_that_are_missing_are_named_before_the_run(guar
 
 
 def test_without_delete_a_log_that_starts_above_zero_is_mapped_from_its_first_record(
-    guarded: tuple[Cluster, Cluster],
+    guarded: tuple[SandboxCluster, SandboxCluster],
 ) -> None:
     """No padding is written that could not be deleted; a log that starts at 0 has equal offsets all the same."""
     here, there = guarded
@@ -165,7 +169,7 @@ def test_without_delete_a_log_that_starts_above_zero_is_mapped_from_its_first_re
 
 
 def test_without_write_on_its_transactional_id_a_lane_is_mapped_at_its_first_gap(
-    guarded: tuple[Cluster, Cluster],
+    guarded: tuple[SandboxCluster, SandboxCluster],
 ) -> None:
     """Up to the gap offsets are equal; behind it, and not before, runs tell them, and the right is named."""
     here, there = guarded
@@ -185,7 +189,7 @@ def test_without_write_on_its_transactional_id_a_lane_is_mapped_at_its_first_gap
 
 
 def test_each_right_that_is_missing_is_named_with_the_resource_and_the_principal(
-    guarded: tuple[Cluster, Cluster],
+    guarded: tuple[SandboxCluster, SandboxCluster],
 ) -> None:
     """The probe finds every missing right on topics that exist, as an error with the command that grants it."""
     here, there = guarded
@@ -215,7 +219,9 @@ def test_each_right_that_is_missing_is_named_with_the_resource_and_the_principal
 
 
 @pytest.mark.parametrize("operation", ["WRITE", "READ"])
-def test_the_control_topics_need_their_rights_too(guarded: tuple[Cluster, Cluster], operation: str) -> None:
+def test_the_control_topics_need_their_rights_too(
+    guarded: tuple[SandboxCluster, SandboxCluster], operation: str
+) -> None:
     """Whoever may not make, write or read them cannot create a link, and is told what is missing."""
     here, there = guarded
     one = (ResourceType.TOPIC, "__anabranch_", AclOperation[operation])
@@ -229,7 +235,7 @@ def test_the_control_topics_need_their_rights_too(guarded: tuple[Cluster, Cluste
 
 
 def test_a_write_permission_that_is_taken_away_stops_its_lane_until_it_is_back(
-    guarded: tuple[Cluster, Cluster],
+    guarded: tuple[SandboxCluster, SandboxCluster],
 ) -> None:
     """The lane stops at the exact offset with the reason; the other goes on; a resume after the grant goes on too."""
     here, there = guarded
@@ -258,7 +264,9 @@ def test_a_write_permission_that_is_taken_away_stops_its_lane_until_it_is_back(
             made.assert_copied(topic)
 
 
-def test_a_read_permission_that_is_taken_away_stops_its_lane_and_no_other(guarded: tuple[Cluster, Cluster]) -> None:
+def test_a_read_permission_that_is_taken_away_stops_its_lane_and_no_other(
+    guarded: tuple[SandboxCluster, SandboxCluster],
+) -> None:
     """The source's refusal names the principal and the topic."""
     here, there = guarded
     name = fresh("data-blind")
@@ -280,7 +288,9 @@ def test_a_read_permission_that_is_taken_away_stops_its_lane_and_no_other(guarde
             grant(here, "full", (wide,))
 
 
-def test_a_source_whose_links_may_not_be_read_is_told_as_a_danger_of_loops(guarded: tuple[Cluster, Cluster]) -> None:
+def test_a_source_whose_links_may_not_be_read_is_told_as_a_danger_of_loops(
+    guarded: tuple[SandboxCluster, SandboxCluster],
+) -> None:
     """Without READ on the source's control topics, nobody can know whether a link runs the other way."""
     here, there = guarded
     topic = create(here, fresh("data-provenance"))

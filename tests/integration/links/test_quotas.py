@@ -13,7 +13,7 @@ from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.connection import CLIENT_ID, Connection
 from anabranch.model.lane import LaneState
 from anabranch.model.reports import LinkStatus
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.state.topics.journal import Journal
 from qa.patience import LONG_S
 from tests.integration.kafka.security import ask, context_of
@@ -28,7 +28,7 @@ SLOTS = 1
 
 
 @contextmanager
-def quota(cluster: Cluster, key: str, value: float, client_id: str | None) -> Iterator[None]:
+def quota(cluster: SandboxCluster, key: str, value: float, client_id: str | None) -> Iterator[None]:
     """A quota while the block lasts; of one client id, or (None) of every client id that has none of its own."""
     entry = AlterClientQuotasRequest.EntryData
 
@@ -58,8 +58,8 @@ def quota(cluster: Cluster, key: str, value: float, client_id: str | None) -> It
     ],
 )
 def test_a_link_whose_clients_are_throttled_goes_on(
-    old: Cluster,
-    new: Cluster,
+    old: SandboxCluster,
+    new: SandboxCluster,
     monkeypatch: pytest.MonkeyPatch,
     side: str,
     key: str,

@@ -19,7 +19,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.reasons import Severity
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.links.choices import HistoryLostError
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.state.codecs import topics as control
 from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.control import Progress
@@ -64,7 +64,7 @@ def forget_progress(made: Link) -> None:
 
 
 @contextmanager
-def copied(old: Cluster, new: Cluster, records: int = 10) -> Iterator[tuple[Link, str]]:
+def copied(old: SandboxCluster, new: SandboxCluster, records: int = 10) -> Iterator[tuple[Link, str]]:
     """A link whose one mapped lane has copied everything, and does not run."""
     topic = create(old, fresh("kept"))
     produce(old, topic, numbered(records))
@@ -97,7 +97,7 @@ def lose_while_running(made: Link, new: Simulated) -> None:
         run.await_end()
 
 
-def goes_on(made: Link, old: Cluster, new: Cluster, topic: str, first: int, kept: list[str]) -> None:
+def goes_on(made: Link, old: SandboxCluster, new: SandboxCluster, topic: str, first: int, kept: list[str]) -> None:
     """What is produced now is copied behind what the target is to hold then."""
     produce(old, topic, numbered(5, first=first))
     with made.running():
@@ -107,7 +107,7 @@ def goes_on(made: Link, old: Cluster, new: Cluster, topic: str, first: int, kept
 
 
 def test_an_idle_lane_whose_records_are_deleted_goes_on_through_takeovers(
-    old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
+    old: SandboxCluster, new: SandboxCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All was persisted as copied: another process finds the place, also behind the markers of takeovers."""
     monkeypatch.setattr("anabranch.copier.ownership.other_owners.SILENCE_S", 0.2)
@@ -122,7 +122,7 @@ def test_an_idle_lane_whose_records_are_deleted_goes_on_through_takeovers(
 
 
 @pytest.mark.parametrize("way", ["shortened", pytest.param("made again", marks=pytest.mark.full), "deleted"])
-def test_a_lane_whose_claims_are_lost_does_not_start_over(old: Cluster, new: Simulated, way: str) -> None:
+def test_a_lane_whose_claims_are_lost_does_not_start_over(old: SandboxCluster, new: Simulated, way: str) -> None:
     """It stops, says so, and goes on where it stood when that was accepted; nothing is copied twice."""
     with copied(old, new) as (made, topic):
         if way == "shortened":
@@ -158,7 +158,7 @@ def test_a_lane_whose_claims_are_lost_does_not_start_over(old: Cluster, new: Sim
 
 @pytest.mark.full
 def test_a_running_link_ends_when_its_claims_are_deleted(
-    old: Cluster, new: Simulated, monkeypatch: pytest.MonkeyPatch
+    old: SandboxCluster, new: Simulated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that goes on would not see who succeeds it."""
     monkeypatch.setattr("anabranch.kafka.log.CHECK_S", 0.2)
@@ -171,7 +171,9 @@ def test_a_running_link_ends_when_its_claims_are_deleted(
 
 
 @pytest.mark.full
-def test_a_lane_of_which_nothing_is_known_is_not_begun_where_claims_were_deleted(old: Cluster, new: Simulated) -> None:
+def test_a_lane_of_which_nothing_is_known_is_not_begun_where_claims_were_deleted(
+    old: SandboxCluster, new: Simulated
+) -> None:
     """All was deleted by age but the link itself: the target has records, and somebody wrote them."""
     with copied(old, new) as (made, topic):
         shorten(new, control.CLAIMS, control.PROGRESS, control.RUNS)
@@ -185,7 +187,9 @@ def test_a_lane_of_which_nothing_is_known_is_not_begun_where_claims_were_deleted
         goes_on(made, old, new, topic, 10, values_of(range(10)))
 
 
-def test_a_position_that_is_lost_is_given_by_a_person_or_by_what_was_persisted(old: Cluster, new: Cluster) -> None:
+def test_a_position_that_is_lost_is_given_by_a_person_or_by_what_was_persisted(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """The runs tell what surely is there; nobody knows in which epoch, so the lane stops; then it goes on."""
     with copied(old, new) as (made, topic):
         forget_progress(made)
@@ -226,7 +230,7 @@ def test_a_corrupt_batch_is_given_up_by_a_persons_word(old: Simulated, new: Simu
 
 
 @pytest.mark.full
-def test_jumps_that_are_lost_stop_no_lane_silently(old: Cluster, new: Simulated) -> None:
+def test_jumps_that_are_lost_stop_no_lane_silently(old: SandboxCluster, new: Simulated) -> None:
     """The topic is missing: a run does not begin; each lane goes on where its persisted map ends once that was
     accepted.
     """
@@ -240,7 +244,7 @@ def test_jumps_that_are_lost_stop_no_lane_silently(old: Cluster, new: Simulated)
 
 
 @pytest.mark.full
-def test_where_all_is_forgotten_the_records_tell(old: Cluster, new: Cluster) -> None:
+def test_where_all_is_forgotten_the_records_tell(old: SandboxCluster, new: SandboxCluster) -> None:
     """Nothing is offered that would copy everything again."""
     with copied(old, new) as (made, _):
         for name in (control.CLAIMS, control.PROGRESS, control.RUNS):
@@ -250,7 +254,9 @@ def test_where_all_is_forgotten_the_records_tell(old: Cluster, new: Cluster) -> 
         assert "offsets rebuild" in lost.value.hint
 
 
-def test_a_log_is_not_copied_again_where_all_was_deleted_and_made_again_at_rest(old: Cluster, new: Simulated) -> None:
+def test_a_log_is_not_copied_again_where_all_was_deleted_and_made_again_at_rest(
+    old: SandboxCluster, new: Simulated
+) -> None:
     """Claims, runs and progress are there and empty, as before a first run: none begins; a link that adopts goes on."""
     with copied(old, new) as (made, topic):
         copy = made.on_target(lambda client: read_maps(client, made.id)).of_source(TopicPartition(topic, 0))
@@ -271,7 +277,9 @@ def test_a_log_is_not_copied_again_where_all_was_deleted_and_made_again_at_rest(
         goes_on(made, old, new, topic, 10, values_of(range(10)))
 
 
-def test_control_topics_that_would_lose_records_forbid_a_link_and_a_run(old: Cluster, new: Cluster) -> None:
+def test_control_topics_that_would_lose_records_forbid_a_link_and_a_run(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """At plan and at run, with the command that mends it; a run that is under way says so and goes on."""
 
     async def check(client: Client) -> list[tuple[Severity, str]]:

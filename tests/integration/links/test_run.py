@@ -18,7 +18,7 @@ import psutil
 import pytest
 import yaml
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.faults.processes import MARK, PACKAGE_ROOT, marked
 from qa.faults.standalone import StandaloneSpark
 from qa.patience import LONG_S
@@ -34,7 +34,7 @@ EVENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ  \S+: ")
 class Runs:
     """``anabranch`` in a directory of a user's, and the processes that came of it."""
 
-    def __init__(self, directory: Path, old: Cluster, new: Cluster) -> None:
+    def __init__(self, directory: Path, old: SandboxCluster, new: SandboxCluster) -> None:
         self.mark = uuid.uuid4().hex
         self.directory = directory
         self.log = directory / "terminal.log"
@@ -115,7 +115,7 @@ class Runs:
 
 
 @pytest.fixture
-def runs(tmp_path: Path, old: Cluster, new: Cluster) -> Iterator[Runs]:
+def runs(tmp_path: Path, old: SandboxCluster, new: SandboxCluster) -> Iterator[Runs]:
     """The verbs, in a directory of their own."""
     made = Runs(tmp_path, old, new)
     yield made
@@ -123,7 +123,7 @@ def runs(tmp_path: Path, old: Cluster, new: Cluster) -> Iterator[Runs]:
 
 
 def test_a_link_whose_command_is_killed_ends_and_no_file_of_the_users_is_imported(
-    old: Cluster, new: Cluster, runs: Runs
+    old: SandboxCluster, new: SandboxCluster, runs: Runs
 ) -> None:
     """SIGKILL tells nobody anything: its Spark job would copy on, and running the link again would make two."""
     for name in ("grp", "json", "random"):
@@ -142,7 +142,7 @@ def test_a_link_whose_command_is_killed_ends_and_no_file_of_the_users_is_importe
 
 
 def test_a_link_ends_cleanly_when_its_terminal_is_closed_and_tells_its_life_as_json(
-    old: Cluster, new: Cluster, runs: Runs
+    old: SandboxCluster, new: SandboxCluster, runs: Runs
 ) -> None:
     """SIGHUP is heeded as Ctrl-C; standard error has one object for each event, and nothing of Spark's."""
     topic = create(old, fresh("closed"))
@@ -164,7 +164,7 @@ def test_a_link_ends_cleanly_when_its_terminal_is_closed_and_tells_its_life_as_j
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program(
-    old: Cluster, new: Cluster, runs: Runs, number: signal.Signals
+    old: SandboxCluster, new: SandboxCluster, runs: Runs, number: signal.Signals
 ) -> None:
     """130, 143 and 129, and no process is left."""
     topic = create(old, fresh("early"))
@@ -176,7 +176,7 @@ def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program(
         runs.await_nobody()
 
 
-def test_a_detached_link_is_stopped_from_anywhere(old: Cluster, new: Cluster, runs: Runs) -> None:
+def test_a_detached_link_is_stopped_from_anywhere(old: SandboxCluster, new: SandboxCluster, runs: Runs) -> None:
     """It outlives its command; `link stop` says when it has ended, and does nothing the second time."""
     topic = create(old, fresh("detached"))
     produce(old, topic, numbered(10))
@@ -195,7 +195,9 @@ def test_a_detached_link_is_stopped_from_anywhere(old: Cluster, new: Cluster, ru
 
 
 @pytest.mark.full
-def test_a_link_on_a_remote_master_ends_with_its_command_too(old: Cluster, new: Cluster, runs: Runs) -> None:
+def test_a_link_on_a_remote_master_ends_with_its_command_too(
+    old: SandboxCluster, new: SandboxCluster, runs: Runs
+) -> None:
     """Its executors with it; and nothing that Spark's driver says there reaches the terminal."""
     topic = create(old, fresh("remote"))
     produce(old, topic, numbered(10))
@@ -212,7 +214,9 @@ def test_a_link_on_a_remote_master_ends_with_its_command_too(old: Cluster, new: 
     assert [line for line in runs.said if not EVENT.match(line)] == []
 
 
-def test_a_comparison_whose_command_is_killed_ends_and_can_be_resumed(old: Cluster, new: Cluster, runs: Runs) -> None:
+def test_a_comparison_whose_command_is_killed_ends_and_can_be_resumed(
+    old: SandboxCluster, new: SandboxCluster, runs: Runs
+) -> None:
     """It says so on the target: nobody has to wait until it counts as silent."""
     topic = create(old, fresh("compared"))
     produce(old, topic, numbered(10))
@@ -229,7 +233,7 @@ def test_a_comparison_whose_command_is_killed_ends_and_can_be_resumed(old: Clust
         runs.await_told(made.id, "the command that started it is gone")
 
 
-def test_a_rebuilding_whose_command_is_killed_ends(old: Cluster, new: Cluster, runs: Runs) -> None:
+def test_a_rebuilding_whose_command_is_killed_ends(old: SandboxCluster, new: SandboxCluster, runs: Runs) -> None:
     """At once, and not with its next step."""
     topic = create(old, fresh("rebuilt"))
     produce(old, topic, numbered(10))

@@ -19,7 +19,7 @@ import yaml
 
 from anabranch.model.lane import LaneState
 from anabranch.operations.jobs.launcher import job_spec
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.faults.processes import LinkRun
 from tests.integration.links.lab import PATIENCE_S, Link, link
 from tests.integration.links.topics import OLD_MS, create, fresh, grow, newest_offset, numbered, produce
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.test
 class CommandLine:
     """The program with a contexts file, as processes of their own."""
 
-    def __init__(self, directory: Path, old: Cluster, new: Cluster) -> None:
+    def __init__(self, directory: Path, old: SandboxCluster, new: SandboxCluster) -> None:
         self._file = directory / "contexts.yaml"
         self._file.write_text(yaml.safe_dump({"contexts": {"old": old.context(), "new": new.context()}}))
         self._log = directory / "run.log"
@@ -88,7 +88,9 @@ class CommandLine:
 
 
 @pytest.mark.real
-def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(
+    old: SandboxCluster, new: SandboxCluster, tmp_path: Path
+) -> None:
     """Created, run, grown, paused, resumed and interrupted by the command line; nothing is left running after it."""
     cli = CommandLine(tmp_path, old, new)
     name = fresh("spark")
@@ -141,7 +143,9 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(old: Cluster
 
 
 @pytest.mark.full
-def test_a_query_is_begun_anew_where_a_python_worker_comes_too_late(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_a_query_is_begun_anew_where_a_python_worker_comes_too_late(
+    old: SandboxCluster, new: SandboxCluster, tmp_path: Path
+) -> None:
     """Spark gives a worker ten seconds; the first that runs the source for the driver takes longer here."""
     slow = tmp_path / "slow-python"
     slow.write_text(

@@ -18,7 +18,7 @@ from anabranch.model.start import StartKind, StartPosition
 from anabranch.offsets.translate import Exact, to_target
 from anabranch.operations.links.create import LinkRefusedError
 from anabranch.operations.offsets.translate import GroupUnknownError, TopicNotInLinkError
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa import links, offsets
 from tests.integration.kafka.security import context_of
 from tests.integration.links import groups
@@ -30,12 +30,12 @@ from tests.integration.links.topics import create, delete_records, end_transacti
 pytestmark = pytest.mark.test
 
 
-def commit(cluster: Cluster, group: str, offsets: dict[tuple[str, int], int]) -> None:
+def commit(cluster: SandboxCluster, group: str, offsets: dict[tuple[str, int], int]) -> None:
     """What a consumer of the group commits."""
     groups.commit(cluster, group, {at: (offset, "") for at, offset in offsets.items()})
 
 
-def looked_up(cluster: Cluster, start: StartPosition, *partitions: model.TopicPartition) -> Resolved:
+def looked_up(cluster: SandboxCluster, start: StartPosition, *partitions: model.TopicPartition) -> Resolved:
     """What a start position means on a cluster now."""
 
     async def ask() -> Resolved:
@@ -47,7 +47,7 @@ def looked_up(cluster: Cluster, start: StartPosition, *partitions: model.TopicPa
     return asyncio.run(ask())
 
 
-def test_each_kind_of_start_is_resolved(old: Cluster) -> None:
+def test_each_kind_of_start_is_resolved(old: SandboxCluster) -> None:
     """Over a log that begins above zero: its ends, the first record of a time, commits, given offsets."""
     topic = create(old, fresh("starts"), partitions=2)
     produce(old, topic, numbered(20, timestamp=1_600_000_000_000), batch=5)
@@ -79,7 +79,7 @@ def test_each_kind_of_start_is_resolved(old: Cluster) -> None:
         at(StartPosition(StartKind.GROUP, group="nobody"))
 
 
-def test_latest_is_before_an_open_transaction(old: Cluster) -> None:
+def test_latest_is_before_an_open_transaction(old: SandboxCluster) -> None:
     """Who starts there reads the transaction's records once it is committed, as a reader of committed records does."""
     from confluent_kafka import Producer
 
@@ -98,7 +98,7 @@ def test_latest_is_before_an_open_transaction(old: Cluster) -> None:
     assert looked_up(old, StartPosition(StartKind.LATEST), where).offsets == {where: 5}
 
 
-def test_given_offsets_are_held_against_the_log_before_a_link_is_made(old: Cluster, new: Cluster) -> None:
+def test_given_offsets_are_held_against_the_log_before_a_link_is_made(old: SandboxCluster, new: SandboxCluster) -> None:
     """Beyond the end, below the start, a partition and topics that are not there: all are said, nothing is stored."""
     topic, other = create(old, fresh("given"), partitions=2), create(old, fresh("not-copied"))
     produce(old, topic, numbered(20), batch=5)
@@ -118,7 +118,7 @@ def test_given_offsets_are_held_against_the_log_before_a_link_is_made(old: Clust
 
 
 @pytest.mark.real
-def test_a_link_begins_where_a_group_stands(old: Cluster, new: Cluster) -> None:
+def test_a_link_begins_where_a_group_stands(old: SandboxCluster, new: SandboxCluster) -> None:
     """What the group had committed when the link was made, whatever it commits later; the rest from the earliest."""
     topic = create(old, fresh("from-group"), partitions=2)
     produce(old, topic, numbered(10))
@@ -149,7 +149,9 @@ def reader_of(made: Link, topic: str, group: str) -> bytes | None:
     return first_from(made.new, topic, answers[0].answer)
 
 
-def test_a_groups_commits_are_translated_and_files_read_back(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_a_groups_commits_are_translated_and_files_read_back(
+    old: SandboxCluster, new: SandboxCluster, tmp_path: Path
+) -> None:
     """Through a log with gaps, at every fifth offset; topics outside of the link are refused, each by itself."""
     topic, other = create(old, fresh("translated")), create(old, fresh("outside"))
     interleave(old, topic, 4)

@@ -10,7 +10,7 @@ from anabranch.model.configs import DEFAULT_DENY, ConfigRules
 from anabranch.model.lane import LaneState
 from anabranch.model.plugins import PluginSpec
 from anabranch.operations.links.create import LinkRefusedError
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa import links as engine
 from tests.integration.links.lab import link
 from tests.integration.links.topics import (
@@ -30,7 +30,9 @@ pytestmark = pytest.mark.test
 
 
 @pytest.mark.real
-def test_a_batch_that_is_too_large_stops_its_own_lane_until_the_target_takes_it(old: Cluster, new: Cluster) -> None:
+def test_a_batch_that_is_too_large_stops_its_own_lane_until_the_target_takes_it(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """At the exact offset and with the reason; a plain lane beside it goes on, and a resumed link tries again."""
     name = fresh("odd")
     plain, large = create(old, name + "-plain", 2), create(old, name + "-large")
@@ -56,7 +58,9 @@ def test_a_batch_that_is_too_large_stops_its_own_lane_until_the_target_takes_it(
         made.assert_copied(large)
 
 
-def test_records_that_retention_took_from_the_source_are_named_and_not_skipped(old: Cluster, new: Cluster) -> None:
+def test_records_that_retention_took_from_the_source_are_named_and_not_skipped(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """The lane stops with the range that is lost, and copies nothing behind it."""
     topic = create(old, fresh("expired"))
     produce(old, topic, numbered(10))
@@ -73,7 +77,7 @@ def test_records_that_retention_took_from_the_source_are_named_and_not_skipped(o
         assert newest_offset(new, topic) == 10
 
 
-def test_a_source_topic_made_again_is_not_taken_for_the_old_one(old: Cluster, new: Cluster) -> None:
+def test_a_source_topic_made_again_is_not_taken_for_the_old_one(old: SandboxCluster, new: SandboxCluster) -> None:
     """Its lane stops, the plan names the topic, and none of the new topic's records are mixed in."""
     topic, other = create(old, fresh("again")), create(old, fresh("again"))
     produce(old, topic, numbered(10))
@@ -93,7 +97,7 @@ def test_a_source_topic_made_again_is_not_taken_for_the_old_one(old: Cluster, ne
         assert newest_offset(new, topic) == 10
 
 
-def test_a_target_topic_made_again_is_not_written_to(old: Cluster, new: Cluster) -> None:
+def test_a_target_topic_made_again_is_not_written_to(old: SandboxCluster, new: SandboxCluster) -> None:
     """The lane stops at the exact offset, and the plan says what to do."""
     topic = create(old, fresh("remade"))
     produce(old, topic, numbered(10))
@@ -114,7 +118,9 @@ def test_a_target_topic_made_again_is_not_written_to(old: Cluster, new: Cluster)
         assert ends(new, topic) == (0, 0)
 
 
-def test_a_target_topic_with_fewer_partitions_is_refused_and_others_are_copied(old: Cluster, new: Cluster) -> None:
+def test_a_target_topic_with_fewer_partitions_is_refused_and_others_are_copied(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """At creation it is an error; once the link exists, the finding names the command and the rest goes on."""
     name = fresh("narrow")
     good = create(old, name + "-good")
@@ -135,7 +141,9 @@ def test_a_target_topic_with_fewer_partitions_is_refused_and_others_are_copied(o
         made.await_(lambda _: made.findings() == "")
 
 
-def test_a_setting_that_the_rules_leave_alone_stays_and_its_effect_is_told(old: Cluster, new: Cluster) -> None:
+def test_a_setting_that_the_rules_leave_alone_stays_and_its_effect_is_told(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """A small max.message.bytes of the target's own is warned of at creation and stops the lane that meets it."""
     topic = create(old, fresh("small"))
     create(new, topic, configs={"max.message.bytes": "2000"})
@@ -154,7 +162,7 @@ def test_a_setting_that_the_rules_leave_alone_stays_and_its_effect_is_told(old: 
             made.assert_copied(topic)
 
 
-def test_a_filter_that_matches_nothing_is_told_and_waits_for_topics(old: Cluster, new: Cluster) -> None:
+def test_a_filter_that_matches_nothing_is_told_and_waits_for_topics(old: SandboxCluster, new: SandboxCluster) -> None:
     """The link is made with a warning; a topic that comes later and matches is copied."""
     name = fresh("nothing")
     with link(old, new, name) as made:
@@ -169,7 +177,7 @@ def test_a_filter_that_matches_nothing_is_told_and_waits_for_topics(old: Cluster
 
 
 def test_two_topics_of_one_target_name_are_told_and_one_is_copied(
-    old: Cluster, new: Cluster, monkeypatch: pytest.MonkeyPatch
+    old: SandboxCluster, new: SandboxCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A naming policy of another package that folds names is found out before anything is mixed."""
     from tests.integration.links.policies import register

@@ -6,7 +6,7 @@ import pytest
 
 from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.model.link import ModePolicy
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce, transaction
 
@@ -20,7 +20,9 @@ def named_in(lane: LaneProgress) -> bool:
     return WORDS in lane.mode_reason
 
 
-def test_a_stranger_in_a_mapped_lanes_target_is_named_and_its_records_are_left_out(old: Cluster, new: Cluster) -> None:
+def test_a_stranger_in_a_mapped_lanes_target_is_named_and_its_records_are_left_out(
+    old: SandboxCluster, new: SandboxCluster
+) -> None:
     """With producer id and offset, once, also over leases; the runs stay exact around its records."""
     topic = create(old, fresh("invaded"))
     produce(old, topic, numbered(10))
@@ -49,7 +51,7 @@ def test_a_stranger_in_a_mapped_lanes_target_is_named_and_its_records_are_left_o
         assert made.rebuilt(lane) == made.runs(lane.lane)
 
 
-def test_takeovers_markers_are_no_strangers(old: Cluster, new: Cluster) -> None:
+def test_takeovers_markers_are_no_strangers(old: SandboxCluster, new: SandboxCluster) -> None:
     """What shutting out earlier owners leaves in the log is the lane's own."""
     topic = create(old, fresh("alone"))
     produce(old, topic, numbered(10))

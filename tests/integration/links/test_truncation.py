@@ -12,7 +12,7 @@ from confluent_kafka.admin import NewTopic
 
 from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneProgress, LaneState
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa import links as engine
 from qa.brokers import create_topics, patiently
 from qa.logcompare import read_log
@@ -26,7 +26,7 @@ LEADER, FOLLOWER = 2, 3
 
 
 @pytest.fixture(scope="module")
-def trio() -> Iterator[Cluster]:
+def trio() -> Iterator[SandboxCluster]:
     """Three brokers: the first is the controller, the second leads what is written here, the third follows."""
     overrides = {
         "min.insync.replicas": "1",
@@ -36,14 +36,14 @@ def trio() -> Iterator[Cluster]:
         "broker.session.timeout.ms": "9000",
     }
     spec = ClusterSpec("trio", brokers=3, overrides=overrides)
-    with Cluster.start(spec) as running:
+    with SandboxCluster.start(spec) as running:
         yield running
 
 
 COMPACTED = {"cleanup.policy": "compact", "segment.ms": "300", "min.cleanable.dirty.ratio": "0.01"}
 
 
-def replicated(cluster: Cluster, name: str, config: Mapping[str, str] | None = None) -> str:
+def replicated(cluster: SandboxCluster, name: str, config: Mapping[str, str] | None = None) -> str:
     """A topic of one partition on the leader and the follower."""
     settings = {"retention.ms": "-1", **(config or {})}
     topic = NewTopic(name, num_partitions=1, replica_assignment=[[LEADER, FOLLOWER]], config=settings)
@@ -52,7 +52,7 @@ def replicated(cluster: Cluster, name: str, config: Mapping[str, str] | None = N
     return name
 
 
-def await_isr(cluster: Cluster, topic: str, wanted: set[int], leader: int = LEADER) -> None:
+def await_isr(cluster: SandboxCluster, topic: str, wanted: set[int], leader: int = LEADER) -> None:
     """Wait until the partition has this leader and these replicas in sync."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
@@ -64,7 +64,7 @@ def await_isr(cluster: Cluster, topic: str, wanted: set[int], leader: int = LEAD
         time.sleep(0.1)
 
 
-def lose_what_the_follower_lacks(cluster: Cluster, topic: str) -> None:
+def lose_what_the_follower_lacks(cluster: SandboxCluster, topic: str) -> None:
     """The leader dies and stays dead; the follower, which was away, is elected uncleanly by request."""
     cluster.broker(LEADER).kill()
     cluster.broker(FOLLOWER).start()
@@ -78,7 +78,7 @@ def lose_what_the_follower_lacks(cluster: Cluster, topic: str) -> None:
 
 
 @pytest.fixture
-def whole(trio: Cluster) -> Iterator[Cluster]:
+def whole(trio: SandboxCluster) -> Iterator[SandboxCluster]:
     """The three brokers, all of them up again after the test."""
     yield trio
     for node in (LEADER, FOLLOWER):
@@ -112,7 +112,7 @@ def assert_truncated(made: Link, topic: str, lane: LaneProgress) -> None:
     ids=["while it is read", "while nobody reads"],
 )
 def test_records_that_the_source_lost_are_noticed_though_its_log_has_grown_past_them(
-    whole: Cluster, new: Cluster, reading: bool
+    whole: SandboxCluster, new: SandboxCluster, reading: bool
 ) -> None:
     """The new log is longer than what was copied, so only the epoch of the last record tells."""
     topic = replicated(whole, fresh("lost"))
@@ -138,7 +138,7 @@ def test_records_that_the_source_lost_are_noticed_though_its_log_has_grown_past_
             assert_truncated(made, topic, made.await_stopped(topic))
 
 
-def restart(cluster: Cluster, node: int) -> None:
+def restart(cluster: SandboxCluster, node: int) -> None:
     """A broker ends and begins: whatever it leads has a new leader epoch."""
     cluster.broker(node).stop()
     cluster.broker(node).start()
@@ -150,7 +150,7 @@ def keyed(*keys: str) -> list[dict[str, bytes]]:
     return [{"key": key.encode(), "value": f"{key} {time.monotonic_ns()}".encode()} for key in keys]
 
 
-def await_cleaned(cluster: Cluster, topic: str, offset: int) -> None:
+def await_cleaned(cluster: SandboxCluster, topic: str, offset: int) -> None:
     """Write on until the cleaner has taken the record at this offset, and nothing lies there any more."""
     deadline = time.monotonic() + PATIENCE_S
     while any(entry.offset == offset for entry in read_log(cluster.client_config(), topic, 0)):
@@ -164,7 +164,9 @@ def await_cleaned(cluster: Cluster, topic: str, offset: int) -> None:
     [pytest.param(True, marks=pytest.mark.full), False],
     ids=["while it is read", "while nobody reads"],
 )
-def test_records_that_were_cleaned_away_are_not_taken_for_lost(whole: Cluster, new: Cluster, reading: bool) -> None:
+def test_records_that_were_cleaned_away_are_not_taken_for_lost(
+    whole: SandboxCluster, new: SandboxCluster, reading: bool
+) -> None:
     """A leader that never saw the epoch of the last record that was copied, because its only record was cleaned."""
     topic = replicated(whole, fresh("cleaned"), COMPACTED)
     produce(whole, topic, keyed(*(f"k{number}" for number in range(10))))
@@ -193,7 +195,7 @@ def test_records_that_were_cleaned_away_are_not_taken_for_lost(whole: Cluster, n
         assert set(left) <= set(copied)
 
 
-def lead_without_the_epoch(cluster: Cluster, topic: str) -> int:
+def lead_without_the_epoch(cluster: SandboxCluster, topic: str) -> int:
     """Offset 10, alone in its epoch, is cleaned; then the follower comes back and leads. The log's end."""
     restart(cluster, LEADER)
     await_cleaned(cluster, topic, 10)

@@ -11,7 +11,7 @@ from anabranch.model.lane import LaneMode, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, WantedState
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.provenance import RingError
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.state.topics.control import Links
 from qa import links as engine
 from qa.brokers import STEADY
@@ -26,7 +26,7 @@ VERSIONS = ("2.8.2", "3.9.1", "4.0.0")
 
 
 @pytest.fixture(scope="module")
-def others(request: pytest.FixtureRequest) -> Iterator[dict[str, Cluster]]:
+def others(request: pytest.FixtureRequest) -> Iterator[dict[str, SandboxCluster]]:
     """A cluster of each older version."""
     wanted = VERSIONS if is_full(request.config) else VERSIONS[:2]
     specs = [
@@ -50,7 +50,9 @@ def others(request: pytest.FixtureRequest) -> Iterator[dict[str, Cluster]]:
 @pytest.mark.parametrize(
     "version", [pytest.param(one, marks=[pytest.mark.full] if one == "4.0.0" else []) for one in VERSIONS]
 )
-def test_a_source_of_each_version_is_copied_exactly(others: dict[str, Cluster], new: Cluster, version: str) -> None:
+def test_a_source_of_each_version_is_copied_exactly(
+    others: dict[str, SandboxCluster], new: SandboxCluster, version: str
+) -> None:
     """Fresh records under their own offsets, old ones mapped, batches as they were; the log may start above 0."""
     source = others[version]
     name = fresh("from")
@@ -76,7 +78,9 @@ def test_a_source_of_each_version_is_copied_exactly(others: dict[str, Cluster], 
             made.await_position(young, 45)
 
 
-def test_a_target_of_3_9_takes_identity_and_mapped_lanes(others: dict[str, Cluster], old: Cluster) -> None:
+def test_a_target_of_3_9_takes_identity_and_mapped_lanes(
+    others: dict[str, SandboxCluster], old: SandboxCluster
+) -> None:
     """The older broker keeps what the newer source has, batch by batch."""
     name = fresh("back")
     young, aged = create(old, name + "-young"), create(old, name + "-aged")
@@ -89,7 +93,9 @@ def test_a_target_of_3_9_takes_identity_and_mapped_lanes(others: dict[str, Clust
             made.assert_same_batches(topic)
 
 
-def test_messages_of_format_v1_stop_their_lane_with_the_offset(others: dict[str, Cluster], new: Cluster) -> None:
+def test_messages_of_format_v1_stop_their_lane_with_the_offset(
+    others: dict[str, SandboxCluster], new: SandboxCluster
+) -> None:
     """Kafka 0.10's format is named; a lane beside it goes on."""
     source = others["2.8.2"]
     name = fresh("format")
@@ -109,7 +115,7 @@ def test_messages_of_format_v1_stop_their_lane_with_the_offset(others: dict[str,
         made.assert_copied(plain)
 
 
-def test_two_links_in_opposite_directions_do_not_loop(others: dict[str, Cluster], old: Cluster) -> None:
+def test_two_links_in_opposite_directions_do_not_loop(others: dict[str, SandboxCluster], old: SandboxCluster) -> None:
     """Each copies what its source's own applications write, never what the other brought, whatever the names."""
     here, there = others["3.9.1"], old
     name = fresh("both")
@@ -138,7 +144,9 @@ def test_two_links_in_opposite_directions_do_not_loop(others: dict[str, Cluster]
             made.await_(lambda status: all(lane.state is LaneState.PAUSED for lane in status.lanes))
 
 
-def test_a_topic_that_both_ways_would_fill_is_copied_as_a_person_says(others: dict[str, Cluster], old: Cluster) -> None:
+def test_a_topic_that_both_ways_would_fill_is_copied_as_a_person_says(
+    others: dict[str, SandboxCluster], old: SandboxCluster
+) -> None:
     """Two topics of one name, of which nothing says whose records they have to hold.
 
     The opposite link may have made one of them just now, and store that it fills it only then: copying it back would
@@ -169,7 +177,7 @@ def test_a_topic_that_both_ways_would_fill_is_copied_as_a_person_says(others: di
 
 
 def test_a_ring_of_three_clusters_is_refused_with_its_path(
-    others: dict[str, Cluster], old: Cluster, new: Cluster
+    others: dict[str, SandboxCluster], old: SandboxCluster, new: SandboxCluster
 ) -> None:
     """At creation where the origins are known; else by the closing link's plan, once they are."""
     first, second, third = others["3.9.1"], old, new
@@ -195,7 +203,7 @@ def test_a_ring_of_three_clusters_is_refused_with_its_path(
             run.await_failure()
 
 
-def unaware(closing: Link, second: Cluster) -> LinkRecord:
+def unaware(closing: Link, second: SandboxCluster) -> LinkRecord:
     """The closing link's record, as stored before the ring existed."""
     source = ClusterRef(closing.source.name, closing.old.cluster_id)
     target = ClusterRef(closing.target.name, closing.new.cluster_id)

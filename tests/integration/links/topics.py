@@ -20,7 +20,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.brokers import await_markers, await_topics, create_topics, watermarks
 from qa.patience import PATIENCE_S
 
@@ -31,7 +31,7 @@ _LEADERLESS = frozenset({5, 6, 7, 74, 75, 78, -185, -195})
 """No leader, another one, none that answered in time, an old or an unknown epoch of it, an end that it does not know
 yet; and the client's own words for a time that was over and for a connection that was lost."""
 _numbers = itertools.count(1)
-_admins: WeakKeyDictionary[Cluster, AdminClient] = WeakKeyDictionary()
+_admins: WeakKeyDictionary[SandboxCluster, AdminClient] = WeakKeyDictionary()
 
 
 def fresh(name: str) -> str:
@@ -39,7 +39,7 @@ def fresh(name: str) -> str:
     return f"{name}-{next(_numbers)}"
 
 
-def admin(cluster: Cluster) -> AdminClient:
+def admin(cluster: SandboxCluster) -> AdminClient:
     """An administrator's client over the inner listener."""
     # Kept: a client that is collected takes the answers of its requests with it.
     if cluster not in _admins:
@@ -47,14 +47,14 @@ def admin(cluster: Cluster) -> AdminClient:
     return _admins[cluster]
 
 
-def create(cluster: Cluster, topic: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
+def create(cluster: SandboxCluster, topic: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
     """Create a topic that keeps old records, and wait until it can be used."""
     settings = {"retention.ms": "-1", **(configs or {})}
     create_topics(cluster, [NewTopic(topic, partitions, 1, config=settings)])
     return topic
 
 
-def drop(cluster: Cluster, topic: str) -> None:
+def drop(cluster: SandboxCluster, topic: str) -> None:
     """Delete a topic and wait until it is gone."""
     client = admin(cluster)
     client.delete_topics([topic])[topic].result(PATIENCE_S)
@@ -64,20 +64,20 @@ def drop(cluster: Cluster, topic: str) -> None:
         time.sleep(0.05)
 
 
-def grow(cluster: Cluster, topic: str, partitions: int) -> None:
+def grow(cluster: SandboxCluster, topic: str, partitions: int) -> None:
     """Raise the partition count."""
     admin(cluster).create_partitions([NewPartitions(topic, partitions)])[topic].result(PATIENCE_S)
     await_topics(cluster, {topic: partitions})
 
 
-def configs_of(cluster: Cluster, topic: str) -> dict[str, str]:
+def configs_of(cluster: SandboxCluster, topic: str) -> dict[str, str]:
     """The settings that were made on the topic itself."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
     found = admin(cluster).describe_configs([resource])[resource].result(PATIENCE_S)
     return {name: entry.value for name, entry in found.items() if entry.source == 1}
 
 
-def configure(cluster: Cluster, topic: str, changes: Mapping[str, str | None]) -> None:
+def configure(cluster: SandboxCluster, topic: str, changes: Mapping[str, str | None]) -> None:
     """Set or (None) delete settings of a topic."""
     entries = [
         ConfigEntry(
@@ -92,7 +92,7 @@ def configure(cluster: Cluster, topic: str, changes: Mapping[str, str | None]) -
     await_heeded(cluster)
 
 
-def await_heeded(cluster: Cluster) -> None:
+def await_heeded(cluster: SandboxCluster) -> None:
     """Return when the broker acts on all that the controller has taken so far.
 
     It reads the controller's log in order and in pieces.  The second of two topics is made of a later piece than the
@@ -102,7 +102,7 @@ def await_heeded(cluster: Cluster) -> None:
         create(cluster, fresh("heeded"))
 
 
-def delete_records(cluster: Cluster, topic: str, before: int, partition: int = 0) -> None:
+def delete_records(cluster: SandboxCluster, topic: str, before: int, partition: int = 0) -> None:
     """Have the log begin at an offset."""
     where = TopicPartition(topic, partition, before)
     for future in admin(cluster).delete_records([where]).values():
@@ -110,7 +110,7 @@ def delete_records(cluster: Cluster, topic: str, before: int, partition: int = 0
 
 
 def produce(
-    cluster: Cluster,
+    cluster: SandboxCluster,
     topic: str,
     records: Iterable[Mapping[str, Any]],
     *,
@@ -158,7 +158,7 @@ def numbered(count: int, *, first: int = 0, timestamp: int | None = None, partit
     ]
 
 
-def ends(cluster: Cluster, topic: str, partition: int = 0) -> tuple[int, int]:
+def ends(cluster: SandboxCluster, topic: str, partition: int = 0) -> tuple[int, int]:
     """(log start, high watermark)."""
     consumer = Consumer({"bootstrap.servers": cluster.internal_bootstrap, "group.id": "unused"})
     try:
@@ -167,7 +167,7 @@ def ends(cluster: Cluster, topic: str, partition: int = 0) -> tuple[int, int]:
         consumer.close()
 
 
-def newest_offset(cluster: Cluster, topic: str, partition: int = 0) -> int:
+def newest_offset(cluster: SandboxCluster, topic: str, partition: int = 0) -> int:
     """The end of a partition by an administrator's question, which needs no consumer.
 
     Asked again where the broker that tells who leads has not heard of the last election yet.
@@ -183,7 +183,7 @@ def newest_offset(cluster: Cluster, topic: str, partition: int = 0) -> int:
         time.sleep(0.05)
 
 
-def transaction(cluster: Cluster, topic: str, values: Sequence[bytes], commit: bool = True) -> None:
+def transaction(cluster: SandboxCluster, topic: str, values: Sequence[bytes], commit: bool = True) -> None:
     """Write one transaction, and wait for its marker."""
     producer = Producer(
         {**TRANSACTIONS, "bootstrap.servers": cluster.internal_bootstrap, "transactional.id": fresh("writer")}
@@ -204,7 +204,7 @@ def transaction(cluster: Cluster, topic: str, values: Sequence[bytes], commit: b
         time.sleep(0.01)
 
 
-def end_transactions(cluster: Cluster, topic: str) -> int:
+def end_transactions(cluster: SandboxCluster, topic: str) -> int:
     """Wait for the markers of all transactions in partition 0; returns the log's end."""
     await_markers({"bootstrap.servers": cluster.internal_bootstrap}, [(topic, 0)])
     return newest_offset(cluster, topic)

@@ -16,7 +16,7 @@ from anabranch.kafka.security import open_cluster
 from anabranch.records.encode import body_of, seal
 from anabranch.records.header import TRANSACTIONAL
 from anabranch.records.record import Record, TimestampType
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from tests.integration.kafka.security import context_of
 
 _WRITER = """
@@ -35,7 +35,7 @@ time.sleep(600)
 
 
 @contextmanager
-def killed_in_a_transaction(cluster: Cluster, topic: str, name: str, values: list[str]) -> Iterator[None]:
+def killed_in_a_transaction(cluster: SandboxCluster, topic: str, name: str, values: list[str]) -> Iterator[None]:
     """A producer begins a transaction with a timeout of 15 minutes, writes, and is killed by SIGKILL."""
     arguments = [cluster.internal_bootstrap, topic, name, ",".join(values)]
     with subprocess.Popen([sys.executable, "-c", _WRITER, *arguments], stdout=subprocess.PIPE, text=True) as process:
@@ -47,7 +47,7 @@ def killed_in_a_transaction(cluster: Cluster, topic: str, name: str, values: lis
     yield
 
 
-def write_without_a_coordinator(cluster: Cluster, topic: str, values: list[bytes], age_ms: int) -> int:
+def write_without_a_coordinator(cluster: SandboxCluster, topic: str, values: list[bytes], age_ms: int) -> int:
     """Append a transactional batch that no coordinator knows of, as old bugs did; returns the producer id.
 
     Brokers from 3.6 on ask the coordinator first, unless ``transaction.partition.verification.enable`` is off.

@@ -6,14 +6,14 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.jars import class_path, java_program
 from qa.mm2 import RUNTIME
 
 _MAIN = Path(__file__).parents[2] / "java" / "MirrorAnswers.java"
 
 
-def answers(cluster: Cluster, alias: str, groups: Iterable[str]) -> list[tuple[str, ...]]:
+def answers(cluster: SandboxCluster, alias: str, groups: Iterable[str]) -> list[tuple[str, ...]]:
     """Every line that the program prints, cut at its tabs."""
     command = [java_program(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", class_path(RUNTIME), str(_MAIN)]
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"

@@ -12,7 +12,7 @@ from confluent_kafka.admin import NewTopic
 
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.mirrormaker.content import find, sight
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY, create_topics
 from qa.patience import PATIENCE_S
 from tests.contract.lab import connect
@@ -26,9 +26,9 @@ BEGIN_MS = 1_700_000_000_000
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
+def cluster() -> Iterator[SandboxCluster]:
     """One cluster for a source and its copies: what is found does not depend on where they are."""
-    with Cluster.start(ClusterSpec("contents", overrides=STEADY)) as running:
+    with SandboxCluster.start(ClusterSpec("contents", overrides=STEADY)) as running:
         clock = {"message.timestamp.type": "LogAppendTime"}
         keep = {"retention.ms": "-1"}
         topics = [
@@ -47,7 +47,7 @@ def cluster() -> Iterator[Cluster]:
         yield running
 
 
-def write(cluster: Cluster, topic: str, numbers: range | list[int]) -> None:
+def write(cluster: SandboxCluster, topic: str, numbers: range | list[int]) -> None:
     """Records that tell their number, forty a millisecond; equal numbers are equal records."""
     # Idempotent: a busy broker that answers late must not have batches sent again behind later ones.
     settings = {"linger.ms": 20, "queue.buffering.max.messages": 200_000, "enable.idempotence": True}
@@ -59,7 +59,7 @@ def write(cluster: Cluster, topic: str, numbers: range | list[int]) -> None:
     assert producer.flush(PATIENCE_S) == 0
 
 
-def found(cluster: Cluster, source: str, copy: str, questions: list[tuple[int, int]]) -> list[int | None]:
+def found(cluster: SandboxCluster, source: str, copy: str, questions: list[tuple[int, int]]) -> list[int | None]:
     """The answers to (position, MirrorMaker's answer)."""
 
     async def ask() -> list[int | None]:
@@ -70,7 +70,7 @@ def found(cluster: Cluster, source: str, copy: str, questions: list[tuple[int, i
     return asyncio.run(ask())
 
 
-def test_any_position_of_a_long_log_is_found_by_time_and_content(cluster: Cluster) -> None:
+def test_any_position_of_a_long_log_is_found_by_time_and_content(cluster: SandboxCluster) -> None:
     """However far MirrorMaker's answer is behind, and though forty records share each millisecond."""
     chance = random.Random(5)
     positions = [0, 1, RECORDS - 1, RECORDS, *(chance.randrange(RECORDS) for _ in range(40))]
@@ -78,7 +78,7 @@ def test_any_position_of_a_long_log_is_found_by_time_and_content(cluster: Cluste
     assert answers == [position + SHIFT for position in positions]
 
 
-def test_a_copy_with_its_own_clock_is_searched_from_the_answer_to_its_end(cluster: Cluster) -> None:
+def test_a_copy_with_its_own_clock_is_searched_from_the_answer_to_its_end(cluster: SandboxCluster) -> None:
     """Without times only a place that is the only one up to the end counts; further back there is no answer."""
     near = [RECORDS - 10_000, RECORDS - 1, RECORDS]
     answers = found(cluster, "source", "clocked", [(position, position + SHIFT - 500) for position in near])
@@ -86,6 +86,6 @@ def test_a_copy_with_its_own_clock_is_searched_from_the_answer_to_its_end(cluste
     assert found(cluster, "source", "clocked", [(1000, 100)]) == [None]
 
 
-def test_records_that_are_all_alike_give_no_answer(cluster: Cluster) -> None:
+def test_records_that_are_all_alike_give_no_answer(cluster: SandboxCluster) -> None:
     """Nothing tells which of equal records a position is at."""
     assert found(cluster, "dull-source", "dull-copy", [(1500, 1000)]) == [None]

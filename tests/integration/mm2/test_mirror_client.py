@@ -10,7 +10,7 @@ from confluent_kafka.admin import NewTopic
 
 from anabranch.mirrormaker.wire import Checkpoint
 from anabranch.model.topics import TopicPartition
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.state.topics.mirrormaker import beat, publish
 from qa.brokers import STEADY, create_topics
 from tests.contract.lab import connect
@@ -22,13 +22,13 @@ FIRST, SECOND = TopicPartition("old.flights", 0), TopicPartition("old.flights", 
 
 
 @pytest.fixture(scope="module")
-def target() -> Iterator[Cluster]:
+def target() -> Iterator[SandboxCluster]:
     """A cluster that no MirrorMaker 2 ever wrote to."""
-    with Cluster.start(ClusterSpec("answers", overrides=STEADY)) as running:
+    with SandboxCluster.start(ClusterSpec("answers", overrides=STEADY)) as running:
         yield running
 
 
-def test_mirror_makers_own_client_reads_our_exact_positions(target: Cluster) -> None:
+def test_mirror_makers_own_client_reads_our_exact_positions(target: SandboxCluster) -> None:
     """translateOffsets gives the newest position and its metadata for each group and partition, hops and topics are
     told as of a cluster that MirrorMaker fills, and nothing but our topics is there to tell them.
     """

@@ -24,7 +24,7 @@ from anabranch.mirrormaker.wire import (
 )
 from anabranch.operations.mirrormaker.flow import read_flow
 from anabranch.operations.mirrormaker.report import judge
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.state.topics.mirrormaker import publish
 from qa.brokers import STEADY, create_topics, existing, log_ends
 from qa.mm2 import MirrorMaker, MirrorSpec
@@ -48,14 +48,14 @@ SETTINGS = {
 
 
 @pytest.fixture(scope="module")
-def clusters() -> Iterator[tuple[Cluster, Cluster]]:
+def clusters() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """An old and a new cluster of one broker each."""
     old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
     with old, new:
         yield old, new
 
 
-def fill(cluster: Cluster, count: int) -> int:
+def fill(cluster: SandboxCluster, count: int) -> int:
     """Write records in transactions, slowly enough for MirrorMaker to write syncs; returns the end offset."""
     producer = Producer({**cluster.client_config(), "transactional.id": "flights-writer"})
     producer.init_transactions()
@@ -70,13 +70,13 @@ def fill(cluster: Cluster, count: int) -> int:
     return end_offset(cluster, TOPIC)
 
 
-def end_offset(cluster: Cluster, topic: str) -> int:
+def end_offset(cluster: SandboxCluster, topic: str) -> int:
     """The end of partition 0, 0 if there is no such topic."""
     config = cluster.client_config()
     return log_ends(config, [(topic, 0)])[(topic, 0)] if existing(config, [topic]) else 0
 
 
-def read_all(cluster: Cluster, topic: str) -> list[tuple[bytes, bytes]]:
+def read_all(cluster: SandboxCluster, topic: str) -> list[tuple[bytes, bytes]]:
     """Every key and value of partition 0, from first to last; skips markers."""
     end = end_offset(cluster, topic)
     config = {"group.id": "unused", "enable.partition.eof": True, "auto.offset.reset": "earliest"}
@@ -93,13 +93,13 @@ def read_all(cluster: Cluster, topic: str) -> list[tuple[bytes, bytes]]:
     return records
 
 
-def syncs_of(cluster: Cluster, spec: MirrorSpec) -> list[OffsetSync]:
+def syncs_of(cluster: SandboxCluster, spec: MirrorSpec) -> list[OffsetSync]:
     """The offset syncs of our topic in the order of MirrorMaker's topic."""
     found = [decode_sync(key, value) for key, value in read_all(cluster, spec.offset_syncs_topic)]
     return [sync for partition, sync in found if partition.topic == TOPIC]
 
 
-def checkpoints_of(cluster: Cluster, spec: MirrorSpec) -> dict[str, int]:
+def checkpoints_of(cluster: SandboxCluster, spec: MirrorSpec) -> dict[str, int]:
     """The newest translated position of each group."""
     found = [decode_checkpoint(key, value) for key, value in read_all(cluster, spec.checkpoints_topic)]
     return {one.group: one.downstream for one in found}
@@ -119,7 +119,7 @@ def exact(position: int) -> int:
     return transactions * RECORDS_IN_TRANSACTION + min(within, RECORDS_IN_TRANSACTION)
 
 
-def assert_same_bytes(old: Cluster, new: Cluster, spec: MirrorSpec) -> None:
+def assert_same_bytes(old: SandboxCluster, new: SandboxCluster, spec: MirrorSpec) -> None:
     """Every record that MirrorMaker wrote is written by us with the same bytes."""
     for key, value in read_all(old, spec.offset_syncs_topic):
         assert encode_sync(*decode_sync(key, value)) == (key, value)
@@ -133,7 +133,7 @@ def assert_same_bytes(old: Cluster, new: Cluster, spec: MirrorSpec) -> None:
 
 @pytest.mark.full
 def test_the_restated_store_answers_what_mirror_maker_answers(
-    clusters: tuple[Cluster, Cluster], tmp_path: Path
+    clusters: tuple[SandboxCluster, SandboxCluster], tmp_path: Path
 ) -> None:
     """Over a log with transaction markers, for groups near and far from the end, our store fed with MirrorMaker's own
     syncs gives MirrorMaker's own checkpoints, and no checkpoint where it has no answer.
@@ -185,13 +185,13 @@ def test_the_restated_store_answers_what_mirror_maker_answers(
         assert {line[0]: int(line[2]) for line in client if len(line) == 4} == wanted
 
 
-async def judged(old: Cluster, new: Cluster, look: int = 500) -> MirrorReport:
+async def judged(old: SandboxCluster, new: SandboxCluster, look: int = 500) -> MirrorReport:
     """Our report on the flow between two clusters."""
     async with connect(old) as source, connect(new) as target:
         return await judge(source, target, await read_flow(source, target), look=look)
 
 
-async def correct(new: Cluster, rows: list[Judged]) -> None:
+async def correct(new: SandboxCluster, rows: list[Judged]) -> None:
     """Write the exact positions over MirrorMaker's."""
     async with connect(new) as target:
         exact = [Checkpoint(one.group, one.target, one.committed, one.exact or 0) for one in rows]

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY
 from qa.verify_lab import spark_session
 
 
 @pytest.fixture(scope="package")
-def pair() -> Iterator[tuple[Cluster, Cluster]]:
+def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """An old and a new cluster."""
     old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
     with old, new:

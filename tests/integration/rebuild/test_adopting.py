@@ -15,7 +15,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Before, Exact, to_target
 from anabranch.operations.links.create import LinkRefusedError
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.state.maps.reading import LaneMap, read_maps
 from qa import links
 from qa.logcompare import read_log
@@ -29,7 +29,9 @@ pytestmark = pytest.mark.test
 PREFIX = PluginSpec("prefix")
 
 
-def mirrored(pair: tuple[Cluster, Cluster], source: Sequence[Message], target: Sequence[Message]) -> StoredMap:
+def mirrored(
+    pair: tuple[SandboxCluster, SandboxCluster], source: Sequence[Message], target: Sequence[Message]
+) -> StoredMap:
     """The map of a new topic and its copy, whose name is that of MirrorMaker 2, made from the contents."""
     old, new = pair
     topic = fresh("taken")
@@ -40,13 +42,13 @@ def mirrored(pair: tuple[Cluster, Cluster], source: Sequence[Message], target: S
     return StoredMap(logs.lane, logs.source, logs.target, found.runs, logs.target_id, found.unclear)
 
 
-def values(cluster: Cluster, topic: str) -> list[tuple[int, bytes]]:
+def values(cluster: SandboxCluster, topic: str) -> list[tuple[int, bytes]]:
     """The records of the first partition, told apart."""
     log = read_log({"bootstrap.servers": cluster.internal_bootstrap}, topic, 0, committed=True)
     return [(entry.offset, entry.digest) for entry in log]
 
 
-def append(cluster: Cluster, topic: str, records: Sequence[Message]) -> None:
+def append(cluster: SandboxCluster, topic: str, records: Sequence[Message]) -> None:
     """More records of a topic that is there."""
     from confluent_kafka import Producer
 
@@ -62,7 +64,7 @@ def refusals(error: LinkRefusedError) -> str:
 
 
 def test_a_link_goes_on_where_a_killed_mirror_ended_and_positions_translate_from_its_history(
-    pair: tuple[Cluster, Cluster], tmp_path: Path
+    pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path
 ) -> None:
     """Nothing is copied again: the copy holds the mirror's records, repeats and all, and behind them the rest; from
     each position a reader sees what it has not read, and only that.
@@ -98,7 +100,7 @@ def test_a_link_goes_on_where_a_killed_mirror_ended_and_positions_translate_from
             assert [digest for at, digest in there if at >= answer.offset and at not in repeats] == unread, offset
 
 
-def test_history_begins_behind_the_last_unclear_stretch(pair: tuple[Cluster, Cluster]) -> None:
+def test_history_begins_behind_the_last_unclear_stretch(pair: tuple[SandboxCluster, SandboxCluster]) -> None:
     """Positions before it are told as older than the lane; those behind it are exact."""
     old, new = pair
     source = [*messages(100, random.Random(2)), *[Message(b"k", b"same", (), 1)] * 5, *messages(80, random.Random(3))]
@@ -119,7 +121,7 @@ def test_history_begins_behind_the_last_unclear_stretch(pair: tuple[Cluster, Clu
         assert values(new, made.target.topic)[149:] == [(at - 1, one) for at, one in values(old, topic)[150:]]
 
 
-def test_what_cannot_be_taken_over_exactly_is_refused(pair: tuple[Cluster, Cluster]) -> None:
+def test_what_cannot_be_taken_over_exactly_is_refused(pair: tuple[SandboxCluster, SandboxCluster]) -> None:
     """A copy that grew, one that is unclear at its end, one that is called something else, one without a map."""
     old, new = pair
     source = messages(50, random.Random(4))

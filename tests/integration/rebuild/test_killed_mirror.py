@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from anabranch.offsets.align.lane import Bounds
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.spark.align.run import Rebuilding
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.findings import Kind
@@ -26,7 +26,7 @@ PARTITIONS = 2
 
 
 def test_each_record_of_a_killed_mirror_is_mapped_to_its_last_copy_and_the_rest_is_named_as_repeats(
-    pair: tuple[Cluster, Cluster], spark: SparkSession, tmp_path: Path
+    pair: tuple[SandboxCluster, SandboxCluster], spark: SparkSession, tmp_path: Path
 ) -> None:
     """Against the numbers that the records tell, read by another client; and a comparison through the maps finds
     nothing but the repeats."""

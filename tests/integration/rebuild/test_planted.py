@@ -7,11 +7,11 @@ import random
 import pytest
 from pyspark.sql import SparkSession
 
-from anabranch.config.rebuildspec import Part, RebuildSpec
+from anabranch.config.rebuildspec import RebuildSpec, RecordPart
 from anabranch.offsets.align.gaps import Why
 from anabranch.offsets.align.lane import Bounds
 from anabranch.offsets.runs import Run
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.spark.align.run import Rebuilding
 from qa.offsets import rebuild_spec
 from qa.verify_lab import BEGIN_MS, Message, context_of, fresh, messages, write
@@ -20,7 +20,7 @@ from tests.unit.offsets.alignlab import align
 pytestmark = pytest.mark.test
 
 
-def planned(pair: tuple[Cluster, Cluster], topic: str, **changes: frozenset[Part]) -> RebuildSpec:
+def planned(pair: tuple[SandboxCluster, SandboxCluster], topic: str, **changes: frozenset[RecordPart]) -> RebuildSpec:
     """The plan for a topic of one name on both sides."""
     old, new = pair
     return rebuild_spec(context_of(old), context_of(new), "lab", {topic: topic}, **changes)
@@ -33,7 +33,7 @@ def same(number: int) -> Message:
 
 @pytest.mark.full
 def test_crashes_losses_and_changes_are_found_in_a_long_mirror(
-    pair: tuple[Cluster, Cluster], spark: SparkSession
+    pair: tuple[SandboxCluster, SandboxCluster], spark: SparkSession
 ) -> None:
     """Thirty thousand records of all shapes, copied with two crashes, a gap, a foreign and an altered record."""
     topic = fresh("shapes")
@@ -67,7 +67,7 @@ def test_crashes_losses_and_changes_are_found_in_a_long_mirror(
 @pytest.mark.full
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_job_says_of_equal_records_what_the_pure_functions_say(
-    seed: int, pair: tuple[Cluster, Cluster], spark: SparkSession
+    seed: int, pair: tuple[SandboxCluster, SandboxCluster], spark: SparkSession
 ) -> None:
     """Most records are equal to others, some are lost, and the mirror goes back: both ways give one answer."""
     chance = random.Random(seed)
@@ -93,7 +93,7 @@ def test_the_job_says_of_equal_records_what_the_pure_functions_say(
 
 @pytest.mark.full
 def test_constant_topics_are_exact_only_where_they_are_equally_long(
-    pair: tuple[Cluster, Cluster], spark: SparkSession
+    pair: tuple[SandboxCluster, SandboxCluster], spark: SparkSession
 ) -> None:
     """Five thousand equal records: all of them copied, and all but one."""
     whole, short = fresh("constant"), fresh("constant")
@@ -111,7 +111,7 @@ def test_constant_topics_are_exact_only_where_they_are_equally_long(
 
 @pytest.mark.full
 def test_what_the_other_tool_changes_in_every_record_can_be_left_out(
-    pair: tuple[Cluster, Cluster], spark: SparkSession
+    pair: tuple[SandboxCluster, SandboxCluster], spark: SparkSession
 ) -> None:
     """A mirror with its own clock and a header of its own: nothing agrees, unless both are ignored."""
     topic = fresh("clocked")
@@ -121,6 +121,6 @@ def test_what_the_other_tool_changes_in_every_record_can_be_left_out(
     write(pair[1], topic, target)
     (found,) = Rebuilding(spark, planned(pair, topic)).maps()
     assert not found.runs
-    ignored = planned(pair, topic, ignore=frozenset(Part))
+    ignored = planned(pair, topic, ignore=frozenset(RecordPart))
     (found,) = Rebuilding(spark, RebuildSpec.from_json(ignored.to_json())).maps()
     assert list(found.runs) == [Run(0, 0, 900)]

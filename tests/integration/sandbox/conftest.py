@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY
 
 
 @pytest.fixture(scope="package")
-def proxied() -> Iterator[Cluster]:
+def proxied() -> Iterator[SandboxCluster]:
     """One plain broker behind a proxy."""
-    with Cluster.start(ClusterSpec("proxied", proxied=True, overrides=STEADY)) as cluster:
+    with SandboxCluster.start(ClusterSpec("proxied", proxied=True, overrides=STEADY)) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
-def trio() -> Iterator[Cluster]:
+def trio() -> Iterator[SandboxCluster]:
     """Three brokers that are controllers too."""
-    with Cluster.start(ClusterSpec("trio", brokers=3, heap_mb=384)) as cluster:
+    with SandboxCluster.start(ClusterSpec("trio", brokers=3, heap_mb=384)) as cluster:
         yield cluster

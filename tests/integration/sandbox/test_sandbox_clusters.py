@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.errors import InvalidFieldError
-from anabranch.sandbox import VERSIONS, Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import VERSIONS, ClusterSpec, SandboxCluster, start_clusters
 from anabranch.sandbox.errors import SandboxProcessError
 
 from .clients import PATIENCE_S, create, numbered, produce, read
@@ -22,7 +22,7 @@ ENDS = {min(VERSIONS), max(VERSIONS)}
 )
 def test_a_killed_broker_comes_back_with_its_data(version: str) -> None:
     """After SIGKILL and a start on the same port, what was acknowledged is there and more can be written."""
-    with Cluster.start(ClusterSpec("old", version)) as cluster:
+    with SandboxCluster.start(ClusterSpec("old", version)) as cluster:
         config, (broker,) = cluster.client_config(), cluster.brokers
         create(config, "t")
         produce(config, "t", numbered(500))
@@ -40,7 +40,7 @@ def test_a_killed_broker_comes_back_with_its_data(version: str) -> None:
 
 
 @pytest.mark.full
-def test_any_one_of_three_brokers_may_be_lost(trio: Cluster) -> None:
+def test_any_one_of_three_brokers_may_be_lost(trio: SandboxCluster) -> None:
     """With one broker killed, and another one paused after its return, writes to all replicas go on."""
     config = trio.client_config()
     create(config, "t", partitions=3)
@@ -63,7 +63,7 @@ def test_any_one_of_three_brokers_may_be_lost(trio: Cluster) -> None:
     assert values == numbered(600)
 
 
-def test_a_broker_that_stops_in_order_starts_again(trio: Cluster) -> None:
+def test_a_broker_that_stops_in_order_starts_again(trio: SandboxCluster) -> None:
     """SIGTERM ends it by itself, and its brokers take it back."""
     broker = trio.brokers[0]
     broker.stop(PATIENCE_S)
@@ -74,7 +74,7 @@ def test_a_broker_that_stops_in_order_starts_again(trio: Cluster) -> None:
     assert broker.alive
 
 
-def test_a_tool_that_fails_says_why(trio: Cluster) -> None:
+def test_a_tool_that_fails_says_why(trio: SandboxCluster) -> None:
     """The error carries what the tool printed."""
     with pytest.raises(SandboxProcessError, match="no-such-topic"):
         trio.run_tool("org.apache.kafka.tools.TopicCommand", ["--describe", "--topic", "no-such-topic"])
@@ -93,4 +93,4 @@ def test_a_root_that_is_in_use_is_refused(tmp_path: Path) -> None:
     """Nobody's files are taken for a new cluster's."""
     (tmp_path / "precious").touch()
     with pytest.raises(InvalidFieldError, match="not empty"):
-        Cluster.start(ClusterSpec("old"), tmp_path)
+        SandboxCluster.start(ClusterSpec("old"), tmp_path)

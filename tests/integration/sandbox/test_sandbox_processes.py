@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from anabranch.sandbox import Cluster, ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.sandbox.ports import lease_ports
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 
 pytestmark = pytest.mark.test
 
@@ -58,7 +58,7 @@ def test_nothing_outlives_its_owner(tmp_path: Path, number: signal.Signals) -> N
 
 def test_a_paused_child_ends_with_its_leash(tmp_path: Path) -> None:
     """Even SIGKILL of the leash itself takes the child along, and even a stopped one."""
-    process = LeashedProcess.spawn("sleep", ["sleep", "600"], tmp_path / "log")
+    process = SupervisedProcess.spawn("sleep", ["sleep", "600"], tmp_path / "log")
     child = psutil.Process(process.pid)
     deadline = time.monotonic() + 60
     while child.name() != "sleep":  # before that it is the leash's fork, which has not tied itself to the leash yet
@@ -72,10 +72,10 @@ def test_a_paused_child_ends_with_its_leash(tmp_path: Path) -> None:
 
 def test_a_child_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
     """The kernel binds a parent's death to a thread; a leash is not fooled by that."""
-    started: list[LeashedProcess] = []
+    started: list[SupervisedProcess] = []
 
     def start() -> None:
-        started.append(LeashedProcess.spawn("sleep", ["sleep", "600"], tmp_path / "log"))
+        started.append(SupervisedProcess.spawn("sleep", ["sleep", "600"], tmp_path / "log"))
 
     thread = threading.Thread(target=start)
     thread.start()
@@ -88,7 +88,7 @@ def test_a_child_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
 
 def test_a_command_that_is_not_there_says_so(tmp_path: Path) -> None:
     """The leash writes the reason to the log and exits as a shell would."""
-    process = LeashedProcess.spawn("nothing", ["/no/such/program"], tmp_path / "log")
+    process = SupervisedProcess.spawn("nothing", ["/no/such/program"], tmp_path / "log")
     assert process.wait(60)
     assert process.exit_code == 127
     assert "No such file" in (tmp_path / "log").read_text()
@@ -106,7 +106,7 @@ def test_a_leased_port_is_nobody_elses() -> None:
 
 def test_a_temporary_root_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopping a cluster, twice, leaves neither files nor processes."""
-    cluster = Cluster.start(ClusterSpec("brief"))
+    cluster = SandboxCluster.start(ClusterSpec("brief"))
     root, broker = cluster.layout.root, psutil.Process(cluster.brokers[0].pid)
     cluster.stop()
     cluster.stop()

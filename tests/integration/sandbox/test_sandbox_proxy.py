@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.sandbox import Cluster, Proxy, proxy_server
+from anabranch.sandbox import Proxy, SandboxCluster, proxy_server
 from anabranch.sandbox.errors import NotProxiedError
 from anabranch.sandbox.ports import lease_ports
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 from anabranch.sandbox.proxy import ProxyRefusedError, wait_for_proxies
 
 from .clients import PATIENCE_S, create, numbered, produce, read
@@ -48,7 +48,7 @@ def echo_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
         threading.Thread(target=echo, args=(server,), daemon=True).start()
         route = f"1:{listen}:{server.getsockname()[1]}"
         command = [sys.executable, "-I", "-S", proxy_server.__file__, str(control), route]
-        process = LeashedProcess.spawn("proxy", command, log)
+        process = SupervisedProcess.spawn("proxy", command, log)
         stack.callback(process.kill)
         proxy = Proxy(1, listen, control)
         assert wait_for_proxies({1: proxy}, PATIENCE_S)
@@ -150,7 +150,7 @@ def test_an_unknown_node_is_refused(echo_proxy: Proxy) -> None:
         Proxy(2, echo_proxy.port, echo_proxy.control_port).stall()
 
 
-def test_kafka_clients_live_through_a_stall_and_a_cut(proxied: Cluster) -> None:
+def test_kafka_clients_live_through_a_stall_and_a_cut(proxied: SandboxCluster) -> None:
     """Records that are written while the proxy lets nothing pass arrive once, after it does."""
     config, proxy = proxied.client_config(), proxied.proxy(1)
     assert config["bootstrap.servers"] == f"127.0.0.1:{proxy.port}"

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from anabranch.sandbox import Cluster, ReplayPlan, start_replay
+from anabranch.sandbox import ReplayPlan, SandboxCluster, start_replay
 from anabranch.sandbox.flights import START_OF_2013_MS
 from anabranch.sandbox.replay import replay
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.test
 
 
 @pytest.mark.full
-def test_all_of_it_arrives_once(proxied: Cluster) -> None:
+def test_all_of_it_arrives_once(proxied: SandboxCluster) -> None:
     """336,776 flights and the rest, keyed, with headers in order and times of 2013."""
     report = replay(proxied.internal_bootstrap, ReplayPlan(partitions=3))
     assert report.records == {"flights": 336_776, "weather": 26_115, "planes": 3_322}
@@ -39,7 +39,7 @@ def test_all_of_it_arrives_once(proxied: Cluster) -> None:
     assert all(len(partitions) == 1 for partitions in by_key.values())
 
 
-def test_a_replay_beside_us_stops_with_its_true_count(proxied: Cluster) -> None:
+def test_a_replay_beside_us_stops_with_its_true_count(proxied: SandboxCluster) -> None:
     """What it says that it has fed is in the log, after SIGTERM too; it may loop for ever."""
     replay(proxied.internal_bootstrap, ReplayPlan(topics=("planes",), partitions=3, limit=1))
     plan = ReplayPlan(topics=("planes",), rate=2000, loop=True)

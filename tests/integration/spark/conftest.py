@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY
 
 
 @pytest.fixture(scope="package")
-def pair() -> Iterator[tuple[Cluster, Cluster]]:
+def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """Both."""
     old, new = start_clusters([ClusterSpec("old", overrides=STEADY), ClusterSpec("new", overrides=STEADY)])
     with old, new:
@@ -17,12 +17,12 @@ def pair() -> Iterator[tuple[Cluster, Cluster]]:
 
 
 @pytest.fixture
-def old(pair: tuple[Cluster, Cluster]) -> Cluster:
+def old(pair: tuple[SandboxCluster, SandboxCluster]) -> SandboxCluster:
     """The source."""
     return pair[0]
 
 
 @pytest.fixture
-def new(pair: tuple[Cluster, Cluster]) -> Cluster:
+def new(pair: tuple[SandboxCluster, SandboxCluster]) -> SandboxCluster:
     """The target."""
     return pair[1]

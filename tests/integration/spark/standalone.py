@@ -13,7 +13,7 @@ import psutil
 
 from anabranch.sandbox.jars import java_program
 from anabranch.sandbox.ports import lease_ports
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 from qa.patience import PATIENCE_S
 
 SPARK_HOME = Path((find_spec("pyspark").submodule_search_locations or ["."])[0])  # type: ignore[union-attr]
@@ -29,12 +29,12 @@ class Standalone:
     def __init__(self, directory: Path, port: int, web: int) -> None:
         self.master = f"spark://127.0.0.1:{port}"
         self._directory = directory
-        self._workers: list[LeashedProcess] = []
+        self._workers: list[SupervisedProcess] = []
         main = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]
         self._master = self._spawn("master", [*main, "--port", str(port), "--webui-port", str(web)], {})
         self._await("master", "New state: ALIVE")
 
-    def add_worker(self, environment: Mapping[str, str]) -> LeashedProcess:
+    def add_worker(self, environment: Mapping[str, str]) -> SupervisedProcess:
         """Another one, which the master knows."""
         name = f"worker-{len(self._workers)}"
         main = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "700m"]
@@ -50,7 +50,7 @@ class Standalone:
             kill_tree(process.pid)
             process.kill()
 
-    def _spawn(self, name: str, main: list[str], environment: Mapping[str, str]) -> LeashedProcess:
+    def _spawn(self, name: str, main: list[str], environment: Mapping[str, str]) -> SupervisedProcess:
         options = [
             "-Xmx256m",
             "-XX:TieredStopAtLevel=1",
@@ -61,7 +61,7 @@ class Standalone:
             f"{SPARK_HOME}/jars/*",
         ]
         here = {**os.environ, **_SPARK, **environment}
-        return LeashedProcess.spawn(name, [java_program(), *options, *main], self._log(name), here)
+        return SupervisedProcess.spawn(name, [java_program(), *options, *main], self._log(name), here)
 
     def _log(self, name: str) -> Path:
         return self._directory / f"{name}.log"

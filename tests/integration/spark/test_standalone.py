@@ -13,7 +13,7 @@ import yaml
 
 import anabranch
 from anabranch.operations.jobs.launcher import job_spec
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.faults.processes import PACKAGE_ROOT, LinkRun
 from qa.patience import LONG_S, PATIENCE_S
 from tests.integration.links.lab import link
@@ -32,7 +32,9 @@ CONF = {
 }
 
 
-def test_lanes_of_a_killed_worker_go_on_where_no_core_is_spare(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_lanes_of_a_killed_worker_go_on_where_no_core_is_spare(
+    old: SandboxCluster, new: SandboxCluster, tmp_path: Path
+) -> None:
     """They stood still for the length of a lease, as their task waited for a core; a worker that comes is used, too."""
     topic = create(old, fresh("standalone"), LANES)
     here = {"PYTHONPATH": PACKAGE_ROOT, "PATH": os.environ["PATH"]}
@@ -73,7 +75,7 @@ def test_lanes_of_a_killed_worker_go_on_where_no_core_is_spare(old: Cluster, new
 class Desk:
     """Where an operator sits: a contexts file and the verbs."""
 
-    def __init__(self, directory: Path, old: Cluster, new: Cluster) -> None:
+    def __init__(self, directory: Path, old: SandboxCluster, new: SandboxCluster) -> None:
         self.directory = directory
         entry = old.context()
         self.contexts = directory / "contexts.yaml"
@@ -107,7 +109,7 @@ def conf(**more: str) -> list[str]:
 
 
 def test_the_documented_commands_copy_on_machines_that_have_only_python(
-    old: Cluster, new: Cluster, tmp_path: Path
+    old: SandboxCluster, new: SandboxCluster, tmp_path: Path
 ) -> None:
     """`link package`, `link run --archive`, `link stop`; then `--spec` and `spark-submit` with an interpreter."""
     topic = create(old, fresh("documented"))
@@ -147,7 +149,9 @@ def test_the_documented_commands_copy_on_machines_that_have_only_python(
         assert made.assert_copied(topic) == 20
 
 
-def test_what_an_executor_lacks_is_one_error_with_its_way_out(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_what_an_executor_lacks_is_one_error_with_its_way_out(
+    old: SandboxCluster, new: SandboxCluster, tmp_path: Path
+) -> None:
     """No such Python, no package: two lines and exit code 2."""
     topic = create(old, fresh("lacking"))
     desk = Desk(tmp_path, old, new)

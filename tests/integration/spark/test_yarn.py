@@ -21,7 +21,7 @@ import yaml
 
 import anabranch
 from anabranch.operations.jobs import environment
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY
 from qa.patience import LONG_S, PATIENCE_S
 from tests.integration.links.lab import Link, link
@@ -42,7 +42,7 @@ CONF = {
 
 
 @pytest.fixture(scope="module")
-def pair() -> Iterator[tuple[Cluster, Cluster]]:
+def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """The source has passwords over TLS, the target nothing."""
     users = {"admin": PASSWORD}
     old, new = start_clusters(
@@ -120,7 +120,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(pair: tuple[Cluster, Cluster], cluster: Yarn, tmp_path: Path) -> Desk:
+def desk(pair: tuple[SandboxCluster, SandboxCluster], cluster: Yarn, tmp_path: Path) -> Desk:
     """With the password in a file."""
     old, new = pair
     secret = tmp_path / "old.password"
@@ -143,7 +143,7 @@ def options(desk: Desk, archive: Path) -> list[str]:
 
 
 @contextmanager
-def linked(pair: tuple[Cluster, Cluster]) -> Iterator[tuple[Link, str, Callable[[int], None]]]:
+def linked(pair: tuple[SandboxCluster, SandboxCluster]) -> Iterator[tuple[Link, str, Callable[[int], None]]]:
     """A link of one topic, and how to write ten records more."""
     old, new = pair
     topic = create(old, fresh("yarn"))
@@ -152,7 +152,7 @@ def linked(pair: tuple[Cluster, Cluster]) -> Iterator[tuple[Link, str, Callable[
 
 
 def test_a_driver_here_copies_on_yarn_and_ctrl_c_ends_it(
-    pair: tuple[Cluster, Cluster], desk: Desk, archive: Path
+    pair: tuple[SandboxCluster, SandboxCluster], desk: Desk, archive: Path
 ) -> None:
     """`link run --master yarn`: the node has no package, no secret and no authority but those that were sent."""
     with linked(pair) as (made, topic, write):
@@ -168,7 +168,7 @@ def test_a_driver_here_copies_on_yarn_and_ctrl_c_ends_it(
 
 
 def test_a_driver_on_yarn_that_is_killed_is_started_again_and_is_another_run(
-    pair: tuple[Cluster, Cluster], desk: Desk, archive: Path
+    pair: tuple[SandboxCluster, SandboxCluster], desk: Desk, archive: Path
 ) -> None:
     """`--deploy-mode cluster`: YARN starts the application a second time, from the same specification."""
     with linked(pair) as (made, topic, write):
@@ -189,7 +189,7 @@ def test_a_driver_on_yarn_that_is_killed_is_started_again_and_is_another_run(
 
 
 def test_spark_submit_needs_nothing_but_the_documented_line(
-    pair: tuple[Cluster, Cluster], desk: Desk, archive: Path
+    pair: tuple[SandboxCluster, SandboxCluster], desk: Desk, archive: Path
 ) -> None:
     """With the specification that `link run --spec` writes."""
     spec = desk.directory / "run.json"
@@ -211,7 +211,9 @@ def test_spark_submit_needs_nothing_but_the_documented_line(
         assert made.assert_copied(topic) == 10
 
 
-def test_a_secret_that_is_only_here_is_one_error(pair: tuple[Cluster, Cluster], desk: Desk, archive: Path) -> None:
+def test_a_secret_that_is_only_here_is_one_error(
+    pair: tuple[SandboxCluster, SandboxCluster], desk: Desk, archive: Path
+) -> None:
     """A variable of this shell is not on the nodes: that is told before anything is copied, in two lines."""
     old, _ = pair
     entry = old.context("admin")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch.sandbox.jars import class_path, java_program
-from anabranch.sandbox.process import LeashedProcess
+from anabranch.sandbox.process import SupervisedProcess
 from qa.patience import PATIENCE_S
 from tests.integration.spark.standalone import kill_tree
 
@@ -47,7 +47,7 @@ def yarn(directory: Path, nodes: Mapping[str, str]) -> Iterator[Yarn]:
     command = ["env", "-C", str(work), java_program(), *options, str(_MAIN), str(client)]
     environment = {name: value for name, value in os.environ.items() if name not in _OURS}
     log = directory / "yarn.log"
-    server = LeashedProcess.spawn("YARN", command, log, {**environment, **nodes})
+    server = SupervisedProcess.spawn("YARN", command, log, {**environment, **nodes})
     try:
         deadline = time.monotonic() + PATIENCE_S
         while "ready" not in log.read_text(errors="replace").splitlines():

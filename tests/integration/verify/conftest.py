@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY
 from qa.verify_lab import spark_session
 
@@ -18,7 +18,7 @@ QUICK = {
 
 
 @pytest.fixture(scope="package")
-def pair() -> Iterator[tuple[Cluster, Cluster]]:
+def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """An old and a new cluster."""
     old, new = start_clusters([ClusterSpec("old", overrides=QUICK), ClusterSpec("new", overrides=QUICK)])
     with old, new:
@@ -26,13 +26,13 @@ def pair() -> Iterator[tuple[Cluster, Cluster]]:
 
 
 @pytest.fixture
-def old(pair: tuple[Cluster, Cluster]) -> Cluster:
+def old(pair: tuple[SandboxCluster, SandboxCluster]) -> SandboxCluster:
     """The source."""
     return pair[0]
 
 
 @pytest.fixture
-def new(pair: tuple[Cluster, Cluster]) -> Cluster:
+def new(pair: tuple[SandboxCluster, SandboxCluster]) -> SandboxCluster:
     """The target."""
     return pair[1]
 

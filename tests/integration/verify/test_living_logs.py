@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from anabranch.config.verifyspec import Reader
+from anabranch.config.verifyspec import ReaderKind
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.findings import Finding, Kind
 from qa.brokers import await_markers
@@ -27,7 +27,7 @@ WHEN = 1_760_000_000_000
 
 
 def compared(
-    spark: SparkSession, old: Cluster, new: Cluster, topic: str, runs: RunMap, **changes: object
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster, topic: str, runs: RunMap, **changes: object
 ) -> tuple[list[Finding], Comparison]:
     """Compare to the end."""
     compacts = changes.pop("compacts", (False, False))
@@ -43,13 +43,15 @@ def dense(count: int) -> RunMap:
     return RunMap.of([Run(0, 0, count)])
 
 
-def test_batches_are_matched_without_reading_records(spark: SparkSession, old: Cluster, new: Cluster) -> None:
+def test_batches_are_matched_without_reading_records(
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster
+) -> None:
     """Stored batches are equal after the same bytes went to both; planted faults are named all the same."""
     chance = random.Random(seed(7))
     topic, records = fresh("batches"), messages(70_000, chance)
     write(old, topic, records, **{"segment.bytes": 1 << 20})
     write(new, topic, records)
-    found, comparison = compared(spark, old, new, topic, dense(70_000), reader=Reader.BATCHES)
+    found, comparison = compared(spark, old, new, topic, dense(70_000), reader=ReaderKind.BATCHES)
     assert found == []
     assert comparison.work.lanes[0].source.records == 70_000
 
@@ -58,12 +60,12 @@ def test_batches_are_matched_without_reading_records(spark: SparkSession, old: C
     mirror = plant(records, faults, chance, topic)
     write(old, topic, mirror.source)
     write(new, topic, mirror.target)
-    found, _ = compared(spark, old, new, topic, mirror.runs, reader=Reader.BATCHES)
+    found, _ = compared(spark, old, new, topic, mirror.runs, reader=ReaderKind.BATCHES)
     assert found == list(mirror.expected)
 
 
 def test_a_drop_that_the_map_does_not_tell_displaces_what_follows(
-    spark: SparkSession, old: Cluster, new: Cluster
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster
 ) -> None:
     """One record is missing, all behind it are displaced by one, and nothing else is said."""
     chance = random.Random(seed(11))
@@ -78,7 +80,7 @@ def test_a_drop_that_the_map_does_not_tell_displaces_what_follows(
 
 
 def test_what_a_cleaner_took_is_gone_and_what_it_cannot_have_taken_is_missing(
-    spark: SparkSession, old: Cluster, new: Cluster
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster
 ) -> None:
     """The target is compacted, the source is not yet; one key's only record was never written to the target."""
     topic = fresh("compacted")
@@ -111,7 +113,9 @@ def test_what_a_cleaner_took_is_gone_and_what_it_cannot_have_taken_is_missing(
     assert {one.kind for one in strict} == {Kind.MISSING}, "without the policy nothing is excused"
 
 
-def test_what_retention_takes_between_pin_and_read_is_gone(spark: SparkSession, old: Cluster, new: Cluster) -> None:
+def test_what_retention_takes_between_pin_and_read_is_gone(
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster
+) -> None:
     """Both logs lose another part of their start after the pins: nothing is missing, nothing extra."""
     topic, records = fresh("retention"), messages(1000, random.Random(3))
     write(old, topic, records)
@@ -129,7 +133,7 @@ def test_what_retention_takes_between_pin_and_read_is_gone(spark: SparkSession, 
 
 
 def test_what_one_isolation_level_does_not_see_is_hidden_or_extra(
-    spark: SparkSession, old: Cluster, new: Cluster
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster
 ) -> None:
     """An aborted stranger's records are extra; a good copy behind an open transaction is hidden."""
     topic, records = fresh("levels"), messages(20, random.Random(5))

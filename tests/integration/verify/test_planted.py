@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.findings import Finding
 from qa.verify_lab import Fault, Mirror, fresh, messages, pin_of, plant, spec_of, write
@@ -16,7 +16,7 @@ from qa.verify_lab import Fault, Mirror, fresh, messages, pin_of, plant, spec_of
 pytestmark = pytest.mark.test
 
 
-def found(spark: SparkSession, old: Cluster, new: Cluster, topic: str, runs: RunMap) -> list[Finding]:
+def found(spark: SparkSession, old: SandboxCluster, new: SandboxCluster, topic: str, runs: RunMap) -> list[Finding]:
     """Compare, and say what was found."""
     comparison = Comparison(spark, spec_of(old, new, [pin_of(topic, runs)]))
     for _ in comparison.rounds():
@@ -24,7 +24,7 @@ def found(spark: SparkSession, old: Cluster, new: Cluster, topic: str, runs: Run
     return [one for named in comparison.findings().values() for one in named.samples]
 
 
-def written(old: Cluster, new: Cluster, mirror: Mirror, topic: str) -> str:
+def written(old: SandboxCluster, new: SandboxCluster, mirror: Mirror, topic: str) -> str:
     """Both logs in a topic of that name."""
     write(old, topic, mirror.source)
     write(new, topic, mirror.target)
@@ -32,7 +32,7 @@ def written(old: Cluster, new: Cluster, mirror: Mirror, topic: str) -> str:
 
 
 @pytest.mark.full
-def test_equal_logs_have_no_differences(spark: SparkSession, old: Cluster, new: Cluster) -> None:
+def test_equal_logs_have_no_differences(spark: SparkSession, old: SandboxCluster, new: SandboxCluster) -> None:
     """All shapes of records, and nothing is found."""
     records = messages(3000, random.Random(1))
     topic = written(old, new, Mirror(records, records, RunMap.of([Run(0, 0, 3000)]), ()), fresh("equal"))
@@ -46,7 +46,7 @@ def test_equal_logs_have_no_differences(spark: SparkSession, old: Cluster, new: 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.full) for one in (1, 2))])
 def test_every_kind_of_fault_is_found_where_it_was_planted(
-    spark: SparkSession, old: Cluster, new: Cluster, seed: int
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster, seed: int
 ) -> None:
     """All faults at once that a map knows of, at random places of 70,000 records: two chunks."""
     chance = random.Random(seed)

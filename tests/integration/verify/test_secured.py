@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from anabranch.config.verifyspec import Reader, VerifyOptions
+from anabranch.config.verifyspec import ReaderKind, VerifyOptions
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.verify.start import launch
-from anabranch.sandbox import Cluster, ClusterSpec, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa import comparing as engine
 from qa.brokers import STEADY
 from qa.verify_lab import connector_settings
@@ -38,7 +38,7 @@ def target_needs(topics: str) -> tuple[Grant, ...]:
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[tuple[Cluster, Cluster]]:
+def guarded() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """A source with passwords and a target with certificates, both over TLS and with the standard authorizer."""
     here, there = start_clusters(
         [
@@ -52,8 +52,10 @@ def guarded() -> Iterator[tuple[Cluster, Cluster]]:
         yield here, there
 
 
-@pytest.mark.parametrize("reader", [pytest.param(Reader.RECORDS, marks=pytest.mark.full), Reader.BATCHES])
-def test_an_auditor_compares(guarded: tuple[Cluster, Cluster], tmp_path: Path, reader: Reader) -> None:
+@pytest.mark.parametrize("reader", [pytest.param(ReaderKind.RECORDS, marks=pytest.mark.full), ReaderKind.BATCHES])
+def test_an_auditor_compares(
+    guarded: tuple[SandboxCluster, SandboxCluster], tmp_path: Path, reader: ReaderKind
+) -> None:
     """Passwords come from the environment and keys from files, in Python and in the JVM alike."""
     old, new = guarded
     topic = create(old, fresh("secured"))

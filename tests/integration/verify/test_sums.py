@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.spark.verify import folding, scan, summing
 from anabranch.spark.verify.options import options
 from anabranch.spark.verify.run import Comparison
@@ -29,7 +29,7 @@ def summed(frame: DataFrame) -> dict[int, dict[int, Sum]]:
 
 
 @pytest.mark.parametrize("ansi", ["false", "true"])
-def test_both_paths_make_the_same_sums(spark: SparkSession, old: Cluster, ansi: str) -> None:
+def test_both_paths_make_the_same_sums(spark: SparkSession, old: SandboxCluster, ansi: str) -> None:
     """Two lanes with shifts, all shapes of records; a session that refuses overflows too."""
     topics = [fresh("sums"), fresh("sums")]
     pins = []
@@ -38,7 +38,7 @@ def test_both_paths_make_the_same_sums(spark: SparkSession, old: Cluster, ansi: 
         pins.append(pin_of(topic, RunMap.of([Run(60_000 + 7 * at, 0, 70_000 if at else 3_000)])))
     shifts = {pin.target: (lane, pin.shift or 0) for lane, pin in enumerate(pins)}
     assert [shift for _, shift in shifts.values()] == [-60_000, -60_007]
-    ranges = [scan.Range(pin.target, 0, pin.target_to) for pin in pins]
+    ranges = [scan.OffsetRange(pin.target, 0, pin.target_to) for pin in pins]
     rows = scan.read(spark, options(context_of(old)), ranges, scan.COMMITTED)
     assert rows is not None
     tickets = folding.tickets(enumerate(pins), lambda pin: pin.target)
@@ -55,7 +55,7 @@ def test_both_paths_make_the_same_sums(spark: SparkSession, old: Cluster, ansi: 
     }
 
 
-def test_headers_are_told_apart(spark: SparkSession, old: Cluster) -> None:
+def test_headers_are_told_apart(spark: SparkSession, old: SandboxCluster) -> None:
     """Each of these differs from all others by where a null stands, an order, or which field has a byte."""
     topic = fresh("headers")
     shapes: list[tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]] = [
@@ -77,14 +77,14 @@ def test_headers_are_told_apart(spark: SparkSession, old: Cluster) -> None:
         (None, b"a", (("a", None),)),
     ]
     write(old, topic, [Message(key, value, headers, 1_760_000_000_000) for key, value, headers in shapes])
-    where = scan.Range(TopicPartition(topic, 0), 0, len(shapes))
+    where = scan.OffsetRange(TopicPartition(topic, 0), 0, len(shapes))
     rows = scan.read(spark, options(context_of(old)), [where], scan.COMMITTED)
     assert rows is not None
     found = rows.select("offset", scan.first(), scan.second()).collect()
     assert len(found) == len({tuple(row[1:]) for row in found}) == len(shapes)
 
 
-def test_a_throttled_comparison_says_the_same(spark: SparkSession, old: Cluster, new: Cluster) -> None:
+def test_a_throttled_comparison_says_the_same(spark: SparkSession, old: SandboxCluster, new: SandboxCluster) -> None:
     """Where a rate is given Python tasks sum up; the numbers, and what was read, are those of one without."""
     topic, records = fresh("rates"), messages(5_000, random.Random(2))
     for cluster in (old, new):
@@ -102,11 +102,13 @@ def test_a_throttled_comparison_says_the_same(spark: SparkSession, old: Cluster,
     assert found[0][3] == 2 * 5_000, "a mirror without gaps is read once"
 
 
-def test_a_task_pays_for_every_byte(spark: SparkSession, old: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_pays_for_every_byte(spark: SparkSession, old: SandboxCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes that a throttled task was granted are those of its records, and it waits whenever it is told to."""
     topic, records = fresh("paces"), messages(2_000, random.Random(4))
     write(old, topic, records)
-    rows = scan.read(spark, options(context_of(old)), [scan.Range(TopicPartition(topic, 0), 0, 2_000)], scan.COMMITTED)
+    rows = scan.read(
+        spark, options(context_of(old)), [scan.OffsetRange(TopicPartition(topic, 0), 0, 2_000)], scan.COMMITTED
+    )
     assert rows is not None
     pin = pin_of(topic, RunMap.of([Run(0, 0, 2_000)]))
     tickets = folding.tickets([(0, pin)], lambda one: one.source)
@@ -133,7 +135,9 @@ def test_a_task_pays_for_every_byte(spark: SparkSession, old: Cluster, monkeypat
 
 
 @pytest.mark.full
-def test_a_gap_between_plain_chunks_changes_no_sum(spark: SparkSession, old: Cluster, new: Cluster) -> None:
+def test_a_gap_between_plain_chunks_changes_no_sum(
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster
+) -> None:
     """One record was never copied and a foreign one lies elsewhere: cut by shift or not, throttled or not, the same."""
     topic, count = fresh("holes"), 260_000
     records = messages(count, random.Random(6), size=4)

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 import yaml
 
-from anabranch.sandbox import Cluster
+from anabranch.sandbox import SandboxCluster
 from qa.patience import LONG_S
 from qa.verify_lab import connector_settings
 from tests.integration.links.lab import link
@@ -28,7 +28,7 @@ SCHEMA = json.loads((Path(__file__).parents[3] / "schemas" / "verify-report.sche
 class Verbs:
     """``anabranch verify`` as processes of its own."""
 
-    def __init__(self, directory: Path, old: Cluster, new: Cluster, link_id: str) -> None:
+    def __init__(self, directory: Path, old: SandboxCluster, new: SandboxCluster, link_id: str) -> None:
         self._file = directory / "contexts.yaml"
         self._file.write_text(yaml.safe_dump({"contexts": {"old": old.context(), "new": new.context()}}))
         self._directory = directory
@@ -77,7 +77,7 @@ class Verbs:
         return None if not text else json.loads(text)["run"]["state"]
 
 
-def test_a_stranger_in_a_copy_is_named(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_a_stranger_in_a_copy_is_named(old: SandboxCluster, new: SandboxCluster, tmp_path: Path) -> None:
     """One record that the link did not copy, without its contents; the exit code is the verdict, also of ``show``."""
     topic = create(old, fresh("judged"))
     produce(old, topic, numbered(100))
@@ -98,7 +98,9 @@ def test_a_stranger_in_a_copy_is_named(old: Cluster, new: Cluster, tmp_path: Pat
 
 
 @pytest.mark.full
-def test_a_link_is_compared_then_what_is_new_then_what_differs(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_a_link_is_compared_then_what_is_new_then_what_differs(
+    old: SandboxCluster, new: SandboxCluster, tmp_path: Path
+) -> None:
     """The exit codes are the verdicts; a second comparison reads only what is new; a foreign record is named."""
     topic = create(old, fresh("compared"))
     produce(old, topic, numbered(200))
@@ -140,7 +142,7 @@ def test_a_link_is_compared_then_what_is_new_then_what_differs(old: Cluster, new
 
 
 @pytest.mark.full
-def test_a_lane_without_a_map_is_no_equality(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_a_lane_without_a_map_is_no_equality(old: SandboxCluster, new: SandboxCluster, tmp_path: Path) -> None:
     """A partition of which nothing was copied yet is named, and nobody is told that both sides hold the same."""
     topic = create(old, fresh("unmapped"), partitions=3)
     produce(old, topic, numbered(50))
@@ -160,7 +162,9 @@ def test_a_lane_without_a_map_is_no_equality(old: Cluster, new: Cluster, tmp_pat
 
 
 @pytest.mark.full
-def test_a_stopped_comparison_goes_on_to_the_same_report(old: Cluster, new: Cluster, tmp_path: Path) -> None:
+def test_a_stopped_comparison_goes_on_to_the_same_report(
+    old: SandboxCluster, new: SandboxCluster, tmp_path: Path
+) -> None:
     """What differed before the stop and what differs after it are in the resumed report, as in one that ran through."""
     topic = create(old, fresh("halted"))
     produce(old, topic, numbered(1000), batch=500)

@@ -18,7 +18,7 @@ from anabranch.cli.main import app
 from anabranch.cli.offsets.rebuild import _step
 from anabranch.config import maps_file, rebuild_part
 from anabranch.config.maps_file import StoredMap
-from anabranch.config.rebuildspec import LaneLogs, Part
+from anabranch.config.rebuildspec import LaneLogs, RecordPart
 from anabranch.config.verifyspec import VerifySpec
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey
@@ -89,7 +89,10 @@ def test_copies_are_called_as_mirror_maker_calls_them_unless_told(
     code, said = run(monkeypatch, tmp_path, engine, *words)
     assert code == 0, said
     topics = {"orders": "old.orders", "bills": "copy-of-bills"}
-    assert engine.asked == [("old", "new", "old-new", topics, [Part.HEADERS]), ("old", "new", "local[*]", {"a": "b"})]
+    assert engine.asked == [
+        ("old", "new", "old-new", topics, [RecordPart.HEADERS]),
+        ("old", "new", "local[*]", {"a": "b"}),
+    ]
     assert "1.5 s  done: runs 1,234" in said
     assert maps_file.load(tmp_path / "maps.json") == (CLEAR,)
 

@@ -11,7 +11,7 @@ import pytest
 
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.rebuild_part import SMALLEST_PIECE, keep, kept, part_of, pieces
-from anabranch.config.rebuildspec import LaneLogs, Part, RebuildSpec
+from anabranch.config.rebuildspec import LaneLogs, RebuildSpec, RecordPart
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId, TopicPartition
@@ -55,7 +55,7 @@ def test_what_is_finished_is_kept_and_taken_again_by_the_same_question(tmp_path:
     [
         replace(SPEC, link="another"),
         replace(SPEC, target=ClusterContext("third", ("b:1",))),
-        replace(SPEC, ignore=frozenset({Part.HEADERS})),
+        replace(SPEC, ignore=frozenset({RecordPart.HEADERS})),
         replace(SPEC, lanes=(replace(SPEC.lanes[0], target_id=TopicId(UUID(int=9))),)),
         replace(SPEC, lanes=(replace(SPEC.lanes[0], target=TopicPartition("copy", 0)),)),
     ],

@@ -17,7 +17,7 @@ from anabranch.copier.source import missing
 from anabranch.errors import ClusterError
 from anabranch.kafka import log as log_module
 from anabranch.kafka import presence
-from anabranch.kafka.cluster import Cluster, Metadata, PartitionMeta, TopicMeta
+from anabranch.kafka.cluster import Cluster, ClusterMetadata, PartitionMeta, TopicMeta
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.errors import UNKNOWN_TOPIC, ConnectionLostError
 from anabranch.kafka.log import KeyedLog, LogChangedError, _Read
@@ -72,8 +72,8 @@ def a_plan(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Look:
     monkeypatch.setattr(presence, "time", SimpleNamespace(monotonic=lambda: scene.now))
     monkeypatch.setattr(remembered_topics, "ask_all", scene.ask_all)
     planner = Planner("link", CLUSTER, CLUSTER)
-    asyncio.run(planner._source_topics.put_back(Metadata("old", 1, {}, {NAME: META}), {NAME: ID}))
-    there = Metadata("old", 1, {}, {})
+    asyncio.run(planner._source_topics.put_back(ClusterMetadata("old", 1, {}, {NAME: META}), {NAME: ID}))
+    there = ClusterMetadata("old", 1, {}, {})
 
     async def plan() -> None:
         if isinstance(scene.says, ClusterError):
@@ -103,7 +103,7 @@ def a_control_topic(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Look:
     async def locate(*asked: Any) -> Any:
         if isinstance(scene.says, ClusterError):
             raise scene.says
-        raise UnknownTopicError("old", "Metadata", NAME, UNKNOWN_TOPIC, "", by_all=True)
+        raise UnknownTopicError("old", "ClusterMetadata", NAME, UNKNOWN_TOPIC, "", by_all=True)
 
     monkeypatch.setattr(log_module, "locate", locate)
 

@@ -12,7 +12,7 @@ from anabranch.copier.target import head_padding
 from anabranch.copier.target.partition import TargetPartition
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka import admin
-from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
+from anabranch.kafka.cluster import Cluster, ClusterMetadata, TopicMeta
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.errors import BrokerRefusedError
 from anabranch.model.clock import now_ms
@@ -34,9 +34,9 @@ class Starting(Cluster):
     def __init__(self) -> None:
         super().__init__(Transport("starting", "User:ANONYMOUS"), [])
 
-    async def metadata(self, topics: Iterable[str] | None, operations: bool = False) -> Metadata:
+    async def metadata(self, topics: Iterable[str] | None, operations: bool = False) -> ClusterMetadata:
         nothing = {one: TopicMeta(one, uuid.UUID(int=0), False, 3, {}, None) for one in topics or ()}
-        return Metadata("id", 1, {}, nothing)
+        return ClusterMetadata("id", 1, {}, nothing)
 
 
 def test_a_broker_that_does_not_know_the_topic_yet_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from anabranch.copier.reporting.schedule import MANY, ROUNDS, SPACING, STRIDE
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
-from anabranch.kafka.log import Entry
+from anabranch.kafka.log import LogEntry
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
@@ -237,7 +237,7 @@ def test_what_both_logs_have_deleted_is_persisted_as_empty_some_at_a_time(monkey
         one.copied.book = RunBook([Run(20 * at, 10 * at, 5) for at in range(8, 12)], 8)
         for number in range(12):
             stored = codec.encode(RunMap.of([Run(20 * number, 10 * number, 5)]))
-            runs._take(Entry(number, run_codec.run_key(one.assignment.lane, number), stored))
+            runs._take(LogEntry(number, run_codec.run_key(one.assignment.lane, number), stored))
     for source, target, stored_fails, upto in (
         (119, -1, False, 0),  # the target has told nothing yet
         (119, 50, True, 0),
@@ -251,7 +251,7 @@ def test_what_both_logs_have_deleted_is_persisted_as_empty_some_at_a_time(monkey
             asyncio.run(writer.file())
         assert persisted == [(key, number) for number in range(upto)], (source, target)
     stored_fails, lane.phase = False, LanePhase.TAKING
-    runs._take(Entry(99, run_codec.run_key(key, 2), codec.encode(RunMap.of([Run(40, 20, 5)]))))
+    runs._take(LogEntry(99, run_codec.run_key(key, 2), codec.encode(RunMap.of([Run(40, 20, 5)]))))
     asyncio.run(writer.file())
     assert len(persisted) == 8, "who does not own the lane retires nothing"
     lane.phase = LanePhase.RUNNING

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from anabranch.copier.planning.planner import Planner
-from anabranch.kafka.cluster import Cluster, Metadata, PartitionMeta, TopicMeta
+from anabranch.kafka.cluster import Cluster, ClusterMetadata, PartitionMeta, TopicMeta
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.topics import TopicId
 from anabranch.state.codecs import topics
@@ -37,9 +37,9 @@ class Told:
             for node, told in enumerate(brokers, 1)
         }
 
-    async def metadata(self, names: list[str], node: int = 1) -> Metadata:
+    async def metadata(self, names: list[str], node: int = 1) -> ClusterMetadata:
         """What one of them tells."""
-        return Metadata("a", 1, self.brokers, {name: self.told[node][name] for name in names})
+        return ClusterMetadata("a", 1, self.brokers, {name: self.told[node][name] for name in names})
 
     async def partition(self, topic: str, index: int) -> tuple[TopicMeta, PartitionMeta]:
         """What the first one tells."""

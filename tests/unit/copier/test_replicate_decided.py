@@ -16,7 +16,7 @@ from anabranch.copier.reporting.report import state_of
 from anabranch.copier.source.open_transaction_watch import is_held, sentence
 from anabranch.copier.target.foreign_writers import named, with_foreign_writer
 from anabranch.kafka.cluster import PartitionMeta, TopicMeta
-from anabranch.model.decisions import LaneDecision, LanePlace
+from anabranch.model.decisions import LaneDecision, SourcePartition
 from anabranch.model.lane import KNOWN_S, LaneAssignment, LaneKey, LaneState
 from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
 from anabranch.model.start import LaneStart, StartKind, StartPosition
@@ -45,9 +45,9 @@ def test_lanes_are_handed_out_as_was_decided() -> None:
     decisions = {
         place: LaneDecision("link", place, generation, start, skip, 0, "why")
         for place, generation, start, skip in (
-            (LanePlace(TopicId(TOPIC), 1), 2, 30, (40, 50)),
-            (LanePlace(TopicId(TOPIC), 2), 0, None, (5, 9)),
-            (LanePlace(TARGET, 0), 7, 1, None),
+            (SourcePartition(TopicId(TOPIC), 1), 2, 30, (40, 50)),
+            (SourcePartition(TopicId(TOPIC), 2), 0, None, (5, 9)),
+            (SourcePartition(TARGET, 0), 7, 1, None),
         )
     }
     first, second, third = lanes_of(SPEC, pair, TARGET, False, decisions)

@@ -16,7 +16,7 @@ from anabranch.copier.reporting.progress_writer import ProgressWriter
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
-from anabranch.kafka.log import Entry
+from anabranch.kafka.log import LogEntry
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
@@ -43,15 +43,15 @@ class Log:
     """A control topic that looks for its end at once and answers when it may."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[LogEntry] = []
         self.position = 0
         self.held: list[asyncio.Event] = []
 
     def add(self, number: int, runs: tuple[Run, ...], epoch: int = 0) -> None:
         """Somebody files a segment of the lane."""
-        self.entries.append(Entry(len(self.entries), run_codec.run_key(KEY, number), run_codec.encode(runs, epoch)))
+        self.entries.append(LogEntry(len(self.entries), run_codec.run_key(KEY, number), run_codec.encode(runs, epoch)))
 
-    async def fold(self, take: Callable[[Entry], None]) -> None:
+    async def fold(self, take: Callable[[LogEntry], None]) -> None:
         """Hand out what is there as of now, after waiting for as long as the test wants."""
         at, end = self.position, len(self.entries)
         if self.held:
@@ -148,7 +148,7 @@ def test_who_takes_a_lane_over_files_as_a_later_owner_than_all_before() -> None:
         found = []
         for claim_offset in (0, 9, 9, 2):
             runs.claimed(KEY, claim_offset)
-            log.entries.append(Entry(0, run_codec.run_key(KEY, 0), runs._value(KEY, OLDER)))
+            log.entries.append(LogEntry(0, run_codec.run_key(KEY, 0), runs._value(KEY, OLDER)))
             found.append(run_codec.owned(log.entries[-1].value or b"")[0])
         other, _ = made()
         other._log = cast(Any, log)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from anabranch.copier.planning.pairs import not_home, pairs_of
-from anabranch.kafka.cluster import Metadata, PartitionMeta, TopicMeta
+from anabranch.kafka.cluster import ClusterMetadata, PartitionMeta, TopicMeta
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Reason, Severity
@@ -32,7 +32,7 @@ def pairs(
     wanted = LinkSpec("link", ClusterRef("old", "a"), ClusterRef("new", "b"), **spec)
     findings: list[Reason] = []
     left_out = frozenset(TopicId(found[name].id) for name in looping)
-    made = pairs_of(wanted, Metadata("a", 1, {}, found), left_out, ME, findings)
+    made = pairs_of(wanted, ClusterMetadata("a", 1, {}, found), left_out, ME, findings)
     return {pair.source.name: pair.target for pair in made}, findings
 
 
@@ -72,9 +72,9 @@ def test_what_another_tool_copies_the_other_way_is_not_copied_home() -> None:
     """Known by the target's name as its prefix and by the original there; what is filled already is only told."""
     part = PartitionMeta(1, 0, (1,), (1,), 0)
 
-    def metadata(*names: str) -> Metadata:
+    def metadata(*names: str) -> ClusterMetadata:
         topics = {name: TopicMeta(name, uuid.uuid4(), False, 0, {0: part}, None) for name in names}
-        return Metadata("a", 1, {}, topics)
+        return ClusterMetadata("a", 1, {}, topics)
 
     here = metadata("orders", "new.ringy", "new.named.so", "renew.ringy")
     there = metadata("ringy", "other")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
-from anabranch.kafka.log import Entry
+from anabranch.kafka.log import LogEntry
 from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId
 from anabranch.offsets import codec
@@ -256,7 +256,7 @@ def test_a_cut_below_the_segments_that_are_held_is_known_to_leave_others() -> No
     stored = [codec.encode(RunMap.of([Run(100 * at, 10 * at, 5)])) for at in range(10)]
 
     def take(number: int, value: bytes | None) -> None:
-        runs._take(Entry(number, key + b"/%d" % number, value))
+        runs._take(LogEntry(number, key + b"/%d" % number, value))
 
     assert not runs.lacks(lane)
     for number in range(10):

@@ -14,7 +14,7 @@ from anabranch.kafka import presence
 from anabranch.kafka.admin import create_topic, delete_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError, passing
-from anabranch.kafka.log import Entry, KeyedLog, LogChangedError, LogShrunkError
+from anabranch.kafka.log import KeyedLog, LogChangedError, LogEntry, LogShrunkError
 from anabranch.kafka.settling import until_led
 from anabranch.kafka.simulated import SimulatedCluster
 from anabranch.model.cluster import ClusterContext
@@ -161,7 +161,7 @@ def test_large_batches_are_compressed_and_read_by_records(simulated: Simulated) 
         entries = [(b"key-%d" % at, value) for at in range(3 * log_module.STEP_ENTRIES)]
         await log.append(entries, 1_000)
         await log.append([(b"last", None)], 1_000)
-        turns, taken, seen = [0], list[Entry](), dict[int, int]()
+        turns, taken, seen = [0], list[LogEntry](), dict[int, int]()
 
         async def other() -> None:
             while True:
@@ -170,7 +170,7 @@ def test_large_batches_are_compressed_and_read_by_records(simulated: Simulated) 
 
         reader, beside = KeyedLog(cluster, TOPIC), asyncio.create_task(other())
 
-        def take(entry: Entry) -> None:
+        def take(entry: LogEntry) -> None:
             taken.append(entry)
             seen[entry.offset] = turns[0]
 
@@ -194,7 +194,7 @@ def test_who_cannot_take_a_record_is_given_it_again(simulated: Simulated) -> Non
         await make(cluster)
         log, taken = KeyedLog(cluster, TOPIC), list[bytes]()
 
-        def take(entry: Entry) -> None:
+        def take(entry: LogEntry) -> None:
             if entry.key == b"1" and len(taken) == 1:
                 taken.append(b"refused")
                 raise LogShrunkError("one", TOPIC, 1, 0)

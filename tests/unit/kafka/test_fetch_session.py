@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.kafka.fetch import Wanted
-from anabranch.kafka.session import FIRST, Asked, FetchSession, Key
+from anabranch.kafka.fetch import PartitionFetch
+from anabranch.kafka.session import FIRST, FetchSession, Key, SessionRequest
 
 pytestmark = pytest.mark.unit
 
 TOPIC = uuid.UUID(int=7)
 
 
-def wanted(offsets: dict[int, int]) -> dict[Key, Wanted]:
+def wanted(offsets: dict[int, int]) -> dict[Key, PartitionFetch]:
     """Partitions at offsets."""
-    return {(TOPIC, part): Wanted("t", TOPIC, part, 0, offset, -1, 100) for part, offset in offsets.items()}
+    return {(TOPIC, part): PartitionFetch("t", TOPIC, part, 0, offset, -1, 100) for part, offset in offsets.items()}
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Broker:
     sessions: dict[int, tuple[int, dict[int, int]]] = field(default_factory=dict)
     given: int = 0
 
-    def serve(self, asked: Asked) -> tuple[int, int, dict[int, int]]:
+    def serve(self, asked: SessionRequest) -> tuple[int, int, dict[int, int]]:
         """(code, session id, which partitions were read at which offsets)."""
         told = {one.partition: one.offset for one in asked.wanted}
         if asked.epoch <= FIRST:
@@ -85,7 +85,7 @@ def test_what_did_not_change_is_not_told_again() -> None:
     """The point of it all."""
     broker, session = Broker(), FetchSession()
     session.answered(*broker.serve(session.ask(wanted({0: 1, 1: 1, 2: 1})))[:2])
-    assert session.ask(wanted({0: 1, 1: 1, 2: 1})) == Asked(1, 1, [], [])
+    assert session.ask(wanted({0: 1, 1: 1, 2: 1})) == SessionRequest(1, 1, [], [])
     session.answered(0, 1)
     asked = session.ask(wanted({0: 1, 1: 2, 3: 0}))
     assert ([one.partition for one in asked.wanted], [one.partition for one in asked.forgotten]) == ([1, 3], [2])

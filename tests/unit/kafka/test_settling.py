@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from anabranch.kafka import settling
-from anabranch.kafka.cluster import Cluster, Metadata, PartitionMeta, TopicMeta
+from anabranch.kafka.cluster import Cluster, ClusterMetadata, PartitionMeta, TopicMeta
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.partitions import new_producer_id
@@ -35,10 +35,12 @@ class Told(Cluster):
         self.asked += 1
         return self.codes.pop(0) if len(self.codes) > 1 else self.codes[0]
 
-    async def metadata(self, topics: Any, operations: bool = False) -> Metadata:
+    async def metadata(self, topics: Any, operations: bool = False) -> ClusterMetadata:
         code = self.code() if self.codes[0] != NOT_LEADER else 0
         parts = {} if code else {0: PartitionMeta(1, 0, (1,), (1,), 0)}
-        return Metadata("id", 1, {}, {name: TopicMeta(name, uuid.uuid4(), False, code, parts, None) for name in topics})
+        return ClusterMetadata(
+            "id", 1, {}, {name: TopicMeta(name, uuid.uuid4(), False, code, parts, None) for name in topics}
+        )
 
     async def call(self, request: Any, node: int | None = None, timeout: float = 30.0, cap: int | None = None) -> Any:
         return SimpleNamespace(error_code=self.code(), producer_id=77)

@@ -31,7 +31,7 @@ from anabranch.kafka.partitions import (
 from anabranch.kafka.settling import until_led
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
-from anabranch.records.control import Marker, marker_of
+from anabranch.records.control import ControlType, marker_of
 from anabranch.records.encode import encode
 from anabranch.records.header import BatchHeader
 from anabranch.sandbox import ClusterSpec
@@ -105,14 +105,14 @@ def test_a_marker_that_a_person_asks_for_aborts(context: ClusterContext) -> None
         _, header = await header_at(connection, "marked", topic_id, 0, 3)
         assert header is not None
         assert header.is_control
-        assert await kind_of(connection, topic_id, header) is Marker.ABORT
+        assert await kind_of(connection, topic_id, header) is ControlType.ABORT
 
     on(context, ask)
 
 
-async def kind_of(connection: Connection, topic_id: UUID, header: BatchHeader) -> Marker:
+async def kind_of(connection: Connection, topic_id: UUID, header: BatchHeader) -> ControlType:
     """What a marker says."""
-    wanted = kafka_log.fetch.Wanted("marked", topic_id, 0, -1, header.base_offset, -1, 1000)
+    wanted = kafka_log.fetch.PartitionFetch("marked", topic_id, 0, -1, header.base_offset, -1, 1000)
     frame = await kafka_log.fetch.submit(connection, [wanted], max_wait_ms=0, max_bytes=1000)
     try:
         _, (answer,) = kafka_log.fetch.parse(frame, kafka_log.fetch.version_for(connection))

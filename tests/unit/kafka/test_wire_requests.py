@@ -97,7 +97,7 @@ def test_an_answer_that_names_refused_records_is_read_to_its_end() -> None:
 def test_a_fetch_says_up_to_which_epoch_was_read_and_reads_uncommitted(newest: int, version: int) -> None:
     """Without the last epoch a broker cannot tell that its log was truncated since."""
     wire = Wire(newest)
-    wanted = fetch.Wanted("t", uuid.UUID(int=5), 3, 8, 100, 7, 1000)
+    wanted = fetch.PartitionFetch("t", uuid.UUID(int=5), 3, 8, 100, 7, 1000)
     fetch.submit(cast(Connection, wire), [wanted], max_wait_ms=0, max_bytes=1000)
     request = FetchRequest.decode(wire.sent, version=version)
     assert (request.isolation_level, request.session_id, request.session_epoch) == (0, 0, -1)

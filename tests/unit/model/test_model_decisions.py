@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import InvalidFieldError
-from anabranch.model.decisions import LaneDecision, LanePlace, beginning, skipping
+from anabranch.model.decisions import LaneDecision, SourcePartition, beginning, skipping
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart, StartKind
@@ -38,7 +38,7 @@ def test_a_decision_that_is_none_is_refused(
 ) -> None:
     """It decides something, about offsets that there can be, and says why."""
     with pytest.raises(InvalidFieldError):
-        LaneDecision("link", LanePlace(TOPIC, 3), generation, start, skip, 0, why)
+        LaneDecision("link", SourcePartition(TOPIC, 3), generation, start, skip, 0, why)
 
 
 @given(st.integers(0, 100), st.integers(0, 50), st.integers(1, 50))

@@ -10,7 +10,7 @@ import pytest
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkPlan, LinkStatus
-from anabranch.model.runevents import MOST_LANES, SeenLanes, see
+from anabranch.model.runevents import MOST_LANES, LaneSnapshot, see
 from anabranch.model.topics import TopicId, TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -38,7 +38,7 @@ class Told:
 
     def __init__(self, planned: int) -> None:
         self.planned = planned
-        self.seen = SeenLanes()
+        self.seen = LaneSnapshot()
 
     def __call__(self, *lanes: LaneProgress, paused: bool = False) -> list[str]:
         """What is told where the lanes stand so."""

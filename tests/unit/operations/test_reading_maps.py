@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from anabranch.kafka.log import Entry, KeyedLog
+from anabranch.kafka.log import KeyedLog, LogEntry
 from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId
 from anabranch.state.codecs import runs as run_codec
@@ -32,12 +32,12 @@ def test_maps_of_some_lanes_hold_nothing_of_others(both: Lab, monkeypatch: pytes
     """A week of busy lanes is gigabytes: what is not asked for is let go record by record."""
     fold, other, held = KeyedLog.fold, LaneKey("another", TopicId(uuid.UUID(int=4)), 0), [0]
 
-    async def filled(self: KeyedLog, take: Callable[[Entry], None]) -> None:
+    async def filled(self: KeyedLog, take: Callable[[LogEntry], None]) -> None:
         if self.topic == control_topics.RUNS:
             tracemalloc.start()
             try:
                 for number in range(SEGMENTS):
-                    take(Entry(number, run_codec.run_key(other, number), bytes(SEGMENT_BYTES)))
+                    take(LogEntry(number, run_codec.run_key(other, number), bytes(SEGMENT_BYTES)))
                 held.append(tracemalloc.get_traced_memory()[1])
             finally:
                 tracemalloc.stop()
@@ -53,7 +53,7 @@ def test_who_asks_for_no_lane_reads_no_runs(both: Lab, monkeypatch: pytest.Monke
     """The verbs for groups need a link's spec and topics first, and only later the maps of what is committed."""
     fold, read = KeyedLog.fold, set()
 
-    async def noted(self: KeyedLog, take: Callable[[Entry], None]) -> None:
+    async def noted(self: KeyedLog, take: Callable[[LogEntry], None]) -> None:
         read.add(self.topic)
         await fold(self, take)
 

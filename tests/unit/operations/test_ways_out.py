@@ -13,7 +13,7 @@ from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.errors import InvalidFieldError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
-from anabranch.model.decisions import Cause, LanePlace
+from anabranch.model.decisions import Cause, SourcePartition
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
@@ -76,7 +76,7 @@ def stop(made: Lab, reason: Stop, offset: int) -> None:
 def test_a_lane_that_stopped_goes_on_as_was_accepted() -> None:
     """In doubt: behind its persisted map, which the next generation keeps.  At bad records: behind them."""
     with lab() as both:
-        place = LanePlace(both.lanes[0].lane.topic_id, 0)
+        place = SourcePartition(both.lanes[0].lane.topic_id, 0)
 
         async def decided(cluster: Cluster) -> list[Run]:
             stored, runs = Links(cluster), Runs(cluster)
@@ -119,7 +119,7 @@ def test_a_lane_whose_target_was_cut_below_what_was_retired_goes_on_where_it_sta
         assert (choice.decision.generation, choice.decision.start, choice.keeps) == (1, 20, None)
 
 
-def undo(both: Lab, place: LanePlace) -> None:
+def undo(both: Lab, place: SourcePartition) -> None:
     """Forget what was decided, for the next reason."""
     key = codec.decision_key(LINK, place)
     both.on(both.target, lambda cluster: KeyedLog(cluster, topics.LINKS).append([(key, None)], 1_000))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa.faults.ledger import Ledger
-from qa.logcompare import Entry
+from qa.logcompare import ComparedRecord
 from qa.moves.judge import judge
 
 pytestmark = pytest.mark.unit
@@ -15,12 +15,12 @@ pytestmark = pytest.mark.unit
 PLACE = ("payments", 0)
 
 
-def entry(number: int, offset: int | None = None) -> Entry:
+def entry(number: int, offset: int | None = None) -> ComparedRecord:
     """A record that is told by its number."""
-    return Entry(number if offset is None else offset, number.to_bytes(4, "big"), f"record {number}")
+    return ComparedRecord(number if offset is None else offset, number.to_bytes(4, "big"), f"record {number}")
 
 
-def log(*numbers: int) -> list[Entry]:
+def log(*numbers: int) -> list[ComparedRecord]:
     """Records in this order."""
     return [entry(number) for number in numbers]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qa.logcompare import Entry
+from qa.logcompare import ComparedRecord
 from qa.moves.readings import Readings
 
 pytestmark = pytest.mark.unit
@@ -16,7 +16,7 @@ def read(readings: Readings, *offsets: int) -> None:
     """A round in which these records come."""
     readings.begin()
     for offset in offsets:
-        readings.add(PLACE, Entry(offset, offset.to_bytes(4, "big"), ""))
+        readings.add(PLACE, ComparedRecord(offset, offset.to_bytes(4, "big"), ""))
 
 
 def join(readings: Readings) -> None:
@@ -37,7 +37,7 @@ def test_what_was_read_past_the_last_commit_is_read_again_after_joining() -> Non
     read(readings, 5, 6, 7, 8)
     readings.acknowledge(PLACE, 6)
     join(readings)
-    readings.add(PLACE, Entry(9, (9).to_bytes(4, "big"), "fetched before"))
+    readings.add(PLACE, ComparedRecord(9, (9).to_bytes(4, "big"), "fetched before"))
     read(readings, 7, 8, 9)
     assert (offsets(readings), readings.rewinds) == ([5, 6, 7, 8, 9], 1)
 
@@ -67,7 +67,7 @@ def test_going_back_behind_the_first_assignment_stays_on_the_record() -> None:
     """What was read in the very round of it cannot have been read past any commit."""
     readings = Readings()
     join(readings)
-    readings.add(PLACE, Entry(5, b"5", ""))
+    readings.add(PLACE, ComparedRecord(5, b"5", ""))
     read(readings, 5, 6)
     assert (offsets(readings), readings.rewinds) == ([5, 5, 6], 0)
 
@@ -79,7 +79,7 @@ def test_another_record_than_the_one_that_was_forgotten_is_kept_beside_it() -> N
     read(readings, 5, 6, 7)
     join(readings)
     read(readings, 5)
-    readings.add(PLACE, Entry(6, b"another", ""))
+    readings.add(PLACE, ComparedRecord(6, b"another", ""))
     read(readings, 7)
     assert [entry.digest for entry in readings.reads[PLACE] if entry.offset == 6][1:] == [b"another"]
     assert (offsets(readings), readings.rewinds) == ([5, 6, 6, 7], 1)

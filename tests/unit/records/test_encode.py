@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.records.control import Marker, marker_of
+from anabranch.records.control import ControlType, marker_of
 from anabranch.records.decode import decode
 from anabranch.records.encode import encode, encode_as_logged, seal
 from anabranch.records.errors import CorruptBatchError
@@ -118,8 +118,8 @@ def test_fillers_are_small() -> None:
         filler_batch(0, 0)
 
 
-@pytest.mark.parametrize(("kind", "marker"), [(0, Marker.ABORT), (1, Marker.COMMIT), (2, Marker.OTHER)])
-def test_a_control_batch_says_how_its_transaction_ended(kind: int, marker: Marker) -> None:
+@pytest.mark.parametrize(("kind", "marker"), [(0, ControlType.ABORT), (1, ControlType.COMMIT), (2, ControlType.OTHER)])
+def test_a_control_batch_says_how_its_transaction_ended(kind: int, marker: ControlType) -> None:
     """Type 0 aborts, 1 commits, the rest is not about transactions."""
     batch = control_batch((0).to_bytes(2, "big") + kind.to_bytes(2, "big"))
     assert marker_of(memoryview(batch), 0, read_header(batch)) is marker
@@ -141,7 +141,7 @@ def test_data_is_no_marker() -> None:
     emptied = bytearray(control_batch(bytes(4))[:61])
     emptied[8:12] = (49).to_bytes(4, "big")
     emptied[57:61] = bytes(4)
-    assert marker_of(memoryview(emptied), 0, read_header(emptied)) is Marker.OTHER
+    assert marker_of(memoryview(emptied), 0, read_header(emptied)) is ControlType.OTHER
 
 
 def control_batch(key: bytes | None) -> bytes:

@@ -25,7 +25,7 @@ from anabranch.records.header import (
 )
 from anabranch.records.join import join
 from anabranch.records.record import Record, TimestampType
-from anabranch.records.row import Row, join_row
+from anabranch.records.row import JoinedBatch, join_row
 from anabranch.records.split import split
 
 from .strategies import HEADERS, NULLABLE, oracle_read
@@ -81,7 +81,7 @@ OTHER = st.one_of(
 )
 
 
-def row_of(buffer: bytes, offset: int = 0, *, across_gaps: bool = True) -> Row | None:
+def row_of(buffer: bytes, offset: int = 0, *, across_gaps: bool = True) -> JoinedBatch | None:
     """The row with the limits of these tests."""
     return join_row(buffer, offset, most_bytes=MOST_BYTES, most_records=MOST_RECORDS, across_gaps=across_gaps)
 

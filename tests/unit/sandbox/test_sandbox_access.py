@@ -11,17 +11,17 @@ import pytest
 
 from anabranch.config.contexts import read_context
 from anabranch.errors import InvalidFieldError
-from anabranch.sandbox.access import Access, unsigned_token
+from anabranch.sandbox.access import UserCredentials, unsigned_token
 from anabranch.sandbox.layout import plan_layout, ports_needed
 from anabranch.sandbox.spec import ClusterSpec, ListenerSecurity
 
 pytestmark = pytest.mark.unit
 
 
-def access_of(root: Path, security: str) -> Access:
+def access_of(root: Path, security: str) -> UserCredentials:
     """The access of a cluster that is only laid out."""
     spec = ClusterSpec("old-1", security=security)
-    return Access(plan_layout(spec, root, "id", list(range(20000, 20000 + ports_needed(spec)))))
+    return UserCredentials(plan_layout(spec, root, "id", list(range(20000, 20000 + ports_needed(spec)))))
 
 
 @pytest.mark.parametrize("security", list(ListenerSecurity))

@@ -110,9 +110,9 @@ def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
     nothing = SimpleNamespace(start=lambda: None, stop=lambda: None, sparkContext=here, version="4")
     monkeypatch.setattr(job, "Survey", lambda _: SimpleNamespace(look=lambda: None, is_to_stop=lambda: False))
     monkeypatch.setattr(job, "session", lambda *_: nothing)
-    monkeypatch.setattr(job, "FollowingThread", lambda *_: nothing)
+    monkeypatch.setattr(job, "GroupSyncThread", lambda *_: nothing)
     monkeypatch.setattr(job, "signal", SimpleNamespace(signal=lambda *_: None, SIGTERM=15, SIGINT=2))
-    monkeypatch.setattr(job, "SteadyQuery", Failed)
+    monkeypatch.setattr(job, "RestartingQuery", Failed)
     monkeypatch.setattr(job, "cores", lambda _: 1)
     assert job.main([spec]) == 5
     assert "a task failed four times" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.spark.link.steady import LATE, TRIES, SteadyQuery
+from anabranch.spark.link.steady import LATE, TRIES, RestartingQuery
 
 pytestmark = pytest.mark.unit
 
@@ -25,10 +25,10 @@ class Scripted:
         return None if self._reason in (None, "runs") else RuntimeError(f"{self._reason}.\nmore")
 
 
-def steady(*queries: Scripted) -> tuple[SteadyQuery, list[Scripted]]:
+def steady(*queries: Scripted) -> tuple[RestartingQuery, list[Scripted]]:
     """Begins these one after the other; also those that were not begun yet."""
     left = list(queries)
-    return SteadyQuery(lambda: cast(StreamingQuery, cast(Any, left.pop(0))), lambda _: None), left
+    return RestartingQuery(lambda: cast(StreamingQuery, cast(Any, left.pop(0))), lambda _: None), left
 
 
 def test_a_late_worker_begins_the_query_anew() -> None:

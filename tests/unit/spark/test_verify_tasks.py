@@ -87,7 +87,7 @@ def compared(
     at = TopicPartition(topic, 0)
     end = LogEnds(0, 100)
     whole = pin("lane", at, at, RunMap.of([run], 0, 0), end, end)
-    done = batches.run(batches.Task(0, whole, whole, True, here, there, stable, None))
+    done = batches.run(batches.CompareTask(0, whole, whole, True, here, there, stable, None))
     return sum(one.records for one in done.matched.sums.values()), done.matched.rest
 
 
@@ -118,7 +118,7 @@ def test_what_was_aborted_in_the_source_is_not_looked_for(both: tuple[Simulated,
 def test_foreign_records_behind_the_last_copy_are_in_its_chunk() -> None:
     """A chunk behind the pin's end is none that is compared."""
     runs = RunMap.of([Run(0, 0, CHUNK)]).advance(CHUNK, CHUNK + 3)
-    ticket = folding.Ticket(0, runs, (0, CHUNK))
+    ticket = folding.LaneTranslation(0, runs, (0, CHUNK))
     assert folding.positions(ticket, np.array([0, CHUNK - 1, CHUNK, CHUNK + 2])).tolist() == [0, *[CHUNK - 1] * 3]
 
 

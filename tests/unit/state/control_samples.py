@@ -10,7 +10,7 @@ from anabranch.groups.freshness import FollowedSince, SyncRound
 from anabranch.groups.mark import Mark, MarkedPartition, Verdict
 from anabranch.groups.undo import UndoRecord
 from anabranch.model.configs import ConfigRules
-from anabranch.model.decisions import LaneDecision, LanePlace
+from anabranch.model.decisions import LaneDecision, SourcePartition
 from anabranch.model.groups import Commit, GroupKind
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, GroupRules, LinkRecord, LinkSpec, MirroredTopic, ModePolicy, WantedState
@@ -112,7 +112,7 @@ ASSIGNMENT = LaneAssignment(
 SKIPPING = replace(ASSIGNMENT, skip=(1000, 1200))
 DECISION = LaneDecision(
     link="old-new",
-    place=LanePlace(ORDERS, 3),
+    place=SourcePartition(ORDERS, 3),
     generation=1,
     start=940,
     skip=(1000, 1200),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from anabranch.checkpoints.errors import FileTooLargeError, MissingFileError
 from anabranch.storage import paths
-from anabranch.storage.errors import LoginInPlaceError, NoBucketError, NoDriverError, OutsidePlaceError, StorageError
+from anabranch.storage.errors import LoginInPathError, NoBucketError, NoDriverError, OutsidePathError, StorageError
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.local import LocalFiles
 from anabranch.storage.opening import open_files
@@ -91,7 +91,7 @@ def test_a_large_file_is_not_read(files: StoredFiles) -> None:
 def test_paths_stay_inside(files: StoredFiles, path: str) -> None:
     """No verb takes a path that leads out of the tree."""
     for act in (files.list, files.stat, files.digest, files.delete, files.delete_tree, lambda p: files.put(p, b"")):
-        with pytest.raises(OutsidePlaceError):
+        with pytest.raises(OutsidePathError):
             act(path)
 
 
@@ -140,7 +140,7 @@ def test_a_file_elsewhere_is_read_by_its_absolute_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["/etc/hostname", "file:///etc/hostname", "http://127.0.0.1/x", "state/x"])
 def test_a_checkpoint_in_a_store_names_no_file_of_this_machine(name: str) -> None:
     """What a foreign savepoint says is not trusted: nothing of this machine or of the web is opened for it."""
-    with pytest.raises(OutsidePlaceError):
+    with pytest.raises(OutsidePathError):
         open_files("memory://x").read_foreign(name, LIMIT)
 
 
@@ -162,7 +162,7 @@ def test_links_that_lead_out_are_refused(tmp_path: Path) -> None:
         lambda: files.put("commits/0", b""),
         lambda: files.list("commits"),
     ):
-        with pytest.raises(OutsidePlaceError):
+        with pytest.raises(OutsidePathError):
             act()
     assert (tmp_path / "secret").read_bytes() == b"secret"
 
@@ -313,7 +313,7 @@ def test_a_store_that_cannot_be_reached_is_said_so_without_the_login() -> None:
 def test_a_login_in_a_place_is_never_shown() -> None:
     """Messages name the place without user, password and token."""
     assert paths.shown("s3://key:secret@bucket/cp?token=abc") == "s3://bucket/cp"
-    with pytest.raises(LoginInPlaceError, match="s3://bucket/cp: the login") as told:
+    with pytest.raises(LoginInPathError, match="s3://bucket/cp: the login") as told:
         open_files("s3://key:hunter2@bucket/cp")
     assert "hunter2" not in f"{told.value}{told.value.hint}{told.value!r}"
 

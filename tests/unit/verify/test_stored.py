@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from anabranch.config.jobspec import JobSpecError
-from anabranch.config.verifyspec import Levels, Reader, VerifySpec
+from anabranch.config.verifyspec import Levels, ReaderKind, VerifySpec
 from anabranch.errors import ProtocolError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
@@ -45,7 +45,7 @@ SPEC = VerifySpec(
     ClusterContext("old", ("old:9092",)),
     ClusterContext("new", ("new:9092",)),
     (PIN,),
-    reader=Reader.BATCHES,
+    reader=ReaderKind.BATCHES,
     levels=Levels.COMMITTED,
     rate_limit=1_000_000,
     since={LANE: (90, 90)},

@@ -22,7 +22,7 @@ from anabranch.cli.totals import totals
 from anabranch.cli.words import count, duration, moment
 from anabranch.config.units import parse_interval
 from anabranch.errors import InvalidFieldError, RefusedError
-from anabranch.model.caughtup import Goal, Left, left
+from anabranch.model.caughtup import Goal, Remaining, left
 from anabranch.model.reports import LinkStatus
 from anabranch.protocol.ways import ways_out
 
@@ -113,7 +113,7 @@ async def until_within(
     console: Console,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
-) -> Left:
+) -> Remaining:
     """Look every second until no lane is further behind than ``lag``; raises NotCaughtUpError, LanesStoppedError."""
     began, first, told = clock(), 0, ""
     with Live(console=console, auto_refresh=False, transient=True) as live:
@@ -135,7 +135,7 @@ async def until_within(
             await sleep(INTERVAL_S)
 
 
-def why(found: Left, status: LinkStatus) -> str:
+def why(found: Remaining, status: LinkStatus) -> str:
     """What is left, in words."""
     number = sum(1 for one in found.behind.values() if one)
     waiting = len(found.not_begun) or found.missing
@@ -145,12 +145,12 @@ def why(found: Left, status: LinkStatus) -> str:
     return ", ".join([*parts, f"the link is {state}"])
 
 
-def _bar(found: Left, first: int, status: LinkStatus) -> RenderableType:
+def _bar(found: Remaining, first: int, status: LinkStatus) -> RenderableType:
     done = 1 - found.records / first if first else 0.0
     return Group(ProgressBar(total=1.0, completed=done, width=40), Text(why(found, status)))
 
 
-def _stopped(link: str, found: Left) -> LanesStoppedError:
+def _stopped(link: str, found: Remaining) -> LanesStoppedError:
     lane = found.stopped[0]
     ways = ways_out(lane.stop_reason, link, lane.source.topic, lane.source.partition)
     reason = lane.stop_reason or "no reason persisted"

@@ -23,7 +23,7 @@ from anabranch.cli.running import on_context, run
 from anabranch.cli.words import count, moment, span
 from anabranch.config import maps_file, rebuild_part
 from anabranch.config.jobspec import write_spec
-from anabranch.config.rebuildspec import Part, RebuildSpec
+from anabranch.config.rebuildspec import RebuildSpec, RecordPart
 from anabranch.errors import RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.naming import load as load_naming
@@ -69,7 +69,7 @@ def rebuild(
         str | None, typer.Option("--link", help="Id of the link that will adopt the maps. Default: SOURCE-TARGET.")
     ] = None,
     ignore: Annotated[
-        list[Part] | None, typer.Option(help="Part of records that the other tool changed, repeatable.")
+        list[RecordPart] | None, typer.Option(help="Part of records that the other tool changed, repeatable.")
     ] = None,
     only_spec: Annotated[
         Path | None, typer.Option("--spec", help="Only write the job's specification there.", show_default=False)
@@ -108,7 +108,7 @@ class RebuildFlags:
 
     link: str
     topics: Mapping[str, str]
-    ignore: tuple[Part, ...]
+    ignore: tuple[RecordPart, ...]
     out: Path
     only_spec: Path | None
     master: str

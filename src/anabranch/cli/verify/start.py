@@ -23,7 +23,7 @@ from anabranch.cli.verify.guard import COULD_NOT_TELL, LEFT, no_false_verdict
 from anabranch.cli.verify.watch import Watched, follow
 from anabranch.config.jobspec import write_spec
 from anabranch.config.units import parse_rate
-from anabranch.config.verifyspec import Levels, Reader, VerifyOptions
+from anabranch.config.verifyspec import Levels, ReaderKind, VerifyOptions
 from anabranch.state.codecs.verified import RunState, VerifyStatus
 from anabranch.verify.report import Verdict
 
@@ -37,7 +37,7 @@ def start(
     ctx: typer.Context,
     link: LinkArgument,
     target_name: TargetOption = None,
-    reader: Annotated[Reader, typer.Option(help="Read records, or stored batches first.")] = Reader.RECORDS,
+    reader: Annotated[ReaderKind, typer.Option(help="Read records, or stored batches first.")] = ReaderKind.RECORDS,
     levels: Annotated[Levels, typer.Option(help="Isolation levels at which the target is read.")] = Levels.BOTH,
     rate_limit: Annotated[
         str | None, typer.Option(help="Bytes a second, both sides together.", show_default=False)

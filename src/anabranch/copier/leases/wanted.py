@@ -8,7 +8,7 @@ from typing import Self
 
 from anabranch.copier.leases.control_topics import ControlTopics
 from anabranch.copier.planning.lease import Lease
-from anabranch.model.decisions import LaneDecision, LanePlace
+from anabranch.model.decisions import LaneDecision, SourcePartition
 from anabranch.model.link import WantedState
 
 
@@ -17,7 +17,7 @@ class WantedLink:
     """What is wanted of a link, and what people have decided about its lanes."""
 
     state: WantedState
-    decided: Mapping[LanePlace, LaneDecision]
+    decided: Mapping[SourcePartition, LaneDecision]
 
     @classmethod
     def of(cls, topics: ControlTopics, link: str) -> Self | None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from anabranch.copier.planning.pairs import TopicPair
 from anabranch.errors import AnabranchError
-from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.kafka.partitions import LATEST, list_offsets
-from anabranch.model.decisions import LaneDecision, LanePlace
+from anabranch.model.decisions import LaneDecision, SourcePartition
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
 from anabranch.model.link import LinkSpec, ModePolicy
 from anabranch.model.start import LaneStart, StartKind
@@ -19,7 +19,11 @@ _DEFAULT_RECORD_BYTES = 500.0
 
 
 def lanes_of(
-    spec: LinkSpec, pair: TopicPair, target_id: TopicId, compacted: bool, decisions: Mapping[LanePlace, LaneDecision]
+    spec: LinkSpec,
+    pair: TopicPair,
+    target_id: TopicId,
+    compacted: bool,
+    decisions: Mapping[SourcePartition, LaneDecision],
 ) -> list[LaneAssignment]:
     """The lanes of one topic, each in the generation and with the start that a person decided, if one did."""
     mode = ModePolicy.MAPPED if compacted else spec.mode
@@ -28,7 +32,7 @@ def lanes_of(
     for partition in sorted(pair.source.partitions):
         source = TopicPartition(pair.source.name, partition)
         start = spec.start.for_lane(source)
-        decided = decisions.get(LanePlace(source_id, partition))
+        decided = decisions.get(SourcePartition(source_id, partition))
         lanes.append(
             LaneAssignment(
                 LaneKey(spec.id, source_id, partition) if decided is None else decided.lane,
@@ -55,7 +59,10 @@ def late_from_the_start(link: str, lanes: list[LaneAssignment], persisted: Itera
 
 
 async def weigh(
-    cluster: Cluster, lanes: Sequence[LaneAssignment], source: Metadata, persisted: Mapping[LaneKey, LaneProgress]
+    cluster: Cluster,
+    lanes: Sequence[LaneAssignment],
+    source: ClusterMetadata,
+    persisted: Mapping[LaneKey, LaneProgress],
 ) -> dict[LaneAssignment, float]:
     """An estimate of the bytes that each lane has to copy, at least 1."""
     by_leader: dict[int, dict[tuple[str, int], tuple[int, int]]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError
-from anabranch.kafka.cluster import Metadata, TopicMeta
+from anabranch.kafka.cluster import ClusterMetadata, TopicMeta
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic
@@ -24,13 +24,13 @@ class TopicPair:
     target: str
 
 
-def named(metadata: Metadata, ids: Collection[TopicId]) -> list[str]:
+def named(metadata: ClusterMetadata, ids: Collection[TopicId]) -> list[str]:
     """The names of topics that have these ids."""
     return [topic.name for topic in metadata.topics.values() if TopicId(topic.id) in ids]
 
 
 def pairs_of(
-    spec: LinkSpec, source: Metadata, looping: frozenset[TopicId], principal: str, findings: list[Reason]
+    spec: LinkSpec, source: ClusterMetadata, looping: frozenset[TopicId], principal: str, findings: list[Reason]
 ) -> list[TopicPair]:
     """The topics to copy with their names on the target; ``principal`` sees the source's topics."""
     naming = load_naming(spec.naming, spec.source.context)
@@ -80,7 +80,7 @@ def not_home(
     spec: LinkSpec,
     pairs: list[TopicPair],
     known: Mapping[str, MirroredTopic],
-    target: Metadata,
+    target: ClusterMetadata,
     findings: list[Reason],
 ) -> list[TopicPair]:
     """The pairs but for copies of the target's own topics that another tool made, unless we fill them already."""
@@ -95,7 +95,7 @@ def unclaimed(
     spec: LinkSpec,
     pairs: list[TopicPair],
     known: Mapping[str, MirroredTopic],
-    target: Metadata,
+    target: ClusterMetadata,
     links: tuple[Iterable[LinkRecord], Iterable[MirroredTopic]],
     upstream: Iterable[LinkRecord],
     findings: list[Reason],

@@ -18,7 +18,7 @@ from anabranch.copier.planning.remembered_topics import RememberedTopics
 from anabranch.copier.planning.target_topics import TargetTopics, TargetTopicState, exists, own_configs
 from anabranch.errors import AnabranchError, ClusterError
 from anabranch.kafka import admin
-from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.kafka.errors import passing
 from anabranch.kafka.safety import Safety, target_topics
 from anabranch.kafka.same_cluster import check_cluster
@@ -197,8 +197,8 @@ class Planner:
         self,
         spec: LinkSpec,
         known: Mapping[str, MirroredTopic],
-        source: Metadata,
-        target: Metadata,
+        source: ClusterMetadata,
+        target: ClusterMetadata,
         findings: list[Reason],
     ) -> set[str]:
         """Add what the brokers that were asked leave out of the topics that the link fills.
@@ -230,7 +230,7 @@ class Planner:
 
     # -- what is to be copied --------------------------------------------------------------------------
 
-    async def _check_provenance(self, record: LinkRecord, source: Metadata) -> frozenset[TopicId]:
+    async def _check_provenance(self, record: LinkRecord, source: ClusterMetadata) -> frozenset[TopicId]:
         """Refuse rings; name the source's topics that the target itself fills."""
         if self._upstream is None and LINKS in source.topics:
             self._upstream = Links(self._source)

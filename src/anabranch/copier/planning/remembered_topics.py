@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 
-from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
+from anabranch.kafka.cluster import Cluster, ClusterMetadata, TopicMeta
 from anabranch.kafka.presence import Absence, Presence, ask_all
 from anabranch.model.reasons import Reason, Severity
 
@@ -25,7 +25,7 @@ class RememberedTopics:
         self._gone: set[tuple[str, uuid.UUID]] = set()
 
     async def put_back(
-        self, metadata: Metadata, wanted: Mapping[str, uuid.UUID]
+        self, metadata: ClusterMetadata, wanted: Mapping[str, uuid.UUID]
     ) -> tuple[list[Reason], frozenset[str]]:
         """Add to the answer of one broker what it lacks of topics known by these ids, and say what is in doubt.
 

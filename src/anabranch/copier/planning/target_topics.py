@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from anabranch.copier.planning import tombstones
 from anabranch.copier.planning.pairs import TopicPair
 from anabranch.kafka import admin
-from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
+from anabranch.kafka.cluster import Cluster, ClusterMetadata, TopicMeta
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.model import configs as rules
 from anabranch.model.link import LinkSpec, MirroredTopic
@@ -24,7 +24,7 @@ def own_configs(read: Mapping[str, admin.Config]) -> dict[str, str]:
     return {name: config.value for name, config in read.items() if config.own and config.value is not None}
 
 
-def exists(metadata: Metadata, topic: str) -> bool:
+def exists(metadata: ClusterMetadata, topic: str) -> bool:
     """Whether a cluster has a topic."""
     found = metadata.topics.get(topic)
     return found is not None and found.error == 0
@@ -58,7 +58,7 @@ class TargetTopics:
         spec: LinkSpec,
         pair: TopicPair,
         explicit: Mapping[str, str],
-        target: Metadata,
+        target: ClusterMetadata,
         known: MirroredTopic | None,
         configured: Mapping[str, admin.Config] | None,
     ) -> TopicId | Reason:

@@ -22,7 +22,7 @@ class BrokerReads:
     connection: Connection
     at: list[tuple[Lane, int, int, int]] = field(default_factory=list)
     lanes: dict[Key, Lane] = field(default_factory=dict)
-    wanted: dict[Key, fetch.Wanted] = field(default_factory=dict)
+    wanted: dict[Key, fetch.PartitionFetch] = field(default_factory=dict)
 
     def want(self, ready: Sequence[Lane], by_id: bool) -> None:
         """Say what is to be read; where nothing has changed since the last time, the same objects say it."""
@@ -30,12 +30,12 @@ class BrokerReads:
         if at == self.at:
             return
         lanes: dict[Key, Lane] = {}
-        wanted: dict[Key, fetch.Wanted] = {}
+        wanted: dict[Key, fetch.PartitionFetch] = {}
         for lane, fetch_offset, last_epoch, epoch in at:
             source, topic_id = lane.assignment.source, lane.assignment.source_id.uuid
             key = (topic_id if by_id else source.topic, source.partition)
             lanes[key] = lane
-            wanted[key] = fetch.Wanted(
+            wanted[key] = fetch.PartitionFetch(
                 source.topic, topic_id, source.partition, epoch, fetch_offset, last_epoch, LANE_BYTES
             )
             if not lane.source.answered_at and key in self.session.held:

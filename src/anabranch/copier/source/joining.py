@@ -15,7 +15,7 @@ from anabranch.protocol.reading import Copyable, Reading, read
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.header import HEADER_SIZE, LOG_OVERHEAD, read_header
 from anabranch.records.join import UnjoinableError, join
-from anabranch.records.row import Row, join_row
+from anabranch.records.row import JoinedBatch, join_row
 
 FEW_RECORDS = 32
 SMALL_BYTES = 4 << 10
@@ -59,7 +59,7 @@ def _begins_small(records: memoryview, at: int) -> bool:
     return header.size <= SMALL_BYTES and header.attributes == 0
 
 
-def _copyable(row: Row) -> Copyable:
+def _copyable(row: JoinedBatch) -> Copyable:
     view = memoryview(row.joined)
     spans = tuple(OffsetSpan(*one) for one in row.spans)
     header = read_header(view)._replace(base_offset=spans[0].source, leader_epoch=row.leader_epoch)

@@ -30,7 +30,7 @@ _PENDING_S = 1.0
 _METADATA_LIMIT = "offset.metadata.max.bytes"
 
 
-class LaneMap(Protocol):
+class LaneMapView(Protocol):
     """An exact map of one lane."""
 
     @property
@@ -42,7 +42,7 @@ class LaneMap(Protocol):
         """The map."""
 
 
-class Maps(Protocol):
+class LinkMapsView(Protocol):
     """The exact maps of a link's lanes (``anabranch.state.maps.reading.LinkMaps``)."""
 
     @property
@@ -50,7 +50,7 @@ class Maps(Protocol):
         """What the link is to do."""
 
     @property
-    def maps(self) -> Mapping[TopicPartition, LaneMap]:
+    def maps(self) -> Mapping[TopicPartition, LaneMapView]:
         """The lanes that have begun, by source partition."""
 
     @property
@@ -59,7 +59,7 @@ class Maps(Protocol):
 
 
 #: ``anabranch.state.maps.reading.read_maps``: the maps of a link's lanes that copy these source partitions.
-ReadMaps = Callable[[Cluster, str, Collection[TopicPartition]], Awaitable[Maps]]
+ReadMaps = Callable[[Cluster, str, Collection[TopicPartition]], Awaitable[LinkMapsView]]
 
 
 async def list_kinds(cluster: Cluster) -> dict[str, Group]:
@@ -111,13 +111,13 @@ async def look(
 
 
 async def routes_of(
-    maps: Maps, source: Cluster, target: Cluster, partitions: Iterable[TopicPartition]
+    maps: LinkMapsView, source: Cluster, target: Cluster, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, Route | Untold]:
     """Where some source partitions went; those that are not in the link are absent."""
     link = maps.spec.id
     chosen = filters.load(maps.spec.filter)
     routes: dict[TopicPartition, Route | Untold] = {}
-    lanes: dict[TopicPartition, LaneMap] = {}
+    lanes: dict[TopicPartition, LaneMapView] = {}
     for at in partitions:
         if at in maps.doubts:
             routes[at] = Untold(maps.doubts[at].message, maps.doubts[at].hint)

@@ -27,7 +27,7 @@ _OF_KIND = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AclRule:
     """One ACL binding."""
 
     kind: int
@@ -45,13 +45,13 @@ class Rule:
         return self.name in {"*", name} if self.pattern == LITERAL else name.startswith(self.name)
 
 
-class Access:
+class Authorizer:
     """Users and rules; without an authorizer everything is allowed."""
 
     def __init__(self, users: Mapping[str, str], authorizer: bool) -> None:
         self.users = dict(users)
         self.authorizer = authorizer
-        self.rules: list[Rule] = []
+        self.rules: list[AclRule] = []
 
     def allows(self, principal: str, operation: int, kind: int, name: str) -> bool:
         """Whether somebody may do something; a rule that denies wins."""

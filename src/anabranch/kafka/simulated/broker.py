@@ -15,11 +15,11 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anabranch.kafka.connection import decoded
-from anabranch.kafka.simulated.sessions import FetchSessions
+from anabranch.kafka.simulated.sessions import FetchSessionCache
 
 if TYPE_CHECKING:
     from anabranch.kafka.simulated.cluster import SimulatedCluster
-    from anabranch.kafka.simulated.partition import Partition
+    from anabranch.kafka.simulated.partition import SimulatedPartition
 
 _HEAD = Struct(">hhih")
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
@@ -28,7 +28,7 @@ STALE_S = 0.1
 REPEATED_BYTES = 256
 
 
-class Power(Enum):
+class BrokerPower(Enum):
     """Whether a broker's process runs, is stopped, or is gone."""
 
     ON = "on"
@@ -36,7 +36,7 @@ class Power(Enum):
     OFF = "off"
 
 
-class Sink(Protocol):
+class ResponseSink(Protocol):
     """The way back to a client."""
 
     def deliver(self, data: bytes) -> None:
@@ -46,10 +46,10 @@ class Sink(Protocol):
         """The broker ends the connection."""
 
 
-class Session:
+class ClientSession:
     """A client's connection as its broker sees it."""
 
-    def __init__(self, broker: Broker, sink: Sink, host: str, *, internal: bool) -> None:
+    def __init__(self, broker: SimulatedBroker, sink: ResponseSink, host: str, *, internal: bool) -> None:
         self.broker = broker
         self.host = host
         self.internal = internal
@@ -89,7 +89,7 @@ class Session:
 
     def work(self) -> None:
         """Carry out what has come, one request after the other."""
-        while self._requests and not self._busy and self.broker.power is Power.ON:
+        while self._requests and not self._busy and self.broker.power is BrokerPower.ON:
             self._busy = True
             frame = self._requests.popleft()
             try:
@@ -101,7 +101,7 @@ class Session:
 
     def lost(self) -> None:
         """The client ended the connection; what was received is carried out all the same."""
-        self._sink = _Nobody()
+        self._sink = _NoClient()
 
     def end(self) -> None:
         """End the connection."""
@@ -117,7 +117,7 @@ class Session:
             if self.is_over:
                 return
             idle = self.broker.cluster.timers.monotonic() - self._active
-            if idle >= longest and not self._busy and self.broker.power is Power.ON:
+            if idle >= longest and not self._busy and self.broker.power is BrokerPower.ON:
                 self.end()
             else:
                 self.broker.cluster.timers.call_later(max(1.0, longest - idle), look)
@@ -162,7 +162,7 @@ class Session:
             self.broker.cluster.timers.call_later(0, self.work)
 
 
-class _Nobody:
+class _NoClient:
     def deliver(self, data: bytes) -> None:
         """To nobody."""
 
@@ -178,11 +178,11 @@ class Api(Protocol):
     def decode(self, body: bytes, version: int) -> Any:
         """The request from its bytes."""
 
-    def handle(self, session: Session, request: Any, version: int, reply: Callable[[Any], None]) -> None:
+    def handle(self, session: ClientSession, request: Any, version: int, reply: Callable[[Any], None]) -> None:
         """Answer it, now or later, once."""
 
 
-class Broker:
+class SimulatedBroker:
     """One broker of a cluster."""
 
     def __init__(self, cluster: SimulatedCluster, node: int, host: str, port: int) -> None:
@@ -191,17 +191,17 @@ class Broker:
         self.host = host
         self.port = port
         self.internal_port = port
-        self.power = Power.ON
+        self.power = BrokerPower.ON
         self.is_fenced = False
-        self.sessions: dict[Session, None] = {}  # in the order in which they were opened
-        self.fetch_sessions = FetchSessions(cluster.chance)
+        self.sessions: dict[ClientSession, None] = {}  # in the order in which they were opened
+        self.fetch_sessions = FetchSessionCache(cluster.chance)
         self.stale: dict[tuple[str, int], tuple[int, int]] | None = None
         self._held: list[Callable[[], None]] = []
 
     @property
     def is_serving(self) -> bool:
         """Whether other brokers get answers from it."""
-        return self.power is Power.ON and not self.is_fenced
+        return self.power is BrokerPower.ON and not self.is_fenced
 
     def versions_refused(self) -> bytes:
         """The answer to an ApiVersions request that is too new, in the oldest format."""
@@ -209,19 +209,19 @@ class Broker:
 
         return versions_refused(self)
 
-    def connect(self, sink: Sink, host: str = "127.0.0.1", *, internal: bool = False) -> Session | None:
+    def connect(self, sink: ResponseSink, host: str = "127.0.0.1", *, internal: bool = False) -> ClientSession | None:
         """A client's connection, or one of the brokers' own tools; None where nobody listens."""
-        if self.power is Power.OFF:
+        if self.power is BrokerPower.OFF:
             return None
-        session = Session(self, sink, host, internal=internal)
+        session = ClientSession(self, sink, host, internal=internal)
         self.sessions[session] = None
         return session
 
     def do(self, what: Callable[[], None]) -> None:
         """Do something as this process: once it goes on, where it is stopped; never, where it is gone."""
-        if self.power is Power.STOPPED:
+        if self.power is BrokerPower.STOPPED:
             self._held.append(what)
-        elif self.power is Power.ON:
+        elif self.power is BrokerPower.ON:
             what()
 
     def changed(self) -> None:
@@ -231,42 +231,42 @@ class Broker:
 
     def kill(self) -> None:
         """SIGKILL."""
-        if self.power is not Power.OFF:
+        if self.power is not BrokerPower.OFF:
             self._go_off()
             self.cluster.lost(self.node, self.cluster.number("broker.session.timeout.ms") / 1000)
 
     def stop(self) -> None:
         """SIGTERM: its leaders move before it goes."""
-        if self.power is not Power.OFF:
+        if self.power is not BrokerPower.OFF:
             self._go_off()
             self.cluster.lost(self.node, 0)
 
     def _go_off(self) -> None:
-        self.power = Power.OFF
+        self.power = BrokerPower.OFF
         self._held.clear()
-        self.fetch_sessions = FetchSessions(self.cluster.chance)
+        self.fetch_sessions = FetchSessionCache(self.cluster.chance)
         for session in list(self.sessions):
             session.end()
 
     def start(self) -> None:
         """A new process on the same disk."""
-        if self.power is Power.OFF:
-            self.power = Power.ON
+        if self.power is BrokerPower.OFF:
+            self.power = BrokerPower.ON
             self.stale = None
             self.cluster.returned(self.node, restarted=True)
 
     def pause(self) -> None:
         """SIGSTOP."""
-        if self.power is Power.ON:
-            self.power = Power.STOPPED
+        if self.power is BrokerPower.ON:
+            self.power = BrokerPower.STOPPED
             self.stale = {(one.topic, one.index): (one.leader, one.leader_epoch) for one in self.cluster.partitions()}
             self.cluster.lost(self.node, self.cluster.number("broker.session.timeout.ms") / 1000)
 
     def resume(self) -> None:
         """SIGCONT."""
-        if self.power is not Power.STOPPED:
+        if self.power is not BrokerPower.STOPPED:
             return
-        self.power = Power.ON
+        self.power = BrokerPower.ON
         held, self._held = self._held, []
         for what in held:
             what()
@@ -279,7 +279,7 @@ class Broker:
         self.cluster.timers.call_later(self.cluster.chance.uniform(0.0, STALE_S), learn)
         self.cluster.returned(self.node, restarted=False)
 
-    def leads(self, partition: Partition) -> tuple[int, int]:
+    def leads(self, partition: SimulatedPartition) -> tuple[int, int]:
         """(leader, epoch) of a partition, as far as this broker knows."""
         if self.stale is not None:
             found = self.stale.get((partition.topic, partition.index))
@@ -300,7 +300,7 @@ class Handler:
     def __init__(
         self,
         request: Any,
-        handle: Callable[[Session, Any, int, Callable[[Any], None]], None],
+        handle: Callable[[ClientSession, Any, int, Callable[[Any], None]], None],
         *,
         is_repeated: bool = False,
     ) -> None:
@@ -314,7 +314,7 @@ class Handler:
             return _repeated(self.request, body, version)
         return decoded(self.request, body, version)
 
-    def handle(self, session: Session, request: Any, version: int, reply: Callable[[Any], None]) -> None:
+    def handle(self, session: ClientSession, request: Any, version: int, reply: Callable[[Any], None]) -> None:
         """By the function."""
         self._handle(session, request, version, reply)
 

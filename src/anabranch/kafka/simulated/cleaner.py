@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from google_crc32c import value as crc32c
 
-from anabranch.kafka.simulated.log import Log, Stored
-from anabranch.kafka.simulated.producers import Producers
+from anabranch.kafka.simulated.log import SimulatedLog, StoredBatch
+from anabranch.kafka.simulated.producers import ProducerStateManager
 from anabranch.records.compression import compress
 from anabranch.records.header import CODEC_MASK, CRC_START, DELETE_HORIZON, HEADER, HEADER_SIZE, LOG_OVERHEAD
 from anabranch.records.record import Record
 from anabranch.records.varint import write
 
 
-def cleanable_end(log: Log, now_ms: int, high_watermark: int) -> int:
+def cleanable_end(log: SimulatedLog, now_ms: int, high_watermark: int) -> int:
     """Where the cleaner has to stop: at the newest segment, at an open transaction, at what is too young."""
     ends = [high_watermark, log.segments[-1].base if log.segments else 0]
     unstable = log.unstable(high_watermark)
@@ -28,7 +28,7 @@ def cleanable_end(log: Log, now_ms: int, high_watermark: int) -> int:
     return min(ends)
 
 
-def is_due(log: Log, now_ms: int, end: int) -> bool:
+def is_due(log: SimulatedLog, now_ms: int, end: int) -> bool:
     """Whether enough of the log is dirty, or some of it for too long."""
     if end <= max(log.cleaned_to, log.start):
         return False
@@ -41,7 +41,7 @@ def is_due(log: Log, now_ms: int, end: int) -> bool:
     return bool(oldest) and now_ms - oldest[0].max_timestamp > longest
 
 
-def clean(log: Log, now_ms: int, high_watermark: int) -> bool:
+def clean(log: SimulatedLog, now_ms: int, high_watermark: int) -> bool:
     """Go over the log once, if there is something to do; returns whether it did."""
     if "compact" not in log.settings.policy:
         return False
@@ -49,7 +49,7 @@ def clean(log: Log, now_ms: int, high_watermark: int) -> bool:
     if not is_due(log, now_ms, end):
         return False
     latest = _latest(log, end)
-    kept: list[Stored] = []
+    kept: list[StoredBatch] = []
     aborted = {(one.producer_id, one.first, one.last) for one in log.aborted}
     with_data: set[tuple[int, int]] = set()  # transactions of which data is left, by producer and marker
     for stored in log.batches:
@@ -77,7 +77,7 @@ def clean(log: Log, now_ms: int, high_watermark: int) -> bool:
     return True
 
 
-def _latest(log: Log, end: int) -> dict[bytes, int]:
+def _latest(log: SimulatedLog, end: int) -> dict[bytes, int]:
     """The newest offset of each key below ``end``, of what was not aborted."""
     latest: dict[bytes, int] = {}
     for stored in log.batches:
@@ -92,14 +92,14 @@ def _latest(log: Log, end: int) -> dict[bytes, int]:
     return latest
 
 
-def _is_aborted(log: Log, stored: Stored) -> bool:
+def _is_aborted(log: SimulatedLog, stored: StoredBatch) -> bool:
     header = stored.header
     return header.is_transactional and any(
         one.producer_id == header.producer_id and one.first <= header.base_offset < one.last for one in log.aborted
     )
 
 
-def _marker_of(log: Log, stored: Stored) -> int | None:
+def _marker_of(log: SimulatedLog, stored: StoredBatch) -> int | None:
     """The offset of the marker that ends a batch's transaction; None for a batch outside of any."""
     header = stored.header
     if not header.is_transactional:
@@ -114,7 +114,7 @@ def _marker_of(log: Log, stored: Stored) -> int | None:
     return None
 
 
-def _marker(log: Log, stored: Stored, now_ms: int, with_data: set[tuple[int, int]]) -> Stored | None:
+def _marker(log: SimulatedLog, stored: StoredBatch, now_ms: int, with_data: set[tuple[int, int]]) -> StoredBatch | None:
     """A marker stays while data of its transaction does, then for ``delete.retention.ms``."""
     header = stored.header
     if (header.producer_id, header.base_offset) in with_data:
@@ -126,7 +126,7 @@ def _marker(log: Log, stored: Stored, now_ms: int, with_data: set[tuple[int, int
     return _emptied(stored, log.producers)
 
 
-def _survivors(log: Log, stored: Stored, latest: dict[bytes, int], now_ms: int) -> Stored | None:
+def _survivors(log: SimulatedLog, stored: StoredBatch, latest: dict[bytes, int], now_ms: int) -> StoredBatch | None:
     header = stored.header
     past = header.has_delete_horizon and header.base_timestamp <= now_ms
     records = stored.records()
@@ -144,7 +144,7 @@ def _survivors(log: Log, stored: Stored, latest: dict[bytes, int], now_ms: int) 
     return _rewritten(stored, left, horizon)
 
 
-def _emptied(stored: Stored, producers: Producers) -> Stored | None:
+def _emptied(stored: StoredBatch, producers: ProducerStateManager) -> StoredBatch | None:
     """A batch without records: nothing, unless a producer's newest sequence is known by it only."""
     entry = producers.entries.get(stored.header.producer_id)
     if entry is None or stored.header.is_control:
@@ -154,7 +154,7 @@ def _emptied(stored: Stored, producers: Producers) -> Stored | None:
     return _rewritten(stored, [], None)
 
 
-def _rewritten(stored: Stored, records: list[Record], horizon: int | None) -> Stored:
+def _rewritten(stored: StoredBatch, records: list[Record], horizon: int | None) -> StoredBatch:
     """The batch with these records only: offsets, producer and maximum time stay."""
     header = stored.header
     base = header.base_timestamp if horizon is None else horizon
@@ -185,7 +185,7 @@ def _rewritten(stored: Stored, records: list[Record], horizon: int | None) -> St
     head = HEADER.pack(*made)
     crc = crc32c(head[CRC_START:] + packed)
     made = made._replace(crc=crc)
-    return Stored(made, HEADER.pack(*made) + packed)
+    return StoredBatch(made, HEADER.pack(*made) + packed)
 
 
 def _field(out: bytearray, data: bytes | None) -> None:

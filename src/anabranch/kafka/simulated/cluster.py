@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.kafka.simulated import cleaner
-from anabranch.kafka.simulated.access import Access
-from anabranch.kafka.simulated.broker import Broker, Power
-from anabranch.kafka.simulated.groups import Groups
-from anabranch.kafka.simulated.log import Log
-from anabranch.kafka.simulated.partition import NO_LEADER, Partition, Replica
+from anabranch.kafka.simulated.access import Authorizer
+from anabranch.kafka.simulated.broker import BrokerPower, SimulatedBroker
+from anabranch.kafka.simulated.groups import GroupCoordinator
+from anabranch.kafka.simulated.log import SimulatedLog
+from anabranch.kafka.simulated.partition import NO_LEADER, Replica, SimulatedPartition
 from anabranch.kafka.simulated.settings import BROKER_DEFAULTS, TopicSettings
 from anabranch.kafka.simulated.timers import Timers
-from anabranch.kafka.simulated.transactions import Transactions
+from anabranch.kafka.simulated.transactions import TransactionCoordinator
 from anabranch.kafka.simulated.versions import VERSIONS
 
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
@@ -46,13 +46,13 @@ class ClusterPlan:
 
 
 @dataclass(slots=True)
-class Topic:
+class SimulatedTopic:
     """A topic; ``known`` says from when on each broker knows it."""
 
     name: str
     id: uuid.UUID
     settings: TopicSettings
-    partitions: list[Partition]
+    partitions: list[SimulatedPartition]
     known: dict[int, float]
 
 
@@ -66,14 +66,14 @@ class SimulatedCluster:
         self.chance = random.Random(plan.seed)
         self.settings = {**BROKER_DEFAULTS, **plan.overrides}
         self.id = f"simulated-{plan.name}"
-        self.topics: dict[str, Topic] = {}
-        self.by_id: dict[uuid.UUID, Topic] = {}
+        self.topics: dict[str, SimulatedTopic] = {}
+        self.by_id: dict[uuid.UUID, SimulatedTopic] = {}
         self.brokers = {
-            number: Broker(self, number, *address) for number, address in enumerate(plan.addresses, start=1)
+            number: SimulatedBroker(self, number, *address) for number, address in enumerate(plan.addresses, start=1)
         }
-        self.access = Access(plan.users, plan.authorizer)
-        self.transactions = Transactions(self)
-        self.groups = Groups(self)
+        self.access = Authorizer(plan.users, plan.authorizer)
+        self.transactions = TransactionCoordinator(self)
+        self.groups = GroupCoordinator(self)
         self.unanswered: list[str] = []
         self.throttles: list[int] = []
         """Milliseconds with which the next fetches are answered, and nothing else: as where a quota is exceeded."""
@@ -100,14 +100,14 @@ class SimulatedCluster:
 
         self.timers.call_later(self.number(setting) / 1000 * share, again)
 
-    def partitions(self) -> Iterable[Partition]:
+    def partitions(self) -> Iterable[SimulatedPartition]:
         """Every partition of every topic."""
         return (partition for topic in self.topics.values() for partition in topic.partitions)
 
-    def _replicas(self) -> Iterable[tuple[Partition, Replica]]:
+    def _replicas(self) -> Iterable[tuple[SimulatedPartition, Replica]]:
         for partition in self.partitions():
             for node, replica in partition.replicas.items():
-                if self.brokers[node].power is Power.ON:
+                if self.brokers[node].power is BrokerPower.ON:
                     yield partition, replica
 
     def _expire(self) -> None:
@@ -128,11 +128,11 @@ class SimulatedCluster:
     def _shrink(self) -> None:
         longest, now = self.number("replica.lag.time.max.ms") / 1000, self.timers.monotonic()
         for partition in self.partitions():
-            if partition.leader == NO_LEADER or self.brokers[partition.leader].power is not Power.ON:
+            if partition.leader == NO_LEADER or self.brokers[partition.leader].power is not BrokerPower.ON:
                 continue
             for node in [one for one in partition.isr if one != partition.leader]:
                 replica = partition.replicas[node]
-                behind = replica.log.end < partition.led.log.end or self.brokers[node].power is not Power.ON
+                behind = replica.log.end < partition.led.log.end or self.brokers[node].power is not BrokerPower.ON
                 if behind and now - replica.caught_up_at > longest:
                     partition.isr.remove(node)
                     partition.advance()
@@ -141,7 +141,7 @@ class SimulatedCluster:
 
     def create(
         self, name: str, partitions: int | Sequence[Sequence[int]], replicas: int, configs: Mapping[str, str]
-    ) -> Topic:
+    ) -> SimulatedTopic:
         """Make a topic; ``partitions`` is how many, or the brokers of each."""
         nodes = sorted(self.brokers)
         if isinstance(partitions, int):
@@ -152,19 +152,19 @@ class SimulatedCluster:
         else:
             places = [list(one) for one in partitions]
         settings = TopicSettings(self.version, self.settings, configs)
-        made = Topic(name, uuid.UUID(int=self.chance.getrandbits(128), version=4), settings, [], {})
+        made = SimulatedTopic(name, uuid.UUID(int=self.chance.getrandbits(128), version=4), settings, [], {})
         now = self.timers.monotonic()
         made.known = {node: now + self.chance.uniform(0, self.plan.settle_s) for node in nodes}
         self.topics[name] = self.by_id[made.id] = made
         self.extend(made, places)
         return made
 
-    def extend(self, topic: Topic, places: Sequence[Sequence[int]]) -> None:
+    def extend(self, topic: SimulatedTopic, places: Sequence[Sequence[int]]) -> None:
         """Give a topic more partitions."""
         now = self.timers.monotonic()
         for nodes in places:
-            partition = Partition(topic.name, topic.id, len(topic.partitions), topic.settings, list(nodes))
-            partition.replicas = {node: Replica(Log(topic.settings), 0, now) for node in nodes}
+            partition = SimulatedPartition(topic.name, topic.id, len(topic.partitions), topic.settings, list(nodes))
+            partition.replicas = {node: Replica(SimulatedLog(topic.settings), 0, now) for node in nodes}
             partition.isr = [node for node in nodes if self.is_alive(node)] or list(nodes)
             topic.partitions.append(partition)
             if self.is_alive(partition.isr[0]):
@@ -183,20 +183,20 @@ class SimulatedCluster:
             partition.wake()
         self.groups.forget_topic(name)
 
-    def partition(self, topic: str, index: int) -> Partition:
+    def partition(self, topic: str, index: int) -> SimulatedPartition:
         """One partition; raises KeyError or IndexError where it is not there."""
         return self.topics[topic].partitions[index]
 
     # -- replication -----------------------------------------------------------------------------------
 
-    def appended(self, partition: Partition) -> None:
+    def appended(self, partition: SimulatedPartition) -> None:
         """A leader's log has grown."""
         partition.advance()
         for node in partition.replicas:
             if node != partition.leader:
                 self._follow_later(partition, node, self.chance.uniform(0.0, self.plan.lag_s))
 
-    def _follow_later(self, partition: Partition, node: int, seconds: float) -> None:
+    def _follow_later(self, partition: SimulatedPartition, node: int, seconds: float) -> None:
         key = (partition.topic_id, partition.index, node)
         if key in self._following:
             return
@@ -206,7 +206,10 @@ class SimulatedCluster:
             self._following.discard(key)
             if partition.is_gone or partition.leader in {NO_LEADER, node}:
                 return
-            if self.brokers[node].power is not Power.ON or self.brokers[partition.leader].power is not Power.ON:
+            if (
+                self.brokers[node].power is not BrokerPower.ON
+                or self.brokers[partition.leader].power is not BrokerPower.ON
+            ):
                 return
             got = partition.follow(node, self.timers.monotonic(), self.timers.wall_ms())
             if got or partition.replicas[node].high_watermark < partition.high_watermark:
@@ -225,7 +228,7 @@ class SimulatedCluster:
         self._fencing[node] = token = self._fencing.get(node, 0) + 1
 
         def fence() -> None:
-            if self._fencing[node] == token and self.brokers[node].power is not Power.ON:
+            if self._fencing[node] == token and self.brokers[node].power is not BrokerPower.ON:
                 self.fence(node)
 
         if seconds > 0:
@@ -273,7 +276,7 @@ class SimulatedCluster:
                     if other != node:
                         self._follow_later(partition, other, self.chance.uniform(0.0, self.plan.lag_s))
 
-    def elect(self, partition: Partition) -> None:
+    def elect(self, partition: SimulatedPartition) -> None:
         """Find a leader among the replicas in sync; among the others where the topic allows that."""
         now = self.timers.monotonic()
         clean = [node for node in partition.assigned if node in partition.isr and self.is_alive(node)]
@@ -290,7 +293,7 @@ class SimulatedCluster:
             if node != partition.leader:
                 self._follow_later(partition, node, self.chance.uniform(0.0, self.plan.lag_s))
 
-    def move_leader(self, partition: Partition, node: int, *, unclean: bool = False) -> bool:
+    def move_leader(self, partition: SimulatedPartition, node: int, *, unclean: bool = False) -> bool:
         """Have another broker lead, if it may; returns whether it does now."""
         if node == partition.leader or node not in partition.replicas or not self.is_alive(node):
             return False

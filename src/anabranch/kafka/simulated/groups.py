@@ -24,7 +24,7 @@ UNKNOWN_TOPIC, METADATA_TOO_LARGE, INVALID_SESSION = 3, 12, 26
 Place = tuple[str, int]
 
 
-class Commit(NamedTuple):
+class CommittedOffset(NamedTuple):
     """A committed position."""
 
     offset: int
@@ -32,7 +32,7 @@ class Commit(NamedTuple):
     leader_epoch: int
 
 
-class Phase(Enum):
+class GroupPhase(Enum):
     """A group's state; the values are the protocol's words."""
 
     EMPTY = "Empty"
@@ -41,7 +41,7 @@ class Phase(Enum):
     STABLE = "Stable"
 
 
-class Joined(NamedTuple):
+class JoinResult(NamedTuple):
     """The answer to a member that joins; ``members`` only for the leader: (id, instance, metadata)."""
 
     code: int
@@ -54,7 +54,7 @@ class Joined(NamedTuple):
 
 
 @dataclass(slots=True)
-class Member:
+class ClassicMember:
     """One member of a classic group."""
 
     id: str
@@ -64,14 +64,14 @@ class Member:
     session_ms: int
     rebalance_ms: int
     protocols: tuple[tuple[str, bytes], ...]
-    joining: Callable[[Joined], None] | None = None
+    joining: Callable[[JoinResult], None] | None = None
     syncing: Callable[[int, str, str, bytes], None] | None = None
     assignment: bytes = b""
     expiry: Timer | None = None
 
 
 @dataclass(slots=True)
-class Reader:
+class ConsumerMember:
     """One member of a group of KIP-848: what it subscribes to, what it holds, what it was told to hold."""
 
     id: str
@@ -84,7 +84,7 @@ class Reader:
     expiry: Timer | None = None
 
 
-class Beat(NamedTuple):
+class HeartbeatResult(NamedTuple):
     """The answer to a heartbeat of KIP-848; ``assignment`` is None where nothing changed."""
 
     code: int
@@ -94,21 +94,21 @@ class Beat(NamedTuple):
 
 
 @dataclass(slots=True)
-class Group:
+class SimulatedGroup:
     """One group, with members or without."""
 
     name: str
     protocol_type: str = ""
     protocol: str = ""
-    phase: Phase = Phase.EMPTY
+    phase: GroupPhase = GroupPhase.EMPTY
     generation: int = 0
     leader: str = ""
     kind: str = "classic"
-    members: dict[str, Member] = field(default_factory=dict)
-    readers: dict[str, Reader] = field(default_factory=dict)
+    members: dict[str, ClassicMember] = field(default_factory=dict)
+    readers: dict[str, ConsumerMember] = field(default_factory=dict)
     promised: set[str] = field(default_factory=set)
-    commits: dict[Place, Commit] = field(default_factory=dict)
-    pending: dict[int, dict[Place, Commit]] = field(default_factory=dict)
+    commits: dict[Place, CommittedOffset] = field(default_factory=dict)
+    pending: dict[int, dict[Place, CommittedOffset]] = field(default_factory=dict)
     rebalance: Timer | None = None
 
     @property
@@ -124,42 +124,42 @@ class Group:
         return self.phase.value
 
 
-class Groups:
+class GroupCoordinator:
     """Every group of a cluster."""
 
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
         self._numbers = 0
-        self.known: dict[str, Group] = {}
+        self.known: dict[str, SimulatedGroup] = {}
 
     # -- members ---------------------------------------------------------------------------------------
 
     def join(
         self,
         name: str,
-        member: Member,
+        member: ClassicMember,
         protocol_type: str,
         must_be_known: bool,
-        reply: Callable[[Joined], None],
+        reply: Callable[[JoinResult], None],
     ) -> None:
         """A consumer joins; it is answered once everybody has, or the rebalance's time is over."""
-        group = self.known.setdefault(name, Group(name))
+        group = self.known.setdefault(name, SimulatedGroup(name))
         if group.readers or group.kind == "share":
-            reply(Joined(INCONSISTENT_PROTOCOL))
+            reply(JoinResult(INCONSISTENT_PROTOCOL))
             return
         group.kind = "classic"
         if group.members and group.protocol_type != protocol_type:
-            reply(Joined(INCONSISTENT_PROTOCOL))
+            reply(JoinResult(INCONSISTENT_PROTOCOL))
             return
         if not member.id:
             self._numbers += 1
             member.id = f"{member.client_id or 'member'}-{self._numbers:08x}"
             if must_be_known:
                 group.promised.add(member.id)
-                reply(Joined(MEMBER_ID_REQUIRED, member=member.id))
+                reply(JoinResult(MEMBER_ID_REQUIRED, member=member.id))
                 return
         elif member.id not in group.members and member.id not in group.promised:
-            reply(Joined(UNKNOWN_MEMBER, member=member.id))
+            reply(JoinResult(UNKNOWN_MEMBER, member=member.id))
             return
         group.promised.discard(member.id)
         before = group.members.get(member.id)
@@ -169,7 +169,7 @@ class Groups:
         member.joining = reply
         group.members[member.id] = member
         self._expect(group, member)
-        if group.phase is not Phase.JOINING:
+        if group.phase is not GroupPhase.JOINING:
             self._begin(group)
         self._try_complete(group)
 
@@ -189,16 +189,16 @@ class Groups:
         if generation != group.generation:
             reply(ILLEGAL_GENERATION, "", "", b"")
             return
-        if group.phase is Phase.JOINING:
+        if group.phase is GroupPhase.JOINING:
             reply(REBALANCING, "", "", b"")
             return
         self._expect(group, found)
-        if group.phase is Phase.STABLE:
+        if group.phase is GroupPhase.STABLE:
             reply(0, group.protocol_type, group.protocol, found.assignment)
             return
         found.syncing = reply
         if member == group.leader:
-            group.phase = Phase.STABLE
+            group.phase = GroupPhase.STABLE
             for one in group.members.values():
                 one.assignment = assignments.get(one.id, b"")
                 waiting, one.syncing = one.syncing, None
@@ -213,7 +213,7 @@ class Groups:
         self._expect(group, found)
         if generation != group.generation:
             return ILLEGAL_GENERATION
-        return REBALANCING if group.phase is Phase.JOINING else 0
+        return REBALANCING if group.phase is GroupPhase.JOINING else 0
 
     def leave(self, name: str, member: str) -> int:
         """A member goes."""
@@ -223,11 +223,11 @@ class Groups:
         self._remove(group, found)
         return 0
 
-    def _member(self, name: str, member: str) -> tuple[Group | None, Member | None]:
+    def _member(self, name: str, member: str) -> tuple[SimulatedGroup | None, ClassicMember | None]:
         group = self.known.get(name)
         return group, None if group is None else group.members.get(member)
 
-    def _expect(self, group: Group, member: Member) -> None:
+    def _expect(self, group: SimulatedGroup, member: ClassicMember) -> None:
         if member.expiry is not None:
             member.expiry.cancel()
 
@@ -240,23 +240,23 @@ class Groups:
 
         member.expiry = self._cluster.timers.call_later(member.session_ms / 1000, expired)
 
-    def _remove(self, group: Group, member: Member) -> None:
+    def _remove(self, group: SimulatedGroup, member: ClassicMember) -> None:
         group.members.pop(member.id, None)
         if member.expiry is not None:
             member.expiry.cancel()
         if not group.members:
-            group.phase, group.leader, group.generation = Phase.EMPTY, "", group.generation + 1
+            group.phase, group.leader, group.generation = GroupPhase.EMPTY, "", group.generation + 1
             group.protocol = ""
             if group.rebalance is not None:
                 group.rebalance.cancel()
                 group.rebalance = None
             return
-        if group.phase is not Phase.JOINING:
+        if group.phase is not GroupPhase.JOINING:
             self._begin(group)
         self._try_complete(group)
 
-    def _begin(self, group: Group) -> None:
-        group.phase = Phase.JOINING
+    def _begin(self, group: SimulatedGroup) -> None:
+        group.phase = GroupPhase.JOINING
         for one in group.members.values():
             waiting, one.syncing = one.syncing, None
             if waiting is not None:
@@ -272,15 +272,15 @@ class Groups:
             if group.members:
                 self._complete(group)
             else:
-                group.phase = Phase.EMPTY
+                group.phase = GroupPhase.EMPTY
 
         group.rebalance = self._cluster.timers.call_later(longest, over)
 
-    def _try_complete(self, group: Group) -> None:
-        if group.phase is Phase.JOINING and all(one.joining is not None for one in group.members.values()):
+    def _try_complete(self, group: SimulatedGroup) -> None:
+        if group.phase is GroupPhase.JOINING and all(one.joining is not None for one in group.members.values()):
             self._complete(group)
 
-    def _complete(self, group: Group) -> None:
+    def _complete(self, group: SimulatedGroup) -> None:
         if group.rebalance is not None:
             group.rebalance.cancel()
             group.rebalance = None
@@ -290,14 +290,14 @@ class Groups:
         group.protocol = next((name for name, _ in members[0].protocols if name in common), "")
         group.leader = members[0].id
         group.generation += 1
-        group.phase = Phase.SYNCING
+        group.phase = GroupPhase.SYNCING
         told = tuple((one.id, one.instance, dict(one.protocols).get(group.protocol, b"")) for one in members)
         for one in members:
             reply, one.joining = one.joining, None
             self._expect(group, one)
             if reply is not None:
                 reply(
-                    Joined(
+                    JoinResult(
                         0,
                         group.generation,
                         group.protocol_type,
@@ -310,19 +310,19 @@ class Groups:
 
     # -- members of KIP-848 ----------------------------------------------------------------------------
 
-    def beat(self, name: str, reader: Reader, epoch: int) -> Beat:
+    def beat(self, name: str, reader: ConsumerMember, epoch: int) -> HeartbeatResult:
         """A member joins (epoch 0), goes on, or leaves (-1, -2); partitions wait until their holder gave them up."""
-        group = self.known.setdefault(name, Group(name))
+        group = self.known.setdefault(name, SimulatedGroup(name))
         if group.members or group.kind == "share":
-            return Beat(NOT_FOUND)
+            return HeartbeatResult(NOT_FOUND)
         known = group.readers.get(reader.id)
         if epoch < 0:
             if known is None:
-                return Beat(UNKNOWN_MEMBER)
+                return HeartbeatResult(UNKNOWN_MEMBER)
             self._dismiss(group, known)
-            return Beat(0, reader.id, epoch)
+            return HeartbeatResult(0, reader.id, epoch)
         if known is None and epoch > 0:
-            return Beat(UNKNOWN_MEMBER)
+            return HeartbeatResult(UNKNOWN_MEMBER)
         group.kind, group.protocol_type, group.protocol = "consumer", "consumer", "uniform"
         if not reader.id:
             self._numbers += 1
@@ -331,7 +331,7 @@ class Groups:
             known = group.readers[reader.id] = reader
             group.generation += 1
         elif epoch > known.epoch:
-            return Beat(FENCED_MEMBER)
+            return HeartbeatResult(FENCED_MEMBER)
         if reader.topics and reader.topics != known.topics:
             known.topics = reader.topics
             group.generation += 1
@@ -345,9 +345,11 @@ class Groups:
         before, known.assigned = known.assigned, frozenset(free)
         if known.owned <= free:
             known.epoch = group.generation
-        return Beat(0, known.id, known.epoch, known.assigned if known.assigned != before or not epoch else None)
+        return HeartbeatResult(
+            0, known.id, known.epoch, known.assigned if known.assigned != before or not epoch else None
+        )
 
-    def _targets(self, group: Group) -> dict[str, frozenset[Place]]:
+    def _targets(self, group: SimulatedGroup) -> dict[str, frozenset[Place]]:
         targets: dict[str, set[Place]] = {one: set() for one in group.readers}
         topics = sorted({topic for one in group.readers.values() for topic in one.topics})
         for topic in topics:
@@ -357,12 +359,12 @@ class Groups:
                 targets[mine[index % len(mine)]].add((topic, index))
         return {one: frozenset(places) for one, places in targets.items()}
 
-    def _expect_reader(self, group: Group, reader: Reader) -> None:
+    def _expect_reader(self, group: SimulatedGroup, reader: ConsumerMember) -> None:
         if reader.expiry is not None:
             reader.expiry.cancel()
         reader.expiry = self._cluster.timers.call_later(READER_SESSION_S, lambda: self._dismiss(group, reader))
 
-    def _dismiss(self, group: Group, reader: Reader) -> None:
+    def _dismiss(self, group: SimulatedGroup, reader: ConsumerMember) -> None:
         if group.readers.pop(reader.id, None) is not None:
             group.generation += 1
         if reader.expiry is not None:
@@ -390,7 +392,7 @@ class Groups:
             return ILLEGAL_GENERATION
         return 0
 
-    def commit(self, name: str, commits: Mapping[Place, Commit]) -> dict[Place, int]:
+    def commit(self, name: str, commits: Mapping[Place, CommittedOffset]) -> dict[Place, int]:
         """Commit what can be; the code of each."""
         longest = self._cluster.number("offset.metadata.max.bytes")
         codes: dict[Place, int] = {}
@@ -402,12 +404,12 @@ class Groups:
                 codes[place] = METADATA_TOO_LARGE
             else:
                 codes[place] = 0
-                self.known.setdefault(name, Group(name)).commits[place] = one
+                self.known.setdefault(name, SimulatedGroup(name)).commits[place] = one
         return codes
 
-    def commit_later(self, name: str, producer_id: int, commits: Mapping[Place, Commit]) -> None:
+    def commit_later(self, name: str, producer_id: int, commits: Mapping[Place, CommittedOffset]) -> None:
         """Commit when a transaction is committed."""
-        group = self.known.setdefault(name, Group(name))
+        group = self.known.setdefault(name, SimulatedGroup(name))
         group.pending.setdefault(producer_id, {}).update(commits)
 
     def end_transaction(self, name: str, producer_id: int, *, commit: bool) -> None:

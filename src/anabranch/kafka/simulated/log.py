@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import NamedTuple
 
-from anabranch.kafka.simulated.producers import NO_OFFSET, Producers
+from anabranch.kafka.simulated.producers import NO_OFFSET, ProducerStateManager
 from anabranch.kafka.simulated.settings import TopicSettings
-from anabranch.records.control import Marker, marker_of
+from anabranch.records.control import ControlType, marker_of
 from anabranch.records.decode import decode
 from anabranch.records.header import HEADER_SIZE, BatchHeader
 from anabranch.records.record import Record
@@ -27,7 +27,7 @@ _PLACE = Struct(">qii")
 _MARKER_VALUE = Struct(">hi")
 
 
-class Stored(NamedTuple):
+class StoredBatch(NamedTuple):
     """A batch as it lies in a log; ``data`` has its offset and leader epoch in it."""
 
     header: BatchHeader
@@ -43,7 +43,7 @@ class Stored(NamedTuple):
         return decode(memoryview(self.data), 0, self.header)
 
 
-class Aborted(NamedTuple):
+class AbortedTransaction(NamedTuple):
     """A transaction that was aborted: whose it was, its first offset, its marker's, and the LSO after it."""
 
     producer_id: int
@@ -51,7 +51,7 @@ class Aborted(NamedTuple):
     last: int
 
 
-class Ended(NamedTuple):
+class EndedTransaction(NamedTuple):
     """A transaction that ended: its marker must be replicated before what follows counts as stable."""
 
     first: int
@@ -59,7 +59,7 @@ class Ended(NamedTuple):
 
 
 @dataclass(slots=True)
-class Segment:
+class LogSegment:
     """A file of a log: where it begins, when it was begun, the times of its records."""
 
     base: int
@@ -70,33 +70,33 @@ class Segment:
 
 
 @dataclass(slots=True)
-class Log:
+class SimulatedLog:
     """A replica's log; nothing here asks who leads."""
 
     settings: TopicSettings
     start: int = 0
     end: int = 0
-    batches: list[Stored] = field(default_factory=list)
-    segments: list[Segment] = field(default_factory=list)
+    batches: list[StoredBatch] = field(default_factory=list)
+    segments: list[LogSegment] = field(default_factory=list)
     epochs: list[tuple[int, int]] = field(default_factory=list)
-    producers: Producers = field(default_factory=Producers)
-    aborted: list[Aborted] = field(default_factory=list)
+    producers: ProducerStateManager = field(default_factory=ProducerStateManager)
+    aborted: list[AbortedTransaction] = field(default_factory=list)
     cleaned_to: int = 0
     _bases: list[int] = field(default_factory=list)
-    _ended: list[Ended] = field(default_factory=list)
+    _ended: list[EndedTransaction] = field(default_factory=list)
 
     # -- appending -------------------------------------------------------------------------------------
 
-    def append(self, batch: bytes | bytearray, header: BatchHeader, leader_epoch: int, now_ms: int) -> Stored:
+    def append(self, batch: bytes | bytearray, header: BatchHeader, leader_epoch: int, now_ms: int) -> StoredBatch:
         """Append a batch that was judged fit, at the log's end; returns it as it lies there."""
         data = bytearray(batch)
         _PLACE.pack_into(data, 0, self.end, header.batch_length, leader_epoch)
         placed = header._replace(base_offset=self.end, leader_epoch=leader_epoch)
-        stored = Stored(placed, bytes(data))
+        stored = StoredBatch(placed, bytes(data))
         self.put(stored, now_ms)
         return stored
 
-    def put(self, stored: Stored, now_ms: int) -> None:
+    def put(self, stored: StoredBatch, now_ms: int) -> None:
         """Append a batch that has its offset already, as a follower does."""
         header = stored.header
         if not self.epochs or self.epochs[-1][0] < header.leader_epoch:
@@ -112,7 +112,7 @@ class Log:
         self.end = stored.last + 1
         self._note(stored)
 
-    def _note(self, stored: Stored) -> None:
+    def _note(self, stored: StoredBatch) -> None:
         header = stored.header
         if not header.is_control:
             self.producers.wrote(header)
@@ -125,9 +125,9 @@ class Log:
         began = self.producers.marked(header, coordinator_epoch)
         if began == NO_OFFSET:
             return
-        self._ended.append(Ended(began, header.base_offset))
-        if marker_of(memoryview(stored.data), 0, header) is Marker.ABORT:
-            self.aborted.append(Aborted(header.producer_id, began, header.base_offset))
+        self._ended.append(EndedTransaction(began, header.base_offset))
+        if marker_of(memoryview(stored.data), 0, header) is ControlType.ABORT:
+            self.aborted.append(AbortedTransaction(header.producer_id, began, header.base_offset))
 
     def _roll(self, header: BatchHeader, size: int, now_ms: int) -> None:
         if self.segments:
@@ -143,11 +143,11 @@ class Log:
             full = newest.size and newest.size + size > self.settings.number("segment.bytes")
             if not full and not (newest.size and waited > longest):
                 return
-        self.segments.append(Segment(self.end, now_ms))
+        self.segments.append(LogSegment(self.end, now_ms))
 
     # -- reading ---------------------------------------------------------------------------------------
 
-    def read(self, offset: int, upto: int, max_bytes: int) -> Iterator[Stored]:
+    def read(self, offset: int, upto: int, max_bytes: int) -> Iterator[StoredBatch]:
         """Batches from the one that holds ``offset`` on, below ``upto``: as many as fit, but always one."""
         at, size = self._index(offset), 0
         while at < len(self.batches):
@@ -164,7 +164,7 @@ class Log:
             at += 1
         return at
 
-    def aborted_within(self, first: int, upto: int) -> list[Aborted]:
+    def aborted_within(self, first: int, upto: int) -> list[AbortedTransaction]:
         """The aborted transactions that reach into a range of offsets."""
         return sorted(
             (one for one in self.aborted if one.last >= first and one.first < upto), key=lambda one: one.first
@@ -191,7 +191,7 @@ class Log:
 
     def newest_time(self) -> tuple[int, int]:
         """(offset, time) of the record with the highest time stamp; (-1, -1) of an empty log."""
-        best: Stored | None = None
+        best: StoredBatch | None = None
         for stored in self.batches:
             if stored.last >= self.start and (best is None or stored.header.max_timestamp > best.header.max_timestamp):
                 best = stored
@@ -263,7 +263,7 @@ class Log:
 
     def rebuild(self) -> None:
         """Know of producers only what the batches at hand tell, as whoever loads or copies this log."""
-        self.producers = Producers()
+        self.producers = ProducerStateManager()
         self._ended = []
         kept, self.aborted = self.aborted, []
         for stored in self.batches:
@@ -271,7 +271,7 @@ class Log:
         known = {(one.producer_id, one.last) for one in self.aborted}
         self.aborted = [one for one in kept if (one.producer_id, one.last) not in known] + self.aborted
 
-    def replace(self, batches: list[Stored]) -> None:
+    def replace(self, batches: list[StoredBatch]) -> None:
         """Put what the cleaner left in the place of what there was; producers and ends stay."""
         self.batches = batches
         self._bases = [one.header.base_offset for one in batches]
@@ -292,13 +292,13 @@ class Log:
                 return
             size -= oldest.size
             if len(self.segments) == 1:
-                self.segments.append(Segment(self.end, now_ms))
+                self.segments.append(LogSegment(self.end, now_ms))
             self.delete_before(end)
             if self.segments and self.segments[0].base < end:
                 del self.segments[0]
 
 
-def size_of(batches: list[Stored]) -> int:
+def size_of(batches: list[StoredBatch]) -> int:
     """Bytes of some batches, of which each has a header at least."""
     assert all(len(one.data) >= HEADER_SIZE for one in batches)
     return sum(len(one.data) for one in batches)

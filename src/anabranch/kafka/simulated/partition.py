@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from anabranch.kafka.simulated.log import Log
+from anabranch.kafka.simulated.log import SimulatedLog
 from anabranch.kafka.simulated.settings import TopicSettings
 
 NOT_LEADER, TIMED_OUT, TOO_FEW, TOO_FEW_AFTER = 6, 7, 19, 20
@@ -26,13 +26,13 @@ NO_LEADER = -1
 class Replica:
     """One broker's copy; ``caught_up_at`` is when it last had all that its leader had."""
 
-    log: Log
+    log: SimulatedLog
     high_watermark: int = 0
     caught_up_at: float = 0.0
 
 
 @dataclass(slots=True)
-class Waiting:
+class ReplicationWait:
     """Somebody who waits until ``end`` is replicated; is told 0, or why it is not known to be."""
 
     end: int
@@ -47,7 +47,7 @@ class Waiting:
 
 
 @dataclass(slots=True)
-class Partition:
+class SimulatedPartition:
     """One partition; ``changed`` is called where there may be more to read."""
 
     topic: str
@@ -59,7 +59,7 @@ class Partition:
     leader: int = NO_LEADER
     leader_epoch: int = 0
     isr: list[int] = field(default_factory=list)
-    waiting: list[Waiting] = field(default_factory=list)
+    waiting: list[ReplicationWait] = field(default_factory=list)
     watchers: list[Callable[[], None]] = field(default_factory=list)
     is_gone: bool = False
 

@@ -18,7 +18,7 @@ REMEMBERED = 5
 NO_SEQUENCE, NO_EPOCH, NO_OFFSET = -1, -1, -1
 
 
-class Written(NamedTuple):
+class AppendedBatch(NamedTuple):
     """One of the last batches of a producer."""
 
     first: int
@@ -28,12 +28,12 @@ class Written(NamedTuple):
 
 
 @dataclass(slots=True)
-class Entry:
+class ProducerStateEntry:
     """A producer id's state; ``start`` is the first offset of its open transaction, or -1."""
 
     producer_id: int
     epoch: int = NO_EPOCH
-    batches: deque[Written] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    batches: deque[AppendedBatch] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     timestamp: int = -1
     coordinator_epoch: int = -1
     start: int = NO_OFFSET
@@ -44,16 +44,16 @@ class Entry:
         return self.batches[-1].last if self.batches else NO_SEQUENCE
 
 
-class Producers:
+class ProducerStateManager:
     """The producers of one log, as they follow from the batches that were appended to it."""
 
     def __init__(self) -> None:
-        self.entries: dict[int, Entry] = {}
+        self.entries: dict[int, ProducerStateEntry] = {}
         self._open: dict[int, int] = {}
 
     # -- before an append ------------------------------------------------------------------------------
 
-    def duplicate(self, header: BatchHeader) -> Written | None:
+    def duplicate(self, header: BatchHeader) -> AppendedBatch | None:
         """The batch that this one repeats, if it is among the last five of its producer."""
         entry = self.entries.get(header.producer_id)
         if entry is None or entry.epoch != header.producer_epoch:
@@ -93,7 +93,7 @@ class Producers:
             entry.batches.clear()
             entry.epoch = header.producer_epoch
         last = advance(header.base_sequence, header.last_offset_delta)
-        entry.batches.append(Written(header.base_sequence, last, header.base_offset, header.max_timestamp))
+        entry.batches.append(AppendedBatch(header.base_sequence, last, header.base_offset, header.max_timestamp))
         entry.timestamp = header.max_timestamp
         if header.is_transactional and entry.start == NO_OFFSET:
             entry.start = self._open[entry.producer_id] = header.base_offset
@@ -133,8 +133,8 @@ class Producers:
         """The first offset of an open transaction; None where there is none."""
         return min(self._open.values(), default=None)
 
-    def _entry(self, producer_id: int) -> Entry:
+    def _entry(self, producer_id: int) -> ProducerStateEntry:
         found = self.entries.get(producer_id)
         if found is None:
-            found = self.entries[producer_id] = Entry(producer_id)
+            found = self.entries[producer_id] = ProducerStateEntry(producer_id)
         return found

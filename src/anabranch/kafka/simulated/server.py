@@ -11,7 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
-from anabranch.kafka.simulated.broker import Broker, Session
+from anabranch.kafka.simulated.broker import ClientSession, SimulatedBroker
 from anabranch.kafka.simulated.cluster import ClusterPlan, SimulatedCluster
 from anabranch.kafka.simulated.timers import LoopTimers
 
@@ -19,13 +19,13 @@ T = TypeVar("T")
 START_S = 30.0
 
 
-class Client(asyncio.Protocol):
+class ClientSocket(asyncio.Protocol):
     """A socket of a client; the sink of its session."""
 
-    def __init__(self, broker: Broker, internal: bool) -> None:
+    def __init__(self, broker: SimulatedBroker, internal: bool) -> None:
         self._broker = broker
         self._internal = internal
-        self._session: Session | None = None
+        self._session: ClientSession | None = None
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -138,7 +138,7 @@ class ServedCluster:
         for broker, (_, port), pair in zip(self.cluster.brokers.values(), self._ports, pairs, strict=True):
             broker.internal_port = port
             for listener, internal in zip(pair, (False, True), strict=True):
-                client = partial(Client, broker, internal)
+                client = partial(ClientSocket, broker, internal)
                 self._servers.append(await self._loop.create_server(client, sock=listener))
 
 

@@ -14,7 +14,7 @@ ID_NOT_FOUND, INVALID_EPOCH, TOPIC_ID_ERROR = 70, 71, 106
 Key = tuple[str | uuid.UUID, int]
 
 
-class Wish(NamedTuple):
+class FetchPosition(NamedTuple):
     """What one partition is read with."""
 
     leader_epoch: int
@@ -24,38 +24,38 @@ class Wish(NamedTuple):
 
 
 @dataclass(slots=True)
-class Read:
+class CachedPartition:
     """A partition of a session; the ends are those that were told last, -1 before the first answer."""
 
-    wish: Wish
+    wish: FetchPosition
     high_watermark: int = -1
     log_start: int = -1
 
 
 @dataclass(slots=True)
-class FetchSession:
+class SimulatedFetchSession:
     """What one client reads; ``epoch`` is that of the next request."""
 
     id: int
     by_id: bool
     epoch: int = 1
-    reads: dict[Key, Read] = field(default_factory=dict)
+    reads: dict[Key, CachedPartition] = field(default_factory=dict)
 
 
-class FetchSessions:
+class FetchSessionCache:
     """The sessions that a broker keeps in memory."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
-        self.known: dict[int, FetchSession] = {}
+        self.known: dict[int, SimulatedFetchSession] = {}
 
-    def begin(self, by_id: bool, reads: dict[Key, Read]) -> FetchSession:
+    def begin(self, by_id: bool, reads: dict[Key, CachedPartition]) -> SimulatedFetchSession:
         """A new one."""
         number = self._chance.randrange(1, 1 << 31)
-        made = self.known[number] = FetchSession(number, by_id, 1, reads)
+        made = self.known[number] = SimulatedFetchSession(number, by_id, 1, reads)
         return made
 
-    def find(self, number: int, epoch: int, by_id: bool) -> FetchSession | int:
+    def find(self, number: int, epoch: int, by_id: bool) -> SimulatedFetchSession | int:
         """The session of an incremental request, or the code for which it is refused."""
         found = self.known.get(number)
         if found is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from anabranch.kafka.simulated.versions import Version
+from anabranch.kafka.simulated.versions import BrokerVersion
 
 NEVER = 9_223_372_036_854_775_807
 TOPIC_DEFAULTS: Mapping[str, str] = {
@@ -92,7 +92,7 @@ _WORDS: Mapping[str, frozenset[str]] = {
 class TopicSettings:
     """What is set on one topic, over what its broker has, over the defaults."""
 
-    def __init__(self, version: Version, broker: Mapping[str, str], own: Mapping[str, str]) -> None:
+    def __init__(self, version: BrokerVersion, broker: Mapping[str, str], own: Mapping[str, str]) -> None:
         self.own = dict(own)
         self._version = version
         self._broker = broker

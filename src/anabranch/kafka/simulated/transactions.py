@@ -11,7 +11,7 @@ from enum import Enum
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from anabranch.kafka.simulated.partition import NO_LEADER, Partition
+from anabranch.kafka.simulated.partition import NO_LEADER, SimulatedPartition
 from anabranch.records.encode import body_of, seal
 from anabranch.records.header import CONTROL, TRANSACTIONAL, read_header
 from anabranch.records.record import Record, TimestampType
@@ -25,7 +25,7 @@ BLOCK = 1000
 _KEY, _VALUE = Struct(">hh"), Struct(">hi")
 
 
-class State(Enum):
+class TransactionState(Enum):
     """What a transactional id is doing; the values are the protocol's words."""
 
     EMPTY = "Empty"
@@ -36,31 +36,31 @@ class State(Enum):
     COMPLETE_ABORT = "CompleteAbort"
 
 
-_PREPARED = {State.PREPARE_COMMIT, State.PREPARE_ABORT}
+_PREPARED = {TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT}
 
 
 @dataclass(slots=True)
-class Transaction:
+class SimulatedTransaction:
     """One transactional id; times in ms since 1970."""
 
     id: str
     producer_id: int
     epoch: int
     timeout_ms: int
-    state: State = State.EMPTY
+    state: TransactionState = TransactionState.EMPTY
     partitions: set[tuple[str, int]] = field(default_factory=set)
     groups: set[str] = field(default_factory=set)
     started_ms: int = -1
     changed_ms: int = -1
 
 
-class Transactions:
+class TransactionCoordinator:
     """Every transactional id of a cluster, and the producer ids that were given out."""
 
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
         self._next = 0
-        self.known: dict[str, Transaction] = {}
+        self.known: dict[str, SimulatedTransaction] = {}
 
     def new_producer_id(self) -> int:
         """One that nobody was given."""
@@ -74,12 +74,12 @@ class Transactions:
         now = self._cluster.timers.wall_ms()
         found = self.known.get(name)
         if found is None:
-            self.known[name] = Transaction(name, self.new_producer_id(), 0, timeout_ms, changed_ms=now)
+            self.known[name] = SimulatedTransaction(name, self.new_producer_id(), 0, timeout_ms, changed_ms=now)
             return 0, self.known[name].producer_id, 0
         found.changed_ms = now
         if found.state in _PREPARED:
             return CONCURRENT, -1, -1
-        if found.state is State.ONGOING:
+        if found.state is TransactionState.ONGOING:
             found.epoch += 1
             self._end(found, commit=False)
             return CONCURRENT, -1, -1
@@ -87,7 +87,7 @@ class Transactions:
             found.producer_id, found.epoch = self.new_producer_id(), 0
         else:
             found.epoch += 1
-        found.state, found.timeout_ms = State.EMPTY, timeout_ms
+        found.state, found.timeout_ms = TransactionState.EMPTY, timeout_ms
         return 0, found.producer_id, found.epoch
 
     def refusal(self, name: str, producer_id: int, epoch: int) -> int:
@@ -105,8 +105,8 @@ class Transactions:
         found = self.known[name]
         if found.state in _PREPARED:
             return CONCURRENT
-        if found.state is not State.ONGOING:
-            found.state, found.started_ms = State.ONGOING, self._cluster.timers.wall_ms()
+        if found.state is not TransactionState.ONGOING:
+            found.state, found.started_ms = TransactionState.ONGOING, self._cluster.timers.wall_ms()
             found.partitions, found.groups = set(), set()
         found.changed_ms = self._cluster.timers.wall_ms()
         found.partitions |= partitions
@@ -121,11 +121,11 @@ class Transactions:
             return code
         found = self.known[name]
         if found.state in _PREPARED:
-            return CONCURRENT if (found.state is State.PREPARE_COMMIT) == commit else INVALID_STATE
-        if found.state is State.ONGOING:
+            return CONCURRENT if (found.state is TransactionState.PREPARE_COMMIT) == commit else INVALID_STATE
+        if found.state is TransactionState.ONGOING:
             self._end(found, commit=commit)
             return 0
-        done = State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT
+        done = TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT
         return 0 if found.state is done else INVALID_STATE
 
     def has(self, name: str, producer_id: int, epoch: int, topic: str, partition: int) -> bool:
@@ -133,7 +133,7 @@ class Transactions:
         found = self.known.get(name)
         return (
             found is not None
-            and (found.producer_id, found.epoch, found.state) == (producer_id, epoch, State.ONGOING)
+            and (found.producer_id, found.epoch, found.state) == (producer_id, epoch, TransactionState.ONGOING)
             and (topic, partition) in found.partitions
         )
 
@@ -141,16 +141,17 @@ class Transactions:
         """Abort what is open for too long, and forget ids that nobody has used for a week."""
         now = self._cluster.timers.wall_ms()
         for one in list(self.known.values()):
-            if one.state is State.ONGOING and now - one.started_ms >= one.timeout_ms:
+            if one.state is TransactionState.ONGOING and now - one.started_ms >= one.timeout_ms:
                 one.epoch += 1
                 self._end(one, commit=False)
-            elif one.state not in {State.ONGOING, *_PREPARED} and now - one.changed_ms > self._cluster.number(
-                "transactional.id.expiration.ms"
-            ):
+            elif one.state not in {
+                TransactionState.ONGOING,
+                *_PREPARED,
+            } and now - one.changed_ms > self._cluster.number("transactional.id.expiration.ms"):
                 del self.known[one.id]
 
-    def _end(self, one: Transaction, *, commit: bool) -> None:
-        one.state = State.PREPARE_COMMIT if commit else State.PREPARE_ABORT
+    def _end(self, one: SimulatedTransaction, *, commit: bool) -> None:
+        one.state = TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT
         one.changed_ms = self._cluster.timers.wall_ms()
         left = set(one.partitions)
         epoch, producer_id = one.epoch, one.producer_id
@@ -172,7 +173,7 @@ class Transactions:
                 return
             for group in sorted(one.groups):
                 self._cluster.groups.end_transaction(group, producer_id, commit=commit)
-            one.state = State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT
+            one.state = TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT
             one.partitions, one.groups = set(), set()
 
         self._cluster.timers.call_later(self._cluster.chance.uniform(0.0, 0.004), mark)
@@ -180,7 +181,7 @@ class Transactions:
 
 def append_marker(
     cluster: SimulatedCluster,
-    partition: Partition,
+    partition: SimulatedPartition,
     producer_id: int,
     epoch: int,
     *,

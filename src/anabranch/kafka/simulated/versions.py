@@ -45,7 +45,7 @@ _2_8_2 = _apis("""
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class BrokerVersion:
     """One version: its APIs by their keys, and what it does otherwise than the newest.
 
     ``after_max_ms`` is the default of ``message.timestamp.after.max.ms``; ``epoch_rises`` says whether a partition gets
@@ -61,9 +61,9 @@ class Version:
 
 
 _NEVER = 9_223_372_036_854_775_807
-VERSIONS: Mapping[str, Version] = {
-    "4.3.1": Version("4.3.1", _4_3_1),
-    "4.0.0": Version("4.0.0", _4_0_0),
-    "3.9.1": Version("3.9.1", _3_9_1, _NEVER, epoch_rises=False, keeps_groups=False),
-    "2.8.2": Version("2.8.2", _2_8_2, _NEVER, epoch_rises=False, keeps_groups=False),
+VERSIONS: Mapping[str, BrokerVersion] = {
+    "4.3.1": BrokerVersion("4.3.1", _4_3_1),
+    "4.0.0": BrokerVersion("4.0.0", _4_0_0),
+    "3.9.1": BrokerVersion("3.9.1", _3_9_1, _NEVER, epoch_rises=False, keeps_groups=False),
+    "2.8.2": BrokerVersion("2.8.2", _2_8_2, _NEVER, epoch_rises=False, keeps_groups=False),
 }

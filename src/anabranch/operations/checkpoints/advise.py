@@ -23,7 +23,7 @@ from anabranch.checkpoints.route import Moved, Route
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.clusters import Clusters
 from anabranch.kafka.groups import committed
-from anabranch.kafka.log_ends import Ends, log_ends
+from anabranch.kafka.log_ends import LogBounds, log_ends
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
@@ -44,8 +44,8 @@ class _Looked:
     """Both clusters at one moment."""
 
     at_s: float
-    old: Mapping[TopicPartition, Ends]
-    new: Mapping[TopicPartition, Ends]
+    old: Mapping[TopicPartition, LogBounds]
+    new: Mapping[TopicPartition, LogBounds]
     commits: Mapping[TopicPartition, int]
     there: Mapping[TopicPartition, int]
 
@@ -270,7 +270,7 @@ async def _once(
         _side(None if source is None else clusters.of(source), partitions, group),
         *(_side(clusters.of(target), wanted, group) for target, wanted in targets),
     )
-    new: dict[TopicPartition, Ends] = {}
+    new: dict[TopicPartition, LogBounds] = {}
     there: dict[TopicPartition, int] = {}
     for (ends, committed_there), (_, wanted) in zip(sides, targets, strict=True):
         new |= ends
@@ -280,7 +280,7 @@ async def _once(
 
 async def _side(
     cluster: Cluster | None, partitions: Collection[TopicPartition], group: str | None
-) -> tuple[Mapping[TopicPartition, Ends], Mapping[TopicPartition, int]]:
+) -> tuple[Mapping[TopicPartition, LogBounds], Mapping[TopicPartition, int]]:
     if cluster is None:
         return {}, {}
     ends = await log_ends(cluster, partitions)
@@ -291,7 +291,7 @@ async def _side(
 
 
 def _logs(
-    first: Mapping[TopicPartition, Ends], last: Mapping[TopicPartition, Ends], seconds: float
+    first: Mapping[TopicPartition, LogBounds], last: Mapping[TopicPartition, LogBounds], seconds: float
 ) -> dict[TopicPartition, Log]:
     return {
         at: Log(ends.start, ends.end, (ends.end - first[at].end) / seconds if seconds > 0 and at in first else None)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.probe import Role, facts
+from anabranch.kafka.probe import ClusterRole, facts
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.reached import Reached
+from anabranch.model.reached import ContextProbe
 from anabranch.model.reports import ClusterFacts
 
 _MOST = 4
@@ -21,24 +21,24 @@ _WITHOUT = {
 }
 
 
-async def reach(contexts: Sequence[ClusterContext]) -> tuple[Reached, ...]:
+async def reach(contexts: Sequence[ClusterContext]) -> tuple[ContextProbe, ...]:
     """What each context's cluster tells, all at once; a failure is part of the answer and is never raised."""
     return tuple(await asyncio.gather(*(_reach(one) for one in contexts)))
 
 
-async def _reach(context: ClusterContext) -> Reached:
+async def _reach(context: ClusterContext) -> ContextProbe:
     try:
         async with open_cluster(context) as cluster:
             return await _look(cluster)
     except AnabranchError as error:
-        return Reached(context.name, error=error.message, hint=error.hint, exit_code=error.exit_code)
+        return ContextProbe(context.name, error=error.message, hint=error.hint, exit_code=error.exit_code)
 
 
-async def _look(cluster: Cluster) -> Reached:
+async def _look(cluster: Cluster) -> ContextProbe:
     seen = [topic.name for topic in (await cluster.metadata(None)).topics.values() if not topic.internal]
-    source = await facts(cluster, Role.SOURCE, seen)
-    target = await facts(cluster, Role.TARGET, [])
-    return Reached(
+    source = await facts(cluster, ClusterRole.SOURCE, seen)
+    target = await facts(cluster, ClusterRole.TARGET, [])
+    return ContextProbe(
         cluster.name,
         cluster.transport.principal,
         source.cluster_id,

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from anabranch.config.maps_file import StoredMap
 from anabranch.kafka import partitions
-from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.kafka.ends import ends
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey, LaneMode
@@ -32,7 +32,11 @@ _REBUILD = "make the maps again: anabranch offsets rebuild"
 
 
 async def check(
-    target: Cluster, here: Metadata, there: Metadata, topics: Sequence[TopicPlan], maps: Sequence[StoredMap]
+    target: Cluster,
+    here: ClusterMetadata,
+    there: ClusterMetadata,
+    topics: Sequence[TopicPlan],
+    maps: Sequence[StoredMap],
 ) -> list[Reason]:
     """What forbids to adopt these maps, and what is adopted; raises ClusterError."""
     by_topic: dict[str, dict[int, StoredMap]] = defaultdict(dict)
@@ -67,8 +71,8 @@ _NAMING = "give the naming that the other tool used, such as --naming '{source}.
 def _topic(
     topic: TopicPlan,
     maps: Mapping[int, StoredMap],
-    here: Metadata,
-    there: Metadata,
+    here: ClusterMetadata,
+    there: ClusterMetadata,
     logs: Mapping[TopicPartition, tuple[int, int]],
 ) -> Iterator[Reason]:
     records = repeats = 0

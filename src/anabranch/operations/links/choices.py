@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from anabranch.errors import InvalidFieldError, RefusedError
-from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.kafka.same_cluster import check_cluster
 from anabranch.model.clock import now_ms
-from anabranch.model.decisions import AcceptPlan, Cause, Choice, LanePlace, beginning, skipping
+from anabranch.model.decisions import AcceptPlan, Cause, Choice, SourcePartition, beginning, skipping
 from anabranch.model.lane import LaneKey, LaneProgress, LaneState
 from anabranch.model.link import LinkRecord, MirroredTopic, UnknownLinkError
 from anabranch.model.plans import plan_hash
@@ -61,8 +61,8 @@ class Seen:
     links: Links
     lanes: Mapping[LaneKey, LaneProgress]
     claims: ClaimLog
-    here: Metadata
-    there: Metadata
+    here: ClusterMetadata
+    there: ClusterMetadata
     missing: tuple[str, ...]
     recreated: tuple[str, ...]
     now_ms: int
@@ -242,7 +242,7 @@ class Seen:
         return None
 
     def _begun_at(self, lane: LaneKey) -> int:
-        decided = self.links.decisions[lane.link].get(LanePlace(lane.topic_id, lane.partition))
+        decided = self.links.decisions[lane.link].get(SourcePartition(lane.topic_id, lane.partition))
         return -1 if decided is None or not decided.generation or decided.start is None else decided.start
 
     async def _given_up(self, lane: LaneProgress, at: int, reason: str) -> Choice:
@@ -261,7 +261,7 @@ class Seen:
 
     def _skipped(self, lane: LaneProgress, cause: Cause, onward: int, why: str) -> Choice:
         lost = (_stands_at(lane), onward)
-        before = self.links.decisions[lane.lane.link].get(LanePlace(lane.lane.topic_id, lane.lane.partition))
+        before = self.links.decisions[lane.lane.link].get(SourcePartition(lane.lane.topic_id, lane.lane.partition))
         return Choice(
             cause,
             lane.source,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 
 from anabranch.config.maps_file import StoredMap
 from anabranch.errors import RefusedError
-from anabranch.kafka.cluster import Cluster, Metadata
-from anabranch.kafka.probe import Role, facts
+from anabranch.kafka.cluster import Cluster, ClusterMetadata
+from anabranch.kafka.probe import ClusterRole, facts
 from anabranch.model.clock import now_ms
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.plans import REQUEST, check_holds, plan_hash
@@ -161,7 +161,12 @@ async def _probe(
 
 
 async def _report(
-    source: Cluster, target: Cluster, here: Metadata, there: Metadata, spec: LinkSpec, adopt: Sequence[StoredMap]
+    source: Cluster,
+    target: Cluster,
+    here: ClusterMetadata,
+    there: ClusterMetadata,
+    spec: LinkSpec,
+    adopt: Sequence[StoredMap],
 ) -> ProbeReport:
     """What both clusters and the topics say, whatever other links there are."""
     findings: list[Reason] = []
@@ -171,9 +176,9 @@ async def _report(
         findings += notes
     elif spec.start.kind is StartKind.OFFSETS:
         findings += await given.check(source, spec.start, topics, here.topics)
-    source_facts = await facts(source, Role.SOURCE, [topic.source for topic in topics])
-    target_facts = await facts(target, Role.TARGET, [topic.target for topic in topics if topic.exists])
-    findings += probing.missing(source_facts, Role.SOURCE) + probing.missing(target_facts, Role.TARGET)
+    source_facts = await facts(source, ClusterRole.SOURCE, [topic.source for topic in topics])
+    target_facts = await facts(target, ClusterRole.TARGET, [topic.target for topic in topics if topic.exists])
+    findings += probing.missing(source_facts, ClusterRole.SOURCE) + probing.missing(target_facts, ClusterRole.TARGET)
     ids = [TopicId(here.topics[topic.source].id) for topic in topics]
     rights, lacking = await beyond_producing(target, spec, target_facts, ids, [topic.target for topic in topics])
     target_facts = replace(target_facts, permissions=(*target_facts.permissions, *rights))

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka import admin
-from anabranch.kafka.cluster import Cluster, Metadata
+from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
-from anabranch.kafka.probe import Role
+from anabranch.kafka.probe import ClusterRole
 from anabranch.kafka.safety import broker_settings, target_topics
 from anabranch.kafka.start import look_up
 from anabranch.model import preconditions
@@ -40,7 +40,7 @@ async def from_group(source: Cluster, spec: LinkSpec, topics: Sequence[TopicPlan
     return replace(spec, start=StartPosition(StartKind.OFFSETS, offsets=commits)), notes
 
 
-async def stored_links(cluster: Cluster, metadata: Metadata) -> Links:
+async def stored_links(cluster: Cluster, metadata: ClusterMetadata) -> Links:
     """The links that a cluster stores."""
     links = Links(cluster)
     if control_topics.LINKS in metadata.topics:
@@ -49,7 +49,7 @@ async def stored_links(cluster: Cluster, metadata: Metadata) -> Links:
 
 
 def second_links(
-    links: Links, spec: LinkSpec, here: Metadata, there: Metadata, topics: Sequence[TopicPlan]
+    links: Links, spec: LinkSpec, here: ClusterMetadata, there: ClusterMetadata, topics: Sequence[TopicPlan]
 ) -> list[Reason]:
     """Target topics that another link fills, or will once it runs."""
     if spec.shared_topics:
@@ -68,7 +68,7 @@ def second_links(
 
 
 def topic_plans(
-    spec: LinkSpec, source: Metadata, target: Metadata, principal: str, findings: list[Reason]
+    spec: LinkSpec, source: ClusterMetadata, target: ClusterMetadata, principal: str, findings: list[Reason]
 ) -> tuple[TopicPlan, ...]:
     """The topics that the link would copy now, and where to; what forbids one of them goes to ``findings``."""
     naming = load_naming(spec.naming, spec.source.context)
@@ -113,7 +113,7 @@ def topic_plans(
     return tuple(plans)
 
 
-def missing(found: ClusterFacts, role: Role) -> list[Reason]:
+def missing(found: ClusterFacts, role: ClusterRole) -> list[Reason]:
     """What is not offered or not granted, as findings."""
     findings = []
     for api in found.apis:
@@ -160,7 +160,9 @@ def replication(spec: LinkSpec, brokers: int) -> list[Reason]:
     return []
 
 
-async def settings(target: Cluster, spec: LinkSpec, there: Metadata, topics: Sequence[TopicPlan]) -> list[Reason]:
+async def settings(
+    target: Cluster, spec: LinkSpec, there: ClusterMetadata, topics: Sequence[TopicPlan]
+) -> list[Reason]:
     """What the settings of the target's brokers and topics cost; topics that are made get the brokers' own."""
     brokers = await broker_settings(target)
     existing = [topic.target for topic in topics if topic.exists]

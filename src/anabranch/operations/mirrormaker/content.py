@@ -131,7 +131,7 @@ async def read(log: Sighted, start: int, most: int, *, until: int | None = None)
     at, found = start, list[Seen]()
     topic, partition = log.partition.topic, log.partition.partition
     while at < end and len(found) < most:
-        wanted = fetch.Wanted(topic, log.topic_id, partition, -1, at, -1, _FETCH_BYTES)
+        wanted = fetch.PartitionFetch(topic, log.topic_id, partition, -1, at, -1, _FETCH_BYTES)
         async with fetched(
             log.connection, wanted, max_wait_ms=0, max_bytes=_FETCH_BYTES, isolation=_COMMITTED
         ) as answer:

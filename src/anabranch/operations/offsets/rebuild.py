@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from anabranch.config.rebuildspec import LaneLogs, Part, RebuildSpec
+from anabranch.config.rebuildspec import LaneLogs, RebuildSpec, RecordPart
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster, TopicMeta
 from anabranch.kafka.ends import ends
@@ -59,7 +59,7 @@ class RebuildPlan:
     lanes: tuple[LaneLogs, ...]
     hash: str
     topics: Mapping[str, str] = field(hash=False)
-    ignore: frozenset[Part] = frozenset()
+    ignore: frozenset[RecordPart] = frozenset()
 
     def spec(self, source: ClusterContext, target: ClusterContext) -> RebuildSpec:
         """What the job is told."""
@@ -67,7 +67,7 @@ class RebuildPlan:
 
 
 async def plan(
-    source: Cluster, target: Cluster, link: str, topics: Mapping[str, str], ignore: Collection[Part] = ()
+    source: Cluster, target: Cluster, link: str, topics: Mapping[str, str], ignore: Collection[RecordPart] = ()
 ) -> RebuildPlan:
     """Pin both logs of these topics, given as source name to target name; ``link`` is the id that the maps are for.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anabranch.config.verifyspec import Levels, Reader, VerifyOptions
+from anabranch.config.verifyspec import Levels, ReaderKind, VerifyOptions
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.operations.verify.start import VerifyPlan, apply, idle, pinned
@@ -55,7 +55,7 @@ def _cut(pin: Pin, to: tuple[int, int]) -> Pin:
 
 def _options(stored: Mapping[str, Any]) -> VerifyOptions:
     return VerifyOptions(
-        Reader(stored["reader"]),
+        ReaderKind(stored["reader"]),
         Levels(stored["levels"]),
         stored["rate_limit"],
         int(stored["samples"]),

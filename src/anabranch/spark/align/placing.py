@@ -22,7 +22,7 @@ PLACED = "cell bigint, place bigint, side int, first bigint, second bigint"
 GAPPED = "lane int, gap bigint, side int, offset bigint, first bigint, second bigint"
 
 
-class Table(NamedTuple):
+class RangeTable(NamedTuple):
     """Ranges of one lane, sorted: where each begins and ends on both sides, and its number."""
 
     sources: Any
@@ -32,7 +32,7 @@ class Table(NamedTuple):
     numbers: Any
 
 
-def cell_tables(cells: Mapping[int, Sequence[tuple[int, Cell]]]) -> dict[int, Table]:
+def cell_tables(cells: Mapping[int, Sequence[tuple[int, Cell]]]) -> dict[int, RangeTable]:
     """Tables of numbered cells by lane."""
     return {
         lane: _table(
@@ -42,7 +42,7 @@ def cell_tables(cells: Mapping[int, Sequence[tuple[int, Cell]]]) -> dict[int, Ta
     }
 
 
-def gap_tables(gaps: Mapping[int, Sequence[tuple[int, Gap]]]) -> dict[int, Table]:
+def gap_tables(gaps: Mapping[int, Sequence[tuple[int, Gap]]]) -> dict[int, RangeTable]:
     """Tables of numbered gaps by lane."""
     return {
         lane: _table((one.source_from, one.source_to, one.target_from, one.target_to, at) for at, one in found)
@@ -50,17 +50,17 @@ def gap_tables(gaps: Mapping[int, Sequence[tuple[int, Gap]]]) -> dict[int, Table
     }
 
 
-def _table(rows: Iterator[tuple[int, ...]]) -> Table:
+def _table(rows: Iterator[tuple[int, ...]]) -> RangeTable:
     import numpy as np
 
-    return Table(*(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)))
+    return RangeTable(*(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)))
 
 
-def placed(rows: DataFrame, tables: Mapping[int, Table]) -> DataFrame:
+def placed(rows: DataFrame, tables: Mapping[int, RangeTable]) -> DataFrame:
     """The rows of all sides that lie in a cell, with their places; an anchor's ``offset`` is the target's and its
     ``first`` the source's."""
 
-    def find(table: Table, sides: Longs, offsets: Longs, firsts: Longs) -> tuple[Longs, Longs]:
+    def find(table: RangeTable, sides: Longs, offsets: Longs, firsts: Longs) -> tuple[Longs, Longs]:
         import numpy as np
 
         is_source = sides == Side.SOURCE
@@ -72,10 +72,10 @@ def placed(rows: DataFrame, tables: Mapping[int, Table]) -> DataFrame:
     return rows.mapInArrow(_mapper(dict(tables), find, PLACED, with_lane=False), PLACED)
 
 
-def gapped(rows: DataFrame, tables: Mapping[int, Table]) -> DataFrame:
+def gapped(rows: DataFrame, tables: Mapping[int, RangeTable]) -> DataFrame:
     """The rows of both sides that lie in a gap."""
 
-    def find(table: Table, sides: Longs, offsets: Longs, firsts: Longs) -> tuple[Longs, Longs]:  # noqa: ARG001
+    def find(table: RangeTable, sides: Longs, offsets: Longs, firsts: Longs) -> tuple[Longs, Longs]:  # noqa: ARG001
         import numpy as np
 
         where, inside = _find(table, sides == Side.SOURCE, offsets)
@@ -84,7 +84,7 @@ def gapped(rows: DataFrame, tables: Mapping[int, Table]) -> DataFrame:
     return rows.mapInArrow(_mapper(dict(tables), find, GAPPED, with_lane=True), GAPPED)
 
 
-def _find(table: Table, is_source: Any, offsets: Longs) -> tuple[Any, Any]:
+def _find(table: RangeTable, is_source: Any, offsets: Longs) -> tuple[Any, Any]:
     """The index of the range that each offset lies in, and whether it does."""
     import numpy as np
 
@@ -98,11 +98,11 @@ def _find(table: Table, is_source: Any, offsets: Longs) -> tuple[Any, Any]:
     return where, (found > 0) & (offsets < ends)
 
 
-Find = Callable[[Table, Any, Any, Any], tuple[Any, Any]]
+Find = Callable[[RangeTable, Any, Any, Any], tuple[Any, Any]]
 
 
 def _mapper(
-    tables: Mapping[int, Table], find: Find, schema: str, *, with_lane: bool
+    tables: Mapping[int, RangeTable], find: Find, schema: str, *, with_lane: bool
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     names = [one.split()[0] for one in schema.split(", ")]
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 EVERY_S = 10.0
 
 
-class Tracker(Protocol):
+class StatusTracker(Protocol):
     """What is used of Spark's status tracker."""
 
     def getActiveStageIds(self) -> list[int]:
@@ -20,7 +20,7 @@ class Tracker(Protocol):
         """A stage's figures, None for one that is gone."""
 
 
-def tasks(tracker: Tracker) -> tuple[int, int] | None:
+def tasks(tracker: StatusTracker) -> tuple[int, int] | None:
     """(finished, all) tasks of the stages that run; None where none does."""
     found = [tracker.getStageInfo(one) for one in tracker.getActiveStageIds()]
     stages = [one for one in found if one is not None]
@@ -30,7 +30,7 @@ def tasks(tracker: Tracker) -> tuple[int, int] | None:
 
 
 @contextmanager
-def told(tracker: Tracker, tell: Callable[[int, int], None], every_s: float = EVERY_S) -> Iterator[None]:
+def told(tracker: StatusTracker, tell: Callable[[int, int], None], every_s: float = EVERY_S) -> Iterator[None]:
     """Tell the figures as long as it lasts; what goes wrong with telling is no reason to stop the work."""
     over = threading.Event()
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from anabranch.config.rebuildspec import LaneLogs, Part, RebuildSpec
+from anabranch.config.rebuildspec import LaneLogs, RebuildSpec, RecordPart
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.align.islands import CHUNK_BITS
 from anabranch.offsets.align.places import Side
@@ -22,7 +22,7 @@ Ranges = Mapping[int, tuple[tuple[int, int], tuple[int, int]]]
 """By lane: offsets of the source, and of the target, each ``[start, end)``."""
 
 
-class Reader:
+class LaneReader:
     """Reads ranges of the pinned lanes; lanes are numbered as the specification has them."""
 
     def __init__(self, spark: SparkSession, spec: RebuildSpec) -> None:
@@ -46,13 +46,13 @@ class Reader:
         return reduce(DataFrame.unionAll, frames)
 
     def _side(self, side: Side, ranges: Ranges) -> DataFrame | None:
-        found = [scan.Range(self._where(side, self._spec.lanes[lane]), *ranges[lane][side]) for lane in ranges]
+        found = [scan.OffsetRange(self._where(side, self._spec.lanes[lane]), *ranges[lane][side]) for lane in ranges]
         records = scan.read(self.spark, self._options[side], found, scan.COMMITTED, self._slots)
         if records is None:
             return None
-        if Part.TIMESTAMPS in self._spec.ignore:
+        if RecordPart.TIMESTAMPS in self._spec.ignore:
             records = records.withColumn("timestamp", sql.timestamp_micros(sql.lit(0)))
-        if Part.HEADERS in self._spec.ignore:
+        if RecordPart.HEADERS in self._spec.ignore:
             records = records.withColumn("headers", sql.lit(None).cast(records.schema["headers"].dataType))
         return records.select(
             self._number(side).alias("lane"),

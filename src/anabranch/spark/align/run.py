@@ -28,7 +28,7 @@ from anabranch.offsets.align.lane import Aligned, Cell, Walked, assemble, cells_
 from anabranch.offsets.align.places import Side, Strip, fold_places, join_strips
 from anabranch.offsets.runs import Run
 from anabranch.spark.align.placing import cell_tables, gap_tables, gapped, placed
-from anabranch.spark.align.rows import Ranges, Reader, anchors, folded, sorted_in_chunks
+from anabranch.spark.align.rows import LaneReader, Ranges, anchors, folded, sorted_in_chunks
 
 MOST = 1_000_000
 """Islands, strips or pieces of gaps that the driver takes in (about 200 MB)."""
@@ -58,7 +58,7 @@ class TooScatteredError(RefusedError):
 
 
 @dataclass(slots=True)
-class Figures:
+class RebuildFigures:
     """What a rebuild has seen, for people; of all its pieces together."""
 
     offsets: int = 0
@@ -75,12 +75,12 @@ class Rebuilding:
     spark: SparkSession
     spec: RebuildSpec
     tell: Callable[[str], None] = lambda _: None
-    figures: Figures = field(default_factory=Figures)
+    figures: RebuildFigures = field(default_factory=RebuildFigures)
     _parts: int = 1
 
     def maps(self) -> tuple[StoredMap, ...]:
         """Raises TooScatteredError."""
-        reader = Reader(self.spark, self.spec)
+        reader = LaneReader(self.spark, self.spec)
         whole = reader.whole()
         offsets = sum(end - start for sides in whole.values() for start, end in sides)
         self.figures.offsets += offsets
@@ -126,7 +126,7 @@ class Rebuilding:
     # -- places ----------------------------------------------------------------------------------------
 
     def _strips(
-        self, reader: Reader, found: DataFrame, cells: Mapping[int, tuple[Cell, ...]]
+        self, reader: LaneReader, found: DataFrame, cells: Mapping[int, tuple[Cell, ...]]
     ) -> dict[int, dict[int, list[Strip]]]:
         """By lane and index of the cell."""
         numbered = [(lane, at) for lane, mine in cells.items() for at, one in enumerate(mine) if one.look]
@@ -164,7 +164,7 @@ class Rebuilding:
 
     # -- gaps ------------------------------------------------------------------------------------------
 
-    def _settle(self, reader: Reader, found: DataFrame, walked: Mapping[int, Walked]) -> dict[int, list[Settled]]:
+    def _settle(self, reader: LaneReader, found: DataFrame, walked: Mapping[int, Walked]) -> dict[int, list[Settled]]:
         gaps: dict[int, list[tuple[int, Gap]]] = {}
         flat: list[tuple[int, Gap]] = []
         for lane, one in walked.items():

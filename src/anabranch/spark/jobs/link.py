@@ -35,12 +35,12 @@ from anabranch.spark import forkserver
 from anabranch.spark.jobs.ending import JobFaultError, LinkDeletedError, QueryEndedError
 from anabranch.spark.jobs.events import EventLog, keep_apart
 from anabranch.spark.jobs.tied import end_with_command, terminate
-from anabranch.spark.jobs.watching import Watching
+from anabranch.spark.jobs.watching import RunWatcher
 from anabranch.spark.link import ready
-from anabranch.spark.link.following import FollowingThread
+from anabranch.spark.link.following import GroupSyncThread
 from anabranch.spark.link.query import COPIED, start
 from anabranch.spark.link.slots import Slots, cores
-from anabranch.spark.link.steady import SteadyQuery
+from anabranch.spark.link.steady import RestartingQuery
 from anabranch.spark.link.survey import STOP_S, Survey
 from anabranch.spark.quickjvm import QuickJvm
 from anabranch.spark.session import session
@@ -133,7 +133,7 @@ def _run(
         asked.append(signal.Signals(number).name)  # nothing that takes a lock: the handler may interrupt its holder
 
     survey = Survey(job)
-    watching = Watching(survey, job.run, events.tell)
+    watching = RunWatcher(survey, job.run, events.tell)
     _wait_for(survey, watching)
     jvm = QuickJvm()
     jvm.prepare()
@@ -151,9 +151,9 @@ def _run(
         place = checkpoint or (Path(scratch) / "checkpoint").as_uri()
         slots = Slots(Path(scratch), most)
         slots.follow(cores(spark))
-        query = SteadyQuery(lambda: start(spark, job, place, slots.file), events.tell)
+        query = RestartingQuery(lambda: start(spark, job, place, slots.file), events.tell)
         events.tell(RunEvent(RunEventKind.STARTED, f"started: Spark {spark.version} runs the link's query"))
-        following = FollowingThread(job, events.tell)
+        following = GroupSyncThread(job, events.tell)
         following.start()
         try:
             looked = time.monotonic()
@@ -204,7 +204,7 @@ def _ending(failure: Exception | None, survey: Survey, link: str) -> AnabranchEr
     return QueryEndedError(said[:_MOST_WORDS] or "Spark stopped it, and does not say why")
 
 
-def _finish(query: SteadyQuery, survey: Survey, copied: _Copied) -> int | None:
+def _finish(query: RestartingQuery, survey: Survey, copied: _Copied) -> int | None:
     """Have the workers end, and wait until a micro-batch has ended; told again, since another may just have begun.
 
     Returns how many lanes were not given back, None where the target does not tell.
@@ -229,7 +229,7 @@ def _finish(query: SteadyQuery, survey: Survey, copied: _Copied) -> int | None:
     return _patiently(survey.held)
 
 
-def _report(query: SteadyQuery, copied: _Copied) -> None:
+def _report(query: RestartingQuery, copied: _Copied) -> None:
     """Print and count the micro-batches that have ended since the last call."""
     for progress in query.ended():
         observed = progress.get("observedMetrics", {}).get(COPIED)
@@ -240,7 +240,7 @@ def _report(query: SteadyQuery, copied: _Copied) -> None:
         print(json.dumps(batch | figures), flush=True)
 
 
-def _wait_for(survey: Survey, watching: Watching) -> None:
+def _wait_for(survey: Survey, watching: RunWatcher) -> None:
     """The first look, again and again while a cluster is away: who starts a link at night need not stand by."""
     deadline = time.monotonic() + PATIENCE_S
     while True:

@@ -35,7 +35,7 @@ from anabranch.jars.connector import with_connector
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey
 from anabranch.spark.align.progress import told
-from anabranch.spark.align.run import Figures, Rebuilding
+from anabranch.spark.align.run import RebuildFigures, Rebuilding
 from anabranch.spark.jobs.tied import end_with_command, terminate
 from anabranch.spark.session import session
 from anabranch.spark.verify.session import SETTINGS, check_source
@@ -72,7 +72,7 @@ def _run(spec: RebuildSpec, out: Path, master: str | None, settings: dict[str, s
     made = kept(out, spec)
     if made:
         tell("kept", partitions=len(made), of=len(spec.lanes))
-    figures = Figures()
+    figures = RebuildFigures()
     if len(made) < len(spec.lanes):
         _make(spec, out, made, figures, tell, master, settings)
     maps = [made[one.lane] for one in spec.lanes]
@@ -92,7 +92,7 @@ def _make(
     spec: RebuildSpec,
     out: Path,
     made: dict[LaneKey, StoredMap],
-    figures: Figures,
+    figures: RebuildFigures,
     tell: Callable[..., None],
     master: str | None,
     settings: dict[str, str],

@@ -38,7 +38,7 @@ from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
 from anabranch.spark.jobs.tied import end_with_command
 from anabranch.spark.session import session
-from anabranch.spark.verify.run import Comparison, Named
+from anabranch.spark.verify.run import Comparison, LaneFindings
 from anabranch.spark.verify.samples import contents
 from anabranch.spark.verify.session import SETTINGS, check_source
 from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRun
@@ -182,7 +182,7 @@ class _Job:
     def _keep(
         self,
         state: RunState,
-        named: Mapping[int, Named] | None = None,
+        named: Mapping[int, LaneFindings] | None = None,
         made: Mapping[str, Any] | None = None,
         why: str = "",
     ) -> None:
@@ -219,7 +219,7 @@ class _Job:
 
         self._do(file())
 
-    def _lanes(self, named: Mapping[int, Named] | None) -> list[LaneVerified]:
+    def _lanes(self, named: Mapping[int, LaneFindings] | None) -> list[LaneVerified]:
         if self._comparison is None:
             return []
         found = []
@@ -240,7 +240,7 @@ class _Job:
             )
         return found
 
-    def _report(self, comparison: Comparison, named: Mapping[int, Named], stopped: bool) -> dict[str, Any]:
+    def _report(self, comparison: Comparison, named: Mapping[int, LaneFindings], stopped: bool) -> dict[str, Any]:
         spec = self._spec
         lanes = []
         for at, lane in enumerate(comparison.work.lanes):

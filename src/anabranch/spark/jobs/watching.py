@@ -7,20 +7,20 @@ from collections.abc import Callable
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
-from anabranch.model.runevents import RunEvent, RunEventKind, SeenLanes, see
+from anabranch.model.runevents import LaneSnapshot, RunEvent, RunEventKind, see
 from anabranch.spark.link.survey import Survey
 
 WATCH_S = 1.0
 
 
-class Watching:
+class RunWatcher:
     """The events of one run; a target that is away for a while is told of once, and that it is back."""
 
     def __init__(self, survey: Survey, run: str, tell: Callable[[RunEvent], None]) -> None:
         self._survey = survey
         self._run = run
         self._tell = tell
-        self._seen = SeenLanes()
+        self._seen = LaneSnapshot()
         self._looked = 0.0
         self._problem = ""
 

@@ -21,7 +21,7 @@ _REFUSED_S = 30.0
 _JOIN_S = 10.0
 
 
-class FollowingThread(threading.Thread):
+class GroupSyncThread(threading.Thread):
     """Runs rounds until ``stop``; an error ends no link: it is persisted, said once, and the round is tried again."""
 
     def __init__(self, job: LinkJob, tell: Callable[[RunEvent], None]) -> None:

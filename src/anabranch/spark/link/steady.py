@@ -17,7 +17,7 @@ LATE = "Python worker failed to connect back"
 TRIES = 6
 
 
-class SteadyQuery:
+class RestartingQuery:
     """The query that ``begin`` starts, and starts again, up to five times in a row without a micro-batch between them.
 
     Nothing is lost or repeated by that: what a query of leases knows is in the clusters, and a lane is claimed anew

@@ -35,7 +35,7 @@ _TYPE = slice(HEADER_SIZE + 7, HEADER_SIZE + 9)
 """Where a marker's type stands: behind length, attributes, two deltas, the key's length (a byte each) and a version."""
 
 
-class Task(NamedTuple):
+class CompareTask(NamedTuple):
     """One task: a part of a lane's pin, both clusters, where the logs end, and how fast it may read."""
 
     lane: int
@@ -48,7 +48,7 @@ class Task(NamedTuple):
     rate: float | None
 
 
-class Done(NamedTuple):
+class TaskResult(NamedTuple):
     """What a task found, and what it read on both sides."""
 
     lane: int
@@ -58,7 +58,7 @@ class Done(NamedTuple):
 
 
 @dataclass(slots=True)
-class Compared:
+class RoundResult:
     """A round: sums of equal batches by lane and chunk, and the parts that are to be compared as records."""
 
     sums: dict[int, dict[int, Sum]] = field(default_factory=dict)
@@ -67,9 +67,9 @@ class Compared:
     bytes: int = 0
 
 
-def compare(spark: SparkSession, tasks: list[Task]) -> Compared:
+def compare(spark: SparkSession, tasks: list[CompareTask]) -> RoundResult:
     """Run the tasks."""
-    compared = Compared()
+    compared = RoundResult()
     wholes = {task.lane: task.whole for task in tasks}
     for done in spark.sparkContext.parallelize(tasks, len(tasks)).map(run).collect():
         mine = compared.sums.setdefault(done.lane, {})
@@ -86,12 +86,12 @@ def cut(part: Pin, slots: int) -> list[Pin]:
     return list(pieces(part, -(-part.offsets // max(slots, 1)))) or [part]
 
 
-def run(task: Task) -> Done:
+def run(task: CompareTask) -> TaskResult:
     """Read both sides of a part and match them."""
     return asyncio.run(_run(task))
 
 
-async def _run(task: Task) -> Done:
+async def _run(task: CompareTask) -> TaskResult:
     part = task.part
     pace = Pace(task.rate)
     async with open_cluster(task.source) as here, open_cluster(task.target) as there:
@@ -107,7 +107,7 @@ async def _run(task: Task) -> Done:
         target = [one._replace(plain=one.plain and one.last < task.stable) for one in target]
     matched = match(task.whole, part, source, target)
     equal = sum(one.records for one in matched.sums.values())
-    return Done(task.lane, matched, 2 * equal, sum(one.size for one in (*source, *target)))
+    return TaskResult(task.lane, matched, 2 * equal, sum(one.size for one in (*source, *target)))
 
 
 async def _stored(
@@ -127,7 +127,9 @@ async def _stored(
     at = start
 
     def submit(offset: int) -> asyncio.Future[Frame]:
-        wanted = fetch.Wanted(partition.topic, meta.id, partition.partition, part.leader_epoch, offset, -1, _BYTES)
+        wanted = fetch.PartitionFetch(
+            partition.topic, meta.id, partition.partition, part.leader_epoch, offset, -1, _BYTES
+        )
         return fetch.submit(connection, [wanted], max_wait_ms=200, max_bytes=_BYTES, isolation=int(committed))
 
     answer = submit(at)

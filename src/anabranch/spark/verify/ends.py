@@ -12,35 +12,35 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.verify.pins import Pin
 
-Log = tuple[int, int]
+Bounds = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class LogRanges:
     """(first offset, end) of each partition; the source's end is its last stable offset, as consumers see it.
 
     ``stable`` are the target's last stable offsets.
     """
 
-    source: dict[TopicPartition, Log]
-    target: dict[TopicPartition, Log]
+    source: dict[TopicPartition, Bounds]
+    target: dict[TopicPartition, Bounds]
     stable: dict[TopicPartition, int]
 
-    def of(self, is_source: bool, partition: TopicPartition) -> Log:
+    def of(self, is_source: bool, partition: TopicPartition) -> Bounds:
         """Those of one partition."""
         return (self.source if is_source else self.target)[partition]
 
 
-def look(source: ClusterContext, target: ClusterContext, pins: Sequence[Pin]) -> Ends:
+def look(source: ClusterContext, target: ClusterContext, pins: Sequence[Pin]) -> LogRanges:
     """Ask both clusters; raises ClusterError."""
 
-    async def ask() -> Ends:
+    async def ask() -> LogRanges:
         async with open_cluster(source) as here, open_cluster(target) as there:
             ours, theirs, stable = await asyncio.gather(
                 ends(here, [pin.source for pin in pins], stable=True),
                 ends(there, [pin.target for pin in pins]),
                 ends(there, [pin.target for pin in pins], stable=True),
             )
-            return Ends(ours, theirs, {partition: end for partition, (_, end) in stable.items()})
+            return LogRanges(ours, theirs, {partition: end for partition, (_, end) in stable.items()})
 
     return asyncio.run(ask())

@@ -34,7 +34,7 @@ _ARROW = pa.schema(
 _SIGN = 1 << 63
 
 
-class Ticket(NamedTuple):
+class LaneTranslation(NamedTuple):
     """What a task must know of one lane to place its offsets; ``source`` is the pin's range of source offsets."""
 
     lane: int
@@ -42,18 +42,18 @@ class Ticket(NamedTuple):
     source: tuple[int, int]
 
 
-Tickets = Mapping[tuple[str, int], Ticket]
+LaneTranslations = Mapping[tuple[str, int], LaneTranslation]
 
 
-def tickets(pins: Iterable[tuple[int, Pin]], side: Callable[[Pin], TopicPartition]) -> Tickets:
+def tickets(pins: Iterable[tuple[int, Pin]], side: Callable[[Pin], TopicPartition]) -> LaneTranslations:
     """The lanes by their partition of one side."""
     return {
-        (side(pin).topic, side(pin).partition): Ticket(lane, pin.runs, (pin.source_from, pin.source_to))
+        (side(pin).topic, side(pin).partition): LaneTranslation(lane, pin.runs, (pin.source_from, pin.source_to))
         for lane, pin in pins
     }
 
 
-def sums(rows: DataFrame, lanes: Tickets, translate: bool, rate: float | None) -> DataFrame:
+def sums(rows: DataFrame, lanes: LaneTranslations, translate: bool, rate: float | None) -> DataFrame:
     """Chunk sums of records that ``scan.read`` gives; several rows a chunk where several tasks read it.
 
     ``translate``: the offsets are the target's.  ``rate``: bytes a second that one task may read.
@@ -74,14 +74,14 @@ def digests(rows: DataFrame) -> DataFrame:
 
 
 def folder(
-    lanes: Tickets, translate: bool, rate: float | None
+    lanes: LaneTranslations, translate: bool, rate: float | None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The work of one task, which reads one partition: digests in, one batch of chunk sums out."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import numpy as np
 
-        ticket: Ticket | None = None
+        ticket: LaneTranslation | None = None
         found: dict[int, Sum] = {}
         pace = Pace(rate)
         for batch in batches:
@@ -101,7 +101,7 @@ def folder(
     return work
 
 
-def positions(ticket: Ticket, offsets: Longs) -> Longs:
+def positions(ticket: LaneTranslation, offsets: Longs) -> Longs:
     """The source offset of each target offset; for a foreign one, that of the copied record behind it."""
     import numpy as np
 
@@ -111,7 +111,7 @@ def positions(ticket: Ticket, offsets: Longs) -> Longs:
     return np.clip(result, low, max(low, high - 1))
 
 
-def places(ticket: Ticket, offsets: Longs, translate: bool) -> Longs:
+def places(ticket: LaneTranslation, offsets: Longs, translate: bool) -> Longs:
     """The very record's offset on the other side, -1 for none."""
     there, _ = (to_source_bulk if translate else to_target_bulk)(ticket.runs, offsets, records=True)
     return there

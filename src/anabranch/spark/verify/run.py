@@ -17,7 +17,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from anabranch.config.verifyspec import Levels, Reader, VerifySpec
+from anabranch.config.verifyspec import Levels, ReaderKind, VerifySpec
 from anabranch.spark.verify import batches, cleaned, folding, naming, scan, summing
 from anabranch.spark.verify import strays as stray
 from anabranch.spark.verify.ends import look
@@ -44,7 +44,7 @@ Scan = dict[int, dict[int, Sum]]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class LaneFindings:
     """What differs in a lane: exact numbers, and some of the records."""
 
     counts: Counts
@@ -85,7 +85,7 @@ class Comparison:
             yield self.work
 
     def _round(self, parts: list[Part]) -> list[Scan]:
-        if self.spec.reader is Reader.RECORDS:
+        if self.spec.reader is ReaderKind.RECORDS:
             return self._sums([(part.lane, part.pin) for part in parts])
         compared = batches.compare(self._spark, self._tasks(parts))
         self.records += compared.records
@@ -99,7 +99,7 @@ class Comparison:
                     mine[chunk] = mine.get(chunk, NOTHING).plus(one)
         return found
 
-    def _tasks(self, parts: list[Part]) -> list[batches.Task]:
+    def _tasks(self, parts: list[Part]) -> list[batches.CompareTask]:
         spec = self.spec
         rate = None if spec.rate_limit is None else spec.rate_limit / self._slots / 2
         tasks = []
@@ -110,7 +110,9 @@ class Comparison:
             for at, piece in enumerate(batches.cut(part.pin, max(1, self._slots // len(parts)))):
                 stable = self._ends.stable[whole.target]
                 is_first = begins and at == 0
-                tasks.append(batches.Task(part.lane, whole, piece, is_first, spec.source, spec.target, stable, rate))
+                tasks.append(
+                    batches.CompareTask(part.lane, whole, piece, is_first, spec.source, spec.target, stable, rate)
+                )
         return tasks
 
     def _nothing(self) -> list[Scan]:
@@ -174,13 +176,13 @@ class Comparison:
             if level == _COMMITTED:
                 # Spark would wait for the end of an open transaction: what it hides now is hidden.
                 high = self._ends.stable[partition]
-            ranges.append(scan.Range(partition, max(start, low), min(end, high)))
+            ranges.append(scan.OffsetRange(partition, max(start, low), min(end, high)))
         isolation = scan.UNCOMMITTED if level == _UNCOMMITTED else scan.COMMITTED
         return scan.read(self._spark, self._options[0 if is_source else 1], ranges, isolation, self._slots)
 
     # -- what differs ----------------------------------------------------------------------------------
 
-    def findings(self) -> dict[int, Named]:
+    def findings(self) -> dict[int, LaneFindings]:
         """Name the records of all chunks that differ, by lane; a lane without any is absent."""
         parts = [
             (lane, chunks_pin(one.pin, first, last))
@@ -305,7 +307,7 @@ class Comparison:
 
     def _named(
         self, found: list[tuple[int, ...]], hidden: Mapping[int, tuple[int, list[tuple[int, int]]]]
-    ) -> dict[int, Named]:
+    ) -> dict[int, LaneFindings]:
         counts: dict[int, dict[Kind, int]] = {}
         samples: dict[int, list[Finding]] = {}
         for lane, kind, source, target, fields, number in found:
@@ -316,7 +318,7 @@ class Comparison:
             counts.setdefault(lane, {})[Kind.HIDDEN] = number
             name = self.spec.pins[lane].lane
             samples.setdefault(lane, []).extend(Finding(name, Kind.HIDDEN, *one) for one in some)
-        return {lane: Named(Counts(counts[lane]), tuple(sorted(samples[lane]))) for lane in counts}
+        return {lane: LaneFindings(Counts(counts[lane]), tuple(sorted(samples[lane]))) for lane in counts}
 
 
 def _between(pin: Pin, source: tuple[int, int], target: tuple[int, int]) -> Pin:

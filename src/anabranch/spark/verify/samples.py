@@ -59,7 +59,9 @@ async def _record(cluster: Cluster, partition: TopicPartition, offset: int) -> R
     try:
         meta, part = await cluster.partition(partition.topic, partition.partition)
         connection = await cluster.connection(part.leader, PURPOSE)
-        wanted = fetch.Wanted(partition.topic, meta.id, partition.partition, part.leader_epoch, offset, -1, _CHUNK)
+        wanted = fetch.PartitionFetch(
+            partition.topic, meta.id, partition.partition, part.leader_epoch, offset, -1, _CHUNK
+        )
         async with fetched(connection, wanted, max_wait_ms=0, max_bytes=_CHUNK) as answer:
             if answer.code:
                 return None

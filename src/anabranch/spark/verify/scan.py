@@ -23,7 +23,7 @@ _FIRST, _SECOND = 0x416E616272616E63, 0x56657269667931
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class OffsetRange:
     """Offsets ``[start, end)`` of one partition."""
 
     partition: TopicPartition
@@ -32,7 +32,7 @@ class Range:
 
 
 def read(
-    spark: SparkSession, options: Mapping[str, str], ranges: Iterable[Range], isolation: str, slots: int = 1
+    spark: SparkSession, options: Mapping[str, str], ranges: Iterable[OffsetRange], isolation: str, slots: int = 1
 ) -> DataFrame | None:
     """The records of some ranges, one a partition; None where all are empty.
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from anabranch.spark.verify import scan
-from anabranch.spark.verify.folding import Tickets, places, positions
+from anabranch.spark.verify.folding import LaneTranslations, places, positions
 
 _COLUMNS = ("lane", "offset", "place", "position", "first", "second", "key", "value", "headers", "time")
 _DETAILED = ", ".join(["lane int", *(f"{name} bigint" for name in _COLUMNS[1:]), "keyed boolean", "deletes boolean"])
@@ -18,14 +18,14 @@ _DETAILS = ("first", "second", "key", "value", "headers", "time")
 
 
 @dataclass(frozen=True, slots=True)
-class Strays:
+class Mismatches:
     """What a join finds: the strays of both sides, and records that one isolation level hides."""
 
     rows: DataFrame
     hidden: DataFrame
 
 
-def detailed(rows: DataFrame, lanes: Tickets, translate: bool) -> DataFrame:
+def detailed(rows: DataFrame, lanes: LaneTranslations, translate: bool) -> DataFrame:
     """Each record with its lane, its place on the other side, its source position, and a digest of each part."""
     columns = rows.select(
         scan.here().alias("here"),
@@ -48,7 +48,7 @@ def nothing(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([], _DETAILED)
 
 
-def _placer(lanes: Tickets, translate: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _placer(lanes: LaneTranslations, translate: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import numpy as np
 
@@ -70,7 +70,7 @@ def _placer(lanes: Tickets, translate: bool) -> Callable[[Iterator[pa.RecordBatc
     return work
 
 
-def join(source: DataFrame, target: DataFrame, committed: DataFrame | None) -> Strays:
+def join(source: DataFrame, target: DataFrame, committed: DataFrame | None) -> Mismatches:
     """Hold the sides against each other at their places.
 
     ``committed`` are (lane, offset) of the target's records that a read-committed consumer sees, None to leave out
@@ -103,4 +103,4 @@ def join(source: DataFrame, target: DataFrame, committed: DataFrame | None) -> S
             sql.col(f"{other}.lane").isNotNull().alias("mated"),
         )
 
-    return Strays(side("s", "t", False).unionAll(side("t", "s", True)), hidden)
+    return Mismatches(side("s", "t", False).unionAll(side("t", "s", True)), hidden)

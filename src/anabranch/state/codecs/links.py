@@ -4,7 +4,7 @@ decided about its lanes under ``link/decision/source-topic-id/partition``.
 
 from __future__ import annotations
 
-from anabranch.model.decisions import LaneDecision, LanePlace
+from anabranch.model.decisions import LaneDecision, SourcePartition
 from anabranch.model.link import LinkRecord, MirroredTopic, WantedState
 from anabranch.model.topics import TopicId
 from anabranch.state.codecs.errors import MalformedRecordError
@@ -30,12 +30,12 @@ def topic_key(link: str, target_id: TopicId) -> bytes:
     return f"{link}/{target_id}".encode()
 
 
-def decision_key(link: str, place: LanePlace) -> bytes:
+def decision_key(link: str, place: SourcePartition) -> bytes:
     """The key of the record about what was decided of one lane, whatever its generation."""
     return f"{link}/{_DECISION}/{place.topic_id}/{place.partition}".encode()
 
 
-def parse_key(key: bytes) -> tuple[str, TopicId | LanePlace | None]:
+def parse_key(key: bytes) -> tuple[str, TopicId | SourcePartition | None]:
     """The link, and the target topic's id where the record is about a topic, or the lane where it is a decision."""
     link, slash, rest = _text(key).partition("/")
     with refusals(LINKS):
@@ -46,7 +46,7 @@ def parse_key(key: bytes) -> tuple[str, TopicId | LanePlace | None]:
             return link, TopicId.parse(rest)
         if len(more) != 2 or not (more[1].isascii() and more[1].isdecimal()):
             raise MalformedRecordError(LINKS, f"{_text(key)!r} is not link/decision/topic-id/partition")
-        return link, LanePlace(TopicId.parse(more[0]), int(more[1]))
+        return link, SourcePartition(TopicId.parse(more[0]), int(more[1]))
 
 
 def encode_link(record: LinkRecord) -> bytes:
@@ -136,7 +136,7 @@ def decode_decision(key: bytes, value: bytes) -> LaneDecision:
     """What was decided about a lane; raises ``MalformedRecordError``, ``NewerFormatError``."""
     link, lane = parse_key(key)
     place = f"{LINKS} {_text(key)}"
-    if not isinstance(lane, LanePlace):
+    if not isinstance(lane, SourcePartition):
         raise MalformedRecordError(place, "the key is not a decision's")
     with load(place, VERSION, value) as fields:
         return LaneDecision(

@@ -42,7 +42,7 @@ from uuid import UUID
 
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.log import Entry, KeyedLog
+from anabranch.kafka.log import KeyedLog, LogEntry
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offsets
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import LinkSpec, UnknownLinkError
@@ -206,7 +206,7 @@ async def _segments(target: Cluster, lanes: Collection[LaneKey]) -> dict[LaneKey
     found = {lane: Segments() for lane in lanes}
     prefixes = {str(lane).encode() for lane in lanes}
 
-    def take(entry: Entry) -> None:
+    def take(entry: LogEntry) -> None:
         if entry.key.rpartition(b"/")[0] not in prefixes:
             return
         lane, number = run_codec.parse_key(entry.key)

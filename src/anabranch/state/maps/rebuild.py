@@ -55,7 +55,7 @@ async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHead
     cluster.check(first.code, "Describe", f"partition {within.topic}-{within.partition}")
     at = max(within.start, first.offset)  # what retention deleted can be told no more
     while at < within.end:
-        wanted = fetch.Wanted(within.topic, topic_id, within.partition, part.leader_epoch, at, -1, _CHUNK)
+        wanted = fetch.PartitionFetch(within.topic, topic_id, within.partition, part.leader_epoch, at, -1, _CHUNK)
         async with fetched(connection, wanted, max_wait_ms=100, max_bytes=_CHUNK) as answer:
             cluster.check(answer.code, "Read", f"partition {within.topic}-{within.partition}")
             found = [header for _, header in split(answer.records) if header.last_offset >= at]

@@ -14,10 +14,10 @@ from anabranch.errors import ClusterError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import UNKNOWN_TOPIC
-from anabranch.kafka.log import Entry, KeyedLog
+from anabranch.kafka.log import KeyedLog, LogEntry
 from anabranch.kafka.settling import until_led
 from anabranch.model.clock import now_ms
-from anabranch.model.decisions import LaneDecision, LanePlace
+from anabranch.model.decisions import LaneDecision, SourcePartition
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import LinkRecord, MirroredTopic
 from anabranch.model.reports import LinkPlan, StopRequest
@@ -72,20 +72,20 @@ class Links:
         self.mirrored: dict[tuple[str, TopicId], MirroredTopic] = {}
         self.stored_at: dict[tuple[str, TopicId], int] = {}
         """The offset at which each of ``mirrored`` was stored first, as far as the log still tells."""
-        self.decisions: dict[str, dict[LanePlace, LaneDecision]] = defaultdict(dict)
+        self.decisions: dict[str, dict[SourcePartition, LaneDecision]] = defaultdict(dict)
 
     async def sync(self) -> None:
         """Read what changed."""
         await self._log.fold(self._take)
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: LogEntry) -> None:
         link, about = link_codec.parse_key(entry.key)
         if about is None:
             if entry.value is None:
                 self.links.pop(link, None)
             else:
                 self.links[link] = link_codec.decode_link(entry.key, entry.value)
-        elif isinstance(about, LanePlace):
+        elif isinstance(about, SourcePartition):
             if entry.value is None:
                 self.decisions[link].pop(about, None)
             else:
@@ -103,7 +103,7 @@ class Links:
 
     def lane_of(self, link: str, source_id: TopicId, partition: int) -> LaneKey:
         """The lane of a source partition, in the generation that holds now."""
-        decided = self.decisions[link].get(LanePlace(source_id, partition))
+        decided = self.decisions[link].get(SourcePartition(source_id, partition))
         return LaneKey(link, source_id, partition) if decided is None else decided.lane
 
     def standing(self, link: str, lanes: Iterable[LaneProgress]) -> Iterator[LaneProgress]:
@@ -171,7 +171,7 @@ class Progress:
         wall, clock = now_ms(), time.monotonic()
         await self._log.fold(lambda entry: self._take(entry, wall, clock))
 
-    def _take(self, entry: Entry, wall: int, clock: float) -> None:
+    def _take(self, entry: LogEntry, wall: int, clock: float) -> None:
         key = self._keys.get(entry.key)
         if key is None:
             key = self._keys[entry.key] = progress_codec.parse_key(entry.key)
@@ -188,7 +188,7 @@ class Progress:
             self._news[key] = owner
             self.liveness.note(key, owner, clock - max(0, wall - at_ms) / 1000)
 
-    def _take_of_link(self, link: str, about: progress_codec.ProgressRecordKind, entry: Entry) -> None:
+    def _take_of_link(self, link: str, about: progress_codec.ProgressRecordKind, entry: LogEntry) -> None:
         """What a record about a link tells."""
         if about is progress_codec.ProgressRecordKind.PLAN:
             self.plans.pop(link, None)
@@ -257,7 +257,7 @@ class Runs(MaterializedTopic):
         """Read what changed; takeovers do so at any time, so ``news`` keeps it for whoever asks for it."""
         await self._sync()
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: LogEntry) -> None:
         text, _, digits = entry.key.rpartition(b"/")
         lane = self._keys.get(text)
         if lane is None or not digits.isdigit():
@@ -316,7 +316,7 @@ class Runs(MaterializedTopic):
         """
         found, prefix = Segments(), f"{lane}/".encode()
 
-        def take(entry: Entry) -> None:
+        def take(entry: LogEntry) -> None:
             if entry.key.startswith(prefix):
                 _, number = run_codec.parse_key(entry.key)
                 if entry.value is None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.log import Entry
+from anabranch.kafka.log import LogEntry
 from anabranch.model.clock import now_ms
 from anabranch.protocol.claims import Claim, ClaimKey, ClaimLog, FenceKey
 from anabranch.protocol.gap_records import GapRecord, GapRecordKey, GapRecordLog
@@ -101,7 +101,7 @@ class Journal(MaterializedTopic):
         await self._sync()
         return self.claims
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: LogEntry) -> None:
         key = codec.decode_key(entry.key)
         if isinstance(key, FenceKey):
             marker = None if entry.value is None else codec.decode_fence(entry.key, entry.value)
@@ -138,7 +138,7 @@ class GapRecords(MaterializedTopic):
         await self._sync()
         return self.gap_records
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: LogEntry) -> None:
         key = gap_record_codec.decode_key(entry.key)
         gap_record = None if entry.value is None else gap_record_codec.decode(entry.key, entry.value)
         self.gap_records.apply(entry.offset, key, gap_record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.log import Entry, KeyedLog
+from anabranch.kafka.log import KeyedLog, LogEntry
 
 
 class MaterializedTopic:
@@ -25,7 +25,7 @@ class MaterializedTopic:
         """Whether the topic's first records had been deleted when it was last read."""
         return self._log.start > 0
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: LogEntry) -> None:
         raise NotImplementedError
 
     async def _sync(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.kafka import admin
-from anabranch.kafka.cluster import Cluster, Metadata, TopicMeta
+from anabranch.kafka.cluster import Cluster, ClusterMetadata, TopicMeta
 from anabranch.kafka.ends import ends
 from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.model.reasons import Reason, Severity
@@ -70,7 +70,7 @@ async def look_after(cluster: Cluster, names: Sequence[str] = topics.ALL) -> lis
     return found + await _shortened(cluster, list(there))
 
 
-async def _settled(cluster: Cluster, names: Sequence[str]) -> Metadata:
+async def _settled(cluster: Cluster, names: Sequence[str]) -> ClusterMetadata:
     """What the cluster says of the topics; where it does not know some, what it says a moment later.
 
     A topic that was made just now is not known to every broker yet.

@@ -26,9 +26,9 @@ from kafka.protocol.sasl import (
     SaslHandshakeResponse,
 )
 
-from anabranch.kafka.simulated.access import ALTER, CLUSTER, CLUSTER_NAME, DESCRIBE, Rule
+from anabranch.kafka.simulated.access import ALTER, CLUSTER, CLUSTER_NAME, DESCRIBE, AclRule
 from anabranch.kafka.simulated.apis.common import may
-from anabranch.kafka.simulated.broker import Handler, Session
+from anabranch.kafka.simulated.broker import ClientSession, Handler
 
 MECHANISMS = {"PLAIN": "", "SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 UNSUPPORTED_MECHANISM, WRONG = 33, 58
@@ -37,7 +37,7 @@ ANY, MATCH = 1, 2
 _Reply = Callable[[Any], None]
 
 
-def handshake(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def handshake(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """Choose a mechanism."""
     known = request.mechanism in MECHANISMS
     if known:
@@ -46,7 +46,7 @@ def handshake(session: Session, request: Any, version: int, reply: _Reply) -> No
     reply(SaslHandshakeResponse(error_code=0 if known else UNSUPPORTED_MECHANISM, mechanisms=list(MECHANISMS)))
 
 
-def authenticate(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def authenticate(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """One step of the conversation."""
     answer, user = session.conversation.step(bytes(request.auth_bytes), session.broker.cluster.access.users)
     if answer is None:
@@ -115,14 +115,14 @@ class _Scram:
         return b"v=" + base64.b64encode(server), self._name
 
 
-def create(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def create(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """CreateAcls."""
     code = may(session, ALTER, CLUSTER, CLUSTER_NAME)
     rows = []
     for one in request.creations:
         if not code:
             session.broker.cluster.access.rules.append(
-                Rule(
+                AclRule(
                     one.resource_type,
                     one.resource_name,
                     getattr(one, "resource_pattern_type", 3) or 3,
@@ -136,7 +136,7 @@ def create(session: Session, request: Any, version: int, reply: _Reply) -> None:
     reply(CreateAclsResponse(throttle_time_ms=0, results=rows))
 
 
-def _fits(rule: Rule, wanted: Any, prefix: str = "") -> bool:
+def _fits(rule: AclRule, wanted: Any, prefix: str = "") -> bool:
     kind = getattr(wanted, f"resource_type{prefix}")
     name = getattr(wanted, f"resource_name{prefix}")
     pattern = getattr(wanted, f"pattern_type{prefix}", 3)
@@ -153,7 +153,7 @@ def _fits(rule: Rule, wanted: Any, prefix: str = "") -> bool:
     )
 
 
-def delete(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def delete(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """DeleteAcls."""
     access = session.broker.cluster.access
     code = may(session, ALTER, CLUSTER, CLUSTER_NAME)
@@ -185,10 +185,10 @@ def delete(session: Session, request: Any, version: int, reply: _Reply) -> None:
     reply(DeleteAclsResponse(throttle_time_ms=0, filter_results=rows))
 
 
-def describe(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def describe(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """DescribeAcls."""
     code = may(session, DESCRIBE, CLUSTER, CLUSTER_NAME)
-    found: dict[tuple[int, str, int], list[Rule]] = {}
+    found: dict[tuple[int, str, int], list[AclRule]] = {}
     for rule in session.broker.cluster.access.rules:
         if not code and _fits(rule, request, "_filter"):
             found.setdefault((rule.kind, rule.name, rule.pattern), []).append(rule)

@@ -30,7 +30,7 @@ from anabranch.kafka.simulated.access import (
     TOPIC,
 )
 from anabranch.kafka.simulated.apis.common import UNKNOWN, encoded, may
-from anabranch.kafka.simulated.broker import Handler, Session
+from anabranch.kafka.simulated.broker import ClientSession, Handler
 from anabranch.kafka.simulated.settings import DYNAMIC, INTEGERS, TOPIC_DEFAULTS, refusal
 
 EXISTS, INVALID_NAME, INVALID_PARTITIONS, INVALID_REPLICAS, INVALID_CONFIG, INVALID_REQUEST = 36, 17, 37, 38, 40, 42
@@ -43,7 +43,7 @@ _Config = tuple[str, str, int, bool]
 """A setting: its name, its value, where that is from, and whether nobody may change it."""
 
 
-def create(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def create(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """CreateTopics: the controller answers before the brokers know."""
     rows = []
     for wanted in request.topics:
@@ -64,7 +64,7 @@ def create(session: Session, request: Any, version: int, reply: _Reply) -> None:
     reply(CreateTopicsResponse(throttle_time_ms=0, topics=rows))
 
 
-def _create(session: Session, request: Any, wanted: Any) -> tuple[int, str | None]:
+def _create(session: ClientSession, request: Any, wanted: Any) -> tuple[int, str | None]:
     cluster = session.broker.cluster
     allowed = not may(session, CREATE, CLUSTER, CLUSTER_NAME) or not may(session, CREATE, TOPIC, wanted.name)
     if not allowed:
@@ -99,7 +99,7 @@ def _create(session: Session, request: Any, wanted: Any) -> tuple[int, str | Non
     return 0, None
 
 
-def delete(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def delete(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """DeleteTopics, by name or by id."""
     cluster = session.broker.cluster
     rows = []
@@ -121,7 +121,7 @@ def delete(session: Session, request: Any, version: int, reply: _Reply) -> None:
     reply(DeleteTopicsResponse(throttle_time_ms=0, responses=rows))
 
 
-def extend(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def extend(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """CreatePartitions."""
     cluster = session.broker.cluster
     rows = []
@@ -151,7 +151,7 @@ def extend(session: Session, request: Any, version: int, reply: _Reply) -> None:
     reply(CreatePartitionsResponse(throttle_time_ms=0, results=rows))
 
 
-def describe(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def describe(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """DescribeConfigs of topics and brokers."""
     cluster = session.broker.cluster
     rows = []
@@ -197,7 +197,7 @@ def _described(rows: Sequence[tuple[int, int, str, Sequence[_Config]]]) -> Any:
     return DescribeConfigsResponse(throttle_time_ms=0, results=results)
 
 
-def _source(session: Session, own: Mapping[str, str], name: str) -> int:
+def _source(session: ClientSession, own: Mapping[str, str], name: str) -> int:
     if name in own:
         return _TOPIC_SET
     return _STATIC if name in session.broker.cluster.plan.overrides else _DEFAULT
@@ -218,7 +218,7 @@ def _config(name: str, value: str, source: int, read_only: bool) -> Any:
     )
 
 
-def alter(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def alter(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """IncrementalAlterConfigs: each resource whole or not at all."""
     rows = []
     for wanted in request.resources:
@@ -234,7 +234,7 @@ def alter(session: Session, request: Any, version: int, reply: _Reply) -> None:
     reply(IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=rows))
 
 
-def _alter(session: Session, wanted: Any, validate_only: bool) -> tuple[int, str | None]:
+def _alter(session: ClientSession, wanted: Any, validate_only: bool) -> tuple[int, str | None]:
     cluster = session.broker.cluster
     if wanted.resource_type == OF_TOPIC:
         topic = cluster.topics.get(wanted.resource_name)

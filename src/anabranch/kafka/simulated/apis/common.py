@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from anabranch.kafka.simulated.access import REFUSED, TOPIC
-from anabranch.kafka.simulated.broker import Session
-from anabranch.kafka.simulated.partition import NOT_LEADER, Partition, Replica
+from anabranch.kafka.simulated.broker import ClientSession
+from anabranch.kafka.simulated.partition import NOT_LEADER, Replica, SimulatedPartition
 
 UNKNOWN = 3
 
@@ -22,13 +22,13 @@ def encoded(response: Callable[..., Any], version: int, *said: Hashable) -> byte
     return bytes(response(*said).encode(version=version))
 
 
-def may(session: Session, operation: int, kind: int, name: str) -> int:
+def may(session: ClientSession, operation: int, kind: int, name: str) -> int:
     """0 where the client may do something, else the code that says what it may not."""
     allowed = session.broker.cluster.access.allows(session.principal, operation, kind, name)
     return 0 if allowed else REFUSED[kind]
 
 
-def find(session: Session, operation: int, topic: str, index: int) -> tuple[int, Partition | None]:
+def find(session: ClientSession, operation: int, topic: str, index: int) -> tuple[int, SimulatedPartition | None]:
     """(code, partition) of a topic by its name, as far as the broker knows it and the client may."""
     code = may(session, operation, TOPIC, topic)
     if code:
@@ -41,7 +41,7 @@ def find(session: Session, operation: int, topic: str, index: int) -> tuple[int,
     return 0, found.partitions[index]
 
 
-def led(session: Session, operation: int, topic: str, index: int) -> tuple[int, Partition | None]:
+def led(session: ClientSession, operation: int, topic: str, index: int) -> tuple[int, SimulatedPartition | None]:
     """As ``find``, with the code for a broker that does not lead the partition, as far as it knows."""
     code, partition = find(session, operation, topic, index)
     if partition is None:
@@ -51,7 +51,7 @@ def led(session: Session, operation: int, topic: str, index: int) -> tuple[int, 
     return (0 if session.broker.leads(partition)[0] == session.broker.node else NOT_LEADER), partition
 
 
-def epoch_refusal(session: Session, partition: Partition, current: int) -> int:
+def epoch_refusal(session: ClientSession, partition: SimulatedPartition, current: int) -> int:
     """The code for a request that names another leader epoch than the one that the broker knows."""
     known = session.broker.leads(partition)[1]
     if current < 0 or current == known:
@@ -59,6 +59,6 @@ def epoch_refusal(session: Session, partition: Partition, current: int) -> int:
     return 74 if current < known else 75
 
 
-def mine(session: Session, partition: Partition) -> Replica:
+def mine(session: ClientSession, partition: SimulatedPartition) -> Replica:
     """The broker's own replica."""
     return partition.replicas[session.broker.node]

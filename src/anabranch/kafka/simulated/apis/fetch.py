@@ -14,10 +14,10 @@ from kafka.protocol.consumer import FetchRequest, FetchResponse
 
 from anabranch.kafka.simulated.access import READ
 from anabranch.kafka.simulated.apis.common import epoch_refusal, find, mine
-from anabranch.kafka.simulated.broker import Handler, Session
-from anabranch.kafka.simulated.log import Aborted, Stored
-from anabranch.kafka.simulated.partition import NOT_LEADER, Partition
-from anabranch.kafka.simulated.sessions import FetchSession, Key, Read, Wish
+from anabranch.kafka.simulated.broker import ClientSession, Handler
+from anabranch.kafka.simulated.log import AbortedTransaction, StoredBatch
+from anabranch.kafka.simulated.partition import NOT_LEADER, SimulatedPartition
+from anabranch.kafka.simulated.sessions import CachedPartition, FetchPosition, Key, SimulatedFetchSession
 
 OUT_OF_RANGE, UNKNOWN_TOPIC_ID, UNKNOWN = 1, 100, 3
 BY_ID, READ_COMMITTED = 13, 1
@@ -25,38 +25,38 @@ FULL, FINAL = 0, -1
 _Reply = Callable[[Any], None]
 
 
-class _Found(NamedTuple):
+class _PartitionData(NamedTuple):
     """What one partition has for a reader."""
 
     code: int
     high_watermark: int = -1
     stable: int = -1
     start: int = -1
-    batches: tuple[Stored, ...] = ()
-    aborted: tuple[Aborted, ...] = ()
+    batches: tuple[StoredBatch, ...] = ()
+    aborted: tuple[AbortedTransaction, ...] = ()
     diverging: tuple[int, int] | None = None
-    partition: Partition | None = None
+    partition: SimulatedPartition | None = None
 
     @property
     def size(self) -> int:
         return sum(len(one.data) for one in self.batches)
 
 
-def fetch(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def fetch(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """Answer at once where there is something to say, else when there is, or when the time is over."""
     broker, cluster = session.broker, session.broker.cluster
     by_id = version >= BY_ID
     wishes = _wishes(request, by_id)
     sessions = broker.fetch_sessions
     number, epoch = getattr(request, "session_id", 0) or 0, getattr(request, "session_epoch", -1)
-    keeps: FetchSession | None = None
+    keeps: SimulatedFetchSession | None = None
     if version >= 7 and epoch == FULL:
         sessions.end(number)
-        reads = {key: Read(wish) for key, wish in wishes.items()}
+        reads = {key: CachedPartition(wish) for key, wish in wishes.items()}
         keeps = sessions.begin(by_id, reads) if reads else None
     elif version >= 7 and epoch == FINAL:
         sessions.end(number)
-        reads = {key: Read(wish) for key, wish in wishes.items()}
+        reads = {key: CachedPartition(wish) for key, wish in wishes.items()}
     elif version >= 7:
         found = sessions.find(number, epoch, by_id)
         if isinstance(found, int):
@@ -70,10 +70,10 @@ def fetch(session: Session, request: Any, version: int, reply: _Reply) -> None:
             if key in keeps.reads:
                 keeps.reads[key].wish = wish
             else:
-                keeps.reads[key] = Read(wish)
+                keeps.reads[key] = CachedPartition(wish)
         reads = keeps.reads
     else:
-        reads = {key: Read(wish) for key, wish in wishes.items()}
+        reads = {key: CachedPartition(wish) for key, wish in wishes.items()}
     incremental = keeps is not None and epoch > 0
     isolation = getattr(request, "isolation_level", 0)
     is_over = [False]
@@ -116,9 +116,9 @@ def fetch(session: Session, request: Any, version: int, reply: _Reply) -> None:
     look()
 
 
-def _wishes(request: Any, by_id: bool) -> dict[Key, Wish]:
+def _wishes(request: Any, by_id: bool) -> dict[Key, FetchPosition]:
     return {
-        ((topic.topic_id if by_id else topic.topic), part.partition): Wish(
+        ((topic.topic_id if by_id else topic.topic), part.partition): FetchPosition(
             part.current_leader_epoch if part.current_leader_epoch is not None else -1,
             part.fetch_offset,
             part.last_fetched_epoch if part.last_fetched_epoch is not None else -1,
@@ -129,12 +129,14 @@ def _wishes(request: Any, by_id: bool) -> dict[Key, Wish]:
     }
 
 
-def _is_news(read: Read, found: _Found) -> bool:
+def _is_news(read: CachedPartition, found: _PartitionData) -> bool:
     return read.high_watermark != found.high_watermark or read.log_start != found.start
 
 
-def _read(session: Session, reads: dict[Key, Read], isolation: int, max_bytes: int) -> dict[Key, _Found]:
-    left, answers = max_bytes, dict[Key, _Found]()
+def _read(
+    session: ClientSession, reads: dict[Key, CachedPartition], isolation: int, max_bytes: int
+) -> dict[Key, _PartitionData]:
+    left, answers = max_bytes, dict[Key, _PartitionData]()
     for key, read in reads.items():
         found = _one(session, key, read.wish, isolation, left, first=left == max_bytes)
         left -= found.size
@@ -142,21 +144,23 @@ def _read(session: Session, reads: dict[Key, Read], isolation: int, max_bytes: i
     return answers
 
 
-def _one(session: Session, key: Key, wish: Wish, isolation: int, left: int, *, first: bool) -> _Found:
+def _one(
+    session: ClientSession, key: Key, wish: FetchPosition, isolation: int, left: int, *, first: bool
+) -> _PartitionData:
     name, index = key
     if isinstance(name, uuid.UUID):
         topic = session.broker.cluster.by_id.get(name)
         if topic is None or topic.known[session.broker.node] > session.broker.cluster.timers.monotonic():
-            return _Found(UNKNOWN_TOPIC_ID)
+            return _PartitionData(UNKNOWN_TOPIC_ID)
         name = topic.name
     code, partition = find(session, READ, name, index)
     if partition is None:
-        return _Found(code)
+        return _PartitionData(code)
     if session.broker.node not in partition.replicas:
-        return _Found(NOT_LEADER)
+        return _PartitionData(NOT_LEADER)
     code = epoch_refusal(session, partition, wish.leader_epoch)
     if code:
-        return _Found(code)
+        return _PartitionData(code)
     replica = mine(session, partition)
     log = replica.log
     stable = partition.stable_end(replica)
@@ -164,26 +168,26 @@ def _one(session: Session, key: Key, wish: Wish, isolation: int, left: int, *, f
     if wish.last_epoch >= 0:
         epoch, end = log.epoch_end(wish.last_epoch, session.broker.leads(partition)[1])
         if epoch < 0 or end < 0:
-            return _Found(
+            return _PartitionData(
                 OUT_OF_RANGE, partition=None
             )  # "could not determine the end offset of the last fetched epoch"
         if epoch < wish.last_epoch or end < wish.offset:
             diverging = (epoch, end)
-            return _Found(0, *ends, diverging=diverging, partition=partition)
+            return _PartitionData(0, *ends, diverging=diverging, partition=partition)
     if not log.start <= wish.offset <= log.end:
-        return _Found(OUT_OF_RANGE, partition=None)
+        return _PartitionData(OUT_OF_RANGE, partition=None)
     upto = stable if isolation == READ_COMMITTED else replica.high_watermark
     room = min(wish.max_bytes, left)
     batches = tuple(log.read(wish.offset, upto, room)) if (room > 0 or first) and wish.offset < upto else ()
     if batches and not first and sum(len(one.data) for one in batches) > room:
         batches = ()
-    aborted: tuple[Aborted, ...] = ()
+    aborted: tuple[AbortedTransaction, ...] = ()
     if batches and isolation == READ_COMMITTED:
         aborted = tuple(log.aborted_within(wish.offset, batches[-1].last + 1))
-    return _Found(0, *ends, batches, aborted, None, partition)
+    return _PartitionData(0, *ends, batches, aborted, None, partition)
 
 
-def _response(told: dict[Key, _Found], by_id: bool, number: int) -> Any:
+def _response(told: dict[Key, _PartitionData], by_id: bool, number: int) -> Any:
     topics: dict[str | uuid.UUID, list[Any]] = {}
     row = FetchResponse.FetchableTopicResponse
     part = row.PartitionData

@@ -35,25 +35,25 @@ from kafka.protocol.consumer import (
 
 from anabranch.kafka.simulated.access import DELETE, DESCRIBE, GROUP, READ, TOPIC
 from anabranch.kafka.simulated.apis.common import may
-from anabranch.kafka.simulated.broker import Handler, Session
+from anabranch.kafka.simulated.broker import ClientSession, Handler
 from anabranch.kafka.simulated.groups import (
     NON_EMPTY,
     NOT_FOUND,
     SUBSCRIBED,
     UNKNOWN_TOPIC,
     UNSTABLE,
-    Commit,
-    Group,
-    Joined,
-    Member,
+    ClassicMember,
+    CommittedOffset,
+    JoinResult,
     Place,
+    SimulatedGroup,
 )
 
 NOT_COORDINATOR = 16
 _Reply = Callable[[Any], None]
 
 
-def refused(session: Session, operation: int, group: str) -> int:
+def refused(session: ClientSession, operation: int, group: str) -> int:
     """The code for a group that the client may not use so, or that another broker coordinates; 0 for none."""
     code = may(session, operation, GROUP, group)
     if code:
@@ -64,10 +64,10 @@ def refused(session: Session, operation: int, group: str) -> int:
 # -- members -------------------------------------------------------------------------------------------
 
 
-def join(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def join(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """JoinGroup."""
 
-    def told(joined: Joined) -> None:
+    def told(joined: JoinResult) -> None:
         row = JoinGroupResponse.JoinGroupResponseMember
         reply(
             JoinGroupResponse(
@@ -88,10 +88,10 @@ def join(session: Session, request: Any, version: int, reply: _Reply) -> None:
 
     code = refused(session, READ, request.group_id)
     if code:
-        told(Joined(code))
+        told(JoinResult(code))
         return
     longest = request.rebalance_timeout_ms if version >= 1 else request.session_timeout_ms
-    member = Member(
+    member = ClassicMember(
         request.member_id,
         getattr(request, "group_instance_id", None),
         session.client_id,
@@ -103,7 +103,7 @@ def join(session: Session, request: Any, version: int, reply: _Reply) -> None:
     session.broker.cluster.groups.join(request.group_id, member, request.protocol_type, version >= 4, told)
 
 
-def sync(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def sync(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """SyncGroup."""
 
     def told(code: int, protocol_type: str, protocol: str, assignment: bytes) -> None:
@@ -125,14 +125,14 @@ def sync(session: Session, request: Any, version: int, reply: _Reply) -> None:
     session.broker.cluster.groups.sync(request.group_id, request.generation_id, request.member_id, assignments, told)
 
 
-def heartbeat(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def heartbeat(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """Heartbeat."""
     code = refused(session, READ, request.group_id)
     code = code or session.broker.cluster.groups.heartbeat(request.group_id, request.generation_id, request.member_id)
     reply(HeartbeatResponse(throttle_time_ms=0, error_code=code))
 
 
-def leave(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def leave(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """LeaveGroup, of one member or several."""
     groups = session.broker.cluster.groups
     code = refused(session, READ, request.group_id)
@@ -154,21 +154,21 @@ def leave(session: Session, request: Any, version: int, reply: _Reply) -> None:
 # -- commits -------------------------------------------------------------------------------------------
 
 
-def commit(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def commit(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """OffsetCommit: what can be committed is, whatever else the request holds."""
     groups = session.broker.cluster.groups
     code = refused(session, READ, request.group_id) or groups.commit_refusal(
         request.group_id, request.generation_id_or_member_epoch, request.member_id
     )
     codes: dict[Place, int] = {}
-    wanted: dict[Place, Commit] = {}
+    wanted: dict[Place, CommittedOffset] = {}
     for topic in request.topics:
         for part in topic.partitions:
             place = (topic.name, part.partition_index)
             codes[place] = code or may(session, READ, TOPIC, topic.name)
             if not codes[place]:
                 epoch = getattr(part, "committed_leader_epoch", -1)
-                wanted[place] = Commit(
+                wanted[place] = CommittedOffset(
                     part.committed_offset, part.committed_metadata or "", -1 if epoch is None else epoch
                 )
     codes |= groups.commit(request.group_id, wanted)
@@ -192,7 +192,7 @@ def commit(session: Session, request: Any, version: int, reply: _Reply) -> None:
     )
 
 
-def committed(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def committed(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """OffsetFetch, of one group or many."""
     if version >= 8:
         rows = []
@@ -208,7 +208,7 @@ def committed(session: Session, request: Any, version: int, reply: _Reply) -> No
     reply(OffsetFetchResponse(throttle_time_ms=0, topics=topics, error_code=code))
 
 
-def _commits(session: Session, name: str, wanted: Any, stable: bool, version: int) -> tuple[int, list[Any]]:
+def _commits(session: ClientSession, name: str, wanted: Any, stable: bool, version: int) -> tuple[int, list[Any]]:
     code = refused(session, DESCRIBE, name)
     if code:
         return code, []
@@ -241,7 +241,7 @@ def _commits(session: Session, name: str, wanted: Any, stable: bool, version: in
     return 0, [row(name=topic, partitions=parts) for topic, parts in topics.items()]
 
 
-def uncommit(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def uncommit(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """OffsetDelete."""
     cluster = session.broker.cluster
     group = cluster.groups.known.get(request.group_id)
@@ -277,7 +277,7 @@ def uncommit(session: Session, request: Any, version: int, reply: _Reply) -> Non
 # -- what is told --------------------------------------------------------------------------------------
 
 
-def listed(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def listed(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """ListGroups of this broker, of the groups that the client may see."""
     cluster = session.broker.cluster
     mine = [
@@ -305,7 +305,7 @@ def listed(session: Session, request: Any, version: int, reply: _Reply) -> None:
     )
 
 
-def described(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def described(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """DescribeGroups."""
     rows = []
     for name in request.groups:
@@ -317,7 +317,7 @@ def described(session: Session, request: Any, version: int, reply: _Reply) -> No
     reply(DescribeGroupsResponse(throttle_time_ms=0, groups=rows))
 
 
-def _described(name: str, code: int, group: Group | None, denied: int) -> Any:
+def _described(name: str, code: int, group: SimulatedGroup | None, denied: int) -> Any:
     row = DescribeGroupsResponse.DescribedGroup
     if denied or group is None:
         return row(
@@ -352,7 +352,7 @@ def _described(name: str, code: int, group: Group | None, denied: int) -> Any:
     )
 
 
-def deleted(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def deleted(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """DeleteGroups."""
     reply(
         DeleteGroupsResponse(

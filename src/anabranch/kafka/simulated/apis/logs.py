@@ -20,7 +20,7 @@ from kafka.protocol.consumer import (
 
 from anabranch.kafka.simulated.access import DELETE, DESCRIBE, READ
 from anabranch.kafka.simulated.apis.common import encoded, epoch_refusal, find, led, mine
-from anabranch.kafka.simulated.broker import Handler, Session
+from anabranch.kafka.simulated.broker import ClientSession, Handler
 from anabranch.kafka.simulated.partition import NOT_LEADER
 
 LATEST, EARLIEST, NEWEST_TIME = -1, -2, -3
@@ -29,7 +29,7 @@ DEBUGGER = -2
 _Reply = Callable[[Any], None]
 
 
-def offsets(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def offsets(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """ListOffsets: the ends of logs, and offsets by time."""
     rows = tuple(
         (
@@ -58,7 +58,7 @@ def _offsets(rows: Sequence[tuple[str, Sequence[tuple[int, int, int, int, int]]]
     return ListOffsetsResponse(throttle_time_ms=0, topics=topics)
 
 
-def _offset(session: Session, request: Any, topic: str, part: Any) -> tuple[int, int, int, int]:
+def _offset(session: ClientSession, request: Any, topic: str, part: Any) -> tuple[int, int, int, int]:
     code, partition = led(session, DESCRIBE, topic, part.partition_index)
     if partition is None:
         return code, -1, -1, -1
@@ -81,7 +81,7 @@ def _offset(session: Session, request: Any, topic: str, part: Any) -> tuple[int,
     return 0, offset, time, epoch
 
 
-def epochs(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def epochs(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """OffsetForLeaderEpoch: where leader epochs end."""
     rows = []
     result = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
@@ -102,7 +102,7 @@ def epochs(session: Session, request: Any, version: int, reply: _Reply) -> None:
     reply(OffsetForLeaderEpochResponse(throttle_time_ms=0, topics=rows))
 
 
-def producers(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def producers(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """DescribeProducers: followers answer too."""
     rows = []
     row = DescribeProducersResponse.TopicResponse
@@ -134,7 +134,7 @@ def producers(session: Session, request: Any, version: int, reply: _Reply) -> No
     reply(DescribeProducersResponse(throttle_time_ms=0, topics=rows))
 
 
-def delete(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def delete(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """DeleteRecords: have logs begin later."""
     rows = []
     row = DeleteRecordsResponse.DeleteRecordsTopicResult

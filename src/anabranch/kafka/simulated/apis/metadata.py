@@ -19,8 +19,8 @@ from kafka.protocol.metadata import (
 
 from anabranch.kafka.simulated.access import CLUSTER, CLUSTER_NAME, DESCRIBE, GROUP, TOPIC, TRANSACTIONAL_ID
 from anabranch.kafka.simulated.apis.common import UNKNOWN, encoded, may
-from anabranch.kafka.simulated.broker import Broker, Handler, Session
-from anabranch.kafka.simulated.cluster import Topic
+from anabranch.kafka.simulated.broker import ClientSession, Handler, SimulatedBroker
+from anabranch.kafka.simulated.cluster import SimulatedTopic
 from anabranch.kafka.simulated.partition import NO_LEADER
 from anabranch.kafka.simulated.versions import Range
 
@@ -28,7 +28,7 @@ UNKNOWN_TOPIC_ID, NO_LEADER_CODE, NOT_AVAILABLE, REPLICA_GONE = 100, 5, 15, 9
 _Reply = Callable[[Any], None]
 
 
-def versions(session: Session, _: Any, version: int, reply: _Reply) -> None:
+def versions(session: ClientSession, _: Any, version: int, reply: _Reply) -> None:
     """What this broker offers."""
     reply(encoded(_versions, version, tuple(session.broker.cluster.version.apis.items())))
 
@@ -38,13 +38,13 @@ def _versions(apis: Sequence[tuple[int, Range]]) -> Any:
     return ApiVersionsResponse(error_code=0, api_keys=keys, throttle_time_ms=0)
 
 
-def versions_refused(broker: Broker) -> bytes:
+def versions_refused(broker: SimulatedBroker) -> bytes:
     """ApiVersions v0 with UNSUPPORTED_VERSION and the versions of ApiVersions itself, as brokers answer (KIP-511)."""
     low, high = broker.cluster.version.apis[18]
     return struct.pack(">hihhh", 35, 1, 18, low, high)
 
 
-def metadata(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def metadata(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """Brokers that are there, and topics as this broker knows them."""
     broker, cluster = session.broker, session.broker.cluster
     now = cluster.timers.monotonic()
@@ -97,7 +97,7 @@ def metadata(session: Session, request: Any, version: int, reply: _Reply) -> Non
     )
 
 
-def _port(session: Session, broker: Broker) -> int:
+def _port(session: ClientSession, broker: SimulatedBroker) -> int:
     """Where a broker is found on the listener that the client uses."""
     return broker.internal_port if session.internal else broker.port
 
@@ -117,7 +117,7 @@ def _refused(name: str | None, topic_id: uuid.UUID, code: int) -> Any:
     )
 
 
-def _topic(session: Session, request: Any, name: str, topic: Topic) -> Any:
+def _topic(session: ClientSession, request: Any, name: str, topic: SimulatedTopic) -> Any:
     broker, cluster = session.broker, session.broker.cluster
     rows = []
     for one in topic.partitions:
@@ -146,7 +146,7 @@ def _topic(session: Session, request: Any, name: str, topic: Topic) -> Any:
     )
 
 
-def coordinator(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def coordinator(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """Who coordinates groups (0) or transactional ids (1)."""
     cluster = session.broker.cluster
     kind = {0: GROUP, 1: TRANSACTIONAL_ID}.get(request.key_type, GROUP)
@@ -179,7 +179,7 @@ def coordinator(session: Session, request: Any, version: int, reply: _Reply) -> 
     )
 
 
-def cluster_described(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def cluster_described(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """The cluster's brokers, and what the client may do on the cluster."""
     cluster = session.broker.cluster
     alive = [one for one in cluster.brokers.values() if not one.is_fenced]

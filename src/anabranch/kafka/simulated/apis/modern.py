@@ -14,8 +14,15 @@ from typing import Any
 from anabranch.kafka.compact import read_string, read_uvarint, skip_tags, uvarint
 from anabranch.kafka.simulated.access import DESCRIBE, READ
 from anabranch.kafka.simulated.apis.groups import refused
-from anabranch.kafka.simulated.broker import Api, Session
-from anabranch.kafka.simulated.groups import NON_EMPTY, NOT_FOUND, Beat, Group, Place, Reader
+from anabranch.kafka.simulated.broker import Api, ClientSession
+from anabranch.kafka.simulated.groups import (
+    NON_EMPTY,
+    NOT_FOUND,
+    ConsumerMember,
+    HeartbeatResult,
+    Place,
+    SimulatedGroup,
+)
 
 INTERVAL_MS = 1000
 NO_OPERATIONS = -(1 << 31)
@@ -50,7 +57,7 @@ def _names(view: memoryview, at: int) -> tuple[list[str] | None, int]:
     return (names if count else None), at
 
 
-def _places(session: Session, places: Iterable[Place]) -> bytes:
+def _places(session: ClientSession, places: Iterable[Place]) -> bytes:
     """Partitions by their topics' ids."""
     topics: dict[uuid.UUID, list[int]] = {}
     for topic, index in sorted(places):
@@ -69,7 +76,7 @@ class ConsumerGroupHeartbeat:
 
     request = _Flexible(68, 1)
 
-    def decode(self, body: bytes, version: int) -> tuple[str, int, Reader]:
+    def decode(self, body: bytes, version: int) -> tuple[str, int, ConsumerMember]:
         """(group, member epoch, the member as it tells of itself; topics' ids stand for their names)."""
         view = memoryview(body)
         group, at = read_string(view, 0)
@@ -88,9 +95,11 @@ class ConsumerGroupHeartbeat:
             parts, at = read_uvarint(view, at + 16)
             owned |= {(topic_id, struct.unpack_from(">i", view, at + 4 * one)[0]) for one in range(parts - 1)}
             at = skip_tags(view, at + 4 * (parts - 1))
-        return group, epoch, Reader(member, "", "", epoch, tuple(topics or ()), frozenset(owned))
+        return group, epoch, ConsumerMember(member, "", "", epoch, tuple(topics or ()), frozenset(owned))
 
-    def handle(self, session: Session, request: tuple[str, int, Reader], version: int, reply: _Reply) -> None:
+    def handle(
+        self, session: ClientSession, request: tuple[str, int, ConsumerMember], version: int, reply: _Reply
+    ) -> None:
         """By the coordinator."""
         name, epoch, reader = request
         cluster = session.broker.cluster
@@ -98,7 +107,7 @@ class ConsumerGroupHeartbeat:
         names = {str(topic.id): topic.name for topic in cluster.topics.values()}
         reader.owned = frozenset((names[topic], index) for topic, index in reader.owned if topic in names)
         code = refused(session, READ, name)
-        beat = Beat(code) if code else cluster.groups.beat(name, reader, epoch)
+        beat = HeartbeatResult(code) if code else cluster.groups.beat(name, reader, epoch)
         out = bytearray((0).to_bytes(4) + beat.code.to_bytes(2, signed=True) + b"\0" + _text(beat.member or None))
         out += beat.epoch.to_bytes(4, signed=True) + INTERVAL_MS.to_bytes(4)
         if beat.assignment is None:
@@ -117,7 +126,7 @@ class ConsumerGroupDescribe:
         """The groups' names."""
         return _names(memoryview(body), 0)[0] or []
 
-    def handle(self, session: Session, request: list[str], version: int, reply: _Reply) -> None:
+    def handle(self, session: ClientSession, request: list[str], version: int, reply: _Reply) -> None:
         """One row a group."""
         out = bytearray((0).to_bytes(4)) + uvarint(len(request) + 1)
         for name in request:
@@ -128,7 +137,7 @@ class ConsumerGroupDescribe:
             out += self._row(session, name, code, None if code else group, version)
         reply(bytes(out + b"\0"))
 
-    def _row(self, session: Session, name: str, code: int, group: Group | None, version: int) -> bytes:
+    def _row(self, session: ClientSession, name: str, code: int, group: SimulatedGroup | None, version: int) -> bytes:
         out = bytearray(code.to_bytes(2, signed=True)) + b"\0" + _text(name)
         epoch = 0 if group is None else group.generation
         out += _text("" if group is None else group.state) + epoch.to_bytes(4) * 2
@@ -144,7 +153,7 @@ class ConsumerGroupDescribe:
             out += (b"\x01" if version >= 1 else b"") + b"\0"
         return bytes(out + NO_OPERATIONS.to_bytes(4, signed=True) + b"\0")
 
-    def _named(self, session: Session, places: Iterable[Place]) -> bytes:
+    def _named(self, session: ClientSession, places: Iterable[Place]) -> bytes:
         topics: dict[str, list[int]] = {}
         for topic, index in sorted(places):
             topics.setdefault(topic, []).append(index)
@@ -169,13 +178,13 @@ class ShareGroupHeartbeat:
         member, at = read_string(view, at)
         return group, member, struct.unpack_from(">i", view, at)[0]
 
-    def handle(self, session: Session, request: tuple[str, str, int], version: int, reply: _Reply) -> None:
+    def handle(self, session: ClientSession, request: tuple[str, str, int], version: int, reply: _Reply) -> None:
         """Make the group."""
         name, member, epoch = request
         code = refused(session, READ, name)
         known = session.broker.cluster.groups.known
         if not code:
-            group = known.setdefault(name, Group(name, "share", "simple", kind="share"))
+            group = known.setdefault(name, SimulatedGroup(name, "share", "simple", kind="share"))
             code = 0 if group.kind == "share" else NON_EMPTY
         out = bytearray((0).to_bytes(4) + code.to_bytes(2, signed=True) + b"\0" + _text(member))
         reply(bytes(out + max(1, epoch).to_bytes(4) + INTERVAL_MS.to_bytes(4) + b"\xff\0"))

@@ -14,8 +14,8 @@ from kafka.protocol.producer import ProduceRequest, ProduceResponse
 from anabranch.errors import AnabranchError
 from anabranch.kafka.simulated.access import REFUSED, TOPIC, TRANSACTIONAL_ID, WRITE
 from anabranch.kafka.simulated.apis.common import led, may
-from anabranch.kafka.simulated.broker import Handler, Session
-from anabranch.kafka.simulated.partition import TIMED_OUT, TOO_FEW, Partition, Waiting
+from anabranch.kafka.simulated.broker import ClientSession, Handler
+from anabranch.kafka.simulated.partition import TIMED_OUT, TOO_FEW, ReplicationWait, SimulatedPartition
 from anabranch.kafka.simulated.settings import NEVER, TopicSettings
 from anabranch.records.decode import decode
 from anabranch.records.encode import body_of, seal
@@ -40,7 +40,7 @@ _CODECS = {"uncompressed": Codec.NONE, "gzip": Codec.GZIP, "snappy": Codec.SNAPP
 _Reply = Callable[[Any], None]
 
 
-def produce(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def produce(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """Append to each partition what it takes; answer once all that wait for replicas know."""
     topics: list[tuple[Any, str]] = []
     answers: dict[tuple[int, int], tuple[int, int, int, int]] = {}
@@ -68,7 +68,7 @@ def produce(session: Session, request: Any, version: int, reply: _Reply) -> None
 
 
 def _one(
-    session: Session,
+    session: ClientSession,
     request: Any,
     name: str,
     part: Any,
@@ -114,12 +114,12 @@ def _one(
             answers[key] = (outcome, -1, -1, -1)
         done()
 
-    waiter = Waiting(end, replicated)
+    waiter = ReplicationWait(end, replicated)
     partition.waiting.append(waiter)
     cluster.timers.call_later(max(0.0, request.timeout_ms / 1000), lambda: waiter.over(TIMED_OUT))
 
 
-def _end_of(partition: Partition, base: int) -> int:
+def _end_of(partition: SimulatedPartition, base: int) -> int:
     """The offset behind the batch that begins at ``base``: a repeat waits for the replicas of the first."""
     for stored in reversed(partition.led.log.batches):
         if stored.header.base_offset == base:
@@ -127,7 +127,9 @@ def _end_of(partition: Partition, base: int) -> int:
     return base
 
 
-def append(session: Session, partition: Partition, data: bytes, transactional_id: str | None) -> tuple[int, int, int]:
+def append(
+    session: ClientSession, partition: SimulatedPartition, data: bytes, transactional_id: str | None
+) -> tuple[int, int, int]:
     """Judge one partition's records and append them: (code, base offset, the log's append time or -1)."""
     cluster = session.broker.cluster
     now = cluster.timers.wall_ms()
@@ -172,7 +174,7 @@ def append(session: Session, partition: Partition, data: bytes, transactional_id
 
 
 def _transaction_refusal(
-    session: Session, partition: Partition, header: BatchHeader, transactional_id: str | None
+    session: ClientSession, partition: SimulatedPartition, header: BatchHeader, transactional_id: str | None
 ) -> int:
     if not header.is_transactional:
         return 0

@@ -44,16 +44,16 @@ from anabranch.kafka.simulated.access import (
     WRITE,
 )
 from anabranch.kafka.simulated.apis.common import may
-from anabranch.kafka.simulated.broker import Handler, Session
-from anabranch.kafka.simulated.groups import Commit
-from anabranch.kafka.simulated.partition import TIMED_OUT, TOO_FEW, Waiting
+from anabranch.kafka.simulated.broker import ClientSession, Handler
+from anabranch.kafka.simulated.groups import CommittedOffset
+from anabranch.kafka.simulated.partition import TIMED_OUT, TOO_FEW, ReplicationWait
 from anabranch.kafka.simulated.transactions import append_marker
 
 NOT_COORDINATOR, NO_SUCH_ID = 16, 105
 _Reply = Callable[[Any], None]
 
 
-def producer_id(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def producer_id(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """InitProducerId, with a transactional id and without."""
     cluster = session.broker.cluster
     name = request.transactional_id
@@ -71,11 +71,11 @@ def producer_id(session: Session, request: Any, version: int, reply: _Reply) -> 
     reply(InitProducerIdResponse(throttle_time_ms=0, error_code=code, producer_id=number, producer_epoch=epoch))
 
 
-def _elsewhere(session: Session, key: str) -> int:
+def _elsewhere(session: ClientSession, key: str) -> int:
     return 0 if session.broker.cluster.coordinator(key) == session.broker.node else NOT_COORDINATOR
 
 
-def add_partitions(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def add_partitions(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """AddPartitionsToTxn up to v3, as clients send it."""
     cluster = session.broker.cluster
     name = request.v3_and_below_transactional_id
@@ -114,7 +114,7 @@ def add_partitions(session: Session, request: Any, version: int, reply: _Reply) 
     )
 
 
-def add_offsets(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def add_offsets(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """AddOffsetsToTxn: a group's commits are to come in the transaction."""
     name = request.transactional_id
     code = may(session, WRITE, TRANSACTIONAL_ID, name) or may(session, READ, GROUP, request.group_id)
@@ -126,12 +126,12 @@ def add_offsets(session: Session, request: Any, version: int, reply: _Reply) -> 
     reply(AddOffsetsToTxnResponse(throttle_time_ms=0, error_code=code))
 
 
-def commit_offsets(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def commit_offsets(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """TxnOffsetCommit: positions that count once the transaction is committed."""
     cluster = session.broker.cluster
     code = may(session, READ, GROUP, request.group_id)
     commits = {
-        (topic.name, part.partition_index): Commit(part.committed_offset, part.committed_metadata or "", -1)
+        (topic.name, part.partition_index): CommittedOffset(part.committed_offset, part.committed_metadata or "", -1)
         for topic in request.topics
         for part in topic.partitions
     }
@@ -155,7 +155,7 @@ def commit_offsets(session: Session, request: Any, version: int, reply: _Reply) 
     )
 
 
-def end(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def end(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """EndTxn."""
     name = request.transactional_id
     code = may(session, WRITE, TRANSACTIONAL_ID, name) or _elsewhere(session, name)
@@ -166,7 +166,7 @@ def end(session: Session, request: Any, version: int, reply: _Reply) -> None:
     reply(EndTxnResponse(throttle_time_ms=0, error_code=code))
 
 
-def markers(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def markers(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """WriteTxnMarkers: what coordinators send to leaders, and who may act as one."""
     cluster = session.broker.cluster
     allowed = any(
@@ -216,7 +216,7 @@ def markers(session: Session, request: Any, version: int, reply: _Reply) -> None
 
 
 def _mark(
-    session: Session,
+    session: ClientSession,
     marker: Any,
     key: tuple[int, str, int],
     codes: dict[tuple[int, str, int], int],
@@ -258,13 +258,13 @@ def _mark(
         codes[key] = code
         done()
 
-    waiter = Waiting(end, replicated)
+    waiter = ReplicationWait(end, replicated)
     partition.waiting.append(waiter)
     cluster.timers.call_later(cluster.number("request.timeout.ms") / 1000, lambda: waiter.over(TIMED_OUT))
     return 0
 
 
-def listed(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def listed(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """ListTransactions of this broker, of the ids that the client may see."""
     cluster = session.broker.cluster
     rows = []
@@ -283,7 +283,7 @@ def listed(session: Session, request: Any, version: int, reply: _Reply) -> None:
     reply(ListTransactionsResponse(throttle_time_ms=0, error_code=0, unknown_state_filters=[], transaction_states=rows))
 
 
-def described(session: Session, request: Any, version: int, reply: _Reply) -> None:
+def described(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """DescribeTransactions."""
     cluster = session.broker.cluster
     rows = []
