@@ -95,7 +95,7 @@ def _run(scratch: Path, number: int, partitions: int) -> dict[str, float]:
         begun = time.monotonic()
         taken = engine.undo(target, done.undo)
         figures["undo_s"] = _since(begun)
-        assert all(one.done for one in taken.groups)
+        assert all(group.done for group in taken.groups)
     return figures
 
 

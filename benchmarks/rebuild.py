@@ -83,7 +83,7 @@ def main(argv: list[str] | None = None) -> int:
         right = (
             figures["records"] == options.records
             and figures["unclear"] == 0
-            and surplus == sum(one.differences for one in counts) == copied - options.records
+            and surplus == sum(count.differences for count in counts) == copied - options.records
         )
         row = {"copied": copied, "again": copied - options.records, **figures, "right": right}
         print(row, flush=True)

@@ -161,7 +161,7 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"--rows: choose from {', '.join(rows)}")
     if not set(wanted) <= known.keys():
         parser.error(f"--systems: choose from {', '.join(known)}")
-    # So that SIGTERM leaves as little behind as Ctrl-C: processes end on their leashes anyway, gigabytes do not.
+    # So that SIGTERM leaves as little behind as Ctrl-C: supervisors end the processes anyway, and gigabytes stay.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     machine = report.machine(KAFKA)
     print(*machine, f"brokers: {BROKER_HEAP_MB} MB heap each; source 2 brokers, target 1", sep="\n")

@@ -1,4 +1,4 @@
-"""How long a takeover lasts behind another writer's batches: ``python -m benchmarks.takeover``.
+"""How long a takeover lasts after another writer's batches: ``python -m benchmarks.takeover``.
 
 A mapped lane's last batch lies in front of 100,000 batches of a producer that is none of the link's, one record each.
 The lane is taken over on a real broker, and its records are looked for from the log's end.  Prints the seconds of a

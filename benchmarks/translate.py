@@ -1,6 +1,6 @@
 """How fast offsets are translated, and what a large map costs: ``python -m benchmarks.translate``.
 
-The map has 10^9 records in 10^5 runs with a gap behind each, as a lane over many transactions has.  Rates are a
+The map has 10^9 records in 10^5 runs with a gap after each, as a lane over many transactions has.  Rates are a
 second of CPU of one core, which nothing here uses more of; each is the median of some rounds, after answers were
 compared with those of a plain Python program on the same offsets.  Prints them and writes the section
 ``translate`` of ``build/bench.json``.  Needs no cluster and takes half a minute.
@@ -61,7 +61,7 @@ class Rate:
 
 
 def make(records: int, runs: int, seed: int) -> RunMap:
-    """A map of runs of 1 to twice the mean length, with one to three source offsets without a record behind each."""
+    """A map of runs of 1 to twice the mean length, with one to three source offsets without a record after each."""
     random = np.random.default_rng(seed)
     lengths = random.integers(1, 2 * records // runs, runs)
     lengths[-1] = max(1, lengths[-1] + records - int(lengths.sum()))

@@ -1,4 +1,4 @@
-"""Patience with what brokers come to know only later than whoever asks them: new topics, new leaders, markers.
+"""Retries for what brokers learn late: new topics, new leaders, transaction markers.
 
 The controller answers CreateTopics before its brokers have heard of the topic (KIP-631: they follow its log), each of
 which shows it in its metadata before it leads its partitions; and a coordinator answers EndTxn before the markers are
@@ -17,7 +17,7 @@ from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.groups import describe
 from anabranch.kafka.partitions import new_producer_id, transactional_producer_id
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from anabranch.sandbox import SandboxCluster
@@ -51,11 +51,11 @@ def make_topics(config: Mapping[str, Any], topics: Sequence[Any]) -> None:
 
     admin = AdminClient(dict(config))
     left = {topic.topic: topic for topic in topics}
-    deadline, asked = time.monotonic() + PATIENCE_S, False
+    deadline, asked = time.monotonic() + TIMEOUT_S, False
     while left:
         for name, made in admin.create_topics(list(left.values())).items():
             try:
-                made.result(PATIENCE_S)
+                made.result(TIMEOUT_S)
             except KafkaException as error:
                 code = error.args[0].code()
                 if not (asked and code == _EXISTS):  # else it was made, and the answer was lost
@@ -75,7 +75,7 @@ def await_topics(cluster: SandboxCluster, partitions: Mapping[str, int]) -> None
     """
     for broker in cluster.brokers:
         if broker.alive:
-            patiently(lambda port=broker.internal_port: asyncio.run(_check(port, partitions)))  # type: ignore[misc]
+            retry(lambda port=broker.internal_port: asyncio.run(_check(port, partitions)))  # type: ignore[misc]
     places = [(name, number) for name, count in partitions.items() for number in range(count)]
     log_ends({"bootstrap.servers": cluster.internal_bootstrap}, places)
 
@@ -93,7 +93,7 @@ def await_coordinators(cluster: SandboxCluster) -> None:
             client.check(code, "InitProducerId", "transactional id nobody")
             await new_producer_id(client)
 
-    patiently(lambda: asyncio.run(ask()))
+    retry(lambda: asyncio.run(ask()))
 
 
 def _client(port: int) -> Client:
@@ -119,7 +119,7 @@ def existing(config: Mapping[str, Any], topics: Iterable[str]) -> dict[str, int]
     from confluent_kafka.admin import AdminClient
 
     admin = AdminClient({**config, "log_level": 0})
-    found = patiently(lambda: admin.list_topics(timeout=_ANSWER_S).topics)
+    found = retry(lambda: admin.list_topics(timeout=_ANSWER_S).topics)
     return {name: len(found[name].partitions) for name in topics if name in found and found[name].error is None}
 
 
@@ -142,7 +142,7 @@ def watermarks(consumer: Any, place: Place) -> tuple[int, int]:
     """Where a partition's log begins and ends, asked again while its leader is not found or does not answer."""
     from confluent_kafka import TopicPartition
 
-    low, high = patiently(lambda: consumer.get_watermark_offsets(TopicPartition(*place), timeout=_ANSWER_S))
+    low, high = retry(lambda: consumer.get_watermark_offsets(TopicPartition(*place), timeout=_ANSWER_S))
     return int(low), int(high)
 
 
@@ -156,10 +156,10 @@ def await_markers(config: Mapping[str, Any], places: Iterable[Place]) -> None:
         if open_still := {place: (stable[place], end) for place, end in ends.items() if stable[place] < end}:
             raise TimeoutError(f"a transaction stays open: {open_still}")
 
-    patiently(look)
+    retry(look)
 
 
-def patiently(ask: Callable[[], T], seconds: float = PATIENCE_S) -> T:
+def retry(ask: Callable[[], T], seconds: float = TIMEOUT_S) -> T:
     """Ask until there is an answer; raises the last refusal of a client, or TimeoutError, after ``seconds``."""
     from confluent_kafka import KafkaException
 

@@ -11,7 +11,7 @@ from anabranch.operations.verify import start as starting
 from anabranch.operations.verify import stop as stopping
 from anabranch.operations.verify.start import VerifyPlan
 from anabranch.state.codecs.verified import VerifyStatus
-from qa.asking import between, on
+from qa.blocking import between, on
 
 
 def plan(source: ClusterContext, target: ClusterContext, link_id: str, options: VerifyOptions) -> VerifyPlan:

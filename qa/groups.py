@@ -24,7 +24,7 @@ from anabranch.operations.groups import show as showing
 from anabranch.operations.groups import sync as syncing
 from anabranch.operations.groups import undo as undoing
 from anabranch.operations.groups.looking import stored
-from qa.asking import between, on
+from qa.blocking import between, on
 
 
 def list_groups(source: ClusterContext, target: ClusterContext, link_id: str) -> GroupsReport:

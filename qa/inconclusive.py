@@ -1,4 +1,4 @@
-"""What the machine, and not the product, failed to do: a fault that never happened, a twin that never ran."""
+"""What the machine, and not the product, failed to do: a fault or a speculative attempt that never happened."""
 
 from __future__ import annotations
 

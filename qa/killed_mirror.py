@@ -14,7 +14,7 @@ from pathlib import Path
 from anabranch.sandbox import SandboxCluster
 from qa import brokers
 from qa.mm2 import MirrorMaker, MirrorSpec
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 DULL = 100
 _BEGIN_MS = 1_760_000_000_000
@@ -106,7 +106,7 @@ def copy(
         time.sleep(_QUIET_S)
         return ends(new, target) == before
 
-    # One that was killed behind its last record might be found in the middle of copying again.
+    # One that was killed after its last record might be found in the middle of copying again.
     if not whole():
         with MirrorMaker.start(spec, directory) as mirror:
             _wait(mirror, whole)
@@ -128,13 +128,13 @@ def numbers(cluster: SandboxCluster, topic: str, partition: int, start: int = 0)
     consumer = Consumer({"bootstrap.servers": cluster.internal_bootstrap, "group.id": "killed-mirror"})
     try:
         consumer.assign([TopicPartition(topic, partition, start)])
-        at, heard = start, time.monotonic()
+        at, last_record = start, time.monotonic()
         while at < end:
-            if time.monotonic() - heard > PATIENCE_S:
+            if time.monotonic() - last_record > TIMEOUT_S:
                 raise TimeoutError(f"{topic}-{partition} was silent at {at} of {end}")
             for message in consumer.consume(10_000, 0.2):
                 if message.error() is None:
-                    at, heard = message.offset() + 1, time.monotonic()
+                    at, last_record = message.offset() + 1, time.monotonic()
                     yield message.offset(), number_of(message.value())
     finally:
         consumer.close()

@@ -22,7 +22,7 @@ from anabranch.operations.links import create as creating
 from anabranch.operations.links import delete as deleting
 from anabranch.operations.links import show as showing
 from anabranch.operations.links import stop as stopping
-from qa.asking import between, on
+from qa.blocking import between, on
 
 
 def probe(

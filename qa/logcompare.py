@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qa import brokers
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 _SAMPLES = 5
 _BATCH = struct.Struct(">qiibIhiqqqhii")
@@ -92,13 +92,13 @@ def read_log(config: Mapping[str, Any], topic: str, partition: int, *, committed
         if high <= low:
             return entries
         consumer.assign([TopicPartition(topic, partition, low)])
-        heard = time.monotonic()
+        last_record = time.monotonic()
         while True:
             messages = consumer.consume(10_000, 0.1)
             if messages:
-                heard = time.monotonic()
-            elif time.monotonic() - heard > PATIENCE_S:
-                raise TimeoutError(f"{topic}-{partition} was silent for {PATIENCE_S:.0f} s")
+                last_record = time.monotonic()
+            elif time.monotonic() - last_record > TIMEOUT_S:
+                raise TimeoutError(f"{topic}-{partition} was silent for {TIMEOUT_S:.0f} s")
             for message in messages:
                 error = message.error()
                 if error is None:
@@ -180,10 +180,10 @@ def compare(source: Sequence[ComparedRecord], target: Sequence[ComparedRecord]) 
 def disk_batches(directory: Path) -> list[DiskBatch]:
     """The batches in a partition's segment files, in order; a torn one at the very end is left out.
 
-    A cleaner may put another file in a segment's place, or take it away, while it is looked for: then all is read anew.
-    Raises ``TimeoutError`` when it does so for two minutes.
+    A cleaner may put another file in a segment's place, or take it away, while it is looked for: then all is read
+    again. Raises ``TimeoutError`` when it does so for two minutes.
     """
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         try:
             return _batches(directory)

@@ -8,7 +8,7 @@ from anabranch.mirrormaker.report import MirrorReport
 from anabranch.model.cluster import ClusterContext
 from anabranch.operations.mirrormaker import publish as publishing
 from anabranch.operations.mirrormaker import report as reporting
-from qa.asking import between
+from qa.blocking import between
 
 
 def report(

@@ -1,7 +1,7 @@
 """Real MirrorMaker 2 in dedicated mode between two sandbox clusters, to compare with and to learn from.
 
-The properties are pure (``mirror_properties``); ``MirrorMaker.start`` writes them down and runs the JVM on the
-sandbox's leash, so that it ends with this process, however that ends.
+The properties are pure (``mirror_properties``); ``MirrorMaker.start`` writes them down and runs the JVM below a
+process supervisor of the sandbox, which ends it with this process, however that ends.
 """
 
 from __future__ import annotations

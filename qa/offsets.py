@@ -12,7 +12,7 @@ from anabranch.operations.offsets import rebuild as rebuilding
 from anabranch.operations.offsets import runs as showing
 from anabranch.operations.offsets import translate as translating
 from anabranch.operations.offsets.translate import Question
-from qa.asking import between, on
+from qa.blocking import between, on
 
 
 def translate(

@@ -1,4 +1,4 @@
-"""Strike links for as long as asked: ``python -m qa.soak --minutes N``.
+"""Inject faults into links for as long as asked: ``python -m qa.soak --minutes N``.
 
 Episodes of some minutes follow each other, each on fresh clusters with a configuration drawn from the seed: Spark
 local or standalone with speculation, one or three brokers on either side, whose leaders move each second and are
@@ -18,15 +18,15 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from qa.ending import interrupt_on_term, seed_of
 from qa.faults import EpisodeResult, EpisodeSpec, FaultKind, run_episode
 from qa.faults.episode import EVERY_KIND, LOSABLE
 from qa.faults.schedule import LOCAL_KINDS, REPLICATED_SOURCE_KINDS, REPLICATED_TARGET_KINDS
 from qa.faults.topics import LoadTopic
+from qa.process_ends import interrupt_on_term, seed_of
 
 EPISODE_S = 120.0
 SHORTEST_S = 20.0
-# Starting, catching up, comparing: what an episode takes besides its strikes.
+# Starting, catching up, comparing: what an episode takes besides its faults.
 AROUND_S = 75.0
 
 
@@ -34,7 +34,7 @@ AROUND_S = 75.0
 class Totals:
     """The sums of all episodes."""
 
-    strikes: Counter[FaultKind] = field(default_factory=Counter)
+    injections: Counter[FaultKind] = field(default_factory=Counter)
     modes: Counter[str] = field(default_factory=Counter)
     episodes: int = 0
     records: int = 0
@@ -42,7 +42,7 @@ class Totals:
     exits: int = 0
     claims: int = 0
     kills: int = 0
-    twins: int = 0
+    speculative_attempts: int = 0
     gap_records: int = 0
     moves: int = 0
     cleaned: int = 0
@@ -53,7 +53,7 @@ class Totals:
 
     def add(self, verdict: EpisodeResult) -> None:
         """Count one episode."""
-        self.strikes.update(verdict.strikes)
+        self.injections.update(verdict.injections)
         self.modes.update(verdict.proof.modes)
         self.episodes += 1
         self.records += verdict.proof.records
@@ -61,7 +61,7 @@ class Totals:
         self.exits += len(verdict.exits)
         self.claims += verdict.proof.claims
         self.kills += verdict.proof.markers
-        self.twins += verdict.twins
+        self.speculative_attempts += verdict.speculative_attempts
         self.gap_records += verdict.proof.gap_records
         self.moves += verdict.moves
         self.cleaned += verdict.proof.cleaned
@@ -74,11 +74,12 @@ class Totals:
     def lines(self) -> list[str]:
         """The totals for people."""
         return [
-            f"{self.episodes} episodes, {sum(self.strikes.values())} strikes:",
-            *(f"  {self.strikes.get(kind, 0):5d} x {kind}" for kind in FaultKind),
+            f"{self.episodes} episodes, {sum(self.injections.values())} faults:",
+            *(f"  {self.injections.get(kind, 0):5d} x {kind}" for kind in FaultKind),
             f"{self.moves} leaders moved",
             f"{self.records} records compared in lanes {dict(self.modes)}, {self.claims} takeovers (claims), "
-            f"{self.kills} kill markers, {self.gap_records} records of jumps, {self.twins} speculative twins",
+            f"{self.kills} kill markers, {self.gap_records} records of jumps, {self.speculative_attempts} speculative "
+            "attempts",
             "{} transactions committed, {} aborted, {} left hanging, ".format(*self.transactions)
             + f"{self.ended_by_hand} ended by hand; {self.cleaned} records cleaned from compacted sources",
             f"{self.runs} runs of a link, {self.exits} of them ended by themselves",

@@ -23,7 +23,7 @@ from anabranch.sandbox.jars import runtime_jars
 from anabranch.verify.findings import NO_FIELDS, NOWHERE, Field, Finding, Kind
 from anabranch.verify.pins import LogEnds, Pin, pin
 from qa import brokers
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -215,7 +215,7 @@ def write(cluster: SandboxCluster, topic: str, records: Sequence[Message], **set
         )
         if number % 10_000 == 9_999:
             producer.poll(0)
-    if left := producer.flush(PATIENCE_S):
+    if left := producer.flush(TIMEOUT_S):
         failures.append(f"{left} records of {topic} were not answered")
     if failures:
         raise RuntimeError(str(failures[0]))

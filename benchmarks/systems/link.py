@@ -27,7 +27,7 @@ _LEASE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class RunningLink:
-    """The link's Spark job; on a leash, so that it ends with the benchmark, however that ends."""
+    """The link's Spark job; a supervisor ends it with the benchmark, however that ends."""
 
     process: SupervisedProcess
 

@@ -15,7 +15,7 @@ from anabranch.mirrormaker import store as mm2_offsets
 from anabranch.model.cluster import ClusterContext
 from examples.demo.proof import LaneProof
 from qa import groups
-from qa.brokers import patiently
+from qa.brokers import retry
 from qa.logcompare import entry_of
 
 _SECONDS = 180.0
@@ -49,7 +49,7 @@ def commit(config: Mapping[str, Any], group: str, positions: Mapping[tuple[str, 
     with_group = Consumer({**config, "group.id": group, "enable.auto.commit": False})
     try:
         offsets = [TopicPartition(topic, number, offset) for (topic, number), offset in positions.items()]
-        patiently(lambda: with_group.commit(offsets=offsets, asynchronous=False))  # the first group of the cluster
+        retry(lambda: with_group.commit(offsets=offsets, asynchronous=False))  # the first group of the cluster
     finally:
         with_group.close()
 

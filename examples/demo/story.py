@@ -22,7 +22,7 @@ from anabranch.sandbox.replay_process import ReplayProcess
 from examples.demo import group, job, load, proof
 from examples.demo.screen import Screen
 from qa import links
-from qa.brokers import patiently
+from qa.brokers import retry
 
 LINK = "old-new"
 GROUP = "delay-report"
@@ -32,7 +32,7 @@ RATE_LIMIT = 2_000_000
 KILL_AT = 0.25
 LIFT_AT = 0.6
 LEASE_SECONDS = 15
-PATIENCE_SECONDS = 600.0
+TIMEOUT_S = 600.0
 _LOOK_SECONDS = 0.5
 
 
@@ -41,7 +41,7 @@ class DemoStuckError(ClusterError):
 
     @property
     def message(self) -> str:
-        return f"the link did not get on for {PATIENCE_SECONDS:.0f} s"
+        return f"the link did not get on for {TIMEOUT_S:.0f} s"
 
     @property
     def hint(self) -> str:
@@ -250,9 +250,9 @@ class Story:
         self, target: ClusterContext, show: Callable[[LinkStatus], None], there: Callable[[LinkStatus], bool]
     ) -> LinkStatus:
         """Look twice a second until ``there``; raises ``DemoStuckError`` after ten minutes."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + TIMEOUT_S
         while time.monotonic() < deadline:
-            status = patiently(lambda: links.show(target, LINK))
+            status = retry(lambda: links.show(target, LINK))
             show(status)
             if there(status):
                 return status

@@ -1,7 +1,7 @@
-"""Faults under load: a pure schedule of strikes, and strikes on real processes, brokers and networks.
+"""Faults under load: a schedule from a seed, injected into processes, brokers and networks.
 
-``schedule`` decides what is struck and when, from a seed; ``FaultInjector`` strikes; ``run_episode`` runs a link under
-both and says whether a record was lost, repeated, reordered or altered.
+``schedule`` decides which faults and when, from a seed; ``FaultInjector`` injects them; ``run_episode`` runs a link
+under both and says whether a record was lost, repeated, reordered or altered.
 """
 
 from qa.faults.episode import EpisodeResult, EpisodeSpec, run_episode

@@ -1,4 +1,4 @@
-"""One episode: fresh clusters, a link under load and under fire, and the proof at the end."""
+"""One episode: fresh clusters, a link under load and faults, and the proof at the end."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Protocol
 from anabranch.errors import AnabranchError
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa import brokers
+from qa.faults.injector import FaultInjector
 from qa.faults.ledger import Ledger
 from qa.faults.load import Load
 from qa.faults.proof import Proof, prove
 from qa.faults.schedule import LOCAL_KINDS, FaultKind, schedule
-from qa.faults.stand import LINK, Testbed
 from qa.faults.standalone import StandaloneSpark
-from qa.faults.striker import FaultInjector
+from qa.faults.testbed import LINK, LinkTestbed
 from qa.faults.topics import CLEANER_SETTINGS, SOURCE_SETTINGS, LoadTopic, TopicKind, create_topics
 from qa.links import abort_transaction
-from qa.patience import LONG_S
+from qa.timeouts import LONG_TIMEOUT_S
 
-CATCH_UP_S = LONG_S
+CATCH_UP_S = LONG_TIMEOUT_S
 QUIET_S = 3.0
 QUIET_LOOKS = 5
 TOPICS = (LoadTopic("history", 3, old=True), LoadTopic("live", 2, old=False))
@@ -39,7 +39,7 @@ EVERY_KIND = (
     LoadTopic("clicks", 1, old=False, kind=TopicKind.SINGLE),
     LoadTopic("stamped", 1, old=False, kind=TopicKind.APPEND_TIME),
 )
-#: Beside them where unclean elections strike: the target takes back what it has acknowledged of these.
+#: Beside them where elections are unclean: the target takes back what it has acknowledged of these.
 LOSABLE = (
     LoadTopic("history-losable", 1, old=True, unclean=True),
     LoadTopic("live-losable", 1, old=False, unclean=True),
@@ -51,7 +51,7 @@ LOSABLE = (
 class EpisodeSpec:
     """What an episode is made of.
 
-    ``seconds`` is how long strikes fall, on average ``gap`` apart; ``expiration_ms`` the target's
+    ``seconds`` is how long faults are injected, on average ``gap`` apart; ``expiration_ms`` the target's
     ``producer.id.expiration.ms`` (None: Kafka's default of a day, under which ``live`` becomes identity);
     ``standalone`` runs Spark on a master with two workers of one core and speculation, else it is ``local[2,8]``.
     ``catch_up_s`` is how long the link may take to reach the source's end after the last fault.  ``stop_under_load``
@@ -82,13 +82,13 @@ class EpisodeResult:
     """What came out; the link held if ``wrong`` is empty."""
 
     spec: EpisodeSpec
-    strikes: dict[FaultKind, int]
+    injections: dict[FaultKind, int]
     moves: int
     transactions: tuple[int, int, int]
     ended_by_hand: int
     proof: Proof
     runs: int
-    twins: int
+    speculative_attempts: int
     slowest_end: float
     caught_up_after: float | None
     seconds: float
@@ -96,9 +96,9 @@ class EpisodeResult:
     wrong: list[str]
 
     @property
-    def never_struck(self) -> list[FaultKind]:
-        """Kinds that were wanted and never struck."""
-        return [kind for kind in self.spec.kinds if not self.strikes.get(kind)]
+    def never_injected(self) -> list[FaultKind]:
+        """Kinds that were wanted and never injected."""
+        return [kind for kind in self.spec.kinds if not self.injections.get(kind)]
 
     def lines(self) -> list[str]:
         """The verdict for people."""
@@ -107,14 +107,15 @@ class EpisodeResult:
         told = [
             f"episode {spec.seed}: {spark}, {spec.source_brokers} -> {spec.target_brokers} brokers, "
             f"{self.seconds:.0f} s, expiration {spec.expiration_ms or 'default'}",
-            *(f"  {count:4d} x {kind}" for kind, count in sorted(self.strikes.items())),
+            *(f"  {count:4d} x {kind}" for kind, count in sorted(self.injections.items())),
             f"  {proof.records} records in {proof.lanes} lanes {proof.modes}, {proof.claims} claims, "
             f"{proof.markers} kills, {proof.runs} runs of the map, {proof.gap_records} records of gap records, "
             f"{proof.differences} differences",
             "  {} transactions were committed, {} aborted, {} left hanging, ".format(*self.transactions)
             + f"{self.ended_by_hand} ended by hand; {proof.cleaned} records were cleaned from compacted sources; "
             f"{self.moves} leaders moved",
-            f"  {self.runs} runs of the link, {len(self.exits)} ended by themselves, {self.twins} speculative twins, "
+            f"  {self.runs} runs of the link, {len(self.exits)} ended by themselves, {self.speculative_attempts} "
+            "speculative attempts, "
             f"processes gone within {self.slowest_end:.1f} s of their driver",
             f"  caught up {self.caught_up_after:.1f} s after the last fault"
             if self.caught_up_after is not None
@@ -124,10 +125,10 @@ class EpisodeResult:
 
 
 class ParallelWork(Protocol):
-    """What goes on beside an episode's load and strikes; ``finish`` is called once the link has caught up."""
+    """What goes on beside an episode's load and faults; ``finish`` is called once the link has caught up."""
 
     def start(self) -> None:
-        """Begin: the link copies, strikes begin to fall."""
+        """Begin: the link copies, and faults begin."""
 
     def finish(self, ledger: Ledger) -> list[str]:
         """Come to an end, while the link still runs, and say what was wrong."""
@@ -140,7 +141,7 @@ def run_episode(
     spec: EpisodeSpec,
     tell: Callable[[str], None] = print,
     keep_in: Path | None = None,
-    beside: Callable[[Testbed], ParallelWork] | None = None,
+    beside: Callable[[LinkTestbed], ParallelWork] | None = None,
 ) -> EpisodeResult:
     """Run one episode and leave nothing running; ``keep_in`` keeps the link's logs there.
 
@@ -160,7 +161,7 @@ def run_episode(
         spark = None
         if spec.standalone:
             spark = stack.enter_context(StandaloneSpark(root, environment=dict(spec.environment)))
-        stand = Testbed(
+        testbed = LinkTestbed(
             root,
             source,
             target,
@@ -169,54 +170,54 @@ def run_episode(
             environment=spec.environment,
         )
         create_topics(source, spec.topics)
-        stand.create_link()
-        stack.callback(stand.end_all)
+        testbed.create_link()
+        stack.callback(testbed.end_all)
         load = Load(source.client_config(), spec.topics, spec.rate, spec.seed)
         stack.callback(load.halt)
-        striker = FaultInjector(stand, spec.topics, tell)
-        stand.keep()
-        _await_progress(stand, spec.topics)
-        others = beside(stand) if beside is not None else None
+        injector = FaultInjector(testbed, spec.topics, tell)
+        testbed.keep()
+        _await_progress(testbed, spec.topics)
+        others = beside(testbed) if beside is not None else None
         if others is not None:
             stack.callback(others.halt)
             others.start()
-        striker.carry_out(schedule(spec.seed, spec.seconds, spec.kinds, spec.gap, spec.long_share))
-        wrong = list(striker.failures)
+        injector.run_schedule(schedule(spec.seed, spec.seconds, spec.kinds, spec.gap, spec.long_share))
+        wrong = list(injector.failures)
         if spec.standalone:
-            _await_twin(root)
+            _await_speculative_attempt(root)
         if spec.stop_under_load:
             tell("all faults are undone; the link ends and begins again")
-            _await_progress(stand, spec.topics)
-            stand.stop_runs()
+            _await_progress(testbed, spec.topics)
+            testbed.stop_runs()
             wrong += _growth(target, spec.topics)
-            stand.keep()
+            testbed.keep()
         load.stop()
         tell(f"all faults are undone and {load.sent} records were sent: waiting for the link")
-        by_hand, open_still = end_transactions(stand, spec.topics)
+        by_hand, open_still = end_transactions(testbed, spec.topics)
         wrong += open_still
         ended = time.monotonic()
-        caught_up = _caught_up(stand, spec.topics, ended, spec.catch_up_s)
+        caught_up = _caught_up(testbed, spec.topics, ended, spec.catch_up_s)
         if caught_up is None:
-            wrong.append(f"the link did not catch up within {spec.catch_up_s:.0f} s: {_states(stand)}")
+            wrong.append(f"the link did not catch up within {spec.catch_up_s:.0f} s: {_states(testbed)}")
         if others is not None:
             wrong += others.finish(load.ledger)
-        stand.stop_runs()
-        wrong += stand.notes.wrong
+        testbed.stop_runs()
+        wrong += testbed.notes.wrong
         wrong += _growth(target, spec.topics)
-        proof = prove(source, target, stand.target_context, LINK, spec.topics, load.ledger)
+        proof = prove(source, target, testbed.target_context, LINK, spec.topics, load.ledger)
         return EpisodeResult(
             spec,
-            dict(striker.struck),
-            striker.moves,
+            dict(injector.injected),
+            injector.moves,
             load.transactions,
             by_hand,
             proof,
-            stand.notes.runs,
-            _twins(root),
-            stand.notes.slowest_end,
+            testbed.notes.runs,
+            _speculative_attempts(root),
+            testbed.notes.slowest_end,
             caught_up,
             time.monotonic() - began,
-            stand.notes.exits,
+            testbed.notes.exits,
             [*wrong, *proof.wrong],
         )
 
@@ -232,25 +233,27 @@ def _target_settings(spec: EpisodeSpec) -> dict[str, str]:
     return settings
 
 
-def _await_progress(stand: Testbed, topics: Sequence[LoadTopic], seconds: float = LONG_S) -> None:
-    """Wait until a run copies: strikes before that would only hit Spark's start."""
+def _await_progress(testbed: LinkTestbed, topics: Sequence[LoadTopic], seconds: float = LONG_TIMEOUT_S) -> None:
+    """Wait until a run copies: faults before that would only hit Spark's start."""
     deadline = time.monotonic() + seconds
-    before = sum(watermarks(stand.target, topics).values())
-    while sum(watermarks(stand.target, topics).values()) <= before:
+    before = sum(watermarks(testbed.target, topics).values())
+    while sum(watermarks(testbed.target, topics).values()) <= before:
         if time.monotonic() > deadline:
-            logs = "\n".join(path.read_text(errors="replace")[-2000:] for path in stand.root.glob("run-*.log"))
-            raise RuntimeError(f"the link copied nothing in {seconds:.0f} s:\n{_states(stand)}\n{logs}")
+            logs = "\n".join(path.read_text(errors="replace")[-2000:] for path in testbed.root.glob("run-*.log"))
+            raise RuntimeError(f"the link copied nothing in {seconds:.0f} s:\n{_states(testbed)}\n{logs}")
         time.sleep(0.2)
 
 
-def _await_twin(root: Path, seconds: float = LONG_S) -> None:
-    """Wait for a speculative twin, which any task gets that runs for long enough beside an executor with room."""
+def _await_speculative_attempt(root: Path, seconds: float = LONG_TIMEOUT_S) -> None:
+    """Wait for a speculative attempt, which any task gets that runs for long enough beside an executor with room."""
     deadline = time.monotonic() + seconds
-    while not _twins(root) and time.monotonic() < deadline:
+    while not _speculative_attempts(root) and time.monotonic() < deadline:
         time.sleep(1.0)
 
 
-def end_transactions(stand: Testbed, topics: Sequence[LoadTopic], seconds: float = LONG_S) -> tuple[int, list[str]]:
+def end_transactions(
+    testbed: LinkTestbed, topics: Sequence[LoadTopic], seconds: float = LONG_TIMEOUT_S
+) -> tuple[int, list[str]]:
     """Wait until no transaction is open at the source: how many had to be ended by hand, and which could not.
 
     Timeouts end those of the load.  A request that a stopped broker carries out after its transaction was ended opens
@@ -258,7 +261,7 @@ def end_transactions(stand: Testbed, topics: Sequence[LoadTopic], seconds: float
     """
     ended, refused, deadline = 0, dict[str, str](), time.monotonic() + seconds
     while True:
-        stable, ends = watermarks(stand.source, topics, committed=True), watermarks(stand.source, topics)
+        stable, ends = watermarks(testbed.source, topics, committed=True), watermarks(testbed.source, topics)
         still = [place for place, end in ends.items() if stable.get(place) != end]
         if not still:
             return ended, []
@@ -268,7 +271,7 @@ def end_transactions(stand: Testbed, topics: Sequence[LoadTopic], seconds: float
         for name, number in still:
             where = f"{name}:{number}"
             try:
-                abort_transaction(stand.source_context, stand.target_context, LINK, where)
+                abort_transaction(testbed.source_context, testbed.target_context, LINK, where)
                 ended += 1
             except AnabranchError as error:  # mostly that it will end by itself
                 refused[where] = error.message
@@ -304,26 +307,26 @@ def watermarks(
     return brokers.log_ends({**config, "isolation.level": isolation}, places)
 
 
-def _caught_up(stand: Testbed, topics: Sequence[LoadTopic], since: float, seconds: float) -> float | None:
+def _caught_up(testbed: LinkTestbed, topics: Sequence[LoadTopic], since: float, seconds: float) -> float | None:
     """Seconds from ``since`` until every lane stood at its source's end; None if that took too long."""
-    wanted = watermarks(stand.source, topics)
+    wanted = watermarks(testbed.source, topics)
     while time.monotonic() - since < seconds:
-        positions = {(lane.source.topic, lane.source.partition): lane.position for lane in stand.lanes()}
+        positions = {(lane.source.topic, lane.source.partition): lane.position for lane in testbed.lanes()}
         if all(positions.get(key, 0) >= end for key, end in wanted.items()):
             return time.monotonic() - since
         time.sleep(0.3)
     return None
 
 
-def _states(stand: Testbed) -> str:
+def _states(testbed: LinkTestbed) -> str:
     return "; ".join(
         f"{lane.source} at {lane.position} of {lane.high_watermark}, {lane.state} by {lane.owner}: "
         f"{lane.stop_reason or lane.mode_reason}"
-        for lane in stand.lanes()
+        for lane in testbed.lanes()
     )
 
 
-def _twins(root: Path) -> int:
+def _speculative_attempts(root: Path) -> int:
     """How many speculative tasks Spark started, by its event logs."""
     count = 0
     for path in (root / "events").glob("*"):

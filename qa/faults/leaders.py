@@ -61,7 +61,7 @@ class Leaders:
             others = sorted(now.in_sync - {now.leader})
             if others:
                 first = chance.choice(others)
-                orders[place] = (first, *(one for one in now.replicas if one != first))
+                orders[place] = (first, *(replica for replica in now.replicas if replica != first))
         self.assign(orders)
         self.elect(orders)
         return len(orders)

@@ -16,7 +16,7 @@ from qa.faults.ledger import Ledger
 from qa.faults.topics import LoadTopic, TopicKind
 from qa.faults.transactions import Transactor
 from qa.logcompare import digest_of
-from qa.patience import LONG_S
+from qa.timeouts import LONG_TIMEOUT_S
 
 __all__ = ["CODECS", "Load", "LoadTopic"]
 
@@ -27,7 +27,7 @@ SINGLE_RATE = 60.0
 TRANSACTORS = 3
 KEYS = 40
 _TICK_S = 0.02
-_FLUSH_S = LONG_S
+_FLUSH_S = LONG_TIMEOUT_S
 
 Record = dict[str, Any]
 Maker = Callable[[random.Random, LoadTopic, int], Record]
@@ -62,19 +62,19 @@ class Load:
             Transactor(self._config, by_kind[TopicKind.TRANSACTIONAL], compacted, self._stop, self.ledger, seed, number)
             for number in range(TRANSACTORS if by_kind[TopicKind.TRANSACTIONAL] else 0)
         ]
-        self._threads += [threading.Thread(target=one.run, daemon=True) for one in self.transactors]
+        self._threads += [threading.Thread(target=transactor.run, daemon=True) for transactor in self.transactors]
         for thread in self._threads:
             thread.start()
 
     @property
     def sent(self) -> int:
         """Records that were handed to the producers, aborted ones too."""
-        return sum(self._sent.values()) + sum(one.records for one in self.transactors)
+        return sum(self._sent.values()) + sum(transactor.records for transactor in self.transactors)
 
     @property
     def transactions(self) -> tuple[int, int, int]:
         """How many were committed, aborted and left hanging."""
-        counts = [(one.committed, one.aborted, one.hanging) for one in self.transactors]
+        counts = [(transactor.committed, transactor.aborted, transactor.hanging) for transactor in self.transactors]
         committed, aborted, hanging = (sum(column) for column in zip((0, 0, 0), *counts, strict=True))
         return committed, aborted, hanging
 

@@ -62,7 +62,7 @@ def prove(
     compacted topics ``ledger`` tells what the cleaner took before or after it was copied.
     """
     proof = Proof()
-    persisted, proof.gap_records = brokers.patiently(lambda: asyncio.run(persisted_of(target_context, link)))
+    persisted, proof.gap_records = brokers.retry(lambda: asyncio.run(persisted_of(target_context, link)))
     for topic in topics:
         for partition in range(topic.partitions):
             ours = read_log(source.client_config(), topic.name, partition, committed=True)

@@ -1,4 +1,4 @@
-"""What is struck, when and for how long: a pure function of a seed."""
+"""Which faults are injected, when and for how long: a pure function of a seed."""
 
 from __future__ import annotations
 
@@ -81,16 +81,16 @@ class Injection:
 def schedule(
     seed: int, seconds: float, kinds: Sequence[FaultKind], gap: float, long_share: float = 0.0
 ) -> list[Injection]:
-    """Strikes within ``seconds``, on average ``gap`` seconds apart, in order of time.
+    """Faults within ``seconds``, on average ``gap`` seconds apart, in order of time.
 
     Kinds come in shuffled rounds.  A driver's kill and a second run cost a Spark start each, in which there is no
-    worker to strike, and an unclean election takes half a minute: after the first round they come in every third
+    worker to fail, and an unclean election takes half a minute: after the first round they come in every third
     one.  ``long_share`` is the share of holds that outlast a request's timeout.
 
-    Invariant: equal arguments give equal strikes; every strike begins and ends within ``seconds``.
+    Invariant: equal arguments give equal faults; every one begins and ends within ``seconds``.
     """
     chance = random.Random(seed)
-    strikes: list[Injection] = []
+    injections: list[Injection] = []
     at, queue, rounds = chance.uniform(0.2, 1.0) * gap, list[FaultKind](), 0
     while at < seconds and kinds:
         if not queue:
@@ -104,6 +104,6 @@ def schedule(
         if kind in _LONG and chance.random() < long_share:
             ranges = _LONG[kind]
         hold = min(chance.uniform(*chance.choice(ranges)), max(0.0, seconds - at))
-        strikes.append(Injection(at, kind, hold, chance.randrange(1 << 30)))
+        injections.append(Injection(at, kind, hold, chance.randrange(1 << 30)))
         at += chance.uniform(0.3, 1.7) * gap
-    return strikes
+    return injections

@@ -18,10 +18,10 @@ import pyspark
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import SupervisedProcess
 from qa.faults.processes import MARK, PACKAGE_ROOT, is_worker, marked, send
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
-_READY_S = PATIENCE_S
-# A speculative twin is never put on its original's host, and Spark tells hosts apart by their names.
+_READY_S = TIMEOUT_S
+# A speculative attempt is never put on its original's host, and Spark tells hosts apart by their names.
 _HOSTS = ("127.0.0.1", "localhost")
 
 

@@ -11,9 +11,9 @@ from anabranch.errors import ClusterError
 from anabranch.sandbox import SandboxCluster
 from qa import brokers
 from qa.faults.leaders import Leaders, Place, Replicas
-from qa.patience import LONG_S
+from qa.timeouts import LONG_TIMEOUT_S
 
-_PATIENCE_S = LONG_S
+_TIMEOUT_S = LONG_TIMEOUT_S
 _LOOK_S = 0.3
 
 
@@ -26,7 +26,7 @@ def elect_uncleanly(
     other partitions of the cluster keep a majority of their replicas but for the moment in between.
     """
     first, second = chance.sample([broker.node_id for broker in cluster.brokers], 2)
-    brokers.patiently(lambda: leaders.let_one_do(topics))
+    brokers.retry(lambda: leaders.let_one_do(topics))
     inner = {"bootstrap.servers": cluster.internal_bootstrap}
     places: list[Place] = []
 
@@ -48,9 +48,9 @@ def elect_uncleanly(
         alone = _until(leaders, topics, lambda state: all(now.in_sync == {first} for now in state.values()))
         if not alone:
             return ""
-        places = sorted(brokers.patiently(lambda: leaders.look(topics)))
+        places = sorted(brokers.retry(lambda: leaders.look(topics)))
         before = acknowledged = brokers.log_ends(inner, places)
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _TIMEOUT_S
         while acknowledged == before and time.monotonic() < deadline:
             time.sleep(max(hold, _LOOK_S))  # so that there is something to take back
             acknowledged = brokers.log_ends(inner, places)
@@ -77,7 +77,7 @@ def elect_uncleanly(
 
 
 def _until(leaders: Leaders, topics: Sequence[str], holds: Callable[[dict[Place, Replicas]], bool]) -> bool:
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + _TIMEOUT_S
     while time.monotonic() < deadline:
         with contextlib.suppress(ClusterError):  # nobody answers yet
             if holds(leaders.look(topics)):

@@ -15,7 +15,7 @@ from anabranch.copier.planning.lease import Lease
 from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.copier.worker import Worker
 from anabranch.kafka.security import open_cluster
-from qa.brokers import patiently
+from qa.brokers import retry
 
 _ROOT = Path(__file__).parents[2]
 
@@ -33,7 +33,7 @@ async def _plan(job: LinkJob) -> LanePlan:
 def main(path: str) -> None:
     """Plan once, then copy in one lease after the other."""
     job = LinkJob.from_json(Path(path).read_text()).named()
-    plan = patiently(lambda: asyncio.run(_plan(job)))
+    plan = retry(lambda: asyncio.run(_plan(job)))
     worker = Worker(job.source, job.target, job.run, lambda: True)
     batch = 0
     while True:

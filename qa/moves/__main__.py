@@ -10,8 +10,8 @@ import argparse
 import sys
 import traceback
 
-from qa.ending import interrupt_on_term, seed_of
 from qa.moves.trials import Moves, run_moves
+from qa.process_ends import interrupt_on_term, seed_of
 
 AT_ONCE = 20
 

@@ -46,7 +46,7 @@ class Aligner:
         Its best answer: from all the offset syncs that it would have written for what is copied by now.  A partition
         that it would write no checkpoint for is read from its start.
         """
-        maps = brokers.patiently(lambda: asyncio.run(self._maps()))  # a broker may just have been killed
+        maps = brokers.retry(lambda: asyncio.run(self._maps()))  # a broker may just have been killed
         found = {}
         for place, offset in commits.items():
             try:

@@ -17,12 +17,12 @@ from qa.logcompare import ComparedRecord, read_log
 from qa.moves.judge import Judgement, judge
 from qa.moves.readers import GroupReader, ends_with, read_by_console
 from qa.moves.readings import Reads
-from qa.patience import LONG_S, PATIENCE_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 
-SETTLE_S = LONG_S
+SETTLE_S = LONG_TIMEOUT_S
 AT_ONCE = 4
 _CONSOLE_SHARE = 0.15
-_BEGINS_S = PATIENCE_S
+_BEGINS_S = TIMEOUT_S
 _ANSWER_S = 30.0
 _PROTOCOLS = ("classic", "consumer")
 
@@ -237,6 +237,6 @@ def commits_of(cluster: SandboxCluster, group: str, topic: LoadTopic) -> dict[Pl
         return {(one.topic, one.partition): one.offset for one in told if one.offset >= 0}
 
     try:
-        return brokers.patiently(ask)
+        return brokers.retry(ask)
     finally:
         consumer.close()

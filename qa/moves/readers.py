@@ -17,14 +17,14 @@ from anabranch.sandbox.jars import class_path, java_program
 from qa.faults.ledger import Place
 from qa.logcompare import ComparedRecord, entry_of
 from qa.moves.readings import Readings, Reads
-from qa.patience import LONG_S, PATIENCE_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 
 RUNTIME = "kafka-4.3.1"
 _MAIN_CLASS = "org.apache.kafka.tools.consumer.ConsoleConsumer"
-_ENDS_S = LONG_S
+_ENDS_S = LONG_TIMEOUT_S
 # As long as a machine may stand still: who is expelled reads again from its last commit.
 _SESSION_MS = 45_000
-_LEAVES_S = PATIENCE_S
+_LEAVES_S = TIMEOUT_S
 
 
 class GroupReader:

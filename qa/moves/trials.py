@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from qa.faults import EpisodeResult, EpisodeSpec, FaultKind, run_episode
-from qa.faults.stand import LINK, Testbed
+from qa.faults.testbed import LINK, LinkTestbed
 from qa.faults.topics import LoadTopic, TopicKind
 from qa.moves.aligning import Aligner
 from qa.moves.mover import Movers, Trial
@@ -108,7 +108,7 @@ def run_moves(seed: int, count: int, tell: Callable[[str], None], *, seconds: fl
     )
     movers: list[Movers] = []
 
-    def beside(stand: Testbed) -> Movers:
+    def beside(stand: LinkTestbed) -> Movers:
         aligner = Aligner(stand.source_context, stand.target_context, LINK)
         made = Movers(
             stand.source,

@@ -13,7 +13,7 @@ import sys
 import traceback
 
 from anabranch.model.link import ModePolicy
-from qa.ending import interrupt_on_term, seed_of
+from qa.process_ends import interrupt_on_term, seed_of
 from qa.streamjobs.spec import Sink
 from qa.streamjobs.stage import stage
 from qa.streamjobs.trials import Cut, Sums, draw, run_trials

@@ -15,7 +15,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.operations.links.create import LinkRefusedError
 from anabranch.spark.link.leases import LeasePlanner
 from qa import brokers, links
-from qa.patience import LONG_S
+from qa.timeouts import LONG_TIMEOUT_S
 
 _LOOK_S = 0.2
 
@@ -29,7 +29,7 @@ def copy(
     source: ClusterContext,
     target: ClusterContext,
     ends: Mapping[TopicPartition, int],
-    seconds: float = LONG_S,
+    seconds: float = LONG_TIMEOUT_S,
 ) -> dict[TopicPartition, LaneMode]:
     """Create the link, run it until every partition was copied up to its end; returns the mode of each lane."""
     try:
@@ -44,7 +44,7 @@ def copy(
     deadline = time.monotonic() + seconds
     try:
         while not failures and time.monotonic() < deadline:
-            lanes = brokers.patiently(lambda: links.show(target, spec.id)).lanes
+            lanes = brokers.retry(lambda: links.show(target, spec.id)).lanes
             at = {lane.source: lane.position for lane in lanes}
             if all(at.get(partition, -1) >= end for partition, end in ends.items()):
                 return {lane.source: lane.mode for lane in lanes}

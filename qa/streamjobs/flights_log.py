@@ -11,7 +11,7 @@ from zlib import crc32
 
 from anabranch.sandbox.flights import FlightRecord, data_directory, records
 from qa import brokers
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from anabranch.sandbox import SandboxCluster
@@ -76,17 +76,17 @@ def write(cluster: SandboxCluster, topics: Topics, log: Sequence[FlightRecord], 
     kept = {"retention.ms": "-1"}
     brokers.create_topics(cluster, [NewTopic(topic, PARTITIONS, 1, config=kept) for topic in topics.all])
     producer = Producer({**address, "transactional.id": f"airport {topics.weather}", "linger.ms": 5})
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(TIMEOUT_S)
     for start in range(0, len(log), _CHUNK):
         chunk = log[start : start + _CHUNK]
         if _FROM < start / len(log) < _TO and chance.random() < _ABORTED:
             producer.begin_transaction()
             _produce(producer, topics, chance.sample(chunk, chance.randint(1, len(chunk))))
-            producer.flush(PATIENCE_S)
-            producer.abort_transaction(PATIENCE_S)
+            producer.flush(TIMEOUT_S)
+            producer.abort_transaction(TIMEOUT_S)
         producer.begin_transaction()
         _produce(producer, topics, chunk)
-        producer.commit_transaction(PATIENCE_S)
+        producer.commit_transaction(TIMEOUT_S)
 
 
 def _produce(producer: object, topics: Topics, chunk: Sequence[FlightRecord]) -> None:

@@ -20,10 +20,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.sandbox.jars import runtime_jars
-from qa.patience import PATIENCE_S
 from qa.streamjobs import queries, sinks
 from qa.streamjobs.spec import JobSpec, Kind, QuerySpec, Sink, Store, Trigger
 from qa.streamjobs.tally import STATE
+from qa.timeouts import TIMEOUT_S
 
 CONNECTOR, DELTA, ICEBERG = "spark-kafka-4.1.3", "delta-4.4.0", "iceberg-1.12.0"
 _PROVIDERS = "org.apache.spark.sql.execution.streaming.state."
@@ -46,7 +46,7 @@ _DELTA_SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 _LOOK_S = 0.1
-_BEGINS_S = PATIENCE_S
+_BEGINS_S = TIMEOUT_S
 
 
 def session(spec: JobSpec) -> SparkSession:

@@ -15,8 +15,8 @@ from types import MappingProxyType
 
 import psutil
 
-from qa.patience import LONG_S
 from qa.streamjobs.spec import JobSpec, QuerySpec
+from qa.timeouts import LONG_TIMEOUT_S
 
 _LOOK_S = 0.005
 _STOPS_S = 60.0
@@ -71,7 +71,7 @@ class JobProcess:
     def __exit__(self, *_: object) -> None:
         self.kill()
 
-    def until(self, condition: Callable[[], bool], seconds: float = LONG_S) -> None:
+    def until(self, condition: Callable[[], bool], seconds: float = LONG_TIMEOUT_S) -> None:
         """Wait; raises JobFailedError where the job ends first."""
         deadline = time.monotonic() + seconds
         while not condition():
@@ -81,7 +81,7 @@ class JobProcess:
                 raise JobFailedError(f"the job did not come as far within {seconds:.0f} s: {self._said()}")
             time.sleep(_LOOK_S)
 
-    def finish(self, seconds: float = LONG_S) -> None:
+    def finish(self, seconds: float = LONG_TIMEOUT_S) -> None:
         """Wait for its end; raises JobFailedError where it is not a good one."""
         try:
             code = self._process.wait(seconds)

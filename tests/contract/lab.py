@@ -32,7 +32,7 @@ from anabranch.records.header import BatchHeader
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
 from anabranch.sandbox import SandboxCluster
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 EXPIRY_MS = 900_000
 OLD_MS = 3_600_000
@@ -110,13 +110,13 @@ class Log:
     async def delete(self) -> None:
         """Delete the topic and wait until the broker knows."""
         await delete_topic(self.client, self.topic)
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while (await self.client.metadata([self.topic])).topics[self.topic].error != 3:
                 await asyncio.sleep(0.05)
 
     async def reconnect(self) -> None:
         """Connect to the partition's leader once it has one, and this one answers as such."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while True:
                 meta = (await self.client.metadata([self.topic])).topics[self.topic]
                 part = meta.partitions.get(0)
@@ -210,7 +210,7 @@ class Log:
 
     async def until_expired(self, producer: int) -> None:
         """Wait until the broker has forgotten a producer id: until a check ran."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while await self.entry(producer) is not None:
                 await asyncio.sleep(0.1)
 
@@ -222,7 +222,7 @@ class Log:
 
     async def until_end(self, end: int) -> None:
         """Wait until the log's true end is there."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while await self.true_end() != end:
                 await asyncio.sleep(0.01)
 
@@ -233,7 +233,7 @@ class Log:
 
 async def until_known(client: Client, topic: str) -> None:
     """Wait until the broker that is asked has read of a new topic: the controller answers before."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while (await client.metadata([topic])).topics[topic].error:
             await asyncio.sleep(0.02)
 
@@ -263,8 +263,8 @@ def consume(bootstrap: str, topic: str, isolation: str) -> list[tuple[int, bytes
         consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
         found = []
         while True:
-            message = consumer.poll(PATIENCE_S)
-            assert message is not None, f"no end of the partition in {PATIENCE_S} s"
+            message = consumer.poll(TIMEOUT_S)
+            assert message is not None, f"no end of the partition in {TIMEOUT_S} s"
             error = message.error()
             if error is not None:
                 assert error.code() == confluent_kafka.KafkaError._PARTITION_EOF, error

@@ -16,7 +16,7 @@ from anabranch.protocol.reading import Reading, read
 from anabranch.records.decode import decode
 from anabranch.records.header import read_header
 from anabranch.records.patch import check_and_patch
-from tests.contract.lab import PATIENCE_S, Log, a_producer
+from tests.contract.lab import TIMEOUT_S, Log, a_producer
 
 LIMIT = 1 << 20
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -72,7 +72,7 @@ async def stable_end(log: Log) -> int:
 
 async def until_stable(log: Log, end: int) -> None:
     """Wait until no transaction is open below ``end``: a coordinator answers before its marker is in the log."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while await stable_end(log) < end:
             await asyncio.sleep(0.01)
 
@@ -126,8 +126,8 @@ def consumed(log: Log, isolation: str = "read_committed") -> list[Seen]:
         consumer.assign([confluent_kafka.TopicPartition(log.topic, 0, 0)])
         found = []
         while True:
-            message = consumer.poll(PATIENCE_S)
-            assert message is not None, f"no end of the partition in {PATIENCE_S} s"
+            message = consumer.poll(TIMEOUT_S)
+            assert message is not None, f"no end of the partition in {TIMEOUT_S} s"
             error = message.error()
             if error is not None:
                 assert error.code() == confluent_kafka.KafkaError._PARTITION_EOF, error

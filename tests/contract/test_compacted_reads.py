@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from anabranch.records.header import BatchHeader
 from anabranch.records.split import split
-from tests.contract.lab import PATIENCE_S, Log, a_producer, batch
+from tests.contract.lab import TIMEOUT_S, Log, a_producer, batch
 from tests.contract.reads import Copy, Seen, append, consumed, copy_of, until_stable, writer
 
 pytestmark = pytest.mark.test
@@ -30,7 +30,7 @@ def configure(log: Log, kind: ResourceType, name: str, settings: Mapping[str, st
     entries = [ConfigEntry(key, value, incremental_operation=set_to) for key, value in settings.items()]
     resource = ConfigResource(kind, name, incremental_configs=entries)
     admin = AdminClient(log.cluster.client_config())
-    admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
+    admin.incremental_alter_configs([resource])[resource].result(TIMEOUT_S)
 
 
 async def fill(log: Log, seed: int, rounds: int = 25) -> None:
@@ -38,7 +38,7 @@ async def fill(log: Log, seed: int, rounds: int = 25) -> None:
     chance = random.Random(seed)
     plain = [writer(log, **{"compression.type": codec}) for codec in CODECS]
     bound = writer(log, **{"transactional.id": log.topic})
-    bound.init_transactions(PATIENCE_S)
+    bound.init_transactions(TIMEOUT_S)
     for number in range(rounds):
         transactional = number % 5 == 4
         producer = bound if transactional else plain[number % len(plain)]
@@ -48,14 +48,14 @@ async def fill(log: Log, seed: int, rounds: int = 25) -> None:
             value = None if chance.random() < 0.15 else b"%d.%d " % (number, part) * chance.choice([1, 20])
             key = b"key %d" % chance.randrange(KEYS)
             producer.produce(log.topic, value, key, partition=0, headers=[("h", b"%d" % number), ("h", None)])
-        assert producer.flush(PATIENCE_S) == 0
+        assert producer.flush(TIMEOUT_S) == 0
         if transactional and number % 10 == 4:
-            producer.abort_transaction(PATIENCE_S)
+            producer.abort_transaction(TIMEOUT_S)
         elif transactional:
-            producer.commit_transaction(PATIENCE_S)
+            producer.commit_transaction(TIMEOUT_S)
     for value in (b"here", None):
         plain[0].produce(log.topic, value, b"gone", partition=0)
-        assert plain[0].flush(PATIENCE_S) == 0
+        assert plain[0].flush(TIMEOUT_S) == 0
     await until_stable(log, await log.high_watermark())
 
 
@@ -66,7 +66,7 @@ async def cleaned(log: Log) -> list[BatchHeader]:
     # It would look for work every 15 s only.
     configure(log, ResourceType.BROKER, str(log.cluster.brokers[0].node_id), {"log.cleaner.backoff.ms": "200"})
     configure(log, ResourceType.TOPIC, log.topic, {"min.compaction.lag.ms": "0", "max.compaction.lag.ms": "100"})
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while True:
             before = await log.raw()
             keys = [record.key for record in consumed(log) if record.offset < end]

@@ -6,7 +6,7 @@ import pytest
 from kafka.protocol.producer import EndTxnRequest
 
 from anabranch.kafka.partitions import empty_transaction, new_producer_id, transactional_producer_id
-from tests.contract.lab import FENCED, PATIENCE_S, Log, batch, old_ms
+from tests.contract.lab import FENCED, TIMEOUT_S, Log, batch, old_ms
 
 pytestmark = pytest.mark.test
 
@@ -46,7 +46,7 @@ async def test_each_empty_transaction_fills_one_offset_that_no_consumer_sees(log
         await log.until_end(filled)
     node = await log.client.coordinator(tid, 1)
     again = EndTxnRequest(transactional_id=tid, producer_id=p, producer_epoch=epoch, committed=False)
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         # 51: the marker is in the log, and the coordinator has not noted that yet.
         while (repeated := (await log.client.call(again, node, cap=3)).error_code) == 51:
             await asyncio.sleep(0.05)

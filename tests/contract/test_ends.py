@@ -7,7 +7,7 @@ import pytest
 
 from anabranch.kafka import fetch
 from anabranch.kafka.partitions import EARLIEST, LATEST, epoch_end, list_offset
-from tests.contract.lab import PATIENCE_S, Log, a_producer, batch
+from tests.contract.lab import TIMEOUT_S, Log, a_producer, batch
 
 pytestmark = pytest.mark.test
 
@@ -42,15 +42,15 @@ async def test_an_open_transaction_holds_the_last_stable_offset(log: Log) -> Non
     producer = confluent_kafka.Producer(
         log.cluster.client_config() | {"transactional.id": log.topic, "transaction.timeout.ms": 600_000}
     )
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(TIMEOUT_S)
     producer.begin_transaction()
     producer.produce(log.topic, b"open", partition=0)
-    producer.flush(PATIENCE_S)
+    producer.flush(TIMEOUT_S)
     stable = await list_offset(log.connection, log.topic, 0, LATEST, epoch=log.leader_epoch, isolation=1)
     assert (stable.offset, await log.high_watermark()) == (10, 11)
-    producer.abort_transaction(PATIENCE_S)
+    producer.abort_transaction(TIMEOUT_S)
     await log.until_end(12)  # the coordinator answers before its marker is in the log
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while stable.offset == 10:
             await asyncio.sleep(0.01)
             stable = await list_offset(log.connection, log.topic, 0, LATEST, epoch=log.leader_epoch, isolation=1)

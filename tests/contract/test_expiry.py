@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from anabranch.sandbox import SandboxCluster
-from tests.contract.lab import EXPIRY_MS, OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, now_ms, old_ms
+from tests.contract.lab import EXPIRY_MS, OUT_OF_ORDER, TIMEOUT_S, Log, a_producer, batch, now_ms, old_ms
 
 pytestmark = pytest.mark.test
 
@@ -124,7 +124,7 @@ async def test_the_expiry_can_be_raised_at_run_time(log: Log, cluster: SandboxCl
 
 async def until_raised(log: Log) -> None:
     """Wait until the broker, which reads of a setting after it was taken, no longer forgets old records at a check."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while True:
             old, older = a_producer(), a_producer()
             await log.offset_of(batch(old, 0, timestamp=old_ms()))
@@ -141,4 +141,4 @@ def set_expiry(cluster: SandboxCluster, milliseconds: int) -> None:
     for broker in cluster.brokers:
         resource = ConfigResource(ResourceType.BROKER, str(broker.node_id), incremental_configs=[change])
         for answer in admin.incremental_alter_configs([resource]).values():
-            answer.result(PATIENCE_S)
+            answer.result(TIMEOUT_S)

@@ -14,7 +14,7 @@ from anabranch.kafka.partitions import LATEST, describe_producers, epoch_end, li
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import create_topics
 from tests.contract.conftest import EVERY, running
-from tests.contract.lab import EXPIRY_MS, FENCED, OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, old_ms
+from tests.contract.lab import EXPIRY_MS, FENCED, OUT_OF_ORDER, TIMEOUT_S, Log, a_producer, batch, old_ms
 
 pytestmark = pytest.mark.test
 
@@ -55,7 +55,7 @@ class ReplicatedLog(Log):
         topic = NewTopic(self.topic, num_partitions=1, replica_assignment=[replicas], config=self.configs)
         await asyncio.to_thread(create_topics, self.cluster, [topic])
         await self.reconnect()
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while len((await self.client.partition(self.topic, 0))[1].isr) < len(replicas):
                 await asyncio.sleep(0.05)
 
@@ -132,7 +132,7 @@ async def test_a_new_leader_knows_kills_and_sequences(pair: SandboxCluster) -> N
         leader = next(broker for broker in pair.brokers if broker.node_id == LEADER)
         await asyncio.to_thread(leader.kill)
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 while True:
                     part = (await log.client.metadata([log.topic])).topics[log.topic].partitions[0]
                     if part.leader == FOLLOWER:

@@ -15,10 +15,10 @@ from anabranch.kafka.groups import commit, committed, describe, list_groups
 from anabranch.model.groups import Commit, GroupState
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
-from qa.brokers import await_coordinators, create_topics, patiently
+from qa.brokers import await_coordinators, create_topics, retry
 from qa.faults.leaders import Leaders
 from tests.chance import seed
-from tests.contract.lab import PATIENCE_S, connect
+from tests.contract.lab import TIMEOUT_S, connect
 
 pytestmark = pytest.mark.test
 
@@ -44,7 +44,7 @@ def produce(cluster: SandboxCluster, first: int, count: int) -> None:
     producer = confluent_kafka.Producer(cluster.client_config())
     for number in range(first, first + count):
         producer.produce(TOPIC, str(number).encode(), partition=0)
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
 
 
 def consumer(cluster: SandboxCluster, group: str, protocol: str = "classic") -> confluent_kafka.Consumer:
@@ -57,8 +57,8 @@ def read(reader: confluent_kafka.Consumer, count: int) -> list[int]:
     """The next ``count`` records' numbers; raises whatever else comes."""
     found = []
     while len(found) < count:
-        message = reader.poll(PATIENCE_S)
-        assert message is not None, f"nothing in {PATIENCE_S} s after {len(found)} records"
+        message = reader.poll(TIMEOUT_S)
+        assert message is not None, f"nothing in {TIMEOUT_S} s after {len(found)} records"
         assert message.error() is None, message.error()
         found.append(int(message.value()))
     return found
@@ -81,7 +81,7 @@ def test_a_consumer_reads_on_from_a_position_of_a_cluster_50_leader_epochs_ahead
             return await epoch_of(source), await epoch_of(target)
 
     while (now := asyncio.run(epochs()))[0] < now[1] + EPOCHS:
-        patiently(lambda: leaders.rotate([TOPIC], chance))
+        retry(lambda: leaders.rotate([TOPIC], chance))
     for protocol in PROTOCOLS:
         group = f"moved-{protocol}"
         first = confluent_kafka.Consumer(
@@ -89,7 +89,7 @@ def test_a_consumer_reads_on_from_a_position_of_a_cluster_50_leader_epochs_ahead
         )
         first.subscribe([TOPIC])
         seen = read(first, READ)
-        patiently(lambda first=first: first.commit(asynchronous=False))  # type: ignore[misc]
+        retry(lambda first=first: first.commit(asynchronous=False))  # type: ignore[misc]
         first.close()
 
         async def move(group: str = group) -> tuple[Commit, Commit]:
@@ -127,7 +127,7 @@ def test_groups_are_found_again_when_their_coordinator_moves(clusters: tuple[San
             found = await committed(client, names)
             assert [found[name][AT].offset for name in names] == list(range(1, 21))
             assert {one.state for one in (await describe(client, names)).values()} == {GroupState.EMPTY}
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 # A group is not listed while the controller gives its coordinator's partition back to the first broker.
                 while not set(names) <= {one.name for one in await list_groups(client)}:
                     await asyncio.sleep(0.1)

@@ -36,7 +36,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY, await_coordinators, create_topics
 from tests.contract.conftest import running
-from tests.contract.lab import PATIENCE_S, connect
+from tests.contract.lab import TIMEOUT_S, connect
 from tests.integration.kafka.security import context_of
 
 pytestmark = pytest.mark.test
@@ -64,12 +64,12 @@ def allow(cluster: SandboxCluster, kind: ResourceType, name: str, operation: Acl
     rule = AclBinding(kind, name, ResourcePatternType.LITERAL, "User:alice", "*", operation, AclPermissionType.ALLOW)
     admin = AdminClient(cluster.client_config())
     for future in admin.create_acls([rule]).values():
-        future.result(PATIENCE_S)
+        future.result(TIMEOUT_S)
 
 
 async def until_allowed(client: Client, group: str) -> None:
     """Rules reach a broker a moment after they are accepted, in their order: the group's must be the last."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while group not in {one.name for one in await list_groups(client)}:
             await asyncio.sleep(0.05)
 
@@ -179,7 +179,7 @@ async def _share(client: Client, group: str) -> None:
 
     member = "9Hkk4mWCRVqyu9zFrsKLKg"
     body = text(group) + text(member) + (0).to_bytes(4) + b"\0" + uvarint(2) + text(OPEN.topic) + b"\0"
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while True:
             frame = await connection.submit(SHARE_GROUP_HEARTBEAT, 1, True, [body], 20.0)
             code = int.from_bytes(frame.view[9:11], signed=True)

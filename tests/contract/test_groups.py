@@ -30,8 +30,8 @@ from anabranch.kafka.groups.coordinators import AGAIN
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import SandboxCluster
-from qa.brokers import patiently
-from tests.contract.lab import PATIENCE_S, Log, a_producer, batch, until_known
+from qa.brokers import retry
+from tests.contract.lab import TIMEOUT_S, Log, a_producer, batch, until_known
 
 pytestmark = pytest.mark.test
 
@@ -58,7 +58,7 @@ def member(cluster: SandboxCluster, group: str, topic: str, **config: object) ->
     )
     try:
         consumer.subscribe([topic])
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not consumer.assignment():
             assert time.monotonic() < deadline, "nothing was assigned"
             consumer.poll(0.1)
@@ -69,7 +69,7 @@ def member(cluster: SandboxCluster, group: str, topic: str, **config: object) ->
 
 def store(consumer: confluent_kafka.Consumer, position: confluent_kafka.TopicPartition) -> None:
     """Commit as a member, again while its epoch or its group's coordinator is just changing."""
-    (done,) = patiently(lambda: consumer.commit(offsets=[position], asynchronous=False))
+    (done,) = retry(lambda: consumer.commit(offsets=[position], asynchronous=False))
     assert done.error is None, done
 
 
@@ -79,7 +79,7 @@ def first_read(cluster: SandboxCluster, group: str, topic: str, protocol: str) -
     consumer = confluent_kafka.Consumer({"bootstrap.servers": cluster.bootstrap, **config})
     try:
         consumer.subscribe([topic])
-        message = consumer.poll(PATIENCE_S)
+        message = consumer.poll(TIMEOUT_S)
         assert message is not None and message.error() is None
         return int(message.offset())
     finally:
@@ -121,7 +121,7 @@ async def test_a_group_with_a_member_is_listed_described_and_not_moved(
 
 async def until(log: Log, name: str, state: GroupState) -> None:
     """Wait for a group's state: a consumer that leaves does not wait for long until its coordinator knows."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while (await describe(log.client, [name]))[name].state is not state:
             await asyncio.sleep(0.1)
 
@@ -198,7 +198,7 @@ async def test_a_commit_past_the_end_of_the_log_is_taken(log: Log) -> None:
 
 def _send_offsets(producer: confluent_kafka.Producer, topic: str, name: str, offset: int) -> None:
     at = [confluent_kafka.TopicPartition(topic, 0, offset)]
-    producer.send_offsets_to_transaction(at, _metadata_of(name), PATIENCE_S)
+    producer.send_offsets_to_transaction(at, _metadata_of(name), TIMEOUT_S)
 
 
 def _metadata_of(name: str) -> object:
@@ -228,17 +228,17 @@ async def test_commits_in_an_open_transaction_are_waited_for(
             "transaction.timeout.ms": 600_000,
         }
     )
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(TIMEOUT_S)
     producer.begin_transaction()
     _send_offsets(producer, log.topic, pending, 5)
     _send_offsets(producer, log.topic, first, 5)
     with pytest.raises(UnstableCommitsError) as raised:
-        await committed(log.client, [pending, calm], patience=0.5)
+        await committed(log.client, [pending, calm], timeout=0.5)
     assert dict(raised.value.pending) == {pending: (at,)}
     assert raised.value.read == {calm: {at: Commit(2)}}
-    assert await committed(log.client, [first], patience=0.5) == {first: {}}
+    assert await committed(log.client, [first], timeout=0.5) == {first: {}}
     with pytest.raises(UnstableCommitsError):
-        await committed(log.client, [first], partitions=[at], patience=0.5)
+        await committed(log.client, [first], partitions=[at], timeout=0.5)
     looked = asyncio.Event()
 
     async def pause(seconds: float) -> None:
@@ -246,10 +246,10 @@ async def test_commits_in_an_open_transaction_are_waited_for(
         await asyncio.sleep(seconds)
 
     monkeypatch.setattr(offsets, "asyncio", SimpleNamespace(sleep=pause))
-    reading = asyncio.create_task(committed(log.client, [pending, first], partitions=[at], patience=PATIENCE_S))
-    async with asyncio.timeout(PATIENCE_S):
+    reading = asyncio.create_task(committed(log.client, [pending, first], partitions=[at], timeout=TIMEOUT_S))
+    async with asyncio.timeout(TIMEOUT_S):
         await looked.wait()  # it has met the open transaction, and will look again
-    await asyncio.to_thread(producer.commit_transaction, PATIENCE_S)
+    await asyncio.to_thread(producer.commit_transaction, TIMEOUT_S)
     assert {name: found[at].offset for name, found in (await reading).items()} == {pending: 5, first: 5}
 
 
@@ -274,7 +274,7 @@ async def _join(log: Log, name: str, protocol_type: str, protocol: str) -> None:
         protocol_type=protocol_type,
         protocols=[offered],
     )
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while True:
             node = await log.client.coordinator(name, 0)
             joined = await log.client.call(join, node, cap=3)  # from v4 on a member must join twice

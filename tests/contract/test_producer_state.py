@@ -5,7 +5,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from anabranch.kafka.partitions import EARLIEST, list_offset
-from tests.contract.lab import OUT_OF_ORDER, PATIENCE_S, Log, a_producer, batch, now_ms, old_ms
+from tests.contract.lab import OUT_OF_ORDER, TIMEOUT_S, Log, a_producer, batch, now_ms, old_ms
 
 pytestmark = pytest.mark.test
 
@@ -63,4 +63,4 @@ def delete_records(log: Log, before: int) -> None:
     """Move the log's start, through librdkafka."""
     admin = AdminClient(log.cluster.client_config())
     for answer in admin.delete_records([TopicPartition(log.topic, 0, before)]).values():
-        answer.result(PATIENCE_S)
+        answer.result(TIMEOUT_S)

@@ -7,7 +7,7 @@ from anabranch.records.header import HEADER_SIZE, BatchHeader, Codec
 from anabranch.records.patch import check_and_patch
 from anabranch.records.split import split
 from anabranch.sandbox import SandboxCluster
-from tests.contract.lab import PATIENCE_S, Log, a_producer, consume, old_ms
+from tests.contract.lab import TIMEOUT_S, Log, a_producer, consume, old_ms
 
 pytestmark = pytest.mark.test
 
@@ -67,7 +67,7 @@ def produce_with_librdkafka(cluster: SandboxCluster, topic: str, codec: Codec) -
             timestamp=old_ms() + n % 3,
             headers=[("twice", b"1"), ("twice", b"2"), ("empty", b""), ("null", None)] if n % 2 else None,
         )
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
 
 
 def records_of(cluster: SandboxCluster, topic: str) -> list[tuple[int, bytes]]:

@@ -6,7 +6,7 @@ import pytest
 
 from anabranch.records.header import read_header
 from anabranch.records.join import join
-from tests.contract.lab import PATIENCE_S, Log, a_producer, batch
+from tests.contract.lab import TIMEOUT_S, Log, a_producer, batch
 from tests.contract.reads import Seen, append, consumed, copy_of, stable_end, until_stable, writer
 
 pytestmark = pytest.mark.test
@@ -40,21 +40,21 @@ async def fill(log: Log, seed: int, steps: int = 60) -> list[Seen]:
             )
             made.append((number, record))
             number += 1
-        assert producer.flush(PATIENCE_S) == 0  # type: ignore[attr-defined]
+        assert producer.flush(TIMEOUT_S) == 0  # type: ignore[attr-defined]
         return made
 
     for producer in producers:
-        producer.init_transactions(PATIENCE_S)
+        producer.init_transactions(TIMEOUT_S)
     for _ in range(steps):
         which = chance.randrange(5)
         if which == 4:
             committed += write(plain, chance.randint(1, 4))
         elif which in open_ones and chance.random() < 0.6:
             if chance.random() < 0.5:
-                producers[which].commit_transaction(PATIENCE_S)
+                producers[which].commit_transaction(TIMEOUT_S)
                 committed += open_ones.pop(which)
             else:
-                producers[which].abort_transaction(PATIENCE_S)
+                producers[which].abort_transaction(TIMEOUT_S)
                 del open_ones[which]
         else:
             if which not in open_ones:
@@ -62,7 +62,7 @@ async def fill(log: Log, seed: int, steps: int = 60) -> list[Seen]:
                 open_ones[which] = []
             open_ones[which] += write(producers[which], chance.randint(1, 5))
     for which, records in open_ones.items():
-        producers[which].commit_transaction(PATIENCE_S)
+        producers[which].commit_transaction(TIMEOUT_S)
         committed += records
     await until_stable(log, await log.high_watermark())
     return [record for _, record in sorted(committed)]
@@ -107,16 +107,16 @@ async def test_an_open_transaction_ends_the_reading(log: Log) -> None:
     """Nothing from its first record on is read, whoever wrote it, until it has ended."""
     await log.offset_of(batch(a_producer(), 0))
     producer = writer(log, **{"transactional.id": log.topic})
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(TIMEOUT_S)
     producer.begin_transaction()
     producer.produce(log.topic, b"open", partition=0)
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
     await log.offset_of(batch(a_producer(), 0))
     assert (await stable_end(log), await log.high_watermark()) == (10, 21)
     copy = await copy_of(log)
     assert (copy.position, copy.records) == (10, consumed(log))
 
-    producer.abort_transaction(PATIENCE_S)
+    producer.abort_transaction(TIMEOUT_S)
     await until_stable(log, 22)
     rest = await copy_of(log, copy.position)
     assert copy.records + rest.records == consumed(log)
@@ -171,7 +171,7 @@ async def test_rows_of_one_record_batches_are_taken_and_hold_the_same(log: Log, 
     producer = writer(log, **{"linger.ms": 0, "batch.num.messages": 1})
     for number in range(300):
         producer.produce(log.topic, b"%d" % number * 20, b"k" if number % 3 else None, timestamp=5000 - number % 7)
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
     copy = await copy_of(log, joins=True)
     assert len(copy.batches) < 10
     assert copy.records == consumed(log)

@@ -64,7 +64,7 @@ def lived(spec: EpisodeSpec, tmp_path: Path, *more: Callable[[EpisodeResult], st
         # A run that ended by itself was ended by an error: a link in a crash loop would catch up all the same.
         assert verdict.exits == []
         assert verdict.proof.records > 0
-        missing = [f"never struck: {verdict.never_struck}"] if verdict.never_struck else []
+        missing = [f"never injected: {verdict.never_injected}"] if verdict.never_injected else []
         if missing := missing + [why for one in more if (why := one(verdict))]:
             raise InconclusiveError("; ".join(missing))
         return verdict
@@ -85,8 +85,10 @@ def test_nothing_is_lost_repeated_reordered_or_altered_on_local_spark(tmp_path: 
 
 @pytest.mark.full
 def test_nothing_is_lost_repeated_reordered_or_altered_under_speculation(tmp_path: Path) -> None:
-    """Executors are killed and every task gets a speculative twin; lanes with times of now are identity."""
-    verdict = lived(STANDALONE, tmp_path, lambda one: "" if one.twins else "no task got a twin")
+    """Executors are killed and every task gets a speculative attempt; lanes with times of now are identity."""
+    verdict = lived(
+        STANDALONE, tmp_path, lambda one: "" if one.speculative_attempts else "no task got a speculative attempt"
+    )
     assert "identity" in verdict.proof.modes
 
 

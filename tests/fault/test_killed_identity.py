@@ -14,10 +14,10 @@ from anabranch.model.lane import LaneMode
 from anabranch.operations.jobs import launcher
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY, await_markers
-from qa.faults.stand import LINK, Testbed
+from qa.faults.testbed import LINK, LinkTestbed
 from qa.faults.worker_process import start_worker
 from qa.inconclusive import InconclusiveError
-from qa.patience import LONG_S, PATIENCE_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 from tests.chance import conclusive, seed
 from tests.integration.links.identity import assert_equal_offsets, begin_at, log_start
 from tests.integration.links.topics import create, fresh, newest_offset, numbered, produce, transaction
@@ -62,14 +62,14 @@ def _kill_and_compare(tmp_path: Path, chance: random.Random) -> None:
     source, target = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("source", "target")])
     with source, target:
         fars, holey = [_begin_far(source)], create(source, "holey")
-        stand = Testbed(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
-        stand.create_link()
+        testbed = LinkTestbed(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
+        testbed.create_link()
         workers: list[subprocess.Popen[bytes]] = []
         seen: set[int] = set()
 
         def start() -> subprocess.Popen[bytes]:
             job = tmp_path / f"job-{len(workers)}.json"
-            job.write_text(launcher.job_spec(stand.target_context, stand.source_context, LINK, 60))
+            job.write_text(launcher.job_spec(testbed.target_context, testbed.source_context, LINK, 60))
             workers.append(start_worker(job))
             return workers[-1]
 
@@ -86,7 +86,7 @@ def _kill_and_compare(tmp_path: Path, chance: random.Random) -> None:
                 watched = (far, holey) if padded else (far,)
                 before = [_end(target, topic) for topic in watched]
                 worker = start()
-                deadline = time.monotonic() + PATIENCE_S
+                deadline = time.monotonic() + TIMEOUT_S
                 while [_end(target, topic) for topic in watched] == before and time.monotonic() < deadline:
                     time.sleep(0.005)
                 if padded:
@@ -97,11 +97,11 @@ def _kill_and_compare(tmp_path: Path, chance: random.Random) -> None:
             await_markers({"bootstrap.servers": source.internal_bootstrap}, [(holey, 0)])
             start()
             wanted = {topic: newest_offset(source, topic) for topic in (*fars, holey)}
-            deadline = time.monotonic() + LONG_S
-            while {lane.source.topic: lane.position for lane in stand.lanes()} != wanted:
-                assert time.monotonic() < deadline, stand.lanes()
+            deadline = time.monotonic() + LONG_TIMEOUT_S
+            while {lane.source.topic: lane.position for lane in testbed.lanes()} != wanted:
+                assert time.monotonic() < deadline, testbed.lanes()
                 time.sleep(0.2)
-            modes = {lane.mode_reason: lane.mode for lane in stand.lanes()}
+            modes = {lane.mode_reason: lane.mode for lane in testbed.lanes()}
             assert set(modes.values()) == {LaneMode.IDENTITY}, modes
             for far in fars:
                 assert log_start(target, far) == HEAD

@@ -18,10 +18,10 @@ from anabranch.state.codecs import topics as control_topics
 from qa import links
 from qa.brokers import STEADY, await_markers
 from qa.faults.leaders import Leaders
-from qa.faults.stand import LINK, Testbed
+from qa.faults.testbed import LINK, LinkTestbed
 from qa.faults.worker_process import start_worker
 from qa.logcompare import ComparedRecord, compare, read_log
-from qa.patience import LONG_S
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.chance import seed
 from tests.integration.links.identity import assert_equal_offsets
 from tests.integration.links.topics import create, newest_offset, numbered, produce, transaction
@@ -31,7 +31,7 @@ TOPICS = ("paid", "sent", "returned")
 ROUNDS = 20
 MOVES = 100
 MOVING_S = 180.0
-PATIENCE_S = LONG_S
+TIMEOUT_S = LONG_TIMEOUT_S
 COORDINATORS = "__transaction_state"
 
 
@@ -75,25 +75,25 @@ def test_gaps_are_filled_exactly_while_leaders_and_coordinators_move(tmp_path: P
         for topic in TOPICS:
             create(source, topic)
             produce(source, topic, numbered(50), batch=9)
-        stand = Testbed(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
-        stand.create_link()
+        testbed = LinkTestbed(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
+        testbed.create_link()
         job = tmp_path / "job.json"
-        job.write_text(launcher.job_spec(stand.target_context, stand.source_context, LINK, 60))
+        job.write_text(launcher.job_spec(testbed.target_context, testbed.source_context, LINK, 60))
         worker = start_worker(job)
         try:
-            _await(stand)
-            moving, number, deadline = Moving(target), 0, time.monotonic() + PATIENCE_S
+            _await(testbed)
+            moving, number, deadline = Moving(target), 0, time.monotonic() + TIMEOUT_S
             while number < ROUNDS or moving.moves <= MOVES:
                 assert time.monotonic() < deadline, f"{moving.moves} moves in {number} rounds"
                 for topic in TOPICS:
                     transaction(source, topic, [b"%d" % number] * 3, commit=number % 3 != 1)
                     produce(source, topic, numbered(10, first=1000 * number), batch=4)
                 number += 1
-            _await(stand)
+            _await(testbed)
             moving.stop()
             for topic in TOPICS:  # a marker too many behind the last gap is noticed by the next batch
                 produce(source, topic, numbered(10), batch=10)
-            lanes = _await(stand)
+            lanes = _await(testbed)
         finally:
             worker.kill()
             worker.wait()
@@ -110,15 +110,15 @@ def test_gaps_are_filled_exactly_while_leaders_and_coordinators_move(tmp_path: P
             assert compare(here, there).total == 0
 
 
-def _await(stand: Testbed) -> tuple[LaneProgress, ...]:
+def _await(testbed: LinkTestbed) -> tuple[LaneProgress, ...]:
     """The lanes once each stands at its source's end, behind the last transaction's marker."""
-    await_markers({"bootstrap.servers": stand.source.internal_bootstrap}, [(topic, 0) for topic in TOPICS])
-    ends = {topic: newest_offset(stand.source, topic) for topic in TOPICS}
-    deadline = time.monotonic() + PATIENCE_S
+    await_markers({"bootstrap.servers": testbed.source.internal_bootstrap}, [(topic, 0) for topic in TOPICS])
+    ends = {topic: newest_offset(testbed.source, topic) for topic in TOPICS}
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         lanes: tuple[LaneProgress, ...] = ()
         with contextlib.suppress(ClusterError):  # the control topics' leaders move as well
-            lanes = links.show(stand.target_context, LINK).lanes
+            lanes = links.show(testbed.target_context, LINK).lanes
         if {lane.source.topic: lane.position for lane in lanes} == ends:
             return lanes
         assert time.monotonic() < deadline, lanes

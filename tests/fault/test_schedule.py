@@ -1,4 +1,4 @@
-"""The schedule of strikes and the comparison, on values."""
+"""The schedule of faults and the comparison, on values."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def _log(text: str) -> list[ComparedRecord]:
 
 @given(st.integers(0, 1 << 32), st.floats(1, 500), st.floats(0.5, 10), st.floats(0, 1))
 def test_a_schedule_is_a_function_of_its_seed(seed: int, seconds: float, gap: float, long_share: float) -> None:
-    """Equal arguments give equal strikes, in order of time, none of which outlasts the episode."""
-    strikes = schedule(seed, seconds, KINDS, gap, long_share)
-    assert strikes == schedule(seed, seconds, KINDS, gap, long_share)
-    assert [strike.at for strike in strikes] == sorted(strike.at for strike in strikes)
-    assert all(strike.hold >= 0 and strike.at + strike.hold <= seconds + 1e-6 for strike in strikes)
+    """Equal arguments give equal faults, in order of time, none of which outlasts the episode."""
+    injections = schedule(seed, seconds, KINDS, gap, long_share)
+    assert injections == schedule(seed, seconds, KINDS, gap, long_share)
+    assert [injection.at for injection in injections] == sorted(injection.at for injection in injections)
+    assert all(injection.hold >= 0 and injection.at + injection.hold <= seconds + 1e-6 for injection in injections)
 
 
 @given(st.integers(0, 1 << 32), st.integers(1, 4))
 def test_every_kind_strikes_in_every_round(seed: int, rounds: int) -> None:
     """No kind waits for chance; only those that take long come more rarely after the first round."""
-    strikes = schedule(seed, rounds * len(KINDS) * 1.8, KINDS, 1.0)
-    counts = {kind: sum(strike.kind is kind for strike in strikes) for kind in KINDS}
+    injections = schedule(seed, rounds * len(KINDS) * 1.8, KINDS, 1.0)
+    counts = {kind: sum(injection.kind is kind for injection in injections) for kind in KINDS}
     cheap = [count for kind, count in counts.items() if kind not in COSTLY]
     assert max(cheap) - min(cheap) <= 1
     assert min(counts.values()) >= 1

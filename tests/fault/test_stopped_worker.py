@@ -16,10 +16,10 @@ from qa.brokers import STEADY
 from qa.faults.episode import watermarks
 from qa.faults.load import Load
 from qa.faults.proof import prove
-from qa.faults.stand import LINK, Testbed
+from qa.faults.testbed import LINK, LinkTestbed
 from qa.faults.topics import LoadTopic, create_topics
 from qa.faults.worker_process import start_worker
-from qa.patience import LONG_S
+from qa.timeouts import LONG_TIMEOUT_S
 
 pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
 TOPICS = (LoadTopic("history", 2, old=True),)
@@ -34,20 +34,20 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
         (ClusterSpec("source", overrides=STEADY), ClusterSpec("target", overrides={**STEADY, **FORGETFUL}))
     )
     with source, target:
-        stand = Testbed(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
+        testbed = LinkTestbed(tmp_path, source, target, lease_seconds=60, standalone=None, environment={})
         create_topics(source, TOPICS)
-        stand.create_link()
+        testbed.create_link()
         load = Load(source.client_config(), TOPICS, 2000, 1)
         workers: list[subprocess.Popen[bytes]] = []
 
         def start() -> subprocess.Popen[bytes]:
             job = tmp_path / f"job-{len(workers)}.json"
-            job.write_text(launcher.job_spec(stand.target_context, stand.source_context, LINK, 60))
+            job.write_text(launcher.job_spec(testbed.target_context, testbed.source_context, LINK, 60))
             workers.append(start_worker(job))
             return workers[-1]
 
         def until(what: Callable[[], bool]) -> None:
-            deadline = time.monotonic() + LONG_S
+            deadline = time.monotonic() + LONG_TIMEOUT_S
             while not what():
                 assert all(worker.poll() is None for worker in workers), "a worker has ended by itself"
                 assert time.monotonic() < deadline, "it did not happen"
@@ -57,10 +57,10 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
             return (tmp_path / "job-0.json.rounds").stat().st_size
 
         def owners() -> set[str]:
-            return {lane.owner for lane in stand.lanes()}
+            return {lane.owner for lane in testbed.lanes()}
 
         def positions() -> dict[tuple[str, int], int]:
-            return {(lane.source.topic, lane.source.partition): lane.position for lane in stand.lanes()}
+            return {(lane.source.topic, lane.source.partition): lane.position for lane in testbed.lanes()}
 
         try:
             first = start()
@@ -76,7 +76,7 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
             first.send_signal(signal.SIGCONT)
             until(lambda: rounds() >= before + 4)  # what it would write or file, it has by then
             assert first.poll() is None
-            proof = prove(source, target, stand.target_context, LINK, TOPICS)
+            proof = prove(source, target, testbed.target_context, LINK, TOPICS)
         finally:
             load.halt()
             for worker in workers:

@@ -26,7 +26,7 @@ from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.sandbox import SandboxCluster
 from qa import brokers
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 BEGIN_MS = 1_700_000_000_000
 STEP_MS = 100
@@ -98,7 +98,7 @@ def commit(cluster: SandboxCluster, group: str, offsets: Mapping[TopicPartition,
     """A group's offsets."""
     consumer = Consumer(cluster.client_config() | {"group.id": group})
     wanted = [KafkaPartition(at.topic, at.partition, offset) for at, offset in offsets.items()]
-    brokers.patiently(lambda: consumer.commit(offsets=wanted, asynchronous=False))
+    brokers.retry(lambda: consumer.commit(offsets=wanted, asynchronous=False))
     consumer.close()
 
 
@@ -110,7 +110,7 @@ def committed(cluster: SandboxCluster, topic: str) -> list[str]:
     consumer.assign([KafkaPartition(topic, 0, OFFSET_BEGINNING)])
     seen = []
     while True:
-        message = consumer.poll(PATIENCE_S)
+        message = consumer.poll(TIMEOUT_S)
         assert message is not None, f"the end of {topic} was not reached"
         if message.error():
             assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
@@ -134,7 +134,7 @@ def produce(cluster: SandboxCluster, given: list[Given]) -> None:
         for partition in range(one.partitions):
             for n in range(one.records):
                 producer.produce(one.topic, **_record(one, partition, n))
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
 
 
 def copy(cluster: SandboxCluster, given: list[Given]) -> Copies:
@@ -145,10 +145,10 @@ def copy(cluster: SandboxCluster, given: list[Given]) -> Copies:
         for partition in range(one.partitions):
             for _ in range(JUNK + partition):
                 junk.produce(one.copy, "junk", "junk", partition, timestamp=BEGIN_MS)
-    assert junk.flush(PATIENCE_S) == 0
+    assert junk.flush(TIMEOUT_S) == 0
     copies = Copies({one.topic: one.copy for one in given})
     producer = Producer(cluster.client_config() | {"transactional.id": given[0].copy})
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(TIMEOUT_S)
     for one in given:
         for n in range(one.records):
             if n % _IN_TRANSACTION == 0:
@@ -161,7 +161,7 @@ def copy(cluster: SandboxCluster, given: list[Given]) -> Copies:
                     on_delivery=lambda _, done, to=kept: to.append(done.offset()),
                 )
             if n % _IN_TRANSACTION == _IN_TRANSACTION - 1 or n == one.records - 1:
-                producer.commit_transaction(PATIENCE_S)
+                producer.commit_transaction(TIMEOUT_S)
         for partition in range(one.partitions):
             last = copies.offsets[TopicPartition(one.topic, partition)][-1]
             # Behind the last record is the marker of its transaction.

@@ -94,8 +94,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "dead-link-runs-for-ever",
         "model/reports.py",
-        "return bool(heard) and self.read_at_ms - max(heard) <= patience_ms",
-        "return bool(heard) and self.read_at_ms - max(heard) >= -patience_ms",
+        "return bool(updates) and self.read_at_ms - max(updates) <= timeout_ms",
+        "return bool(updates) and self.read_at_ms - max(updates) >= -timeout_ms",
         "a link that died is shown as running",
     ),
     Mutant(

@@ -183,7 +183,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "verify-too-many-are-not-counted",
-        "spark/verify/naming.py",
+        "spark/verify/classifying.py",
         "        numbers[Kind.UNNAMED] = beyond\n",
         "        numbers[Kind.UNNAMED] = 1\n",
         "where too many records differ the report tells one",

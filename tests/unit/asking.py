@@ -7,7 +7,7 @@ from uuid import UUID
 from anabranch.kafka import produce
 from anabranch.kafka.connection import Connection
 from anabranch.records.record import Record, TimestampType
-from qa.asking import T, on
+from qa.blocking import T, on
 
 __all__ = ["T", "append", "on", "records"]
 

@@ -22,7 +22,7 @@ from anabranch.config import contexts as store
 from anabranch.config.contexts import context_fields
 from anabranch.errors import ClusterError
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.reached import ContextProbe
+from anabranch.model.context_probe import ContextProbe
 
 app = typer.Typer(help="Names for clusters.", no_args_is_help=True)
 

@@ -8,7 +8,7 @@ SAFE_PATH = "PYTHONSAFEPATH"
 """Nothing is imported from the working directory: a user's ``json.py`` would be taken for Python's own."""
 
 ALWAYS = {
-    # A lease must be read by one task at a time; a speculative twin would only take its lanes away and wait.
+    # A lease must be read by one task at a time; a speculative attempt would only take its lanes away and wait.
     "spark.speculation": "false",
     # Leases run for weeks, on as many executors as there are: none is asked for because tasks wait, or given back.
     "spark.dynamicAllocation.enabled": "false",

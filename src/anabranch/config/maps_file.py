@@ -122,14 +122,14 @@ def save(
         "target": target,
         "lanes": [
             {
-                "lane": str(one.lane),
-                "source": {"topic": one.source.topic, "partition": one.source.partition},
-                "target": {"topic": one.target.topic, "partition": one.target.partition},
-                "mode": one.mode.value,
-                "updated_at_ms": one.updated_at_ms,
-                "runs": base64.b64encode(stored[one.lane]).decode("ascii"),
+                "lane": str(lane.lane),
+                "source": {"topic": lane.source.topic, "partition": lane.source.partition},
+                "target": {"topic": lane.target.topic, "partition": lane.target.partition},
+                "mode": lane.mode.value,
+                "updated_at_ms": lane.updated_at_ms,
+                "runs": base64.b64encode(stored[lane.lane]).decode("ascii"),
             }
-            for one in lanes
+            for lane in lanes
         ],
     }
     replace_file(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
@@ -175,9 +175,9 @@ def save_csv(path: Path, lanes: Sequence[LaneRuns]) -> None:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(_COLUMNS)
-    for one in lanes:
-        places = (one.source.topic, one.source.partition, one.target.topic, one.target.partition)
-        lines.writerows((*places, run.source, run.target, run.length) for run in one.runs)
+    for lane in lanes:
+        places = (lane.source.topic, lane.source.partition, lane.target.topic, lane.target.partition)
+        lines.writerows((*places, run.source, run.target, run.length) for run in lane.runs)
     replace_file(path, text.getvalue().encode("utf-8"))
 
 

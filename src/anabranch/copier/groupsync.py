@@ -20,7 +20,7 @@ from anabranch.groups.freshness import FollowedSince, SyncRound
 from anabranch.groups.world import Commits, Route, World
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.groups.look import ReadMaps, list_kinds, look, metadata_limit, read_commits
+from anabranch.kafka.groups.snapshot import ReadMaps, list_kinds, metadata_limit, read_commits, take_snapshot
 from anabranch.mirrormaker.wire import Checkpoint
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit, Group
@@ -98,7 +98,7 @@ class GroupSync:
             commits, pending = await read_commits(self._source, movable, 0.0)
             if not pending and commits == self._commits:
                 return 0
-        world = await look(
+        world = await take_snapshot(
             self._source,
             self._target,
             self._link,

@@ -250,7 +250,7 @@ class Cluster:
         return ClusterMetadata(known.cluster_id, known.controller, dict(known.brokers), topics)
 
     async def partition(self, topic: str, index: int) -> tuple[TopicMeta, PartitionMeta]:
-        """The topic and one of its partitions, asked anew; raises BrokerRefusedError while it has no leader."""
+        """The topic and one of its partitions, asked again; raises BrokerRefusedError while it has no leader."""
         answer = await self.metadata([topic])
         meta = answer.topics[topic]
         self.check(meta.error, "Describe", f"topic {topic}")
@@ -277,12 +277,12 @@ class Cluster:
         controller = (await self.metadata([])).controller
         return await self.call(request, controller if controller >= 0 else None, timeout, cap)
 
-    async def coordinator(self, key: str, kind: int, patience: float = 30.0) -> int:
+    async def coordinator(self, key: str, kind: int, timeout: float = 30.0) -> int:
         """The node that coordinates a group (kind 0) or a transactional id (kind 1); waits while it loads."""
         found = self._coordinators.get((kind, key))
         if found is not None:
             return found
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + timeout
         while True:
             request = FindCoordinatorRequest(key=key, key_type=kind, coordinator_keys=[key])
             response = await self.call(request, cap=4)
@@ -296,7 +296,7 @@ class Cluster:
             await asyncio.sleep(0.1)
 
     def forget_coordinator(self, key: str, kind: int) -> None:
-        """Ask anew next time: the coordinator moved."""
+        """Ask again next time: the coordinator moved."""
         self._coordinators.pop((kind, key), None)
 
     def check(self, code: int, request: str, resource: str, detail: str | None = "") -> None:

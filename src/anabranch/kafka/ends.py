@@ -20,7 +20,7 @@ async def ends(
 
     Raises ClusterError, for a partition that is not there or has no leader too.
     """
-    answer = await cluster.metadata(sorted({one.topic for one in partitions}))
+    answer = await cluster.metadata(sorted({partition.topic for partition in partitions}))
     by_leader: dict[int, dict[tuple[str, int], int]] = {}
     for one in partitions:
         topic = answer.topics[one.topic]

@@ -96,7 +96,7 @@ def submit(
     for partitions in topics:
         parts.append(_topic(partitions[0], version))
         parts.append(uvarint(len(partitions) + 1))
-        parts.extend(one.partition.to_bytes(4) for one in partitions)
+        parts.extend(partition.partition.to_bytes(4) for partition in partitions)
         parts.append(b"\0")
     parts.append(b"\x01\0")  # an empty rack, no tags
     return connection.submit(API_KEY, version, True, parts, timeout + max_wait_ms / 1000)

@@ -1,7 +1,7 @@
 """A compacted control topic as a log of keyed records: append once, read what is new.
 
 ``append`` is tried once and never repeated: the journal's offset order arbitrates between owners, and a late
-repeat would move a record behind another's (LANE protocol, section 3).  ``read`` returns what is committed
+repeat would move a record after another's (LANE protocol, section 3).  ``read`` returns what is committed
 below the high watermark that the leader confirmed for its epoch on the same connection (R8).
 
 A batch of ``PACKED_FROM`` bytes is compressed: records of many lanes share most of their bytes, and each worker reads
@@ -74,7 +74,7 @@ class _Read(NamedTuple):
 
 @dataclass(eq=False)
 class LogShrunkError(ClusterError):
-    """A control topic ends before what was read of it: it was truncated, or made again, and must be read anew."""
+    """A control topic ends before what was read of it: it was truncated, or made again, and must be read again."""
 
     cluster: str
     topic: str
@@ -199,7 +199,7 @@ class KeyedLog:
     async def fold(self, take: Callable[[LogEntry], None]) -> None:
         """Hand out what was appended since the last call, record by record, up to the high watermark of now.
 
-        Others may run after every ``STEP_ENTRIES`` records.  The position moves batch by batch, behind what was
+        Others may run after every ``STEP_ENTRIES`` records.  The position moves batch by batch, after what was
         handed out: where this is cancelled or fails, or ``take`` raises, the next call goes on with the same batch, so
         that ``take`` may be given a record twice and none never.  Raises ClusterError.
         """

@@ -23,7 +23,7 @@ async def log_ends(cluster: Cluster, partitions: Collection[TopicPartition]) -> 
     """The ends of each partition that exists and has a leader; others, and those we may not see, are absent."""
     if not partitions:
         return {}
-    answer = await cluster.metadata(sorted({one.topic for one in partitions}))
+    answer = await cluster.metadata(sorted({partition.topic for partition in partitions}))
     by_leader: dict[int, dict[tuple[str, int], int]] = {}
     for one in partitions:
         topic = answer.topics[one.topic]

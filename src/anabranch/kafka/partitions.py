@@ -33,7 +33,7 @@ FENCE_EPOCH = 32767
 _COORDINATOR_MOVED = {15, 16}  # COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 _LOADING = 14
 _COORDINATOR_BUSY = {_LOADING, 51}  # COORDINATOR_LOAD_IN_PROGRESS, CONCURRENT_TRANSACTIONS
-_COORDINATOR_PATIENCE_S = 30.0
+_COORDINATOR_TIMEOUT_S = 30.0
 _COORDINATOR_PAUSE_S = 0.02
 
 
@@ -146,13 +146,13 @@ async def write_kills(
     request = WriteTxnMarkersRequest(
         markers=[
             marker(
-                producer_id=one,
+                producer_id=producer_id,
                 producer_epoch=FENCE_EPOCH,
                 transaction_result=False,
                 topics=[marker.WritableTxnMarkerTopic(name=topic, partition_indexes=[partition])],
                 coordinator_epoch=0,
             )
-            for one in sorted(set(producer_ids))
+            for producer_id in sorted(set(producer_ids))
         ]
     )
     response = await connection.call(request, timeout=timeout, cap=1)
@@ -183,7 +183,7 @@ async def new_producer_id(cluster: Cluster) -> int:
     request = InitProducerIdRequest(
         transactional_id=None, transaction_timeout_ms=60_000, producer_id=-1, producer_epoch=-1
     )
-    deadline = time.monotonic() + _COORDINATOR_PATIENCE_S
+    deadline = time.monotonic() + _COORDINATOR_TIMEOUT_S
     while (response := await cluster.call(request, cap=4)).error_code == _LOADING and time.monotonic() < deadline:
         await asyncio.sleep(_COORDINATOR_PAUSE_S)
     cluster.check(response.error_code, "IdempotentWrite", "cluster")
@@ -238,7 +238,7 @@ async def _ask_coordinator(
 
     Raises ConnectionLostError, with an unknown outcome, without asking again.
     """
-    deadline = time.monotonic() + _COORDINATOR_PATIENCE_S
+    deadline = time.monotonic() + _COORDINATOR_TIMEOUT_S
     while True:
         node = await cluster.coordinator(transactional_id, 1)
         try:

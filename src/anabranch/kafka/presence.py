@@ -109,7 +109,7 @@ async def ask_all(cluster: Cluster, wanted: Mapping[str, uuid.UUID]) -> dict[str
     nodes = set((await cluster.metadata([])).brokers)
     while left := sorted(nodes - set(answers)):  # each may name brokers that the others do not
         answers |= zip(left, await asyncio.gather(*(_ask(cluster, node, wanted) for node in left)), strict=True)
-        nodes |= {node for one in answers.values() if one is not None for node in one.brokers}
+        nodes |= {node for answer in answers.values() if answer is not None for node in answer.brokers}
     return {
         name: judged(name, topic_id, {node: one.topics.get(name) if one else None for node, one in answers.items()})
         for name, topic_id in wanted.items()

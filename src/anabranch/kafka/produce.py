@@ -59,8 +59,8 @@ def submit(
     """Send one batch each for some partitions; the future's frame is read by ``parse``."""
     version = version_for(connection)
     topics: dict[str, list[Outgoing]] = {}
-    for one in batches:
-        topics.setdefault(one.topic, []).append(one)
+    for batch in batches:
+        topics.setdefault(batch.topic, []).append(batch)
     parts: list[Part] = [_HEAD.pack(0, -1, timeout_ms), uvarint(len(topics) + 1)]
     for name, partitions in topics.items():
         if version >= BY_ID:
@@ -69,9 +69,9 @@ def submit(
             raw = name.encode()
             parts.append(uvarint(len(raw) + 1) + raw)
         parts.append(uvarint(len(partitions) + 1))
-        for one in partitions:
-            parts.append(one.partition.to_bytes(4) + uvarint(len(one.batch) + 1))
-            parts.append(one.batch)
+        for partition in partitions:
+            parts.append(partition.partition.to_bytes(4) + uvarint(len(partition.batch) + 1))
+            parts.append(partition.batch)
             parts.append(b"\0")
         parts.append(b"\0")
     parts.append(b"\0")

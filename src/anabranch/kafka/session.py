@@ -5,7 +5,7 @@ Pure: no socket.  ``ask`` says what the next request carries, ``answered`` or ``
 Invariants
     S1  at most one request of a session is under way, and every ``ask`` is followed by ``answered`` or ``lost``.
     S2  while ``epoch`` is above 0, the broker holds exactly ``held``, in whatever order.  After anything else than a
-        plain answer the session counts as unknown, and the next request tells all of it anew.
+        plain answer the session counts as unknown, and the next request tells all of it again.
     S3  a broker that grants no session (its cache is full, or it has none) is asked in full each time.
 
 Source: KIP-227; ``FetchSessionHandler.java`` and ``FetchSession.java`` in Apache Kafka.

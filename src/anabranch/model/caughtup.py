@@ -38,7 +38,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What is left of a goal: records behind by partition, partitions that no lane has begun, lanes that stopped."""
+    """What is still to be copied: lag by partition, partitions that no lane has begun, lanes that stopped."""
 
     behind: Mapping[TopicPartition, int]
     not_begun: tuple[TopicPartition, ...]
@@ -55,8 +55,8 @@ class Remaining:
         return not (self.not_begun or self.stopped or self.missing or any(one > lag for one in self.behind.values()))
 
 
-def left(goal: Goal, status: LinkStatus) -> Remaining:
-    """What is left of a goal as the link stands."""
+def remaining_of(goal: Goal, status: LinkStatus) -> Remaining:
+    """What is still to be copied of a goal."""
     lanes = {(lane.source, lane.lane.topic_id): lane for lane in status.lanes}
     left_out = _left_out(goal, status.plan)
     behind: dict[TopicPartition, int] = {}

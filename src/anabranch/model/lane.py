@@ -82,7 +82,7 @@ class LaneAssignment:
     skip: tuple[int, int] | None = None
 
     def onward(self, position: int) -> int:
-        """Where to read on from a position: behind the accepted loss where it lies in it, else right there."""
+        """Where to read on from a position: after the accepted loss where it lies in it, else right there."""
         if self.skip is not None and self.skip[0] <= position < self.skip[1]:
             return self.skip[1]
         return position

@@ -77,7 +77,7 @@ class LinkSpec:
     lanes, None for no limit) and ``groups`` (None: none is kept in step) may change while it runs; the rest is fixed
     when it is created.
     ``replication_factor`` None takes the target brokers' default.  ``lease_seconds`` is the length of a
-    micro-batch, after which lanes are planned anew.  ``shared_topics`` allows target topics that another link fills.
+    micro-batch, after which lanes are planned again.  ``shared_topics`` allows target topics that another link fills.
     """
 
     id: str

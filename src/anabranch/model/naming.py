@@ -53,11 +53,11 @@ class PrefixNaming:
         self._prefix = source + separator
 
     def renamed(self, topic: str) -> str:
-        """The name behind the prefix."""
+        """The name after the prefix."""
         return self._prefix + topic
 
     def original(self, topic: str) -> str | None:
-        """What stands behind the prefix; None without it."""
+        """What follows the prefix; None without it."""
         return topic.removeprefix(self._prefix) or None if topic.startswith(self._prefix) else None
 
 

@@ -61,12 +61,14 @@ class Translation:
     @property
     def refused(self) -> int:
         """How many are not exact."""
-        return sum(one.kind is not AnswerKind.EXACT for one in self.answers)
+        return sum(answer.kind is not AnswerKind.EXACT for answer in self.answers)
 
     @property
     def offsets(self) -> dict[TopicPartition, int]:
         """The exact answers by partition."""
-        return {one.to: one.answer for one in self.answers if one.to is not None and one.answer is not None}
+        return {
+            answer.to: answer.answer for answer in self.answers if answer.to is not None and answer.answer is not None
+        }
 
 
 @dataclass(frozen=True, slots=True)

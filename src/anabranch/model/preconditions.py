@@ -47,7 +47,7 @@ def of_brokers(brokers: Sequence[Mapping[str, str | None]], lease_seconds: int) 
     """
     if not brokers:
         return []
-    idles = [_ms(one, IDLE) for one in brokers]
+    idles = [_ms(broker, IDLE) for broker in brokers]
     if min(idles) < 0:
         what = f"the target has {IDLE}={min(idles)}: connections of fenced owners are never closed"
         return [Reason.found(Severity.WARNING, what, _alter(IDLE, _DEFAULTS_MS[IDLE]))]
@@ -121,7 +121,7 @@ def of_topics(topics: Iterable[TargetTopic]) -> list[Reason]:
 
 def shortest_ms(brokers: Sequence[Mapping[str, str | None]]) -> int | None:
     """The shortest time for which a broker remembers a producer id; None where none told."""
-    return min((_ms(one, PRODUCER_IDS) for one in brokers), default=None)
+    return min((_ms(broker, PRODUCER_IDS) for broker in brokers), default=None)
 
 
 def _ms(configs: Mapping[str, str | None], name: str) -> int:

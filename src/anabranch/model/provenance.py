@@ -118,7 +118,7 @@ def claimed_by_opposite(
 
 def filled_by_another(link: str, target: TopicId, topics: Iterable[MirroredTopic]) -> MirroredTopic | None:
     """What another link on the same target has stored of a topic that it fills, or None."""
-    return next((one for one in topics if one.link != link and one.target_id == target), None)
+    return next((topic for topic in topics if topic.link != link and topic.target_id == target), None)
 
 
 def gives_way(mine: tuple[int, bool], other: tuple[int, bool]) -> bool:

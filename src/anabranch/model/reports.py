@@ -171,17 +171,17 @@ class LinkStatus:
 
     @property
     def running(self) -> bool:
-        """Whether a lane or the planner was heard of within the last minute, and the run has not ended.
+        """Whether a lane or the planner was persisted within the last minute, and the run has not ended.
 
-        Some lane is persisted about once a second, also while they are paused.  A link without any is heard of once a
+        Some lane is persisted about once a second, also while they are paused.  A link without any persists once a
         lease, and given two.
         """
-        heard = [lane.updated_at_ms for lane in self.lanes]
-        patience_ms = 60_000 if self.lanes else max(60_000, 2_000 * self.spec.lease_seconds)
+        updates = [lane.updated_at_ms for lane in self.lanes]
+        timeout_ms = 60_000 if self.lanes else max(60_000, 2_000 * self.spec.lease_seconds)
         if self.plan is not None:
-            heard.append(self.plan.planned_at_ms)
-            patience_ms = _LAST_WORD_MS if self.plan.ends else patience_ms
-        return bool(heard) and self.read_at_ms - max(heard) <= patience_ms
+            updates.append(self.plan.planned_at_ms)
+            timeout_ms = _LAST_WORD_MS if self.plan.ends else timeout_ms
+        return bool(updates) and self.read_at_ms - max(updates) <= timeout_ms
 
     @property
     def runs(self) -> tuple[str, ...]:

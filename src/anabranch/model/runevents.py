@@ -1,6 +1,6 @@
 """What happens to a run of a link, as its owner is told of it: one event, one line.
 
-``see`` compares how the lanes stand with what was seen before; it needs nothing but what is stored on the target.
+``next_snapshot`` compares the lanes with the snapshot before, by nothing but what is stored on the target.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class RunEvent:
 
 @dataclass(frozen=True, slots=True)
 class LaneSnapshot:
-    """What was seen of a run's lanes at one time.
+    """The lanes of a run at one time.
 
-    ``owners`` are the lanes that workers of the run hold, ``stopped`` those of them that stand, with offset and
+    ``owners`` are the lanes that workers of the run hold, ``stopped`` those of them that stopped, with offset and
     reason. ``lost`` are lanes that other runs have taken. ``is_caught_up`` stays until lanes are taken over, the
     source is away or the link is paused: a lane that lags for a moment is no event.
     """
@@ -71,8 +71,8 @@ class LaneSnapshot:
     is_caught_up: bool = False
 
 
-def see(before: LaneSnapshot, status: LinkStatus, run: str) -> tuple[LaneSnapshot, list[RunEvent]]:
-    """What is seen now, and the events since ``before``; ``status`` is as read (``LinkStatus.as_read``)."""
+def next_snapshot(before: LaneSnapshot, status: LinkStatus, run: str) -> tuple[LaneSnapshot, list[RunEvent]]:
+    """The snapshot of now, and the events since ``before``; ``status`` is as read (``LinkStatus.as_read``)."""
     mine = {lane.lane: lane for lane in status.lanes if run_of(lane.owner) == run and _is_held(before, lane)}
     planned = status.plan.lanes if status.plan is not None and status.plan.owner == run else len(mine)
     away = [lane for lane in mine.values() if lane.state is LaneState.UNREACHABLE]

@@ -21,10 +21,10 @@ NOT_RUNNING = "the link does not run"
 def as_read(lanes: Iterable[LaneProgress], running: bool, now_ms: int) -> tuple[LaneProgress, ...]:
     """The lanes as they stand at ``now_ms``: an old one waits for an owner, unless it is stopped, and has no lag."""
     lanes = tuple(lanes)
-    heard: dict[str, int] = {}
+    last_update: dict[str, int] = {}
     for lane in lanes:
-        heard[lane.owner] = max(heard.get(lane.owner, 0), lane.updated_at_ms)
-    return tuple(_as_read(lane, running, now_ms - heard[lane.owner]) for lane in lanes)
+        last_update[lane.owner] = max(last_update.get(lane.owner, 0), lane.updated_at_ms)
+    return tuple(_as_read(lane, running, now_ms - last_update[lane.owner]) for lane in lanes)
 
 
 def _as_read(lane: LaneProgress, running: bool, silence_ms: int) -> LaneProgress:

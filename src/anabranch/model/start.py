@@ -109,7 +109,7 @@ class StartPosition:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read ``earliest``, ``latest``, ms since 1970, an ISO 8601 time with its zone, ``group:NAME``, or
-        ``TOPIC-PARTITION:OFFSET`` with more of them behind commas; raises ``InvalidFieldError``.
+        ``TOPIC-PARTITION:OFFSET`` with more of them after commas; raises ``InvalidFieldError``.
 
         Files are read by ``anabranch.config.offsets_file``, which all commands parse with.
         """

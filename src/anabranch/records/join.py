@@ -2,7 +2,7 @@
 
 A batch costs a broker and a copier about the same whatever is in it, so that batches of one record cost a
 hundred times what their records need.  Joined, a record keeps its bytes from the key on; its length and its
-deltas of timestamp and offset, which are relative to a batch, are written anew.
+deltas of timestamp and offset, which are relative to a batch, are written again.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class UnjoinableError(RefusedError):
 
 
 class _Varints(dict[int, bytes]):
-    """Numbers as varints behind fixed bytes; those that were asked for first are kept, a bounded number of them."""
+    """Numbers as varints after fixed bytes; those that were asked for first are kept, a bounded number of them."""
 
     __slots__ = ("_before",)
 
@@ -95,7 +95,7 @@ class _Heads(dict[int, bytes]):
 
 
 NUMBERS = _Varints()
-STAMPS = _Varints(b"\0")  # a record's timestamp delta behind its attributes, which are always 0 so far
+STAMPS = _Varints(b"\0")  # a record's timestamp delta after its attributes, which are always 0 so far
 HEADS = _Heads()
 
 

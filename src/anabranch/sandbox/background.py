@@ -67,7 +67,7 @@ def take_down(home: Home, name: str) -> tuple[str, ...]:
         killed.append("supervisor")
         end_process(state.supervisor, signal.SIGKILL, _STOP_SECONDS)
     for process in state.processes:
-        # They are on the supervisor's leash, which takes a moment to notice its end.
+        # Each has a process supervisor, which takes a moment to notice the end of the cluster's supervisor.
         if process.process is not None and not _gone(process.process):
             killed.append(f"{process.role} {process.node_id}" if process.node_id else process.role)
             end_process(process.process, signal.SIGKILL, _STOP_SECONDS)

@@ -1,6 +1,6 @@
 """A certificate authority for one cluster, its brokers' certificate and one certificate a user.
 
-Keys are P-256, made anew for each cluster and kept below its root; a broker's certificate is good for 127.0.0.1 and
+Keys are P-256, new for each cluster and kept below its root; a broker's certificate is good for 127.0.0.1 and
 localhost.  The brokers' key is kept as PKCS #12, because Kafka 2.8 takes no PEM key without a password.  The
 ``trustme`` package is imported when a cluster with TLS is made and not before.
 """

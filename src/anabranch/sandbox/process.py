@@ -1,4 +1,4 @@
-"""Processes of the sandbox: started on a leash that this process holds, and recognised again by their start time."""
+"""Processes of the sandbox: each has a supervisor that ends it with this process, and is known by its start time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.sandbox import leash
+from anabranch.sandbox import process_supervisor
 from anabranch.sandbox.errors import SandboxProcessError
 
 _TAIL_BYTES = 64 * 1024
@@ -69,7 +69,7 @@ def log_tail(path: Path) -> str:
 
 
 class SupervisedProcess:
-    """A child that dies with this process, even if this process is killed; see ``leash``.
+    """A child that dies with this process, even if this process is killed; see ``process_supervisor``.
 
     It runs in a session of its own, so a Ctrl-C in the terminal reaches this process alone, which then stops its
     children in order.
@@ -88,7 +88,7 @@ class SupervisedProcess:
         """Start ``command`` with its output appended to ``log_path``; raises ``SandboxProcessError``."""
         log_path.parent.mkdir(parents=True, exist_ok=True)
         holder = subprocess.Popen(
-            [sys.executable, "-I", "-S", leash.__file__, str(os.getpid()), str(log_path), *command],
+            [sys.executable, "-I", "-S", process_supervisor.__file__, str(os.getpid()), str(log_path), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -123,7 +123,7 @@ class SupervisedProcess:
             try:
                 os.kill(self.pid, number)
             except ProcessLookupError:
-                # It ended between the two lines; the leash is about to say so.
+                # It ended between the two lines; the supervisor is about to say so.
                 return
 
     def wait(self, seconds: float) -> bool:

@@ -1,8 +1,8 @@
 """The process that owns one background cluster: ``python -m anabranch.sandbox.supervise HOME``, the spec on its input.
 
-It starts the cluster just as a test does, writes its state, and stops it at SIGTERM.  Its processes are on its leash,
-so that they end with it however it ends.  Until the cluster is ready it watches the process that started it: an ``up``
-that was killed leaves nothing behind.
+It starts the cluster just as a test does, writes its state, and stops it at SIGTERM.  Process supervisors end its
+processes, so that they end with it however it ends.  Until the cluster is ready it watches the process that started it:
+an ``up`` that was killed leaves nothing behind.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class NoDriverError(ConfigError):
 
 @dataclass(eq=False)
 class NoBucketError(ConfigError):
-    """A place in a store that names no bucket."""
+    """A URI that names no bucket."""
 
     place: str
     protocol: str
@@ -44,7 +44,7 @@ class NoBucketError(ConfigError):
 
 @dataclass(eq=False)
 class LoginInPathError(ConfigError):
-    """A place in a store with a login before its bucket, which no driver uses."""
+    """A URI with a login before its bucket, which no driver uses."""
 
     place: str
     protocol: str

@@ -12,11 +12,11 @@ from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import SupervisedProcess
 from anabranch.storage.errors import StorageError
 from anabranch.storage.opening import open_files
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 RUNTIME = "hdfs-3.4.1"
 _MAIN = Path(__file__).parents[2] / "java" / "Hdfs.java"
-_START_S = PATIENCE_S
+_START_S = TIMEOUT_S
 
 
 @contextmanager

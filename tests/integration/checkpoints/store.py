@@ -21,13 +21,13 @@ from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import SupervisedProcess
 from anabranch.storage.errors import StorageError
 from anabranch.storage.remote import RemoteFiles
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 RUNTIME = "s3proxy-3.1.0"
 BUCKET = "checkpoints"
 KEY, SECRET = "the-key-of-the-store", "the-secret-of-the-store"
 _MAIN_CLASS = "org.gaul.s3proxy.Main"
-_START_S = PATIENCE_S
+_START_S = TIMEOUT_S
 _LOG = """<configuration>
   <appender name="out" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%level %logger %msg%n%ex</pattern>
   </encoder></appender>

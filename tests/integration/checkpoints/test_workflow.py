@@ -25,7 +25,7 @@ from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.storage.opening import open_files
 from qa.brokers import STEADY
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from tests.integration.console import Run, console
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, fresh, numbered, produce
@@ -260,16 +260,16 @@ def test_a_gap_is_proven_by_the_logs_and_a_lost_record_is_not(
     old, new = pair
     topic = create(old, fresh("committed"), 3)
     writer = Producer({"bootstrap.servers": old.internal_bootstrap, "transactional.id": topic})
-    writer.init_transactions(PATIENCE_S)
+    writer.init_transactions(TIMEOUT_S)
     for commit in (True, True, True, False, True):
         writer.begin_transaction()
         for partition in range(3):
             writer.produce(topic, value=b"x", partition=partition)
         if commit:
-            writer.commit_transaction(PATIENCE_S)
+            writer.commit_transaction(TIMEOUT_S)
         else:
-            writer.flush(PATIENCE_S)
-            writer.abort_transaction(PATIENCE_S)
+            writer.flush(TIMEOUT_S)
+            writer.abort_transaction(TIMEOUT_S)
     with link(old, new, topic, mode=ModePolicy.MAPPED) as made, made.running():
         for partition in range(3):
             made.await_position(topic, 10, partition=partition)

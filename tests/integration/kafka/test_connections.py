@@ -18,7 +18,7 @@ from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
 from anabranch.sandbox import ClusterSpec, SandboxCluster
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from tests.integration.kafka.security import ask, context_of
 
 pytestmark = pytest.mark.test
@@ -179,7 +179,7 @@ async def test_a_fetch_of_100_mb_arrives_whole_in_one_pooled_frame(cluster: Sand
 
         limit = 110 << 20
         wanted = fetch.PartitionFetch("bulk", topic_id, 0, -1, 0, -1, limit)
-        frame = await fetch.submit(connection, [wanted], max_wait_ms=1000, max_bytes=limit, timeout=PATIENCE_S)
+        frame = await fetch.submit(connection, [wanted], max_wait_ms=1000, max_bytes=limit, timeout=TIMEOUT_S)
         code, (answer,) = fetch.parse(frame, fetch.version_for(connection))
         assert (code, answer.code) == (0, 0)
         assert len(answer.records) > 100_000_000
@@ -226,7 +226,7 @@ def client_of(cluster: SandboxCluster) -> Client:
 
 async def brokers_of(client: Client) -> dict[int, tuple[str, int]]:
     """The brokers that are told, once some are: a controller takes one that stood still for dead, for a moment."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while not (found := (await client.metadata([])).brokers):
             await asyncio.sleep(0.05)
     return found
@@ -234,7 +234,7 @@ async def brokers_of(client: Client) -> dict[int, tuple[str, int]]:
 
 async def leader_of(client: Client, topic: str) -> tuple[Connection, object]:
     """(connection to the leader of partition 0 once it leads, the topic's id)."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while True:
             try:
                 meta, part = await client.partition(topic, 0)

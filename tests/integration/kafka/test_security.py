@@ -19,7 +19,7 @@ from anabranch.model.cluster import PasswordLogin, SaslMechanism, Security, Secu
 from anabranch.sandbox import ClusterSpec, ListenerSecurity, SandboxCluster
 from qa.brokers import STEADY
 from qa.inconclusive import InconclusiveError
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from tests.chance import conclusive
 from tests.integration.kafka.security import ask, context_of, with_password
 from tests.integration.sandbox.clients import QUIET, create, numbered, produce, read
@@ -56,7 +56,7 @@ def test_a_topic_is_made_and_read_back_over_every_kind_of_security(cluster: Sand
 
     async def question(client: Client) -> tuple[str, str | None]:
         assert await create_topic(client, "made", 1, 1, {"retention.ms": "12345"})
-        async with asyncio.timeout(PATIENCE_S):  # the controller answers before its brokers have read of the topic
+        async with asyncio.timeout(TIMEOUT_S):  # the controller answers before its brokers have read of the topic
             while (await client.metadata(["made"])).topics["made"].error:
                 await asyncio.sleep(0.05)
         configs = await topic_configs(client, ["made"])
@@ -70,7 +70,7 @@ def test_large_answers_arrive_whole_over_every_kind_of_security(cluster: Sandbox
 
     async def question(client: Client) -> int:
         await create_topic(client, "wide", 2000, 1, {})
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while len((await client.metadata(["wide"])).topics["wide"].partitions) < 2000:
                 await asyncio.sleep(0.05)
         return len((await client.metadata(["wide"])).topics["wide"].partitions)
@@ -87,7 +87,7 @@ def test_a_connection_outlives_its_login(cluster: SandboxCluster) -> None:
     async def question(client: Client) -> tuple[bool, float]:
         connection = await client.any_connection()
         renewals, timer, longest = 0, connection._renewal, 0.0
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while renewals < 3 and connection.closed is None:
                 began = time.monotonic()
                 await asyncio.gather(*(client.metadata([]) for _ in range(5)))

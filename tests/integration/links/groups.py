@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from confluent_kafka import Consumer, ConsumerGroupState, Message, TopicPartition
 
 from anabranch.sandbox import SandboxCluster
-from qa.brokers import patiently
-from qa.patience import PATIENCE_S
+from qa.brokers import retry
+from qa.timeouts import TIMEOUT_S
 from tests.integration.links.topics import admin
 
 Place = tuple[str, int]
@@ -42,7 +42,7 @@ def commit(cluster: SandboxCluster, group: str, positions: Mapping[Place, Stand]
 
 def store(consumer: Consumer, positions: list[TopicPartition]) -> None:
     """Commit, again while the first group of a young cluster finds its coordinator, or the last member is leaving."""
-    for one in patiently(lambda: consumer.commit(offsets=positions, asynchronous=False)):
+    for one in retry(lambda: consumer.commit(offsets=positions, asynchronous=False)):
         assert one.error is None, one
 
 
@@ -60,7 +60,7 @@ def committed(cluster: SandboxCluster, group: str, places: list[Place]) -> dict[
 
 def asked(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
     """Committed offsets, asked for again while the first group of a young cluster finds its coordinator."""
-    found: list[TopicPartition] = patiently(lambda: consumer.committed(places, timeout=30))
+    found: list[TopicPartition] = retry(lambda: consumer.committed(places, timeout=30))
     return found
 
 
@@ -77,7 +77,7 @@ def member(cluster: SandboxCluster, group: str, topic: str, **config: object) ->
     consumer = reader(cluster, group, **{"auto.offset.reset": "earliest", **config})
     try:
         consumer.subscribe([topic])
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not consumer.assignment():
             assert time.monotonic() < deadline, "nothing was assigned"
             message = consumer.poll(0.1)
@@ -97,7 +97,7 @@ def await_left(cluster: SandboxCluster, group: str) -> None:
         if any(one.group_id == group and one.state is not ConsumerGroupState.EMPTY for one in listed):
             raise TimeoutError(f"group {group} still has members")
 
-    patiently(look)
+    retry(look)
 
 
 def read_values(cluster: SandboxCluster, group: str, place: Place, number: int) -> list[str]:
@@ -106,6 +106,6 @@ def read_values(cluster: SandboxCluster, group: str, place: Place, number: int) 
     try:
         (at,) = asked(consumer, [TopicPartition(*place)])
         consumer.assign([at])
-        return [value_of(consumer.poll(PATIENCE_S)) for _ in range(number)]
+        return [value_of(consumer.poll(TIMEOUT_S)) for _ in range(number)]
     finally:
         consumer.close()

@@ -16,7 +16,7 @@ from confluent_kafka.admin import (
 )
 
 from anabranch.sandbox import SandboxCluster
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from tests.integration.links.topics import admin
 
 Grant = tuple[ResourceType, str, AclOperation]
@@ -59,7 +59,7 @@ def grant(cluster: SandboxCluster, user: str, grants: tuple[Grant, ...]) -> None
     """Allow a user something, and wait until the brokers know it."""
     bindings = [_binding(user, one) for one in grants]
     for future in admin(cluster).create_acls(bindings).values():
-        future.result(PATIENCE_S)
+        future.result(TIMEOUT_S)
     _await(lambda: set(grants) <= granted(cluster, user))
 
 
@@ -70,7 +70,7 @@ def revoke(cluster: SandboxCluster, user: str, grants: tuple[Grant, ...]) -> Non
         for kind, name, operation in grants
     ]
     for future in admin(cluster).delete_acls(filters).values():
-        future.result(PATIENCE_S)
+        future.result(TIMEOUT_S)
     _await(lambda: not set(grants) & granted(cluster, user))
 
 
@@ -85,7 +85,7 @@ def granted(cluster: SandboxCluster, user: str) -> set[Grant]:
         AclOperation.ANY,
         AclPermissionType.ANY,
     )
-    found = admin(cluster).describe_acls(every).result(PATIENCE_S)
+    found = admin(cluster).describe_acls(every).result(TIMEOUT_S)
     return {(ResourceType(one.restype.value), one.name, AclOperation(one.operation.value)) for one in found}
 
 
@@ -109,7 +109,7 @@ def _binding(user: str, one: Grant) -> AclBinding:
 
 
 def _await(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < deadline, "the access rules did not change"
         time.sleep(0.05)

@@ -13,7 +13,7 @@ from anabranch.kafka.security import open_cluster
 from anabranch.records.filler import filler_batch
 from anabranch.sandbox import SandboxCluster
 from qa.logcompare import read_log
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from tests.integration.kafka.security import context_of
 from tests.integration.links.topics import admin, delete_records
 
@@ -63,4 +63,4 @@ def assert_equal_offsets(old: SandboxCluster, new: SandboxCluster, topic: str, p
 def log_start(cluster: SandboxCluster, topic: str, partition: int = 0) -> int:
     """The first offset of a partition."""
     where = TopicPartition(topic, partition)
-    return int(admin(cluster).list_offsets({where: OffsetSpec.earliest()})[where].result(PATIENCE_S).offset)
+    return int(admin(cluster).list_offsets({where: OffsetSpec.earliest()})[where].result(TIMEOUT_S).offset)

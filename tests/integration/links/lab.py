@@ -34,7 +34,7 @@ from anabranch.state.topics.control import Runs
 from anabranch.state.topics.journal import GapRecords, Journal
 from qa import links as engine
 from qa.logcompare import batches_differ, compare, disk_batches, read_log
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from tests.integration.kafka.security import context_of
 
 _numbers = itertools.count(1)
@@ -65,7 +65,7 @@ class Link:
 
     def status(self) -> LinkStatus:
         """What ``link show`` is given; a broker that is only slow is asked again."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             self._look = self._look or Look(self.target)
             try:
@@ -93,7 +93,7 @@ class Link:
         plan = self.status().plan
         return "" if plan is None else "\n".join(f"{one.what} | {one.fix}" for one in plan.findings)
 
-    def await_(self, condition: Callable[[LinkStatus], bool], seconds: float = PATIENCE_S) -> LinkStatus:
+    def await_(self, condition: Callable[[LinkStatus], bool], seconds: float = TIMEOUT_S) -> LinkStatus:
         """Ask until it is so."""
         deadline = time.monotonic() + seconds
         while True:
@@ -283,7 +283,7 @@ class Running:
     def stop(self) -> None:
         """End the leases, and raise what a worker or the planner raised."""
         self._over.set()
-        self._thread.join(PATIENCE_S)
+        self._thread.join(TIMEOUT_S)
         assert not self._thread.is_alive(), "the workers did not end"
         if self._failures:
             raise self._failures[0]
@@ -300,14 +300,14 @@ class Running:
 
     def await_failure(self) -> None:
         """Wait until something ends the run; ``stop`` raises it."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not self._failures:
             assert time.monotonic() < deadline, "the run goes on"
             time.sleep(0.05)
 
     def await_end(self) -> None:
         """Wait until something has ended the run and its workers write no more; ``stop`` raises it."""
-        self._thread.join(PATIENCE_S)
+        self._thread.join(TIMEOUT_S)
         assert self._failures and not self._thread.is_alive(), "the run goes on"
 
     def _main(self) -> None:

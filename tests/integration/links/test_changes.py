@@ -15,7 +15,7 @@ from anabranch.model.link import UnknownLinkError
 from anabranch.model.plugins import PluginSpec
 from anabranch.sandbox import SandboxCluster
 from qa import links as engine
-from tests.integration.links.lab import PATIENCE_S, Link, link
+from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.topics import (
     OLD_MS,
     configs_of,
@@ -41,7 +41,7 @@ HELD = {
 
 def await_configs(cluster: SandboxCluster, topic: str, wanted: dict[str, str]) -> dict[str, str]:
     """Wait until a topic has these settings; returns all that were made on it."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         try:
             found = configs_of(cluster, topic)
@@ -57,7 +57,7 @@ def await_expired(cluster: SandboxCluster) -> None:
     """Wait until the cluster has looked for records that are too old, and taken those of a topic that nobody holds."""
     topic = create(cluster, fresh("expires"), configs={"retention.ms": "604800000", "segment.ms": "1000"})
     produce(cluster, topic, numbered(50, timestamp=OLD_MS), batch=10)
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while ends(cluster, topic)[0] == 0:
         assert time.monotonic() < deadline, "nothing expires"
         time.sleep(0.2)
@@ -145,7 +145,7 @@ def test_new_topics_partitions_and_configs_follow_without_a_restart(old: Sandbox
         configure(old, first, {"message.timestamp.type": None, "max.message.bytes": None})
         produce(old, first, [{"value": b"v", "partition": 4}])
         made.await_position(first, 1, 4)
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while "max.message.bytes" in configs_of(new, first):
             assert time.monotonic() < deadline
             time.sleep(0.2)
@@ -180,7 +180,7 @@ def test_old_timestamps_do_not_vanish_while_the_link_runs_and_do_when_it_is_dele
                 lambda status: engine.plan_delete(made.target, made.id).restore[topic]["retention.ms"] == "604800000"
             )
         assert not engine.delete(made.target, made.id).findings
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while ends(new, topic)[0] == 0:
         assert time.monotonic() < deadline, "the wanted retention does not hold after the deletion"
         time.sleep(0.3)

@@ -26,7 +26,7 @@ from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa import groups
 from qa.brokers import STEADY
 from tests.integration.links.groups import commit, reader, store
-from tests.integration.links.lab import PATIENCE_S, Link, link
+from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.topics import create, fresh, numbered, produce
 
 pytestmark = pytest.mark.test
@@ -209,7 +209,7 @@ def test_draining_is_timed_by_the_commits_of_two_looks(
         try:
             asked = Told(("--start", "earliest", "--target", "new"), group=group, measure_s=3.0, downtime_s=1e9)
             way_ = ByStart(StartPosition(StartKind.EARLIEST), made.target)
-            deadline = time.monotonic() + PATIENCE_S
+            deadline = time.monotonic() + TIMEOUT_S
             while True:
                 advice, _ = advise(made, path, asked, Asked(way_), made.source)
                 first = way(advice, Kind.PRODUCERS_FIRST)

@@ -14,7 +14,7 @@ from anabranch.operations.links import accept
 from anabranch.operations.links.accept import NothingToAcceptError
 from anabranch.sandbox import SandboxCluster
 from qa import links as engine
-from qa.asking import between
+from qa.blocking import between
 from qa.logcompare import read_log
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, delete_records, drop, fresh, numbered, produce

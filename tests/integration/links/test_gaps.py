@@ -11,7 +11,7 @@ from anabranch.model.lane import LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.sandbox import SandboxCluster
 from qa.logcompare import disk_batches
-from tests.integration.links.lab import PATIENCE_S, link
+from tests.integration.links.lab import TIMEOUT_S, link
 from tests.integration.links.topics import (
     TRANSACTIONS,
     configure,
@@ -36,7 +36,7 @@ def compacted_with_a_gap(old: SandboxCluster, name: str) -> tuple[str, int]:
     )
     produce(old, topic, [{"key": b"only %d" % n, "value": b"v"} for n in range(5)], batch=5)
     produce(old, topic, [{"key": b"again", "value": b"%d" % n} for n in range(20)], batch=4)
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     number = 0
     while True:
         number += 1

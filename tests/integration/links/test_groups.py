@@ -20,7 +20,7 @@ from anabranch.model.topics import TopicPartition as Place
 from anabranch.operations.groups.undo import NoSuchUndoError
 from anabranch.sandbox import SandboxCluster
 from qa import groups as engine
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import commit, committed, member, read_values, reader, store, value_of
 from tests.integration.links.lab import Link, link
@@ -63,13 +63,13 @@ def whys(found: GroupsPlan) -> set[ReasonKind]:
 def transactional(cluster: SandboxCluster, topic: str, name: str, batches: int) -> None:
     """Write transactions of three records each, every third of them aborted, so that offsets have gaps."""
     producer = Producer({**TRANSACTIONS, "bootstrap.servers": cluster.internal_bootstrap, "transactional.id": name})
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(TIMEOUT_S)
     for number in range(batches):
         producer.begin_transaction()
         for at in range(3):
             producer.produce(topic, f"{number}-{at}".encode(), partition=0)
-        assert producer.flush(PATIENCE_S) == 0  # or an abort would purge what was not sent yet
-        producer.abort_transaction(PATIENCE_S) if number % 3 == 2 else producer.commit_transaction(PATIENCE_S)
+        assert producer.flush(TIMEOUT_S) == 0  # or an abort would purge what was not sent yet
+        producer.abort_transaction(TIMEOUT_S) if number % 3 == 2 else producer.commit_transaction(TIMEOUT_S)
     end_transactions(cluster, topic)
 
 
@@ -209,14 +209,14 @@ def test_commits_of_transactions_are_moved_when_they_are_decided(old: SandboxClu
     consumer = reader(old, group)
     settings = {"transactional.id": f"t-{group}", "transaction.timeout.ms": 600_000}
     producer = Producer({"bootstrap.servers": old.internal_bootstrap, **settings})
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(TIMEOUT_S)
     with link(old, new, topic) as made, made.running():
         made.await_position(topic, 20)
         producer.begin_transaction()
         positions = [TopicPartition(topic, 0, 12)]
-        producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), PATIENCE_S)
+        producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), TIMEOUT_S)
         assert ReasonKind.MOVING in whys(plan(made, group))
-        producer.commit_transaction(PATIENCE_S)
+        producer.commit_transaction(TIMEOUT_S)
         # The coordinator of transactions answers before that of the group knows; this one waits for it.
         assert committed(old, group, [(topic, 0)]) == {(topic, 0): (12, "")}
         assert move(made, group).ok
@@ -242,7 +242,7 @@ def test_groups_of_both_protocols_go_on_where_they_stood(
         done = move(made, group)
         assert done.ok, done.groups[0].reasons
         with member(new, group, topic, **config) as consumer:
-            assert [value_of(consumer.poll(PATIENCE_S)) for _ in range(7)] == [f"record {n}" for n in range(13, 20)]
+            assert [value_of(consumer.poll(TIMEOUT_S)) for _ in range(7)] == [f"record {n}" for n in range(13, 20)]
             assert whys(plan(made, group)) == {ReasonKind.ACTIVE}
             refused = engine.undo(made.target, done.undo)
             assert not refused.ok

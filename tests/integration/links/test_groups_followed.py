@@ -17,11 +17,11 @@ from anabranch.kafka.cluster import Cluster as Client
 from anabranch.model.link import GroupRules
 from anabranch.operations.mirrormaker.flow import read_flow
 from anabranch.sandbox import SandboxCluster
-from anabranch.spark.link.following import GroupSyncThread
+from anabranch.spark.link.group_sync import GroupSyncThread
 from qa import groups as engine
 from qa import links
 from tests.integration.links.groups import commit, committed, member, store
-from tests.integration.links.lab import PATIENCE_S, Link, link
+from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.topics import create, ends, fresh, numbered, produce
 
 pytestmark = pytest.mark.test
@@ -36,13 +36,13 @@ def followed(made: Link) -> Iterator[None]:
         yield
     finally:
         thread.stop()
-        thread.join(PATIENCE_S)
+        thread.join(TIMEOUT_S)
     assert not thread.is_alive()
 
 
 def await_(condition: Callable[[], bool], what: str) -> None:
     """Ask until it is so."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < deadline, what
         time.sleep(0.1)
@@ -87,7 +87,7 @@ def test_followed_groups_move_forward_only_and_their_freshness_is_shown(
         fresh_round = engine.freshness(made.target, made.id)
         assert fresh_round is not None
         assert fresh_round.error == ""
-        assert (fresh_round.age_ms(fresh_round.ended_at_ms) or 0) < PATIENCE_S * 1000
+        assert (fresh_round.age_ms(fresh_round.ended_at_ms) or 0) < TIMEOUT_S * 1000
         plan = links.plan_delete(made.target, made.id)
         assert plan.forget["__anabranch_positions"] >= 2
 
@@ -112,13 +112,13 @@ def test_a_group_at_the_logs_end_never_has_a_negative_lag(old: SandboxCluster, n
             load.start()
             begun = time.monotonic()
             while len({at for at, _ in seen}) < 8 or time.monotonic() - begun < 12:
-                assert time.monotonic() - begun < PATIENCE_S, seen
+                assert time.monotonic() - begun < TIMEOUT_S, seen
                 at = committed(new, group, [place])[place]
                 if at is not None:
                     seen.append((at[0], ends(new, topic)[1]))
                 time.sleep(0.2)
             over.set()
-            load.join(PATIENCE_S)
+            load.join(TIMEOUT_S)
             assert not load.is_alive()
             last = committed(old, group, [place])[place]
             assert last is not None

@@ -15,7 +15,7 @@ from anabranch.operations.links.abort_transaction import (
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY
 from qa.links import abort_transaction, plan_abort
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce, transaction
 from tests.integration.links.writers import killed_in_a_transaction, write_without_a_coordinator
@@ -36,7 +36,7 @@ def lenient(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is told after a transaction was ended is waited for, however slow the broker is."""
-    monkeypatch.setattr(aborting, "_SETTLES_S", PATIENCE_S)
+    monkeypatch.setattr(aborting, "_SETTLES_S", TIMEOUT_S)
 
 
 @pytest.mark.real

@@ -26,8 +26,8 @@ from anabranch.sandbox import SandboxCluster
 from anabranch.spark.link.leases import LeasePlanner
 from anabranch.state.topics.control import Progress
 from anabranch.state.topics.journal import Journal
-from qa.patience import LONG_S
-from tests.integration.links.lab import PATIENCE_S, Link, link
+from qa.timeouts import LONG_TIMEOUT_S
+from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.test_spark import CommandLine
 from tests.integration.links.topics import create, fresh, newest_offset, numbered, produce
 
@@ -38,7 +38,7 @@ LEASE_S = 0.5
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one step of a test takes must not be taken for the end of a run."""
-    monkeypatch.setattr(worker_module, "GRACE_S", PATIENCE_S)
+    monkeypatch.setattr(worker_module, "GRACE_S", TIMEOUT_S)
 
 
 class Staff:
@@ -95,7 +95,7 @@ def work(*pairs: tuple[Worker, Lease]) -> list[list[LeaseFigures]]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE_S)
+        thread.join(TIMEOUT_S)
     assert all(done), "a lease did not end"
     return done
 
@@ -118,11 +118,11 @@ def working(worker: Worker, lease: Lease) -> Iterator[None]:
         yield
     finally:
         over.set()
-        thread.join(PATIENCE_S)
+        thread.join(TIMEOUT_S)
     assert not thread.is_alive()
 
 
-def until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
+def until(condition: Callable[[], bool], seconds: float = TIMEOUT_S) -> None:
     """Wait until it is so."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -195,7 +195,7 @@ def test_a_worker_whose_parent_is_gone_copies_nothing_between_leases(old: Sandbo
         until(lambda: stands_still(orphan))
         assert newest_offset(new, topic) == 10
         run.is_alive = True
-        with working(run.hire(), run.leases(LONG_S)[0]):
+        with working(run.hire(), run.leases(LONG_TIMEOUT_S)[0]):
             made.await_position(topic, 15)
         assert made.assert_copied(topic) == 15
 
@@ -242,14 +242,14 @@ def test_a_new_worker_is_handed_the_lanes_of_one_that_copies_on(
     old: SandboxCluster, new: SandboxCluster, mode: ModePolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It asks, the holder gives back, and no marker is spent on fencing anybody ."""
-    monkeypatch.setattr(handover, "PATIENCE_S", PATIENCE_S)  # a holder that is only slow is not taken for dead
+    monkeypatch.setattr(handover, "PATIENCE_S", TIMEOUT_S)  # a holder that is only slow is not taken for dead
     topic = create(old, fresh("handed"))
     produce(old, topic, numbered(10))
     with link(old, new, topic, mode=mode) as made, staff(made) as run:
         holder, heir = run.hire(), run.hire()
         work((holder, run.leases()[0]))
         made.await_position(topic, 10)
-        with working(heir, run.leases(LONG_S)[0]):
+        with working(heir, run.leases(LONG_TIMEOUT_S)[0]):
             made.await_(lambda status: status.lanes[0].owner == heir.owner and status.lanes[0].position == 10)
             produce(old, topic, numbered(10, first=10))
             made.await_position(topic, 20)
@@ -272,7 +272,7 @@ def test_a_worker_that_goes_on_with_its_lanes_yields_them_to_a_new_one_and_does_
         for partition in range(2):
             made.await_position(topic, 10, partition)
         run.dismiss(lost)
-        second = run.leases(LONG_S)
+        second = run.leases(LONG_TIMEOUT_S)
         with working(survivor, second[0]), working(fresh_one, second[1]):
             for partition in range(2):
                 produce(old, topic, numbered(10, first=10, partition=partition))
@@ -294,7 +294,7 @@ def test_a_run_that_is_told_to_end_leaves_nothing_running(old: SandboxCluster, n
         async def tell(client: Client) -> None:
             await Progress(client).plan(LinkPlan(made.id, run.job.run, now_ms(), now_ms(), 1, ends=True))
 
-        lease = run.leases(LONG_S)[0]
+        lease = run.leases(LONG_TIMEOUT_S)[0]
         time.sleep(0.01)  # a later millisecond
         made.on_target(tell)
         [figures] = work((worker, lease))

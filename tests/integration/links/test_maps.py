@@ -21,7 +21,7 @@ from anabranch.state.codecs.topics import RUNS
 from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps, read_maps
 from anabranch.state.segments.runs import SEGMENT_RUNS
 from qa.logcompare import ComparedRecord, read_log
-from tests.integration.links.lab import PATIENCE_S, Link, link
+from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.test_gaps import compacted_with_a_gap, interleave, keep_as_it_is
 from tests.integration.links.topics import (
     TRANSACTIONS,
@@ -50,7 +50,7 @@ def maps_of(made: Link) -> LinkMaps:
 
 def map_of(made: Link, topic: str, position: int) -> LaneMap:
     """The map of a topic's first partition once it accounts for a source position."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         found = maps_of(made).of_source(model.TopicPartition(topic, 0))
         if found is not None and found.runs.source_end >= position:
@@ -80,7 +80,7 @@ def first_from(cluster: SandboxCluster, topic: str, offset: int) -> bytes | None
     )
     try:
         consumer.assign([TopicPartition(topic, 0, offset)])
-        message = consumer.poll(PATIENCE_S)
+        message = consumer.poll(TIMEOUT_S)
         assert message is not None
         if message.error() is not None:
             assert message.error().name() == "_PARTITION_EOF", message.error()
@@ -252,10 +252,10 @@ def transactions(cluster: SandboxCluster, topic: str, count: int) -> None:
     producer = Producer(
         {**TRANSACTIONS, "bootstrap.servers": cluster.internal_bootstrap, "transactional.id": topic, "linger.ms": 0}
     )
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(TIMEOUT_S)
     for number in range(count):
         producer.begin_transaction()
         for which in "ab":
             producer.produce(topic, f"{number} {which}".encode(), partition=0)
-        producer.commit_transaction(PATIENCE_S)
+        producer.commit_transaction(TIMEOUT_S)
     end_transactions(cluster, topic)

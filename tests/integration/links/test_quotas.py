@@ -15,7 +15,7 @@ from anabranch.model.lane import LaneState
 from anabranch.model.reports import LinkStatus
 from anabranch.sandbox import SandboxCluster
 from anabranch.state.topics.journal import Journal
-from qa.patience import LONG_S
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.kafka.security import ask, context_of
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import await_heeded, create, fresh, produce
@@ -82,7 +82,7 @@ def test_a_link_whose_clients_are_throttled_goes_on(
         produce(old, topic, values, batch=BATCH)
     with link(old, new, topic) as made:
         with quota({"old": old, "new": new}[side], key, value, client_id), made.running(slots=SLOTS):
-            made.await_(lambda status: is_true(status) and is_copied(status), LONG_S)
+            made.await_(lambda status: is_true(status) and is_copied(status), LONG_TIMEOUT_S)
         assert max(throttles) > 0, "the quota was not exceeded"
         assert claims(made) == [1] * LANES
         assert [made.assert_copied(topic, partition=partition) for partition in range(LANES)] == [RECORDS] * LANES

@@ -21,7 +21,7 @@ import yaml
 from anabranch.sandbox import SandboxCluster
 from qa.faults.processes import MARK, PACKAGE_ROOT, marked
 from qa.faults.standalone import StandaloneSpark
-from qa.patience import LONG_S
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce
 
@@ -62,7 +62,7 @@ class Runs:
 
     def await_said(self, words: str) -> None:
         """Wait until the verb has printed something."""
-        deadline = time.monotonic() + LONG_S
+        deadline = time.monotonic() + LONG_TIMEOUT_S
         while words not in self.log.read_text():
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.02)
@@ -74,7 +74,7 @@ class Runs:
 
     def await_told(self, link_id: str, words: str) -> None:
         """Wait until ``verify show`` says something."""
-        deadline = time.monotonic() + LONG_S
+        deadline = time.monotonic() + LONG_TIMEOUT_S
         while True:
             command = self._command("verify", "show", link_id, "--target", "new", "-o", "json")
             shown = subprocess.run(command, capture_output=True, text=True, check=False, env=self._environment).stdout
@@ -85,14 +85,14 @@ class Runs:
 
     def await_process(self, words: str) -> None:
         """Wait until a process runs that has this in its command line."""
-        deadline = time.monotonic() + LONG_S
+        deadline = time.monotonic() + LONG_TIMEOUT_S
         while not any(words in command for command in self._commands()):
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.02)
 
     def await_nobody(self) -> None:
         """Wait until no process is left: launcher, driver, JVM, daemons and workers."""
-        deadline = time.monotonic() + LONG_S
+        deadline = time.monotonic() + LONG_TIMEOUT_S
         while marked(self.mark):
             assert time.monotonic() < deadline, self._commands()
             time.sleep(0.1)
@@ -152,7 +152,7 @@ def test_a_link_ends_cleanly_when_its_terminal_is_closed_and_tells_its_life_as_j
         process = runs.start("link", "run", made.id, *arguments)
         runs.await_said("caught_up")
         process.send_signal(signal.SIGHUP)
-        assert process.wait(LONG_S) == 0
+        assert process.wait(LONG_TIMEOUT_S) == 0
         runs.await_nobody()
     events = [json.loads(line) for line in runs.said]
     kinds = [event["event"] for event in events]
@@ -172,7 +172,7 @@ def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program(
         process = runs.start("link", "run", made.id, "--target", "new", "--master", "local[1]")
         runs.await_said("starts on local[1]")
         process.send_signal(number)
-        assert process.wait(LONG_S) == 128 + number
+        assert process.wait(LONG_TIMEOUT_S) == 128 + number
         runs.await_nobody()
 
 
@@ -181,13 +181,16 @@ def test_a_detached_link_is_stopped_from_anywhere(old: SandboxCluster, new: Sand
     topic = create(old, fresh("detached"))
     produce(old, topic, numbered(10))
     with link(old, new, topic) as made:
-        assert runs.start("link", "run", made.id, "--target", "new", "--master", "local[1]", "-d").wait(LONG_S) == 0
+        assert (
+            runs.start("link", "run", made.id, "--target", "new", "--master", "local[1]", "-d").wait(LONG_TIMEOUT_S)
+            == 0
+        )
         made.await_position(topic, 10)
         assert made.status().running
-        assert runs.start("link", "stop", made.id, "--target", "new").wait(LONG_S) == 0
+        assert runs.start("link", "stop", made.id, "--target", "new").wait(LONG_TIMEOUT_S) == 0
         assert "has ended; go on with: anabranch link run" in runs.said[-1]
         runs.await_nobody()
-        assert runs.start("link", "stop", made.id, "--target", "new").wait(LONG_S) == 0
+        assert runs.start("link", "stop", made.id, "--target", "new").wait(LONG_TIMEOUT_S) == 0
         assert runs.said[-1] == f"link {made.id} does not run"
         assert made.assert_copied(topic) == 10
     (log,) = (runs.directory / "state").rglob("run-*.log")
@@ -209,7 +212,7 @@ def test_a_link_on_a_remote_master_ends_with_its_command_too(
         process.kill()
         process.wait()
         runs.await_nobody()
-        assert spark.gone_after(executors, LONG_S) is not None
+        assert spark.gone_after(executors, LONG_TIMEOUT_S) is not None
         assert made.assert_copied(topic) == 10
     assert [line for line in runs.said if not EVENT.match(line)] == []
 

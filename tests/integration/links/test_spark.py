@@ -21,7 +21,7 @@ from anabranch.model.lane import LaneState
 from anabranch.operations.jobs.launcher import job_spec
 from anabranch.sandbox import SandboxCluster
 from qa.faults.processes import LinkRun
-from tests.integration.links.lab import PATIENCE_S, Link, link
+from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.topics import OLD_MS, create, fresh, grow, newest_offset, numbered, produce
 
 pytestmark = pytest.mark.test
@@ -54,7 +54,7 @@ class CommandLine:
         try:
             yield process
             os.killpg(process.pid, signal.SIGINT)
-            assert process.wait(PATIENCE_S) == 0, self.log
+            assert process.wait(TIMEOUT_S) == 0, self.log
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -69,10 +69,10 @@ class CommandLine:
                 said = process.stderr.readline()
                 found = re.search(r"http://127\.0\.0\.1:\d+/metrics", said)
                 assert found is not None, said
-                with urllib.request.urlopen(found[0], timeout=PATIENCE_S) as answer:
+                with urllib.request.urlopen(found[0], timeout=TIMEOUT_S) as answer:
                     text: str = answer.read().decode()
                 process.send_signal(signal.SIGINT)
-                assert process.wait(PATIENCE_S) == 0
+                assert process.wait(TIMEOUT_S) == 0
             finally:
                 if process.poll() is None:
                     process.kill()
@@ -126,12 +126,12 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(
             made.await_rounds(second)
             assert newest_offset(new, second) == 20
             cli("link", "resume", name, "--target", "new")
-            cli("link", "wait", name, "--target", "new", "--caught-up", "--timeout", f"{PATIENCE_S:.0f}s")
+            cli("link", "wait", name, "--target", "new", "--caught-up", "--timeout", f"{TIMEOUT_S:.0f}s")
             assert made.lane(second).position == 25
             assert re.search(rf'anabranch_lane_\w+\{{[^}}]*"{second}"', cli.scrape())
             pid = process.pid
         assert "stopped cleanly" in cli.log
-        deadline = time.monotonic() + PATIENCE_S  # the JVM ends when it sees that nobody talks to it any more
+        deadline = time.monotonic() + TIMEOUT_S  # the JVM ends when it sees that nobody talks to it any more
         while left := processes_of(pid):
             assert time.monotonic() < deadline, left
             time.sleep(0.1)
@@ -164,7 +164,7 @@ exec {sys.executable} "$@"
         run = LinkRun(spec, "local[1]", tmp_path / "run.log", conf=conf, environment={"PYSPARK_PYTHON": str(slow)})
         try:
             made.await_position(topic, 10)
-            assert run.stop(PATIENCE_S)
+            assert run.stop(TIMEOUT_S)
         finally:
             run.end_all()
         assert run.process.returncode == 0

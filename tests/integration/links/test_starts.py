@@ -22,7 +22,7 @@ from anabranch.sandbox import SandboxCluster
 from qa import links, offsets
 from tests.integration.kafka.security import context_of
 from tests.integration.links import groups
-from tests.integration.links.lab import PATIENCE_S, Link, link
+from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.test_gaps import interleave
 from tests.integration.links.test_maps import first_from, map_of
 from tests.integration.links.topics import create, delete_records, end_transactions, ends, fresh, numbered, produce
@@ -87,13 +87,13 @@ def test_latest_is_before_an_open_transaction(old: SandboxCluster) -> None:
     produce(old, topic, numbered(3))
     settings = {"transactional.id": topic, "transaction.timeout.ms": 600_000}
     producer = Producer({"bootstrap.servers": old.internal_bootstrap, **settings})
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(TIMEOUT_S)
     producer.begin_transaction()
     producer.produce(topic, b"open", partition=0)
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
     where = model.TopicPartition(topic, 0)
     assert looked_up(old, StartPosition(StartKind.LATEST), where).offsets == {where: 3}
-    producer.commit_transaction(PATIENCE_S)
+    producer.commit_transaction(TIMEOUT_S)
     end_transactions(old, topic)
     assert looked_up(old, StartPosition(StartKind.LATEST), where).offsets == {where: 5}
 

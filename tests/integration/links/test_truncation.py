@@ -14,9 +14,9 @@ from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa import links as engine
-from qa.brokers import create_topics, patiently
+from qa.brokers import create_topics, retry
 from qa.logcompare import read_log
-from tests.integration.links.lab import PATIENCE_S, Link, link
+from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.test_decisions import values, values_of
 from tests.integration.links.topics import admin, fresh, newest_offset, numbered, produce
 
@@ -54,9 +54,9 @@ def replicated(cluster: SandboxCluster, name: str, config: Mapping[str, str] | N
 
 def await_isr(cluster: SandboxCluster, topic: str, wanted: set[int], leader: int = LEADER) -> None:
     """Wait until the partition has this leader and these replicas in sync."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
-        found = patiently(lambda: admin(cluster).list_topics(timeout=20).topics.get(topic))
+        found = retry(lambda: admin(cluster).list_topics(timeout=20).topics.get(topic))
         part = found.partitions.get(0) if found is not None else None
         if part is not None and (part.leader, set(part.isrs)) == (leader, wanted):
             return
@@ -68,8 +68,8 @@ def lose_what_the_follower_lacks(cluster: SandboxCluster, topic: str) -> None:
     """The leader dies and stays dead; the follower, which was away, is elected uncleanly by request."""
     cluster.broker(LEADER).kill()
     cluster.broker(FOLLOWER).start()
-    deadline = time.monotonic() + PATIENCE_S
-    while patiently(lambda: admin(cluster).list_topics(timeout=20).topics[topic].partitions[0].leader) != FOLLOWER:
+    deadline = time.monotonic() + TIMEOUT_S
+    while retry(lambda: admin(cluster).list_topics(timeout=20).topics[topic].partitions[0].leader) != FOLLOWER:
         assert time.monotonic() < deadline, "the follower was never elected"
         with suppress(KafkaException, TimeoutError):  # not yet: the controller still takes the dead one for alive
             admin(cluster).elect_leaders(ElectionType.UNCLEAN, [TopicPartition(topic, 0)]).result(5)
@@ -152,7 +152,7 @@ def keyed(*keys: str) -> list[dict[str, bytes]]:
 
 def await_cleaned(cluster: SandboxCluster, topic: str, offset: int) -> None:
     """Write on until the cleaner has taken the record at this offset, and nothing lies there any more."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while any(entry.offset == offset for entry in read_log(cluster.client_config(), topic, 0)):
         assert time.monotonic() < deadline, "the cleaner never came"
         produce(cluster, topic, keyed("x", "y"))

@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
 
 from anabranch.sandbox import SandboxCluster
 from qa.brokers import await_markers, await_topics, create_topics, watermarks
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 OLD_MS = 1_357_000_000_000  # 2013-01-01, as old as the records that history has
 # The client's own minute may pass on a machine that stands still.
@@ -57,23 +57,23 @@ def create(cluster: SandboxCluster, topic: str, partitions: int = 1, configs: Ma
 def drop(cluster: SandboxCluster, topic: str) -> None:
     """Delete a topic and wait until it is gone."""
     client = admin(cluster)
-    client.delete_topics([topic])[topic].result(PATIENCE_S)
-    deadline = time.monotonic() + PATIENCE_S
-    while topic in client.list_topics(timeout=PATIENCE_S).topics:
+    client.delete_topics([topic])[topic].result(TIMEOUT_S)
+    deadline = time.monotonic() + TIMEOUT_S
+    while topic in client.list_topics(timeout=TIMEOUT_S).topics:
         assert time.monotonic() < deadline, f"{topic} is still there"
         time.sleep(0.05)
 
 
 def grow(cluster: SandboxCluster, topic: str, partitions: int) -> None:
     """Raise the partition count."""
-    admin(cluster).create_partitions([NewPartitions(topic, partitions)])[topic].result(PATIENCE_S)
+    admin(cluster).create_partitions([NewPartitions(topic, partitions)])[topic].result(TIMEOUT_S)
     await_topics(cluster, {topic: partitions})
 
 
 def configs_of(cluster: SandboxCluster, topic: str) -> dict[str, str]:
     """The settings that were made on the topic itself."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
-    found = admin(cluster).describe_configs([resource])[resource].result(PATIENCE_S)
+    found = admin(cluster).describe_configs([resource])[resource].result(TIMEOUT_S)
     return {name: entry.value for name, entry in found.items() if entry.source == 1}
 
 
@@ -88,7 +88,7 @@ def configure(cluster: SandboxCluster, topic: str, changes: Mapping[str, str | N
         for name, value in changes.items()
     ]
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-    admin(cluster).incremental_alter_configs([resource])[resource].result(PATIENCE_S)
+    admin(cluster).incremental_alter_configs([resource])[resource].result(TIMEOUT_S)
     await_heeded(cluster)
 
 
@@ -106,7 +106,7 @@ def delete_records(cluster: SandboxCluster, topic: str, before: int, partition: 
     """Have the log begin at an offset."""
     where = TopicPartition(topic, partition, before)
     for future in admin(cluster).delete_records([where]).values():
-        future.result(PATIENCE_S)
+        future.result(TIMEOUT_S)
 
 
 def produce(
@@ -138,10 +138,10 @@ def produce(
     for number, record in enumerate(records, 1):
         producer.produce(topic, on_delivery=answered, **{"partition": 0, **record})
         if number % batch == 0:
-            producer.flush(PATIENCE_S)
-    left = producer.flush(PATIENCE_S)
+            producer.flush(TIMEOUT_S)
+    left = producer.flush(TIMEOUT_S)
     assert not failures, failures[0]
-    assert not left, f"{left} records of {topic} were not taken in {PATIENCE_S:.0f} s"
+    assert not left, f"{left} records of {topic} were not taken in {TIMEOUT_S:.0f} s"
 
 
 def numbered(count: int, *, first: int = 0, timestamp: int | None = None, partition: int = 0) -> list[dict[str, Any]]:
@@ -173,10 +173,10 @@ def newest_offset(cluster: SandboxCluster, topic: str, partition: int = 0) -> in
     Asked again where the broker that tells who leads has not heard of the last election yet.
     """
     where = TopicPartition(topic, partition)
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         try:
-            return int(admin(cluster).list_offsets({where: OffsetSpec.latest()})[where].result(PATIENCE_S).offset)
+            return int(admin(cluster).list_offsets({where: OffsetSpec.latest()})[where].result(TIMEOUT_S).offset)
         except KafkaException as error:
             if error.args[0].code() not in _LEADERLESS or time.monotonic() > deadline:
                 raise
@@ -188,17 +188,17 @@ def transaction(cluster: SandboxCluster, topic: str, values: Sequence[bytes], co
     producer = Producer(
         {**TRANSACTIONS, "bootstrap.servers": cluster.internal_bootstrap, "transactional.id": fresh("writer")}
     )
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(TIMEOUT_S)
     producer.begin_transaction()
     for value in values:
         producer.produce(topic, value, partition=0)
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
     end = newest_offset(cluster, topic)
     if commit:
-        producer.commit_transaction(PATIENCE_S)
+        producer.commit_transaction(TIMEOUT_S)
     else:
-        producer.abort_transaction(PATIENCE_S)
-    deadline = time.monotonic() + PATIENCE_S
+        producer.abort_transaction(TIMEOUT_S)
+    deadline = time.monotonic() + TIMEOUT_S
     while newest_offset(cluster, topic) == end:  # others may hold the last stable offset
         assert time.monotonic() < deadline, "there is no marker"
         time.sleep(0.01)

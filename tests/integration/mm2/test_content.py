@@ -14,7 +14,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.operations.mirrormaker.content import find, sight
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY, create_topics
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from tests.contract.lab import connect
 
 pytestmark = pytest.mark.test
@@ -56,7 +56,7 @@ def write(cluster: SandboxCluster, topic: str, numbers: range | list[int]) -> No
         time = BEGIN_MS + (number + SHIFT) // PER_MS
         producer.produce(topic, b"%d" % number, b"%d" % (number % 100), partition=0, timestamp=time)
         producer.poll(0)
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
 
 
 def found(cluster: SandboxCluster, source: str, copy: str, questions: list[tuple[int, int]]) -> list[int | None]:

@@ -28,7 +28,7 @@ from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.state.topics.mirrormaker import publish
 from qa.brokers import STEADY, create_topics, existing, log_ends
 from qa.mm2 import MirrorMaker, MirrorSpec
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from tests.contract.lab import connect
 from tests.integration.links import groups
 from tests.integration.mm2.java import answers
@@ -84,7 +84,7 @@ def read_all(cluster: SandboxCluster, topic: str) -> list[tuple[bytes, bytes]]:
     consumer.assign([TopicPartition(topic, 0, 0)])
     records: list[tuple[bytes, bytes]] = []
     while end:
-        message = consumer.poll(PATIENCE_S)
+        message = consumer.poll(TIMEOUT_S)
         assert message is not None, f"{topic} could not be read"
         if message.error():
             break
@@ -107,9 +107,9 @@ def checkpoints_of(cluster: SandboxCluster, spec: MirrorSpec) -> dict[str, int]:
 
 def wait_for(what: str, done: Callable[[], object]) -> None:
     """Poll a condition; fails by name when it does not come true."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not done():
-        assert time.monotonic() < deadline, f"{what} did not happen within {PATIENCE_S:.0f} s"
+        assert time.monotonic() < deadline, f"{what} did not happen within {TIMEOUT_S:.0f} s"
         time.sleep(0.5)
 
 

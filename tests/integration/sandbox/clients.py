@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 from qa.brokers import make_topics, watermarks
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 QUIET = logging.getLogger("tests.sandbox.clients")
 QUIET.addHandler(logging.NullHandler())
@@ -35,13 +35,13 @@ def produce(config: dict[str, Any], topic: str, values: Iterable[bytes]) -> None
     producer = Producer(config | settings, logger=QUIET)
     for value in values:
         producer.produce(topic, value, on_delivery=delivered)
-    left = producer.flush(PATIENCE_S)
+    left = producer.flush(TIMEOUT_S)
     assert not refused, refused[0]
     assert left == 0
 
 
 def read(
-    config: dict[str, Any], topic: str, count: int, partitions: int = 1, seconds: float = PATIENCE_S
+    config: dict[str, Any], topic: str, count: int, partitions: int = 1, seconds: float = TIMEOUT_S
 ) -> list[Message]:
     """The first ``count`` records from the beginning, in the order of their arrival."""
     settings = {"group.id": "test", "enable.auto.commit": False, "reconnect.backoff.max.ms": 200}

@@ -10,7 +10,7 @@ from anabranch.errors import InvalidFieldError
 from anabranch.sandbox import VERSIONS, ClusterSpec, SandboxCluster, start_clusters
 from anabranch.sandbox.errors import SandboxProcessError
 
-from .clients import PATIENCE_S, create, numbered, produce, read
+from .clients import TIMEOUT_S, create, numbered, produce, read
 
 pytestmark = pytest.mark.test
 
@@ -66,7 +66,7 @@ def test_any_one_of_three_brokers_may_be_lost(trio: SandboxCluster) -> None:
 def test_a_broker_that_stops_in_order_starts_again(trio: SandboxCluster) -> None:
     """SIGTERM ends it by itself, and its brokers take it back."""
     broker = trio.brokers[0]
-    broker.stop(PATIENCE_S)
+    broker.stop(TIMEOUT_S)
     assert not broker.alive
     assert broker.process.exit_code == 143
     broker.start()

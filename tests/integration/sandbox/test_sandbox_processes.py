@@ -42,7 +42,7 @@ def wait_gone(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.full)])
 def test_nothing_outlives_its_owner(tmp_path: Path, number: signal.Signals) -> None:
-    """Broker, proxies and leashes end when the Python process that started them is killed or interrupted."""
+    """Broker, proxies and supervisors end when the Python process that started them is killed or interrupted."""
     command = [sys.executable, "-c", OWNER, str(tmp_path / "root")]
     owner = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ(), text=True)
     assert owner.stdout is not None
@@ -57,11 +57,13 @@ def test_nothing_outlives_its_owner(tmp_path: Path, number: signal.Signals) -> N
 
 
 def test_a_paused_child_ends_with_its_leash(tmp_path: Path) -> None:
-    """Even SIGKILL of the leash itself takes the child along, and even a stopped one."""
+    """Even SIGKILL of the supervisor itself takes the child along, and even a stopped one."""
     process = SupervisedProcess.spawn("sleep", ["sleep", "600"], tmp_path / "log")
     child = psutil.Process(process.pid)
     deadline = time.monotonic() + 60
-    while child.name() != "sleep":  # before that it is the leash's fork, which has not tied itself to the leash yet
+    while (
+        child.name() != "sleep"
+    ):  # before that it is the supervisor's fork, which has not tied itself to the supervisor yet
         assert time.monotonic() < deadline
         time.sleep(0.01)
     process.signal(signal.SIGSTOP)
@@ -71,7 +73,7 @@ def test_a_paused_child_ends_with_its_leash(tmp_path: Path) -> None:
 
 
 def test_a_child_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
-    """The kernel binds a parent's death to a thread; a leash is not fooled by that."""
+    """The kernel binds a parent's death to a thread; the supervisor does not depend on threads."""
     started: list[SupervisedProcess] = []
 
     def start() -> None:
@@ -80,14 +82,14 @@ def test_a_child_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
     thread = threading.Thread(target=start)
     thread.start()
     thread.join()
-    # Longer than two looks of the leash at its owner.
+    # Longer than the supervisor takes to look for its owner twice.
     assert not started[0].wait(0.7)
     started[0].kill()
     assert not started[0].alive
 
 
 def test_a_command_that_is_not_there_says_so(tmp_path: Path) -> None:
-    """The leash writes the reason to the log and exits as a shell would."""
+    """The supervisor writes the reason to the log and exits as a shell would."""
     process = SupervisedProcess.spawn("nothing", ["/no/such/program"], tmp_path / "log")
     assert process.wait(60)
     assert process.exit_code == 127

@@ -18,7 +18,7 @@ from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import SupervisedProcess
 from anabranch.sandbox.proxy import ProxyRefusedError, wait_for_proxies
 
-from .clients import PATIENCE_S, create, numbered, produce, read
+from .clients import TIMEOUT_S, create, numbered, produce, read
 
 pytestmark = pytest.mark.test
 
@@ -51,7 +51,7 @@ def echo_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
         process = SupervisedProcess.spawn("proxy", command, log)
         stack.callback(process.kill)
         proxy = Proxy(1, listen, control)
-        assert wait_for_proxies({1: proxy}, PATIENCE_S)
+        assert wait_for_proxies({1: proxy}, TIMEOUT_S)
         yield proxy
 
 
@@ -59,7 +59,7 @@ def echo_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 def line(echo_proxy: Proxy) -> Iterator[socket.socket]:
     """A connection through the proxy that has passed data; the proxy is cleared before and after."""
     echo_proxy.clear()
-    with socket.create_connection(("127.0.0.1", echo_proxy.port), PATIENCE_S) as connection:
+    with socket.create_connection(("127.0.0.1", echo_proxy.port), TIMEOUT_S) as connection:
         assert roundtrip(connection, b"hello") == b"hello"
         yield connection
     echo_proxy.clear()
@@ -90,7 +90,7 @@ def test_a_stall_holds_everything_and_loses_nothing(echo_proxy: Proxy, line: soc
     with pytest.raises(TimeoutError):
         line.recv(1)
     echo_proxy.clear()
-    line.settimeout(PATIENCE_S)
+    line.settimeout(TIMEOUT_S)
     assert receive(line, len(sent)) == sent
 
 
@@ -102,11 +102,11 @@ def test_a_cut_resets_old_and_new_connections(echo_proxy: Proxy, line: socket.so
     # The reset may come before connect has returned.
     with (
         pytest.raises(ConnectionResetError),
-        socket.create_connection(("127.0.0.1", echo_proxy.port), PATIENCE_S) as late,
+        socket.create_connection(("127.0.0.1", echo_proxy.port), TIMEOUT_S) as late,
     ):
         late.recv(1)
     echo_proxy.clear()
-    with socket.create_connection(("127.0.0.1", echo_proxy.port), PATIENCE_S) as new:
+    with socket.create_connection(("127.0.0.1", echo_proxy.port), TIMEOUT_S) as new:
         assert roundtrip(new, b"again") == b"again"
 
 
@@ -118,7 +118,7 @@ def test_a_cut_reaches_what_a_stall_holds(echo_proxy: Proxy, line: socket.socket
     with pytest.raises(ConnectionResetError):
         line.recv(1)
     echo_proxy.clear()
-    with socket.create_connection(("127.0.0.1", echo_proxy.port), PATIENCE_S) as new:
+    with socket.create_connection(("127.0.0.1", echo_proxy.port), TIMEOUT_S) as new:
         assert roundtrip(new, b"new") == b"new"
 
 

@@ -10,7 +10,7 @@ from anabranch.sandbox import ReplayPlan, SandboxCluster, start_replay
 from anabranch.sandbox.flights import START_OF_2013_MS
 from anabranch.sandbox.replay import replay
 
-from .clients import PATIENCE_S, read, written
+from .clients import TIMEOUT_S, read, written
 
 pytestmark = pytest.mark.test
 
@@ -45,11 +45,11 @@ def test_a_replay_beside_us_stops_with_its_true_count(proxied: SandboxCluster) -
     plan = ReplayPlan(topics=("planes",), rate=2000, loop=True)
     before = written(proxied.client_config(), "planes", partitions=3)
     process = start_replay(proxied, plan)
-    deadline = time.monotonic() + 2 * PATIENCE_S
+    deadline = time.monotonic() + 2 * TIMEOUT_S
     while process.records.get("planes", 0) < 2000 and process.alive:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    counts = process.stop(PATIENCE_S)
+    counts = process.stop(TIMEOUT_S)
     assert not process.alive
     assert counts["planes"] >= 2000
     after = written(proxied.client_config(), "planes", partitions=3)

@@ -14,7 +14,7 @@ import psutil
 from anabranch.sandbox.jars import java_program
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import SupervisedProcess
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 
 SPARK_HOME = Path((find_spec("pyspark").submodule_search_locations or ["."])[0])  # type: ignore[union-attr]
 _NO_REST = "-Dspark.master.rest.enabled=false"  # else it takes a port that is the same on each machine
@@ -67,7 +67,7 @@ class Standalone:
         return self._directory / f"{name}.log"
 
     def _await(self, name: str, text: str) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while text not in self._log(name).read_text(errors="replace"):
             assert time.monotonic() < deadline, self._log(name).read_text(errors="replace")[-2000:]
             time.sleep(0.1)

@@ -15,7 +15,7 @@ import anabranch
 from anabranch.operations.jobs.launcher import job_spec
 from anabranch.sandbox import SandboxCluster
 from qa.faults.processes import PACKAGE_ROOT, LinkRun
-from qa.patience import LONG_S, PATIENCE_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce
 from tests.integration.spark.standalone import SPARK_HOME, kill_tree, standalone
@@ -66,7 +66,7 @@ def test_lanes_of_a_killed_worker_go_on_where_no_core_is_spare(
             made.await_(lambda status: len({lane.owner for lane in status.lanes}) == 2)
             write(20)
             copied(30)
-            assert run.stop(PATIENCE_S)
+            assert run.stop(TIMEOUT_S)
         finally:
             run.end_all()
         assert [made.assert_copied(topic, partition=partition) for partition in range(LANES)] == [30] * LANES
@@ -94,7 +94,7 @@ class Desk:
 
     def verb(self, *arguments: str) -> tuple[int, str]:
         """Run one to its end: its exit code, and what it said."""
-        code = self.start(*arguments, name="verb").wait(LONG_S)
+        code = self.start(*arguments, name="verb").wait(LONG_TIMEOUT_S)
         return code, (self.directory / "verb.log").read_text()
 
 
@@ -127,7 +127,7 @@ def test_the_documented_commands_copy_on_machines_that_have_only_python(
         try:
             made.await_position(topic, 10)
             assert desk.verb("link", "stop", made.id, *on)[0] == 0
-            assert run.wait(PATIENCE_S) == 0
+            assert run.wait(TIMEOUT_S) == 0
         finally:
             kill_tree(run.pid)
 
@@ -141,9 +141,9 @@ def test_the_documented_commands_copy_on_machines_that_have_only_python(
         submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", spark.master]
         run = desk.spawn([*submit, *conf(spark_pyspark_python=str(python)), job, "run.json"], "submit")
         try:
-            made.await_(lambda _: made.lane(topic).position == 20, LONG_S)
+            made.await_(lambda _: made.lane(topic).position == 20, LONG_TIMEOUT_S)
             assert desk.verb("link", "stop", made.id, *on)[0] == 0
-            assert run.wait(PATIENCE_S) == 0
+            assert run.wait(TIMEOUT_S) == 0
         finally:
             kill_tree(run.pid)
         assert made.assert_copied(topic) == 20

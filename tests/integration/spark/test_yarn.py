@@ -23,7 +23,7 @@ import anabranch
 from anabranch.operations.jobs import environment
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY
-from qa.patience import LONG_S, PATIENCE_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, fresh, numbered, produce
 from tests.integration.spark.standalone import SPARK_HOME
@@ -86,7 +86,12 @@ class Desk:
     def verb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run it to its end."""
         return subprocess.run(
-            self.command(*arguments), env=self.variables, capture_output=True, text=True, timeout=LONG_S, check=False
+            self.command(*arguments),
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            timeout=LONG_TIMEOUT_S,
+            check=False,
         )
 
     @property
@@ -161,7 +166,7 @@ def test_a_driver_here_copies_on_yarn_and_ctrl_c_ends_it(
         with desk.running(run) as process:
             copied(made, topic, 10)
             os.kill(process.pid, signal.SIGINT)
-            assert process.wait(PATIENCE_S) == 0
+            assert process.wait(TIMEOUT_S) == 0
         assert "stopped cleanly" in desk.log
         assert made.assert_copied(topic) == 10
     assert PASSWORD not in launch_scripts(desk.yarn)
@@ -232,7 +237,8 @@ def test_a_secret_that_is_only_here_is_one_error(
 def copied(made: Link, topic: str, position: int) -> None:
     """Wait until the lane is there: for YARN, an archive that is unpacked, a driver and an executor."""
     made.await_(
-        lambda status: any(one.source.topic == topic and one.position >= position for one in status.lanes), LONG_S
+        lambda status: any(one.source.topic == topic and one.position >= position for one in status.lanes),
+        LONG_TIMEOUT_S,
     )
 
 
@@ -244,7 +250,7 @@ def owner(made: Link) -> str:
 
 def drivers(cluster: Yarn) -> list[psutil.Process]:
     """The application masters, each a JVM with a Python driver; waits for one."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while time.monotonic() < deadline:
         found = [one for one in psutil.process_iter(["cmdline"]) if is_driver(one, cluster)]
         if found:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.process import SupervisedProcess
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from tests.integration.spark.standalone import kill_tree
 
 RUNTIME = "yarn-3.4.2"
@@ -49,7 +49,7 @@ def yarn(directory: Path, nodes: Mapping[str, str]) -> Iterator[Yarn]:
     log = directory / "yarn.log"
     server = SupervisedProcess.spawn("YARN", command, log, {**environment, **nodes})
     try:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while "ready" not in log.read_text(errors="replace").splitlines():
             if not server.alive:
                 raise server.failure("ended at its start")

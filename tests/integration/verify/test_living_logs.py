@@ -16,7 +16,7 @@ from anabranch.sandbox import SandboxCluster
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.findings import Finding, Kind
 from qa.brokers import await_markers
-from qa.patience import PATIENCE_S
+from qa.timeouts import TIMEOUT_S
 from qa.verify_lab import Fault, Message, fresh, messages, pin_of, plant, spec_of, write
 from tests.chance import seed
 from tests.integration.links.topics import delete_records, ends
@@ -142,22 +142,22 @@ def test_what_one_isolation_level_does_not_see_is_hidden_or_extra(
     address = {"bootstrap.servers": new.internal_bootstrap}
     # Open for as long as the comparison takes.
     stranger = Producer({**address, "transactional.id": topic, "transaction.timeout.ms": 900_000})
-    stranger.init_transactions(PATIENCE_S)
+    stranger.init_transactions(TIMEOUT_S)
     stranger.begin_transaction()
     stranger.produce(topic, b"aborted", partition=0)
-    assert stranger.flush(PATIENCE_S) == 0
+    assert stranger.flush(TIMEOUT_S) == 0
     copier = Producer(address)
     for one in records[10:]:
         headers = {"headers": list(one.headers)} if one.headers else {}
         copier.produce(topic, one.value, one.key, partition=0, timestamp=one.timestamp, **headers)
-    assert copier.flush(PATIENCE_S) == 0
+    assert copier.flush(TIMEOUT_S) == 0
     runs = RunMap.of([Run(0, 0, 10), Run(10, 11, 10)])
     found, _ = compared(spark, old, new, topic, runs)
     assert found == [
         Finding(topic, Kind.EXTRA, -1, 10),
         *(Finding(topic, Kind.HIDDEN, at, at + 1) for at in range(10, 20)),
     ]
-    stranger.abort_transaction(PATIENCE_S)
+    stranger.abort_transaction(TIMEOUT_S)
     await_markers(address, [(topic, 0)])
     found, _ = compared(spark, old, new, topic, runs)
     assert found == [Finding(topic, Kind.EXTRA, -1, 10)]

@@ -41,7 +41,7 @@ def test_both_paths_make_the_same_sums(spark: SparkSession, old: SandboxCluster,
     ranges = [scan.OffsetRange(pin.target, 0, pin.target_to) for pin in pins]
     rows = scan.read(spark, options(context_of(old)), ranges, scan.COMMITTED)
     assert rows is not None
-    tickets = folding.tickets(enumerate(pins), lambda pin: pin.target)
+    tickets = folding.lane_translations(enumerate(pins), lambda pin: pin.target)
     by_python = summed(folding.sums(rows, tickets, True, None))
     spark.conf.set("spark.sql.ansi.enabled", ansi)
     try:
@@ -111,7 +111,7 @@ def test_a_task_pays_for_every_byte(spark: SparkSession, old: SandboxCluster, mo
     )
     assert rows is not None
     pin = pin_of(topic, RunMap.of([Run(0, 0, 2_000)]))
-    tickets = folding.tickets([(0, pin)], lambda one: one.source)
+    tickets = folding.lane_translations([(0, pin)], lambda one: one.source)
     table = folding.digests(rows).toArrow()
     waits: list[float] = []
     paces: list[float] = []

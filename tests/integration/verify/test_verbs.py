@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from anabranch.sandbox import SandboxCluster
-from qa.patience import LONG_S
+from qa.timeouts import LONG_TIMEOUT_S
 from qa.verify_lab import connector_settings
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce, transaction
@@ -203,7 +203,7 @@ def test_a_stopped_comparison_goes_on_to_the_same_report(
 
 def until(question: Callable[[], bool]) -> None:
     """Ask until the answer is yes."""
-    deadline = time.monotonic() + LONG_S
+    deadline = time.monotonic() + LONG_TIMEOUT_S
     while not question():
         assert time.monotonic() < deadline
         time.sleep(0.2)

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from anabranch.cli.main import app
 from anabranch.cli.offsets.rebuild import _step
-from anabranch.config import maps_file, rebuild_part
+from anabranch.config import maps_file, rebuild_progress
 from anabranch.config.maps_file import StoredMap
 from anabranch.config.rebuildspec import LaneLogs, RecordPart
 from anabranch.config.verifyspec import VerifySpec
@@ -60,7 +60,7 @@ class Engine:
         self.asked.append((job.source.name, job.target.name, job.master, dict(job.settings)))
         if self.made is None:
             if self.finished:
-                rebuild_part.keep(out, spec, [CLEAR], 5)
+                rebuild_progress.keep(out, spec, [CLEAR], 5)
             (work / "rebuild.log").write_text('noise\n{"error": "no broker answers", "hint": ""}\n')
             return subprocess.Popen([sys.executable, "-c", self.fails], stdout=subprocess.PIPE, text=True)
         maps_file.save_rebuilt(out, spec.link, "old", "new", [self.made], 5)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.groups import look as grouplook
+from anabranch.kafka.groups import snapshot as grouplook
 from anabranch.kafka.log import KeyedLog
 from anabranch.model.groups import Commit
 from examples.api.move_groups import move

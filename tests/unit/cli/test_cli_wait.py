@@ -17,7 +17,7 @@ from rich.console import Console
 from anabranch.cli import main as cli
 from anabranch.cli.links.wait import LanesStoppedError, NotCaughtUpError, until_within
 from anabranch.kafka.errors import UnreachableError
-from anabranch.model.caughtup import Goal, SourceLog, left
+from anabranch.model.caughtup import Goal, SourceLog, remaining_of
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
@@ -25,7 +25,7 @@ from anabranch.model.reports import LinkPlan, LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.caughtup import goal
 from qa import links
-from qa.asking import between
+from qa.blocking import between
 from tests.unit.link_lab import BLANK, LINK, SOURCE_END, A, B, Lab, lab
 
 pytestmark = pytest.mark.unit
@@ -63,38 +63,38 @@ def looked(found: LinkStatus, at_ms: int = NOW + 1, ends: bool = False) -> LinkS
 
 def test_a_lane_that_believes_to_be_at_the_end_is_held_against_the_source() -> None:
     """Both lanes say that their lag is 0; one is 40 records short of what the source told."""
-    found = left(GOAL, status(lane(A, 60), lane(B, 50)))
+    found = remaining_of(GOAL, status(lane(A, 60), lane(B, 50)))
     assert (found.behind, found.records, found.within(0), found.within(40)) == ({A: 40, B: 0}, 40, False, True)
-    assert left(GOAL, status(lane(A, 100), lane(B, 51))).within(0)
+    assert remaining_of(GOAL, status(lane(A, 100), lane(B, 51))).within(0)
 
 
 def test_a_partition_without_a_lane_is_not_copied() -> None:
     """Neither one that nobody began, nor one whose lane was of a topic that was deleted; an empty one needs none."""
-    assert left(GOAL, status(lane(A, 100))).not_begun == (B,)
-    assert not left(GOAL, status(lane(A, 100), lane(B, 50, topic=TopicId.ZERO))).within(0)
-    assert not left(GOAL, status(lane(A, 100), lane(B, 50), planned=3)).within(0)
+    assert remaining_of(GOAL, status(lane(A, 100))).not_begun == (B,)
+    assert not remaining_of(GOAL, status(lane(A, 100), lane(B, 50, topic=TopicId.ZERO))).within(0)
+    assert not remaining_of(GOAL, status(lane(A, 100), lane(B, 50), planned=3)).within(0)
 
 
 def test_a_new_topic_waits_for_a_plan_that_leaves_it_out() -> None:
     """A plan must have been made from a later look at the source, and name it: one that ends a run says nothing."""
     goal = replace(GOAL, logs={**GOAL.logs, NEW: SourceLog(TopicId.ZERO, 0, 3)})
     copied = status(lane(A, 100), lane(B, 50))
-    assert left(goal, copied).not_begun == (NEW,)
-    assert left(goal, looked(copied)).within(0)
+    assert remaining_of(goal, copied).not_begun == (NEW,)
+    assert remaining_of(goal, looked(copied)).within(0)
     for told in (looked(copied, NOW), looked(copied, ends=True), replace(copied, plan=None)):
-        assert left(goal, told).not_begun == (NEW,)
-    assert not left(goal, looked(status(lane(A, 100), lane(B, 50), planned=3))).within(0)
+        assert remaining_of(goal, told).not_begun == (NEW,)
+    assert not remaining_of(goal, looked(status(lane(A, 100), lane(B, 50), planned=3))).within(0)
     other = TopicPartition("other-topic", 0)
-    assert left(replace(GOAL, logs={other: SourceLog(TOPIC, 0, 3)}), looked(copied)).not_begun == (other,)
+    assert remaining_of(replace(GOAL, logs={other: SourceLog(TOPIC, 0, 3)}), looked(copied)).not_begun == (other,)
 
 
 def test_a_topic_that_was_made_again_is_not_copied_by_the_lane_of_the_old_one() -> None:
     """It is waited for, and in vain once that lane has stopped; an empty one needs nothing."""
     goal = replace(GOAL, logs={A: SourceLog(TopicId.ZERO, 0, 3), B: SourceLog(TopicId.ZERO, 0, 0)})
-    found = left(goal, looked(status(lane(A, 100), lane(B, 50, LaneState.STOPPED))))
+    found = remaining_of(goal, looked(status(lane(A, 100), lane(B, 50, LaneState.STOPPED))))
     assert (found.not_begun, found.stopped) == ((A,), ())
     stopped = lane(A, 100, LaneState.STOPPED)
-    assert left(goal, looked(status(stopped, lane(B, 50)))).stopped == (stopped,)
+    assert remaining_of(goal, looked(status(stopped, lane(B, 50)))).stopped == (stopped,)
 
 
 def wait_for(*seen: LinkStatus, longest: float | None = None) -> tuple[int, list[str]]:
@@ -225,5 +225,5 @@ def test_the_goal_is_read_from_the_source(both: Lab) -> None:
         away = replace(both.source, bootstrap=(f"127.0.0.1:{bound.getsockname()[1]}",))
         with pytest.raises(UnreachableError):
             aim(away)
-    rest = left(found, links.show(both.target, LINK))
+    rest = remaining_of(found, links.show(both.target, LINK))
     assert (rest.not_begun, rest.behind[A], rest.behind[B]) == ((BLANK,), 0, 0)

@@ -32,8 +32,8 @@ NUMBERS = (
     ("fine-print.md", "at most 8 MB from each", "copier.source.fetcher.ANSWER_BYTES", 8 << 20),
     ("fine-print.md", "(of 16 MB together", "copier.source.fetcher.ANSWERS_BYTES", 16 << 20),
     ("fine-print.md", "1 MB each at least", "copier.source.fetcher.LANE_BYTES", 1 << 20),
-    ("what-if.md", "up to five times in a row", "spark.link.steady.TRIES", 1 + 5),
-    ("what-if.md", "five minutes at most", "spark.jobs.link.PATIENCE_S", 300.0),
+    ("what-if.md", "up to five times in a row", "spark.link.restarting.TRIES", 1 + 5),
+    ("what-if.md", "five minutes at most", "spark.jobs.link.FIRST_SURVEY_TIMEOUT_S", 300.0),
     ("adr/0008-copying-on-between-leases.md", "less than five seconds ago", "copier.write_gate.HOLD_SECONDS", 5.0),
     (
         "adr/0008-copying-on-between-leases.md",
@@ -48,8 +48,8 @@ NUMBERS = (
     ("reference/control-topics.md", "keep it below 800 kB", "state.codecs.verified.MOST_REPORT_BYTES", 800_000),
     ("reference/control-topics.md", "chunk (65,536 source offsets each)", "verify.pins.CHUNK", 65_536),
     ("reference/verify.md", "cut in chunks of 65,536", "verify.pins.CHUNK", 65_536),
-    ("reference/verify.md", "more than two million records", "spark.verify.naming.MOST_ROWS", 2_000_000),
-    ("reference/verify.md", "(5,000 of each side and lane at most)", "spark.verify.naming.MOST_LOOKUPS", 5_000),
+    ("reference/verify.md", "more than two million records", "spark.verify.classifying.MOST_ROWS", 2_000_000),
+    ("reference/verify.md", "(5,000 of each side and lane at most)", "spark.verify.classifying.MOST_LOOKUPS", 5_000),
     ("reference/offsets-rebuild.md", "at most a million of each", "spark.align.run.MOST", 1_000_000),
     ("reference/offsets-rebuild.md", "more than 1,048,576 records", "offsets.align.gaps.LARGEST", 1_048_576),
     ("reference/checkpoints.md", "younger than a minute", "operations.checkpoints.stillness.QUIET_MS", 60_000),
@@ -63,7 +63,7 @@ NUMBERS = (
     ("how-to/watch-a-link.md", "Of many lanes at one moment twenty are named", "model.runevents.MOST_LANES", 20),
     ("how-to/beside-mirrormaker.md", "at most 64 pairs of offsets", "mirrormaker.store.SLOTS", 64),
     ("how-to/beside-mirrormaker.md", "(500 unless told", "operations.mirrormaker.report.LOOKED_AT", 500),
-    ("how-to/move-consumer-groups.md", "(two reads, two seconds apart)", "kafka.groups.look.SETTLE_S", 2.0),
+    ("how-to/move-consumer-groups.md", "(two reads, two seconds apart)", "kafka.groups.snapshot.SETTLE_S", 2.0),
 )
 
 

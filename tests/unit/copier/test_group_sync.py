@@ -112,7 +112,7 @@ def test_a_group_that_somebody_reads_in_on_the_target_is_left_to_them(both: Lab)
 
     async def what(driver: Driver) -> None:
         await driver.commit("till", {A: Commit(12)})
-        look = groupsync.look
+        look = groupsync.take_snapshot
 
         async def before(*arguments: object, **options: object) -> object:
             seen = await look(*arguments, **options)  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ def test_a_group_that_somebody_reads_in_on_the_target_is_left_to_them(both: Lab)
 
         reading = driver.both.reader(driver.both.there, "till")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(groupsync, "look", before)
+            patch.setattr(groupsync, "take_snapshot", before)
             persisted = await driver.round()
         assert persisted.round is not None
         assert (persisted.round.moved, persisted.groups["till"].state) == (0, Following.ACTIVE)
@@ -169,7 +169,7 @@ def test_a_round_that_failed_says_so_and_forgets_nothing(both: Lab, monkeypatch:
             raise BrokerRefusedError("old", "Metadata", "cluster", 5)
 
         with monkeypatch.context() as patch:
-            patch.setattr(groupsync, "look", away)
+            patch.setattr(groupsync, "take_snapshot", away)
             with pytest.raises(BrokerRefusedError, match="old"):
                 await other.round()
         after = await asyncio.to_thread(lambda: driver.both.stored().freshness(LINK))

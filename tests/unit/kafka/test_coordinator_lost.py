@@ -61,7 +61,7 @@ class Handing(Cluster):
 def test_a_group_that_was_handed_over_is_asked_for_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """NOT_COORDINATOR means that nothing was done: the coordinator is looked for again, and the request sent there."""
     monkeypatch.setattr(coordinators, "_PAUSE_S", 0.0)
-    monkeypatch.setattr(coordinators, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(coordinators, "TIMEOUT_S", 0.05)
     cluster, request = Handing(), DeleteGroupsRequest(groups_names=["g"])
     answer = asyncio.run(coordinators.ask_group(cluster, "g", request, lambda found: int(found.error_code)))
     assert (answer.error_code, cluster.asked) == (0, [1, 2])

@@ -10,7 +10,7 @@ import pytest
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkPlan, LinkStatus
-from anabranch.model.runevents import MOST_LANES, LaneSnapshot, see
+from anabranch.model.runevents import MOST_LANES, LaneSnapshot, next_snapshot
 from anabranch.model.topics import TopicId, TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -44,7 +44,7 @@ class Told:
         """What is told where the lanes stand so."""
         record = LinkRecord(replace(WANTED, paused=paused), ("A",), 0)
         plan = LinkPlan("old-new", RUN, 1, NOW, self.planned)
-        self.seen, events = see(self.seen, LinkStatus(record, lanes, plan, NOW), RUN)
+        self.seen, events = next_snapshot(self.seen, LinkStatus(record, lanes, plan, NOW), RUN)
         return [event.message for event in events]
 
 

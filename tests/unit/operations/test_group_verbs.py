@@ -14,7 +14,7 @@ from anabranch.groups.undo import UndoRecord
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError
 from anabranch.kafka.groups import PartitionsRefusedError
-from anabranch.kafka.groups import look as grouplook
+from anabranch.kafka.groups import snapshot as grouplook
 from anabranch.model.groups import Commit, GroupState
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.reasons import ReasonKind

@@ -27,7 +27,7 @@ from anabranch.state.topics.control import Links, Progress, Runs, present
 from anabranch.state.topics.journal import Journal
 from anabranch.state.topics.positions import Positions
 from qa import links
-from qa.asking import between
+from qa.blocking import between
 from tests.unit.link_lab import LINK, OTHER, TO_A, A, Lab, lab
 
 pytestmark = pytest.mark.unit

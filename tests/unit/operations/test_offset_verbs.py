@@ -38,7 +38,7 @@ from anabranch.state.topics.control import Links, Runs, write
 from anabranch.state.topics.journal import Journal
 from qa import comparing as verify
 from qa import mirror_answers, offsets
-from qa.asking import between
+from qa.blocking import between
 from tests.unit.asking import append, records
 from tests.unit.link_lab import BLANK, LINK, OTHER, RUNS, SOURCE_END, TARGET_END, TO_A, TO_B, A, B, Lab, lab
 from tests.unit.link_lab import append as more

@@ -23,7 +23,7 @@ from anabranch.state.codecs import topics
 from anabranch.state.topics.control import ensure_topics
 from anabranch.state.topics.recreated import ControlTopicsRecreatedError, topic_ids
 from qa import links
-from qa.asking import between
+from qa.blocking import between
 from tests.unit.asking import on
 from tests.unit.link_lab import LINK, RUNS, TO_A, TO_B, A, B, Lab, lab
 

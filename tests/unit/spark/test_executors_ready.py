@@ -14,7 +14,7 @@ import anabranch
 from anabranch.config.jobspec import LinkJob
 from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol
 from anabranch.model.secrets import SecretKind, SecretRef
-from anabranch.spark.link import asking, ready
+from anabranch.spark.link import ready, task_attempts
 from anabranch.spark.link.ready import ExecutorNotReadyError, check
 
 pytestmark = pytest.mark.unit
@@ -132,13 +132,13 @@ def test_a_task_that_could_not_begin_is_told_without_the_stacks() -> None:
 
 def test_tasks_that_cannot_begin_are_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark is told to try a task a million times; four say enough."""
-    monkeypatch.setattr(asking, "_LOOK_S", 0.001)
+    monkeypatch.setattr(task_attempts, "_LOOK_S", 0.001)
     said = "x.SparkException: \nError from python worker:\n  env: python3.11: No such file\nPYTHONPATH was:\n"
     spark: Any = Trying(said)
     with pytest.raises(ExecutorNotReadyError) as raised:
         check(spark, job(SecretRef(SecretKind.ENV, "X")), 1)
     assert raised.value.message == "an executor cannot copy: env: python3.11: No such file"
-    assert spark.failed == asking.MOST_FAILED and spark.cancelled.is_set()
+    assert spark.failed == task_attempts.MOST_FAILED and spark.cancelled.is_set()
     spark = Trying("")
     spark.why = None
     with pytest.raises(ExecutorNotReadyError, match="its tasks fail"):

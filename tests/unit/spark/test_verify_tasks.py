@@ -21,7 +21,7 @@ from anabranch.records.encode import body_of, seal
 from anabranch.records.header import LOG_APPEND_TIME, TRANSACTIONAL, read_header
 from anabranch.records.record import Record, TimestampType
 from anabranch.sandbox import ClusterSpec
-from anabranch.spark.verify import batches, folding, naming
+from anabranch.spark.verify import batches, classifying, folding
 from anabranch.verify.classify import Lane
 from anabranch.verify.findings import Kind
 from anabranch.verify.pins import CHUNK, LogEnds, pin
@@ -118,13 +118,13 @@ def test_what_was_aborted_in_the_source_is_not_looked_for(both: tuple[Simulated,
 def test_foreign_records_behind_the_last_copy_are_in_its_chunk() -> None:
     """A chunk behind the pin's end is none that is compared."""
     runs = RunMap.of([Run(0, 0, CHUNK)]).advance(CHUNK, CHUNK + 3)
-    ticket = folding.LaneTranslation(0, runs, (0, CHUNK))
-    assert folding.positions(ticket, np.array([0, CHUNK - 1, CHUNK, CHUNK + 2])).tolist() == [0, *[CHUNK - 1] * 3]
+    translation = folding.LaneTranslation(0, runs, (0, CHUNK))
+    assert folding.positions(translation, np.array([0, CHUNK - 1, CHUNK, CHUNK + 2])).tolist() == [0, *[CHUNK - 1] * 3]
 
 
 def test_strays_beyond_those_that_can_be_named_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them is a difference, too."""
-    monkeypatch.setattr(naming, "MOST_ROWS", 3)
+    monkeypatch.setattr(classifying, "MOST_ROWS", 3)
     count = 8
     columns: dict[str, list[int] | list[bool]] = {}
     for name in ("offset", "place", "position", "first", "second"):
@@ -136,7 +136,7 @@ def test_strays_beyond_those_that_can_be_named_are_counted(monkeypatch: pytest.M
     for name in ("newest_here", "tombstone"):
         columns[name] = [-1] * count
     lane = Lane(RunMap.of([Run(0, 0, count)]), (0, count), (0, count))
-    found = naming._namer({0: lane}, {}, 2)(pa.table(columns)).to_pylist()
+    found = classifying._namer({0: lane}, {}, 2)(pa.table(columns)).to_pylist()
     assert [(row["kind"], row["source"], row["number"]) for row in found] == [
         (Kind.MISSING, 0, 3),
         (Kind.MISSING, 1, 3),

@@ -15,7 +15,7 @@ from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import ConnectionLostError, PermissionDeniedError
 from anabranch.kafka.settling import until_led
-from anabranch.model.caughtup import Goal, left
+from anabranch.model.caughtup import Goal, remaining_of
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, MirroredTopic, WantedState
@@ -27,7 +27,7 @@ from anabranch.spark.link.leases import LeasePlanner
 from anabranch.spark.link.survey import Survey
 from anabranch.state.topics.control import Links, ensure_topics
 from qa import links
-from qa.asking import between
+from qa.blocking import between
 from tests.unit.link_lab import LINK, A, Lab, append, lab
 
 pytestmark = pytest.mark.test
@@ -83,7 +83,7 @@ def goal(both: Lab) -> Goal:
 
 def not_begun(both: Lab, aim: Goal) -> set[TopicPartition]:
     """What `link wait` would wait for although nobody copies it."""
-    return set(left(aim, links.show(both.target, LINK)).not_begun)
+    return set(remaining_of(aim, links.show(both.target, LINK)).not_begun)
 
 
 async def fails(_: Planner) -> LanePlan:

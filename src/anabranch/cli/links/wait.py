@@ -22,7 +22,7 @@ from anabranch.cli.totals import totals
 from anabranch.cli.words import count, duration, moment
 from anabranch.config.units import parse_interval
 from anabranch.errors import InvalidFieldError, RefusedError
-from anabranch.model.caughtup import Goal, Remaining, left
+from anabranch.model.caughtup import Goal, Remaining, remaining_of
 from anabranch.model.reports import LinkStatus
 from anabranch.protocol.ways import ways_out
 
@@ -119,7 +119,7 @@ async def until_within(
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while True:
             status = await read()
-            found = left(goal, status)
+            found = remaining_of(goal, status)
             first = max(first, found.records)
             if found.within(lag):
                 return found

@@ -21,7 +21,7 @@ from anabranch.cli.options import TargetOption, contexts, settings_of, target
 from anabranch.cli.render import grid
 from anabranch.cli.running import on_context, run
 from anabranch.cli.words import count, moment, span
-from anabranch.config import maps_file, rebuild_part
+from anabranch.config import maps_file, rebuild_progress
 from anabranch.config.jobspec import write_spec
 from anabranch.config.rebuildspec import RebuildSpec, RecordPart
 from anabranch.errors import RefusedError
@@ -134,9 +134,9 @@ async def _rebuild(source: ClusterContext, target: ClusterContext, flags: Rebuil
             job = tied.take(await operation.apply(here, there, planned, flags.out, how))
         code = await asyncio.to_thread(_follow, job)
         waiting.close()
-        done = len(rebuild_part.kept(flags.out, spec))
+        done = len(rebuild_progress.kept(flags.out, spec))
         if code and done:
-            part = rebuild_part.part_of(flags.out)
+            part = rebuild_progress.part_of(flags.out)
             what = f"{part} keeps the maps of {count(done)} of {count(len(spec.lanes))} partitions"
             typer.echo(f"{what}: run the same command again, and it goes on from there", err=True)
         if tied.asked:
@@ -150,7 +150,7 @@ async def _rebuild(source: ClusterContext, target: ClusterContext, flags: Rebuil
 
 def _say_kept(out: Path, spec: RebuildSpec) -> None:
     """Say that maps of an earlier run are kept, and not made again."""
-    part, before = rebuild_part.part_of(out), len(rebuild_part.kept(out, spec))
+    part, before = rebuild_progress.part_of(out), len(rebuild_progress.kept(out, spec))
     if before:
         at = moment(round(part.stat().st_mtime * 1000))
         what = f"{part} has the maps of {count(before)} of {count(len(spec.lanes))} partitions, of {at} UTC"

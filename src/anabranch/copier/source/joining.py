@@ -15,7 +15,7 @@ from anabranch.protocol.reading import Copyable, Reading, read
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.header import HEADER_SIZE, LOG_OVERHEAD, read_header
 from anabranch.records.join import UnjoinableError, join
-from anabranch.records.row import JoinedBatch, join_row
+from anabranch.records.join_small import JoinedBatch, join_small
 
 FEW_RECORDS = 32
 SMALL_BYTES = 4 << 10
@@ -35,7 +35,9 @@ def read_joining(
     rows: list[Copyable] = []
     while _begins_small(records, at):
         window = bytes(records[at : at + MOST_BYTES])
-        row = join_row(window, fetch_offset, most_bytes=SMALL_BYTES, most_records=FEW_RECORDS, across_gaps=across_gaps)
+        row = join_small(
+            window, fetch_offset, most_bytes=SMALL_BYTES, most_records=FEW_RECORDS, across_gaps=across_gaps
+        )
         if row is None or row.batches < LEAST:
             break
         one = _copyable(row)

@@ -19,7 +19,7 @@ from anabranch.kafka.groups.errors import check_group
 
 GROUP = 0
 AGAIN = frozenset({14, 15, 16})  # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 _PAUSE_S = 0.1
 _FOUND_AT_ONCE = 1000
 _IN_FLIGHT = 50
@@ -36,7 +36,7 @@ async def ask_groups(cluster: Cluster, names: Iterable[str], size: int, ask: Ask
     so ``ask`` must only read, or do what may be done twice.  Raises the error of the last code.
     """
     pending = list(dict.fromkeys(names))
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         again: dict[str, int] = {}
         lost: list[ConnectionLostError] = []
@@ -71,7 +71,7 @@ async def ask_group(
 
     Raises ConnectionLostError, with an unknown outcome, without asking again.
     """
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         node = await cluster.coordinator(name, GROUP)
         try:
@@ -120,7 +120,9 @@ async def _find(cluster: Cluster, names: Sequence[str]) -> tuple[dict[int, list[
 
 async def answers(cluster: Cluster, requests: Iterable[Any], cap: int, node: int | None = None) -> list[Any]:
     """Several requests on their way to one broker at once, and their answers in that order; raises the first error."""
-    found = await asyncio.gather(*(cluster.call(one, node, cap=cap) for one in requests), return_exceptions=True)
+    found = await asyncio.gather(
+        *(cluster.call(request, node, cap=cap) for request in requests), return_exceptions=True
+    )
     for one in found:
         if isinstance(one, BaseException):
             raise one

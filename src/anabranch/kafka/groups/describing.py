@@ -33,21 +33,21 @@ async def classic(cluster: Cluster, names: Iterable[str]) -> dict[str, Group]:
         request = DescribeGroupsRequest(groups=list(chunk), include_authorized_operations=False)
         response = await cluster.call(request, node, cap=6)
         again = {}
-        for one in response.groups:
-            if one.error_code in AGAIN:
-                again[one.group_id] = one.error_code
+        for group in response.groups:
+            if group.error_code in AGAIN:
+                again[group.group_id] = group.error_code
                 continue
-            if one.error_code == GROUP_ID_NOT_FOUND:
+            if group.error_code == GROUP_ID_NOT_FOUND:
                 continue
-            check_group(cluster, one.error_code, "Describe", one.group_id, one.error_message)
-            members = tuple(Member(each.member_id, each.client_id, each.client_host) for each in one.members)
-            state = state_of(one.group_state)
+            check_group(cluster, group.error_code, "Describe", group.group_id, group.error_message)
+            members = tuple(Member(each.member_id, each.client_id, each.client_host) for each in group.members)
+            state = state_of(group.group_state)
             if state is GroupState.DEAD:  # the answer before v6 for a group that is not there, or is no classic one
                 continue
-            kind = kind_of("", one.protocol_type)
-            if kind is GroupKind.CLASSIC and is_streams(one.protocol_data, members):
+            kind = kind_of("", group.protocol_type)
+            if kind is GroupKind.CLASSIC and is_streams(group.protocol_data, members):
                 kind = GroupKind.STREAMS
-            found[one.group_id] = Group(one.group_id, kind, state, members)
+            found[group.group_id] = Group(group.group_id, kind, state, members)
         return again
 
     await ask_groups(cluster, names, _CHUNK, ask, "Describe")

@@ -10,7 +10,7 @@ from kafka.protocol.admin import ListGroupsRequest
 
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import ConnectionLostError
-from anabranch.kafka.groups.coordinators import AGAIN, PATIENCE_S, together
+from anabranch.kafka.groups.coordinators import AGAIN, TIMEOUT_S, together
 from anabranch.kafka.groups.describing import classic
 from anabranch.kafka.groups.kinds import kind_of, state_of, streams_prefixes
 from anabranch.model.groups import GroupKind, GroupState
@@ -43,10 +43,10 @@ async def list_groups(cluster: Cluster) -> list[ListedGroup]:
         return listed
     described = await classic(cluster, classics)
     prefixes = streams_prefixes((await cluster.metadata(None)).topics)
-    return [_told(one, described[one.name].kind, prefixes) if one.name in described else one for one in listed]
+    return [_listed(one, described[one.name].kind, prefixes) if one.name in described else one for one in listed]
 
 
-def _told(one: ListedGroup, kind: GroupKind, prefixes: frozenset[str]) -> ListedGroup:
+def _listed(one: ListedGroup, kind: GroupKind, prefixes: frozenset[str]) -> ListedGroup:
     asleep = one.kind in _MAY_BE_STREAMS and not one.state.is_active and one.name in prefixes
     kind = GroupKind.STREAMS if asleep or kind is GroupKind.STREAMS else one.kind
     return ListedGroup(one.name, kind, one.state, one.protocol)
@@ -54,7 +54,7 @@ def _told(one: ListedGroup, kind: GroupKind, prefixes: frozenset[str]) -> Listed
 
 async def listing(cluster: Cluster) -> list[ListedGroup]:
     """``list_groups`` without a look for classic Streams applications; one request to each broker."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         found: dict[str, ListedGroup] = {}
         codes: dict[int, int] = {}

@@ -25,7 +25,7 @@ from anabranch.kafka.groups.errors import (
 from anabranch.model.groups import Commit
 from anabranch.model.topics import TopicPartition
 
-UNSTABLE_PATIENCE_S = 10.0
+UNSTABLE_TIMEOUT_S = 10.0
 _CHUNK = 100
 _BY_NAME = 9
 _ONE_GROUP = 7
@@ -44,18 +44,18 @@ async def committed(
     names: Iterable[str],
     *,
     partitions: Collection[TopicPartition] | None = None,
-    patience: float = UNSTABLE_PATIENCE_S,
+    timeout: float = UNSTABLE_TIMEOUT_S,
 ) -> dict[str, dict[TopicPartition, Commit]]:
     """Every commit of each group; an empty mapping for a group that has none, or that is not there.
 
     Topics that we may not DESCRIBE are left out by the broker without a word, where no ``partitions`` are named.
-    Commits in open transactions are waited for, ``patience`` seconds in all, and then raise UnstableCommitsError,
+    Commits in open transactions are waited for, ``timeout`` seconds in all, and then raise UnstableCommitsError,
     which holds the other groups' commits.  A broker that is asked for all partitions looks for such commits only
     where an older commit exists; to learn of a *first* commit that is pending, name the ``partitions``.
     """
     wanted = list(dict.fromkeys(names))
     read: dict[str, dict[TopicPartition, Commit]] = {}
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while True:
         pending: dict[str, tuple[TopicPartition, ...]] = {}
 
@@ -113,8 +113,8 @@ def _topics(row: Any, partitions: Collection[TopicPartition] | None) -> list[Any
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
-    for one in partitions:
-        found.setdefault(one.topic, []).append(one.partition)
+    for partition in partitions:
+        found.setdefault(partition.topic, []).append(partition.partition)
     return found
 
 

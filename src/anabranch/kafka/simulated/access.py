@@ -57,7 +57,7 @@ class Authorizer:
         """Whether somebody may do something; a rule that denies wins."""
         if not self.authorizer or principal in SUPER:
             return True
-        mine = [one for one in self.rules if one.principal in {principal, "User:*"} and one.fits(kind, name)]
+        mine = [rule for rule in self.rules if rule.principal in {principal, "User:*"} and rule.fits(kind, name)]
         if any(one.permission == DENY and one.operation in {operation, ALL} for one in mine):
             return False
         wanted = {operation, ALL} | _IMPLIED.get(operation, set())
@@ -69,11 +69,11 @@ class Authorizer:
             return True
         wanted = {operation, ALL}
         return any(
-            one.permission == ALLOW
-            and one.kind == kind
-            and one.operation in wanted
-            and one.principal in {principal, "User:*"}
-            for one in self.rules
+            rule.permission == ALLOW
+            and rule.kind == kind
+            and rule.operation in wanted
+            and rule.principal in {principal, "User:*"}
+            for rule in self.rules
         )
 
     def operations(self, principal: str, kind: int, name: str) -> set[int]:

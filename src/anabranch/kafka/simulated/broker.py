@@ -259,7 +259,10 @@ class SimulatedBroker:
         """SIGSTOP."""
         if self.power is BrokerPower.ON:
             self.power = BrokerPower.STOPPED
-            self.stale = {(one.topic, one.index): (one.leader, one.leader_epoch) for one in self.cluster.partitions()}
+            self.stale = {
+                (partition.topic, partition.index): (partition.leader, partition.leader_epoch)
+                for partition in self.cluster.partitions()
+            }
             self.cluster.lost(self.node, self.cluster.number("broker.session.timeout.ms") / 1000)
 
     def resume(self) -> None:

@@ -23,7 +23,11 @@ def cleanable_end(log: SimulatedLog, now_ms: int, high_watermark: int) -> int:
         ends.append(unstable)
     lag = log.settings.number("min.compaction.lag.ms")
     if lag > 0:
-        young = (one.base for one in log.segments if one.base >= log.cleaned_to and one.max_timestamp > now_ms - lag)
+        young = (
+            segment.base
+            for segment in log.segments
+            if segment.base >= log.cleaned_to and segment.max_timestamp > now_ms - lag
+        )
         ends += [next(young, log.end)]
     return min(ends)
 
@@ -33,11 +37,11 @@ def is_due(log: SimulatedLog, now_ms: int, end: int) -> bool:
     if end <= max(log.cleaned_to, log.start):
         return False
     dirty = sum(len(one.data) for one in log.batches if log.cleaned_to <= one.header.base_offset < end)
-    clean = sum(len(one.data) for one in log.batches if one.header.base_offset < log.cleaned_to)
+    clean = sum(len(batch.data) for batch in log.batches if batch.header.base_offset < log.cleaned_to)
     if dirty and dirty / (dirty + clean) > float(log.settings.value("min.cleanable.dirty.ratio")):
         return True
     longest = log.settings.number("max.compaction.lag.ms")
-    oldest = [one for one in log.segments if one.base >= log.cleaned_to and one.base < end]
+    oldest = [segment for segment in log.segments if segment.base >= log.cleaned_to and segment.base < end]
     return bool(oldest) and now_ms - oldest[0].max_timestamp > longest
 
 
@@ -131,9 +135,11 @@ def _survivors(log: SimulatedLog, stored: StoredBatch, latest: dict[bytes, int],
     past = header.has_delete_horizon and header.base_timestamp <= now_ms
     records = stored.records()
     left = [
-        one
-        for one in records
-        if one.key is not None and latest.get(one.key, -1) <= one.offset and not (one.value is None and past)
+        record
+        for record in records
+        if record.key is not None
+        and latest.get(record.key, -1) <= record.offset
+        and not (record.value is None and past)
     ]
     if not left:
         return _emptied(stored, log.producers)

@@ -150,7 +150,7 @@ class SimulatedCluster:
                 [nodes[(first + number + at) % len(nodes)] for at in range(replicas)] for number in range(partitions)
             ]
         else:
-            places = [list(one) for one in partitions]
+            places = [list(replicas) for replicas in partitions]
         settings = TopicSettings(self.version, self.settings, configs)
         made = SimulatedTopic(name, uuid.UUID(int=self.chance.getrandbits(128), version=4), settings, [], {})
         now = self.timers.monotonic()

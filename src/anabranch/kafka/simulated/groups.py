@@ -72,7 +72,7 @@ class ClassicMember:
 
 @dataclass(slots=True)
 class ConsumerMember:
-    """One member of a group of KIP-848: what it subscribes to, what it holds, what it was told to hold."""
+    """One member of a group of KIP-848: what it subscribes to, what it owns, what is assigned to it."""
 
     id: str
     client_id: str
@@ -105,7 +105,7 @@ class SimulatedGroup:
     leader: str = ""
     kind: str = "classic"
     members: dict[str, ClassicMember] = field(default_factory=dict)
-    readers: dict[str, ConsumerMember] = field(default_factory=dict)
+    consumer_members: dict[str, ConsumerMember] = field(default_factory=dict)
     promised: set[str] = field(default_factory=set)
     commits: dict[Place, CommittedOffset] = field(default_factory=dict)
     pending: dict[int, dict[Place, CommittedOffset]] = field(default_factory=dict)
@@ -114,13 +114,13 @@ class SimulatedGroup:
     @property
     def is_empty(self) -> bool:
         """Whether it has no member of either kind."""
-        return not self.members and not self.readers
+        return not self.members and not self.consumer_members
 
     @property
     def state(self) -> str:
         """The protocol's word for it."""
         if self.kind == "consumer":
-            return "Stable" if self.readers else "Empty"
+            return "Stable" if self.consumer_members else "Empty"
         return self.phase.value
 
 
@@ -144,7 +144,7 @@ class GroupCoordinator:
     ) -> None:
         """A consumer joins; it is answered once everybody has, or the rebalance's time is over."""
         group = self.known.setdefault(name, SimulatedGroup(name))
-        if group.readers or group.kind == "share":
+        if group.consumer_members or group.kind == "share":
             reply(JoinResult(INCONSISTENT_PROTOCOL))
             return
         group.kind = "classic"
@@ -261,14 +261,14 @@ class GroupCoordinator:
             waiting, one.syncing = one.syncing, None
             if waiting is not None:
                 waiting(REBALANCING, "", "", b"")
-        longest = max(one.rebalance_ms for one in group.members.values()) / 1000
+        longest = max(member.rebalance_ms for member in group.members.values()) / 1000
 
         def over() -> None:
-            for one in list(group.members.values()):
-                if one.joining is None:
-                    group.members.pop(one.id)
-                    if one.expiry is not None:
-                        one.expiry.cancel()
+            for member in list(group.members.values()):
+                if member.joining is None:
+                    group.members.pop(member.id)
+                    if member.expiry is not None:
+                        member.expiry.cancel()
             if group.members:
                 self._complete(group)
             else:
@@ -277,7 +277,7 @@ class GroupCoordinator:
         group.rebalance = self._cluster.timers.call_later(longest, over)
 
     def _try_complete(self, group: SimulatedGroup) -> None:
-        if group.phase is GroupPhase.JOINING and all(one.joining is not None for one in group.members.values()):
+        if group.phase is GroupPhase.JOINING and all(member.joining is not None for member in group.members.values()):
             self._complete(group)
 
     def _complete(self, group: SimulatedGroup) -> None:
@@ -285,7 +285,7 @@ class GroupCoordinator:
             group.rebalance.cancel()
             group.rebalance = None
         members = list(group.members.values())
-        offered = [{name for name, _ in one.protocols} for one in members]
+        offered = [{name for name, _ in member.protocols} for member in members]
         common = set.intersection(*offered)
         group.protocol = next((name for name, _ in members[0].protocols if name in common), "")
         group.leader = members[0].id
@@ -315,7 +315,7 @@ class GroupCoordinator:
         group = self.known.setdefault(name, SimulatedGroup(name))
         if group.members or group.kind == "share":
             return HeartbeatResult(NOT_FOUND)
-        known = group.readers.get(reader.id)
+        known = group.consumer_members.get(reader.id)
         if epoch < 0:
             if known is None:
                 return HeartbeatResult(UNKNOWN_MEMBER)
@@ -328,7 +328,7 @@ class GroupCoordinator:
             self._numbers += 1
             reader.id = f"reader-{self._numbers:08x}"
         if known is None:
-            known = group.readers[reader.id] = reader
+            known = group.consumer_members[reader.id] = reader
             group.generation += 1
         elif epoch > known.epoch:
             return HeartbeatResult(FENCED_MEMBER)
@@ -340,7 +340,7 @@ class GroupCoordinator:
         self._expect_reader(group, known)
         targets = self._targets(group)
         free = targets[known.id] - {
-            place for one in group.readers.values() if one is not known for place in one.owned | one.assigned
+            place for one in group.consumer_members.values() if one is not known for place in one.owned | one.assigned
         }
         before, known.assigned = known.assigned, frozenset(free)
         if known.owned <= free:
@@ -350,11 +350,11 @@ class GroupCoordinator:
         )
 
     def _targets(self, group: SimulatedGroup) -> dict[str, frozenset[Place]]:
-        targets: dict[str, set[Place]] = {one: set() for one in group.readers}
-        topics = sorted({topic for one in group.readers.values() for topic in one.topics})
+        targets: dict[str, set[Place]] = {reader: set() for reader in group.consumer_members}
+        topics = sorted({topic for one in group.consumer_members.values() for topic in one.topics})
         for topic in topics:
             found = self._cluster.topics.get(topic)
-            mine = sorted(one.id for one in group.readers.values() if topic in one.topics)
+            mine = sorted(one.id for one in group.consumer_members.values() if topic in one.topics)
             for index in range(len(found.partitions) if found is not None else 0):
                 targets[mine[index % len(mine)]].add((topic, index))
         return {one: frozenset(places) for one, places in targets.items()}
@@ -365,7 +365,7 @@ class GroupCoordinator:
         reader.expiry = self._cluster.timers.call_later(READER_SESSION_S, lambda: self._dismiss(group, reader))
 
     def _dismiss(self, group: SimulatedGroup, reader: ConsumerMember) -> None:
-        if group.readers.pop(reader.id, None) is not None:
+        if group.consumer_members.pop(reader.id, None) is not None:
             group.generation += 1
         if reader.expiry is not None:
             reader.expiry.cancel()
@@ -381,8 +381,8 @@ class GroupCoordinator:
             return NOT_FOUND
         if generation < 0 and not member and group.is_empty:
             return 0
-        if group.readers:
-            reader = group.readers.get(member)
+        if group.consumer_members:
+            reader = group.consumer_members.get(member)
             if reader is None:
                 return UNKNOWN_MEMBER
             return 0 if generation == reader.epoch else STALE_EPOCH

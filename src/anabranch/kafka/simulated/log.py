@@ -239,7 +239,7 @@ class SimulatedLog:
         self.batches, self._bases = self.batches[:keep], self._bases[:keep]
         self.end = max(self.start, self.batches[-1].last + 1 if self.batches else min(end, self.end))
         self.start = min(self.start, self.end)
-        self.segments = [one for one in self.segments if one.base < self.end] or self.segments[:1]
+        self.segments = [segment for segment in self.segments if segment.base < self.end] or self.segments[:1]
         self.epochs = [(epoch, start) for epoch, start in self.epochs if start < self.end]
         self.aborted = [one for one in self.aborted if one.last < self.end]
         self.cleaned_to = min(self.cleaned_to, self.end)
@@ -274,14 +274,14 @@ class SimulatedLog:
     def replace(self, batches: list[StoredBatch]) -> None:
         """Put what the cleaner left in the place of what there was; producers and ends stay."""
         self.batches = batches
-        self._bases = [one.header.base_offset for one in batches]
+        self._bases = [batch.header.base_offset for batch in batches]
 
     def retain(self, now_ms: int, high_watermark: int) -> None:
         """Delete the oldest segments whose records are too old, or too many (``retention.ms``, ``retention.bytes``)."""
         if "delete" not in self.settings.policy:
             return
         age, most = self.settings.number("retention.ms"), self.settings.number("retention.bytes")
-        size = sum(one.size for one in self.segments)
+        size = sum(segment.size for segment in self.segments)
         while self.segments:
             oldest = self.segments[0]
             end = self.segments[1].base if len(self.segments) > 1 else self.end
@@ -301,4 +301,4 @@ class SimulatedLog:
 def size_of(batches: list[StoredBatch]) -> int:
     """Bytes of some batches, of which each has a header at least."""
     assert all(len(one.data) >= HEADER_SIZE for one in batches)
-    return sum(len(one.data) for one in batches)
+    return sum(len(batch.data) for batch in batches)

@@ -104,7 +104,7 @@ class SimulatedPartition:
             mine.log.epochs = []
         for stored in leader.log.read(mine.log.end, leader.log.end, 1 << 30):
             if stored.header.base_offset >= mine.log.end:
-                mine.log.end = stored.header.base_offset  # behind a gap that compaction left
+                mine.log.end = stored.header.base_offset  # after a gap that compaction left
                 mine.log.put(stored, now_ms)
                 got = True
         mine.log.end = max(mine.log.end, leader.log.end)

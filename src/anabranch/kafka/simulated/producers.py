@@ -59,7 +59,9 @@ class ProducerStateManager:
         if entry is None or entry.epoch != header.producer_epoch:
             return None
         last = advance(header.base_sequence, header.count - 1)
-        return next((one for one in entry.batches if (one.first, one.last) == (header.base_sequence, last)), None)
+        return next(
+            (batch for batch in entry.batches if (batch.first, batch.last) == (header.base_sequence, last)), None
+        )
 
     def refusal(self, header: BatchHeader) -> int:
         """The code for which a client's batch is refused; 0 where it may be appended."""
@@ -113,9 +115,9 @@ class ProducerStateManager:
     def expire(self, now_ms: int, expiration_ms: int) -> None:
         """Forget whoever wrote its last batch too long ago, by the batch's own time."""
         gone = [
-            one.producer_id
-            for one in self.entries.values()
-            if one.start == NO_OFFSET and now_ms - one.timestamp >= expiration_ms
+            entry.producer_id
+            for entry in self.entries.values()
+            if entry.start == NO_OFFSET and now_ms - entry.timestamp >= expiration_ms
         ]
         for producer_id in gone:
             del self.entries[producer_id]

@@ -1,4 +1,4 @@
-"""Fetch sessions as a broker keeps them (KIP-227): what is read, and what was told of it last.
+"""Fetch sessions as a broker keeps them (KIP-227): what is read, and what was answered last.
 
 Source: ``FetchSession.scala`` in Apache Kafka.
 """
@@ -15,7 +15,7 @@ Key = tuple[str | uuid.UUID, int]
 
 
 class FetchPosition(NamedTuple):
-    """What one partition is read with."""
+    """The parameters with which one partition is read."""
 
     leader_epoch: int
     offset: int
@@ -25,9 +25,9 @@ class FetchPosition(NamedTuple):
 
 @dataclass(slots=True)
 class CachedPartition:
-    """A partition of a session; the ends are those that were told last, -1 before the first answer."""
+    """A partition of a session; the offsets are those of the last answer, -1 before the first answer."""
 
-    wish: FetchPosition
+    wanted: FetchPosition
     high_watermark: int = -1
     log_start: int = -1
 

@@ -188,7 +188,7 @@ def append_marker(
     commit: bool,
     coordinator_epoch: int,
 ) -> int:
-    """Append a marker at a partition's leader; returns the offset behind it."""
+    """Append a marker at a partition's leader; returns the offset after it."""
     now = cluster.timers.wall_ms()
     record = Record(0, now, TimestampType.CREATE_TIME, _KEY.pack(0, int(commit)), _VALUE.pack(0, coordinator_epoch))
     batch = seal(

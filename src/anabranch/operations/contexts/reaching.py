@@ -10,7 +10,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.probe import ClusterRole, facts
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.reached import ContextProbe
+from anabranch.model.context_probe import ContextProbe
 from anabranch.model.reports import ClusterFacts
 
 _MOST = 4

@@ -7,7 +7,7 @@ from dataclasses import astuple, replace
 from anabranch.groups.mark import MarkPlan, MarkReport, mark
 from anabranch.groups.select import EVERY, Selection
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.groups.look import list_kinds, read_commits, routes_of
+from anabranch.kafka.groups.snapshot import list_kinds, read_commits, routes_of
 from anabranch.model import filters
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import check_holds, plan_hash

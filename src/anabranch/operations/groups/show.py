@@ -11,7 +11,7 @@ from anabranch.groups.refusals import kind_refusal
 from anabranch.groups.report import GroupReport, GroupRow, GroupsReport
 from anabranch.groups.select import NoSuchGroupError
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.groups.look import list_kinds, look, metadata_limit, read_commits
+from anabranch.kafka.groups.snapshot import list_kinds, metadata_limit, read_commits, take_snapshot
 from anabranch.model import filters
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import GroupState
@@ -56,7 +56,7 @@ async def show(source: Cluster, target: Cluster, link_id: str, name: str) -> Gro
     )
     if name not in kinds:
         raise NoSuchGroupError(name, source.name)
-    world = await look(source, target, link_id, [name], kinds, read_maps, still=True, metadata_limit=limit)
+    world = await take_snapshot(source, target, link_id, [name], kinds, read_maps, still=True, metadata_limit=limit)
     fresh = _fresh(store, maps.spec)
     return GroupReport(
         link_id,

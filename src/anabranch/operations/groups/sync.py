@@ -13,7 +13,7 @@ from anabranch.groups.plan import plan as planned_of
 from anabranch.groups.select import EVERY, Selection
 from anabranch.groups.undo import UndoRecord
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.groups.look import list_kinds, look, metadata_limit
+from anabranch.kafka.groups.snapshot import list_kinds, metadata_limit, take_snapshot
 from anabranch.model import filters
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Group
@@ -48,7 +48,7 @@ async def _look(
         list_kinds(source), metadata_limit(target), read_maps(target, link_id, ())
     )
     names = selection.names(list(kinds), source.name)
-    world = await look(source, target, link_id, names, kinds, read_maps, still=True, metadata_limit=limit)
+    world = await take_snapshot(source, target, link_id, names, kinds, read_maps, still=True, metadata_limit=limit)
     if not selection.groups:
         chosen = filters.load(maps.spec.filter)
         names = [

@@ -22,11 +22,11 @@ class StatusTracker(Protocol):
 
 def tasks(tracker: StatusTracker) -> tuple[int, int] | None:
     """(finished, all) tasks of the stages that run; None where none does."""
-    found = [tracker.getStageInfo(one) for one in tracker.getActiveStageIds()]
+    found = [tracker.getStageInfo(stage_id) for stage_id in tracker.getActiveStageIds()]
     stages = [one for one in found if one is not None]
     if not stages:
         return None
-    return sum(one.numCompletedTasks for one in stages), sum(one.numTasks for one in stages)
+    return sum(stage.numCompletedTasks for stage in stages), sum(one.numTasks for one in stages)
 
 
 @contextmanager

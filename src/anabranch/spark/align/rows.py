@@ -72,7 +72,7 @@ class LaneReader:
         return known[sql.col("topic")][sql.col("partition")]
 
     def _partitions(self, side: Side) -> Sequence[TopicPartition]:
-        return [self._where(side, one) for one in self._spec.lanes]
+        return [self._where(side, lane) for lane in self._spec.lanes]
 
     @staticmethod
     def _where(side: Side, one: LaneLogs) -> TopicPartition:

@@ -119,7 +119,7 @@ class Rebuilding:
         for lane, logs in enumerate(self.spec.lanes):
             islands = join_islands(sorted(pieces.pop(lane, ()), key=lambda one: one.target))
             self.figures.islands += len(islands)
-            self.figures.anchors += sum(one.anchors for one in islands)
+            self.figures.anchors += sum(island.anchors for island in islands)
             chains[lane] = chain(islands, headless=logs.bounds.headless)
         return chains
 

@@ -37,10 +37,10 @@ from anabranch.spark.jobs.events import EventLog, keep_apart
 from anabranch.spark.jobs.tied import end_with_command, terminate
 from anabranch.spark.jobs.watching import RunWatcher
 from anabranch.spark.link import ready
-from anabranch.spark.link.following import GroupSyncThread
+from anabranch.spark.link.group_sync import GroupSyncThread
 from anabranch.spark.link.query import COPIED, start
+from anabranch.spark.link.restarting import RestartingQuery
 from anabranch.spark.link.slots import Slots, cores
-from anabranch.spark.link.steady import RestartingQuery
 from anabranch.spark.link.survey import STOP_S, Survey
 from anabranch.spark.quickjvm import QuickJvm
 from anabranch.spark.session import session
@@ -48,7 +48,7 @@ from anabranch.spark.session import session
 SURVEY_S = 2.0
 TELL_S = 1.0
 GIVE_BACK_S = 8.0
-PATIENCE_S = 300.0
+FIRST_SURVEY_TIMEOUT_S = 300.0
 INTERRUPTED = 130
 _MOST_WORDS = 1000
 T = TypeVar("T")
@@ -160,7 +160,7 @@ def _run(
             while not asked and query.goes_on():
                 time.sleep(0.2)
                 _report(query, copied)
-                if slots.follow(cores(spark)) and _patiently(survey.replan):
+                if slots.follow(cores(spark)) and _unless_retryable(survey.replan):
                     slots.told()
                 if watching.look():
                     asked.append("anabranch link stop")
@@ -185,7 +185,7 @@ def _run(
 def _look(survey: Survey, link: str) -> None:
     """Look again; raises LinkDeletedError where there is no link any more."""
     try:
-        _patiently(survey.look)
+        _unless_retryable(survey.look)
     except UnknownLinkError as error:
         raise LinkDeletedError(link) from error
 
@@ -210,23 +210,23 @@ def _finish(query: RestartingQuery, survey: Survey, copied: _Copied) -> int | No
     Returns how many lanes were not given back, None where the target does not tell.
 
     Those that end meanwhile are printed: Spark remembers the last twenty, and leases that end at once are short.
-    A micro-batch may also end by itself before its workers have heard, which then copy on between two leases: so their
-    lanes are waited for, too, but not for long, since a lane whose last batch is in doubt is never given back.
+    A micro-batch may also end by itself before its workers have read that, which then copy on between two leases: so
+    their lanes are waited for, too, but not for long, since a lane whose last batch is in doubt is never given back.
     """
     deadline = time.monotonic() + STOP_S
     before, told, ended = query.newest, -TELL_S, 0.0
     while query.is_active and time.monotonic() < deadline:
         if time.monotonic() - told >= TELL_S:
-            _patiently(survey.finish)
+            _unless_retryable(survey.finish)
             told = time.monotonic()
         _report(query, copied)
         if query.newest != before:
             ended = ended or time.monotonic()
-            if time.monotonic() - ended > GIVE_BACK_S or _patiently(survey.held) == 0:
+            if time.monotonic() - ended > GIVE_BACK_S or _unless_retryable(survey.held) == 0:
                 break
         time.sleep(0.05)
     _report(query, copied)
-    return _patiently(survey.held)
+    return _unless_retryable(survey.held)
 
 
 def _report(query: RestartingQuery, copied: _Copied) -> None:
@@ -241,8 +241,8 @@ def _report(query: RestartingQuery, copied: _Copied) -> None:
 
 
 def _wait_for(survey: Survey, watching: RunWatcher) -> None:
-    """The first look, again and again while a cluster is away: who starts a link at night need not stand by."""
-    deadline = time.monotonic() + PATIENCE_S
+    """The first survey, retried while a cluster cannot be reached."""
+    deadline = time.monotonic() + FIRST_SURVEY_TIMEOUT_S
     while True:
         try:
             survey.look()
@@ -256,8 +256,8 @@ def _wait_for(survey: Survey, watching: RunWatcher) -> None:
             return
 
 
-def _patiently(call: Callable[[], T]) -> T | None:
-    """A survey that fails for a passing reason is done again the next time."""
+def _unless_retryable(call: Callable[[], T]) -> T | None:
+    """The answer, or None where the call fails for a reason that passes: the next survey tries again."""
     try:
         return call()
     except AnabranchError as error:

@@ -28,7 +28,7 @@ from pyspark import __version__ as spark_version
 
 from anabranch.config import maps_file
 from anabranch.config.maps_file import StoredMap
-from anabranch.config.rebuild_part import keep, kept, part_of, pieces
+from anabranch.config.rebuild_progress import keep, kept, part_of, pieces
 from anabranch.config.rebuildspec import RebuildSpec
 from anabranch.errors import AnabranchError
 from anabranch.jars.connector import with_connector
@@ -75,7 +75,7 @@ def _run(spec: RebuildSpec, out: Path, master: str | None, settings: dict[str, s
     figures = RebuildFigures()
     if len(made) < len(spec.lanes):
         _make(spec, out, made, figures, tell, master, settings)
-    maps = [made[one.lane] for one in spec.lanes]
+    maps = [made[lane.lane] for lane in spec.lanes]
     maps_file.save_rebuilt(out, spec.link, spec.source.name, spec.target.name, maps, now_ms())
     part_of(out).unlink(missing_ok=True)
     tell(
@@ -106,7 +106,7 @@ def _make(
     try:
         check_source(spark)
         spark.sparkContext.setJobDescription(f"rebuild {spec.link}")
-        missing = [one for one in spec.lanes if one.lane not in made]
+        missing = [lane for lane in spec.lanes if lane.lane not in made]
         parts = pieces(missing, spark.sparkContext.defaultParallelism)
         with told(spark.sparkContext.statusTracker(), lambda done, of: tell("working", tasks=done, of=of)):
             for number, lanes in enumerate(parts, 1):

@@ -258,7 +258,7 @@ class _Job:
                     open_chunks=len(lane.chunks) if stopped else 0,
                 )
             )
-        samples = [one for lane in lanes for one in lane.samples]
+        samples = [sample for lane in lanes for sample in lane.samples]
         ids = self._do(self._ids())
         how = Circumstances(
             spec.link,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
-from anabranch.model.runevents import LaneSnapshot, RunEvent, RunEventKind, see
+from anabranch.model.runevents import LaneSnapshot, RunEvent, RunEventKind, next_snapshot
 from anabranch.spark.link.survey import Survey
 
 WATCH_S = 1.0
@@ -37,7 +37,7 @@ class RunWatcher:
             else:
                 self.problem("")
                 if status is not None:
-                    self._seen, events = see(self._seen, status, self._run)
+                    self._seen, events = next_snapshot(self._seen, status, self._run)
                     for event in events:
                         self._tell(event)
         return self._survey.is_to_stop()

@@ -22,7 +22,7 @@ from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import LinkPlan
 
-PATIENCE_S = 60.0
+PLAN_TIMEOUT_S = 60.0
 AGAIN_S = 10.0
 """The longest lease that is made of an old plan."""
 
@@ -74,7 +74,7 @@ class LeasePlanner:
 
     async def _plan(self, batch: int) -> tuple[LanePlan, float]:
         """The plan, and for how many seconds leases that are made of it may last."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + PLAN_TIMEOUT_S
         while True:
             try:
                 plan = await self._planner.plan()

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import ConfigError
-from anabranch.spark.link.asking import collect
+from anabranch.spark.link.task_attempts import collect
 
 _FIX = "send Anabranch there: `anabranch link package --out FILE`, then `link run --archive FILE`"
 _NO_PROGRAM = "Cannot run program"

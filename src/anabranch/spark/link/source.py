@@ -1,4 +1,4 @@
-"""Leases as a streaming source: each micro-batch plans the link's lanes anew and hands them to tasks.
+"""Leases as a streaming source: each micro-batch plans the link's lanes and hands them to tasks.
 
 A partition of a micro-batch is a lease; reading it copies its lanes until the lease is over, and the rows that
 come out are the figures of that time and of the time since the lease before, when the worker copied on

@@ -32,7 +32,9 @@ _NOT_YET = 78  # OFFSET_NOT_AVAILABLE
 _OUT_OF_RANGE = 1
 _ABORT = b"\0\0"
 _TYPE = slice(HEADER_SIZE + 7, HEADER_SIZE + 9)
-"""Where a marker's type stands: behind length, attributes, two deltas, the key's length (a byte each) and a version."""
+"""The position of a marker's type, after length, attributes, two deltas, the key's length (a byte each) and a
+version.
+"""
 
 
 class CompareTask(NamedTuple):

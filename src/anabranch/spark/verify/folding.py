@@ -35,7 +35,7 @@ _SIGN = 1 << 63
 
 
 class LaneTranslation(NamedTuple):
-    """What a task must know of one lane to place its offsets; ``source`` is the pin's range of source offsets."""
+    """What a task needs to translate the offsets of one lane; ``source`` is the pin's range of source offsets."""
 
     lane: int
     runs: RunMap
@@ -45,7 +45,7 @@ class LaneTranslation(NamedTuple):
 LaneTranslations = Mapping[tuple[str, int], LaneTranslation]
 
 
-def tickets(pins: Iterable[tuple[int, Pin]], side: Callable[[Pin], TopicPartition]) -> LaneTranslations:
+def lane_translations(pins: Iterable[tuple[int, Pin]], side: Callable[[Pin], TopicPartition]) -> LaneTranslations:
     """The lanes by their partition of one side."""
     return {
         (side(pin).topic, side(pin).partition): LaneTranslation(lane, pin.runs, (pin.source_from, pin.source_to))
@@ -81,39 +81,39 @@ def folder(
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import numpy as np
 
-        ticket: LaneTranslation | None = None
+        translation: LaneTranslation | None = None
         found: dict[int, Sum] = {}
         pace = Pace(rate)
         for batch in batches:
             if not batch.num_rows:
                 continue
-            if ticket is None:
-                ticket = lanes[(batch.column(0)[0].as_py(), batch.column(1)[0].as_py())]
+            if translation is None:
+                translation = lanes[(batch.column(0)[0].as_py(), batch.column(1)[0].as_py())]
             offsets, first, second, sizes = (batch.column(at).to_numpy() for at in (2, 3, 4, 5))
-            places = positions(ticket, offsets) if translate else offsets
+            places = positions(translation, offsets) if translate else offsets
             folded = fold(places, first.view(np.uint64), second.view(np.uint64), sizes.astype(np.int64))
             for chunk, *numbers in zip(*(column.tolist() for column in _columns(folded)), strict=True):
                 found[chunk] = found.get(chunk, Sum()).plus(Sum(*numbers))
             time.sleep(pace.passed(int(sizes.sum())))
-        if ticket is not None and found:
-            yield _batch(ticket.lane, found)
+        if translation is not None and found:
+            yield _batch(translation.lane, found)
 
     return work
 
 
-def positions(ticket: LaneTranslation, offsets: Longs) -> Longs:
-    """The source offset of each target offset; for a foreign one, that of the copied record behind it."""
+def positions(translation: LaneTranslation, offsets: Longs) -> Longs:
+    """The source offset of each target offset; for a foreign one, that of the next copied record."""
     import numpy as np
 
-    found, kinds = to_source_bulk(ticket.runs, offsets)
-    low, high = ticket.source
+    found, kinds = to_source_bulk(translation.runs, offsets)
+    low, high = translation.source
     result: Longs = np.where(kinds == Kind.EXACT, found, np.where(kinds == Kind.BEFORE, low, high))
     return np.clip(result, low, max(low, high - 1))
 
 
-def places(ticket: LaneTranslation, offsets: Longs, translate: bool) -> Longs:
+def places(translation: LaneTranslation, offsets: Longs, translate: bool) -> Longs:
     """The very record's offset on the other side, -1 for none."""
-    there, _ = (to_source_bulk if translate else to_target_bulk)(ticket.runs, offsets, records=True)
+    there, _ = (to_source_bulk if translate else to_target_bulk)(translation.runs, offsets, records=True)
     return there
 
 

@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from anabranch.config.verifyspec import Levels, ReaderKind, VerifySpec
-from anabranch.spark.verify import batches, cleaned, folding, naming, scan, summing
-from anabranch.spark.verify import strays as stray
-from anabranch.spark.verify.ends import look
+from anabranch.spark.verify import batches, classifying, cleaned, folding, scan, summing
+from anabranch.spark.verify import mismatches as stray
+from anabranch.spark.verify.log_ranges import read_log_ranges
 from anabranch.spark.verify.options import options
 from anabranch.verify import visibility
 from anabranch.verify.classify import Elsewhere, Lane
@@ -66,7 +66,7 @@ class Comparison:
         self._slots = spark.sparkContext.defaultParallelism
         # The Python tasks of the other reader use a client of their own: what the JVM cannot be told is no matter then.
         self._options = (options(spec.source), options(spec.target))
-        self._ends = look(spec.source, spec.target, spec.pins)
+        self._ends = read_log_ranges(spec.source, spec.target, spec.pins)
 
     # -- rounds ----------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ class Comparison:
         """Read everything once; yields after each round."""
         for parts in self.work.rounds():
             began = time.monotonic()
-            self._ends = look(self.spec.source, self.spec.target, self.spec.pins)
+            self._ends = read_log_ranges(self.spec.source, self.spec.target, self.spec.pins)
             sums = self._round(parts)
             self.work.finish(parts, sums)
             took = time.monotonic() - began
@@ -143,7 +143,7 @@ class Comparison:
         for scanned in found.values():
             for chunks in scanned.values():
                 self.records += sum(one.records for one in chunks.values())
-                self.bytes += sum(one.bytes for one in chunks.values())
+                self.bytes += sum(chunk.bytes for chunk in chunks.values())
         return list(found.values())
 
     def _frames(self, level: int, layer: list[tuple[int, Pin]]) -> Iterator[DataFrame]:
@@ -161,7 +161,7 @@ class Comparison:
         rows = self._read(level, [pin for (_, pin), shift in zip(layer, shifts, strict=True) if shift is None])
         if rows is not None:
             rate = None if self.spec.rate_limit is None else self.spec.rate_limit / self._slots
-            tickets = folding.tickets(
+            tickets = folding.lane_translations(
                 enumerate(self.spec.pins), (lambda pin: pin.source) if is_source else (lambda pin: pin.target)
             )
             yield folding.sums(rows, tickets, not is_source, rate)
@@ -191,7 +191,7 @@ class Comparison:
         ]
         if not parts:
             return {}
-        self._ends = look(self.spec.source, self.spec.target, self.spec.pins)
+        self._ends = read_log_ranges(self.spec.source, self.spec.target, self.spec.pins)
         source = self._detailed(_SOURCE, parts)
         level = _UNCOMMITTED if self.spec.levels is Levels.BOTH else _COMMITTED
         target = self._detailed(level, parts)
@@ -203,17 +203,17 @@ class Comparison:
             lanes = {lane for lane, _ in parts}
             judged = self._judged(rows, lanes)
             # Looked at once more, so that what a log lost at its start while it was read is not called missing.
-            self._ends = look(self.spec.source, self.spec.target, self.spec.pins)
+            self._ends = read_log_ranges(self.spec.source, self.spec.target, self.spec.pins)
             facts = {lane: self._lane(self.spec.pins[lane]) for lane in lanes}
-            lookups = self._lookups(naming.asked(judged))
-            found = naming.named(judged, facts, lookups, self.spec.samples).collect()
+            lookups = self._lookups(classifying.asked(judged))
+            found = classifying.classified(judged, facts, lookups, self.spec.samples).collect()
             return self._named([tuple(row) for row in found], self._hidden(hidden))
         finally:
             rows.unpersist()
             hidden.unpersist()
 
     def _detailed(self, level: int, parts: list[tuple[int, Pin]]) -> DataFrame:
-        tickets = folding.tickets(
+        tickets = folding.lane_translations(
             enumerate(self.spec.pins), (lambda pin: pin.source) if level == _SOURCE else (lambda pin: pin.target)
         )
         frames = [

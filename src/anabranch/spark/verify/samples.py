@@ -37,17 +37,17 @@ def contents(
     async def ask() -> dict[Finding, dict[str, str]]:
         found: dict[Finding, dict[str, str]] = {}
         async with open_cluster(source) as here, open_cluster(target) as there:
-            for one in list(samples)[:MOST]:
-                pin = lanes[one.lane]
+            for sample in list(samples)[:MOST]:
+                pin = lanes[sample.lane]
                 texts = {}
                 for side, cluster, partition, offset in (
-                    ("source", here, pin.source, one.source),
-                    ("target", there, pin.target, one.target),
+                    ("source", here, pin.source, sample.source),
+                    ("target", there, pin.target, sample.target),
                 ):
                     record = await _record(cluster, partition, offset)
                     if record is not None:
                         texts[side] = text(record, values)
-                found[one] = texts
+                found[sample] = texts
         return found
 
     return asyncio.run(ask())

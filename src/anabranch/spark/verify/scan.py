@@ -1,6 +1,6 @@
 """Ranges of Kafka partitions as rows of digests, made by the JVM: contents are read there and nowhere else.
 
-The digest of a record is two 64-bit xxHash values of the same columns behind different constants.  Spark's ``xxhash64``
+The digest of a record is two 64-bit xxHash values of the same columns after different constants.  Spark's ``xxhash64``
 chains its columns, hashes the bytes of each with its length, and passes over nulls: so the digest begins with the
 timestamp and with flags for a null key, a null value and the number of headers, and each header is followed by its
 number.  A byte moved from key to value, null for empty, another order of headers: all are seen.
@@ -75,7 +75,7 @@ def _contents() -> tuple[Column, ...]:
 
 
 def _headers() -> Column:
-    """The headers, each with its number behind it, which tells a null value from the next name; null for none."""
+    """The headers, each followed by its number, which tells a null value from the next name; null for none."""
     headers, count = sql.col("headers"), sql.size("headers")
     # A lambda would do as well, and have Spark interpret all of the plan instead of compiling it.
     numbered = sql.arrays_zip(headers["key"], headers["value"], sql.sequence(sql.lit(1), count))

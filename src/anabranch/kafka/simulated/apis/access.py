@@ -119,17 +119,17 @@ def create(session: ClientSession, request: Any, version: int, reply: _Reply) ->
     """CreateAcls."""
     code = may(session, ALTER, CLUSTER, CLUSTER_NAME)
     rows = []
-    for one in request.creations:
+    for creation in request.creations:
         if not code:
             session.broker.cluster.access.rules.append(
                 AclRule(
-                    one.resource_type,
-                    one.resource_name,
-                    getattr(one, "resource_pattern_type", 3) or 3,
-                    one.principal,
-                    one.host,
-                    one.operation,
-                    one.permission_type,
+                    creation.resource_type,
+                    creation.resource_name,
+                    getattr(creation, "resource_pattern_type", 3) or 3,
+                    creation.principal,
+                    creation.host,
+                    creation.operation,
+                    creation.permission_type,
                 )
             )
         rows.append(CreateAclsResponse.AclCreationResult(error_code=code, error_message=None))

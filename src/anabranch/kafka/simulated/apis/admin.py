@@ -73,7 +73,7 @@ def _create(session: ClientSession, request: Any, wanted: Any) -> tuple[int, str
         return INVALID_NAME, f"Topic name is invalid: {wanted.name!r}"
     if wanted.name in cluster.topics:
         return EXISTS, f"Topic '{wanted.name}' already exists."
-    configs = {one.name: one.value for one in wanted.configs if one.value is not None}
+    configs = {config.name: config.value for config in wanted.configs if config.value is not None}
     for name, value in configs.items():
         why = refusal(name, value)
         if why is not None:
@@ -87,7 +87,7 @@ def _create(session: ClientSession, request: Any, wanted: Any) -> tuple[int, str
         replicas = len(places[0])
     elif places < 1:
         return INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
-    alive = sum(not one.is_fenced for one in cluster.brokers.values())
+    alive = sum(not broker.is_fenced for broker in cluster.brokers.values())
     if replicas > alive or replicas < 1:
         return (
             INVALID_REPLICAS,
@@ -104,7 +104,7 @@ def delete(session: ClientSession, request: Any, version: int, reply: _Reply) ->
     cluster = session.broker.cluster
     rows = []
     if version >= 6:
-        wanted = [(one.name, one.topic_id) for one in request.topics]
+        wanted = [(topic.name, topic.topic_id) for topic in request.topics]
     else:
         wanted = [(name, None) for name in request.topic_names]
     for name, topic_id in wanted:
@@ -138,7 +138,7 @@ def extend(session: ClientSession, request: Any, version: int, reply: _Reply) ->
             nodes = sorted(cluster.brokers)
             size = len(topic.partitions[0].assigned)
             if wanted.assignments:
-                places = [list(one.broker_ids) for one in wanted.assignments]
+                places = [list(assignment.broker_ids) for assignment in wanted.assignments]
             else:
                 first = cluster.chance.randrange(len(nodes))
                 places = [[nodes[(first + number + at) % len(nodes)] for at in range(size)] for number in range(more)]
@@ -178,7 +178,7 @@ def describe(session: ClientSession, request: Any, version: int, reply: _Reply) 
         else:
             code = INVALID_REQUEST
         keys = wanted.configuration_keys
-        told = tuple(one for one in configs if keys is None or one[0] in keys)
+        told = tuple(config for config in configs if keys is None or config[0] in keys)
         rows.append((code, wanted.resource_type, wanted.resource_name, told))
     reply(encoded(_described, version, tuple(rows)))
 
@@ -190,7 +190,7 @@ def _described(rows: Sequence[tuple[int, int, str, Sequence[_Config]]]) -> Any:
             error_message=None,
             resource_type=kind,
             resource_name=name,
-            configs=[_config(*one) for one in configs],
+            configs=[_config(*config) for config in configs],
         )
         for code, kind, name, configs in rows
     ]
@@ -265,8 +265,8 @@ def _alter(session: ClientSession, wanted: Any, validate_only: bool) -> tuple[in
                     f"Invalid value {one.value} for configuration {one.name}: Not a number of type INT",
                 )
         if not validate_only:
-            for one in wanted.configs:
-                cluster.settings[one.name] = one.value
+            for config in wanted.configs:
+                cluster.settings[config.name] = config.value
         return 0, None
     return INVALID_REQUEST, None
 

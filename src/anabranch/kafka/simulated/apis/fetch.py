@@ -39,24 +39,24 @@ class _PartitionData(NamedTuple):
 
     @property
     def size(self) -> int:
-        return sum(len(one.data) for one in self.batches)
+        return sum(len(batch.data) for batch in self.batches)
 
 
 def fetch(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
     """Answer at once where there is something to say, else when there is, or when the time is over."""
     broker, cluster = session.broker, session.broker.cluster
     by_id = version >= BY_ID
-    wishes = _wishes(request, by_id)
+    positions = _positions(request, by_id)
     sessions = broker.fetch_sessions
     number, epoch = getattr(request, "session_id", 0) or 0, getattr(request, "session_epoch", -1)
     keeps: SimulatedFetchSession | None = None
     if version >= 7 and epoch == FULL:
         sessions.end(number)
-        reads = {key: CachedPartition(wish) for key, wish in wishes.items()}
+        reads = {key: CachedPartition(wanted) for key, wanted in positions.items()}
         keeps = sessions.begin(by_id, reads) if reads else None
     elif version >= 7 and epoch == FINAL:
         sessions.end(number)
-        reads = {key: CachedPartition(wish) for key, wish in wishes.items()}
+        reads = {key: CachedPartition(wanted) for key, wanted in positions.items()}
     elif version >= 7:
         found = sessions.find(number, epoch, by_id)
         if isinstance(found, int):
@@ -66,14 +66,14 @@ def fetch(session: ClientSession, request: Any, version: int, reply: _Reply) -> 
         for topic in request.forgotten_topics_data:
             for index in topic.partitions:
                 keeps.reads.pop(((topic.topic_id if by_id else topic.topic), index), None)
-        for key, wish in wishes.items():
+        for key, wanted in positions.items():
             if key in keeps.reads:
-                keeps.reads[key].wish = wish
+                keeps.reads[key].wanted = wanted
             else:
-                keeps.reads[key] = CachedPartition(wish)
+                keeps.reads[key] = CachedPartition(wanted)
         reads = keeps.reads
     else:
-        reads = {key: CachedPartition(wish) for key, wish in wishes.items()}
+        reads = {key: CachedPartition(wanted) for key, wanted in positions.items()}
     incremental = keeps is not None and epoch > 0
     isolation = getattr(request, "isolation_level", 0)
     is_over = [False]
@@ -88,7 +88,7 @@ def fetch(session: ClientSession, request: Any, version: int, reply: _Reply) -> 
             for key, one in answers.items()
             if not incremental or one.code or one.diverging or one.batches or _is_news(reads[key], one)
         }
-        enough = sum(one.size for one in answers.values()) >= max(1, request.min_bytes)
+        enough = sum(answer.size for answer in answers.values()) >= max(1, request.min_bytes)
         urgent = any(one.code or one.diverging for one in answers.values())
         late = cluster.timers.monotonic() >= deadline
         if not (enough or urgent or late or request.min_bytes <= 0 or not reads):
@@ -116,7 +116,7 @@ def fetch(session: ClientSession, request: Any, version: int, reply: _Reply) -> 
     look()
 
 
-def _wishes(request: Any, by_id: bool) -> dict[Key, FetchPosition]:
+def _positions(request: Any, by_id: bool) -> dict[Key, FetchPosition]:
     return {
         ((topic.topic_id if by_id else topic.topic), part.partition): FetchPosition(
             part.current_leader_epoch if part.current_leader_epoch is not None else -1,
@@ -138,14 +138,14 @@ def _read(
 ) -> dict[Key, _PartitionData]:
     left, answers = max_bytes, dict[Key, _PartitionData]()
     for key, read in reads.items():
-        found = _one(session, key, read.wish, isolation, left, first=left == max_bytes)
+        found = _one(session, key, read.wanted, isolation, left, first=left == max_bytes)
         left -= found.size
         answers[key] = found
     return answers
 
 
 def _one(
-    session: ClientSession, key: Key, wish: FetchPosition, isolation: int, left: int, *, first: bool
+    session: ClientSession, key: Key, wanted: FetchPosition, isolation: int, left: int, *, first: bool
 ) -> _PartitionData:
     name, index = key
     if isinstance(name, uuid.UUID):
@@ -158,32 +158,32 @@ def _one(
         return _PartitionData(code)
     if session.broker.node not in partition.replicas:
         return _PartitionData(NOT_LEADER)
-    code = epoch_refusal(session, partition, wish.leader_epoch)
+    code = epoch_refusal(session, partition, wanted.leader_epoch)
     if code:
         return _PartitionData(code)
     replica = mine(session, partition)
     log = replica.log
     stable = partition.stable_end(replica)
     ends = (replica.high_watermark, stable if isolation == READ_COMMITTED else -1, log.start)
-    if wish.last_epoch >= 0:
-        epoch, end = log.epoch_end(wish.last_epoch, session.broker.leads(partition)[1])
+    if wanted.last_epoch >= 0:
+        epoch, end = log.epoch_end(wanted.last_epoch, session.broker.leads(partition)[1])
         if epoch < 0 or end < 0:
             return _PartitionData(
                 OUT_OF_RANGE, partition=None
             )  # "could not determine the end offset of the last fetched epoch"
-        if epoch < wish.last_epoch or end < wish.offset:
+        if epoch < wanted.last_epoch or end < wanted.offset:
             diverging = (epoch, end)
             return _PartitionData(0, *ends, diverging=diverging, partition=partition)
-    if not log.start <= wish.offset <= log.end:
+    if not log.start <= wanted.offset <= log.end:
         return _PartitionData(OUT_OF_RANGE, partition=None)
     upto = stable if isolation == READ_COMMITTED else replica.high_watermark
-    room = min(wish.max_bytes, left)
-    batches = tuple(log.read(wish.offset, upto, room)) if (room > 0 or first) and wish.offset < upto else ()
-    if batches and not first and sum(len(one.data) for one in batches) > room:
+    room = min(wanted.max_bytes, left)
+    batches = tuple(log.read(wanted.offset, upto, room)) if (room > 0 or first) and wanted.offset < upto else ()
+    if batches and not first and sum(len(batch.data) for batch in batches) > room:
         batches = ()
     aborted: tuple[AbortedTransaction, ...] = ()
     if batches and isolation == READ_COMMITTED:
-        aborted = tuple(log.aborted_within(wish.offset, batches[-1].last + 1))
+        aborted = tuple(log.aborted_within(wanted.offset, batches[-1].last + 1))
     return _PartitionData(0, *ends, batches, aborted, None, partition)
 
 

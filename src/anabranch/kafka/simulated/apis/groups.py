@@ -98,7 +98,7 @@ def join(session: ClientSession, request: Any, version: int, reply: _Reply) -> N
         f"/{session.host}",
         request.session_timeout_ms,
         longest,
-        tuple((one.name, bytes(one.metadata)) for one in request.protocols),
+        tuple((protocol.name, bytes(protocol.metadata)) for protocol in request.protocols),
     )
     session.broker.cluster.groups.join(request.group_id, member, request.protocol_type, version >= 4, told)
 
@@ -142,11 +142,11 @@ def leave(session: ClientSession, request: Any, version: int, reply: _Reply) -> 
         return
     rows = [
         LeaveGroupResponse.MemberResponse(
-            member_id=one.member_id,
-            group_instance_id=one.group_instance_id,
-            error_code=code or groups.leave(request.group_id, one.member_id),
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            error_code=code or groups.leave(request.group_id, member.member_id),
         )
-        for one in request.members
+        for member in request.members
     ]
     reply(LeaveGroupResponse(throttle_time_ms=0, error_code=code, members=rows))
 
@@ -339,14 +339,14 @@ def _described(name: str, code: int, group: SimulatedGroup | None, denied: int) 
         protocol_data=group.protocol,
         members=[
             row.DescribedGroupMember(
-                member_id=one.id,
-                group_instance_id=one.instance,
-                client_id=one.client_id,
-                client_host=one.host,
-                member_metadata=dict(one.protocols).get(group.protocol, b""),
-                member_assignment=one.assignment,
+                member_id=member.id,
+                group_instance_id=member.instance,
+                client_id=member.client_id,
+                client_host=member.host,
+                member_metadata=dict(member.protocols).get(group.protocol, b""),
+                member_assignment=member.assignment,
             )
-            for one in group.members.values()
+            for member in group.members.values()
         ],
         authorized_operations=None,
     )

@@ -116,14 +116,14 @@ def producers(session: ClientSession, request: Any, version: int, reply: _Reply)
             elif partition is not None:
                 entries = [
                     row.PartitionResponse.ProducerState(
-                        producer_id=one.producer_id,
-                        producer_epoch=one.epoch,
-                        last_sequence=one.last_sequence,
-                        last_timestamp=one.timestamp,
-                        coordinator_epoch=one.coordinator_epoch,
-                        current_txn_start_offset=one.start,
+                        producer_id=entry.producer_id,
+                        producer_epoch=entry.epoch,
+                        last_sequence=entry.last_sequence,
+                        last_timestamp=entry.timestamp,
+                        coordinator_epoch=entry.coordinator_epoch,
+                        current_txn_start_offset=entry.start,
                     )
-                    for one in mine(session, partition).log.producers.entries.values()
+                    for entry in mine(session, partition).log.producers.entries.values()
                 ]
             parts.append(
                 row.PartitionResponse(

@@ -120,17 +120,17 @@ def _refused(name: str | None, topic_id: uuid.UUID, code: int) -> Any:
 def _topic(session: ClientSession, request: Any, name: str, topic: SimulatedTopic) -> Any:
     broker, cluster = session.broker, session.broker.cluster
     rows = []
-    for one in topic.partitions:
-        leader, epoch = broker.leads(one)
+    for partition in topic.partitions:
+        leader, epoch = broker.leads(partition)
         rows.append(
             MetadataResponse.MetadataResponseTopic.MetadataResponsePartition(
                 error_code=NO_LEADER_CODE if leader == NO_LEADER else 0,
-                partition_index=one.index,
+                partition_index=partition.index,
                 leader_id=leader,
                 leader_epoch=epoch,
-                replica_nodes=list(one.assigned),
-                isr_nodes=sorted(one.isr),
-                offline_replicas=[node for node in one.assigned if not cluster.is_alive(node)],
+                replica_nodes=list(partition.assigned),
+                isr_nodes=sorted(partition.isr),
+                offline_replicas=[node for node in partition.assigned if not cluster.is_alive(node)],
             )
         )
     operations: set[int] | None = None

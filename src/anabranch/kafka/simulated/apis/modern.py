@@ -142,14 +142,14 @@ class ConsumerGroupDescribe:
         epoch = 0 if group is None else group.generation
         out += _text("" if group is None else group.state) + epoch.to_bytes(4) * 2
         out += _text("" if group is None else group.protocol)
-        readers = [] if group is None else list(group.readers.values())
-        out += uvarint(len(readers) + 1)
-        for one in readers:
-            out += _text(one.id) + b"\0\0" + one.epoch.to_bytes(4) + _text(one.client_id) + _text(one.host)
-            out += uvarint(len(one.topics) + 1) + b"".join(map(_text, one.topics)) + b"\0"
-            # Here a topic has its name behind its id.
+        consumer_members = [] if group is None else list(group.consumer_members.values())
+        out += uvarint(len(consumer_members) + 1)
+        for reader in consumer_members:
+            out += _text(reader.id) + b"\0\0" + reader.epoch.to_bytes(4) + _text(reader.client_id) + _text(reader.host)
+            out += uvarint(len(reader.topics) + 1) + b"".join(map(_text, reader.topics)) + b"\0"
+            # Here a topic has its name after its id.
             for _ in range(2):
-                out += self._named(session, one.assigned)
+                out += self._named(session, reader.assigned)
             out += (b"\x01" if version >= 1 else b"") + b"\0"
         return bytes(out + NO_OPERATIONS.to_bytes(4, signed=True) + b"\0")
 

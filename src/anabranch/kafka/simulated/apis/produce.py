@@ -83,7 +83,7 @@ def _one(
         answers[key] = (code, -1, -1, -1)
         return
     if session.broker.stale is not None and partition.leader != session.broker.node:
-        # It takes the batch, and nobody will ever fetch it: what it has behind its successor's log is truncated.
+        # It takes the batch, and nobody will ever fetch it: what its successor's log lacks is truncated.
         waiting[0] += 1
         answers[key] = (NOT_LEADER, -1, -1, -1)
         cluster.timers.call_later(cluster.chance.uniform(0.0, 0.2), done)
@@ -120,7 +120,7 @@ def _one(
 
 
 def _end_of(partition: SimulatedPartition, base: int) -> int:
-    """The offset behind the batch that begins at ``base``: a repeat waits for the replicas of the first."""
+    """The offset after the batch that begins at ``base``: a repeat waits for the replicas of the first."""
     for stored in reversed(partition.led.log.batches):
         if stored.header.base_offset == base:
             return stored.last + 1
@@ -227,7 +227,7 @@ def _in_time(settings: TopicSettings, data: bytes, header: BatchHeader, now: int
     if before == NEVER:
         return True
     records = decode(memoryview(data), 0, header._replace(attributes=header.attributes & ~LOG_APPEND_TIME))
-    return all(one.timestamp < 0 or now - one.timestamp <= before for one in records)
+    return all(record.timestamp < 0 or now - record.timestamp <= before for record in records)
 
 
 def _as_stored(
@@ -237,7 +237,7 @@ def _as_stored(
     codec = _CODECS.get(settings.value("compression.type"), header.codec)
     if codec is not header.codec:
         records = decode(memoryview(data), 0, header)
-        kept = [one._replace(timestamp_type=TimestampType.CREATE_TIME) for one in records]
+        kept = [record._replace(timestamp_type=TimestampType.CREATE_TIME) for record in records]
         data = seal(
             body_of(kept, range(len(kept))),
             count=header.count,

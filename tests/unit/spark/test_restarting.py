@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.spark.link.steady import LATE, TRIES, RestartingQuery
+from anabranch.spark.link.restarting import LATE, TRIES, RestartingQuery
 
 pytestmark = pytest.mark.unit
 

@@ -1,4 +1,4 @@
-"""Join a row of small plain batches straight from the bytes of an answer: what ``split`` and ``join`` do, in one walk.
+"""Join small plain batches straight from the bytes of an answer: what ``split`` and ``join`` do, in one walk.
 
 Batches of one record reach a copier by the million, and an object for each of them costs more than its bytes.  Here
 a batch is a few numbers that are gone with the next one.  Only the plainest batches are taken; the first other one
@@ -41,14 +41,14 @@ class JoinedBatch(NamedTuple):
     leader_epoch: int
 
 
-def join_row(
+def join_small(
     buffer: bytes, offset: int, *, most_bytes: int, most_records: int, across_gaps: bool = True
 ) -> JoinedBatch | None:
     """Join the first batches of ``buffer``, as many as are small and plain; None where the first one is not.
 
     Small: at most ``most_bytes`` and ``most_records`` each.  Plain: uncompressed, dense, CreateTime, outside of
-    transactions, all of one leader epoch, at ``offset`` or behind it and behind the batch before, with a right CRC and
-    records that fill it.  Without ``across_gaps`` a row also ends where a source offset is missing behind it.
+    transactions, all of one leader epoch, at ``offset`` or after it and after the batch before, with a right CRC and
+    records that fill it.  Without ``across_gaps`` a row also ends where a source offset is missing after it.
 
     Invariant: a batch's CRC is checked before anything of it is used; of a batch that is not taken nothing is.
     """

@@ -53,7 +53,7 @@ def kept(out: Path, spec: RebuildSpec) -> dict[LaneKey, StoredMap]:
         return {}
     if frozenset(shape.ignore) != spec.ignore:
         return {}
-    lanes = {one.lane: (one.source, one.target, one.target_id) for one in spec.lanes}
+    lanes = {lane.lane: (lane.source, lane.target, lane.target_id) for lane in spec.lanes}
     return {one.lane: one for one in maps if lanes.get(one.lane) == (one.source, one.target, one.target_id)}
 
 
@@ -71,11 +71,11 @@ def pieces(lanes: Sequence[LaneLogs], slots: int) -> list[tuple[LaneLogs, ...]]:
     """The lanes in pieces, in their order; small ones are one piece together."""
     found: list[list[LaneLogs]] = []
     size = 0
-    for one in lanes:
+    for lane in lanes:
         if not found or size >= SMALLEST_PIECE * slots:
             found.append([])
             size = 0
-        found[-1].append(one)
-        bounds = one.bounds
+        found[-1].append(lane)
+        bounds = lane.bounds
         size += bounds.source_end - bounds.source_start + bounds.target_end - bounds.target_start
     return [tuple(one) for one in found]

@@ -1,4 +1,4 @@
-"""What is struck: two clusters, a link between them, and a supervisor that keeps a run of it alive."""
+"""The system under test: two clusters, a link between them, and a supervisor that keeps a run of it alive."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from anabranch.sandbox import SandboxCluster
 from qa import brokers, links
 from qa.faults.processes import LinkRun
 from qa.faults.standalone import StandaloneSpark
-from qa.patience import LONG_S, PATIENCE_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 
 LINK = "struck"
-GONE_S = PATIENCE_S
-_ENDS_S = LONG_S
+GONE_S = TIMEOUT_S
+_ENDS_S = LONG_TIMEOUT_S
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Notes:
     slowest_end: float = 0.0
 
 
-class Testbed:
+class LinkTestbed:
     """Two clusters and the runs of one link; ``keep`` starts a first run and restarts it whenever it ends."""
 
     def __init__(
@@ -63,14 +63,14 @@ class Testbed:
         self._runs: list[LinkRun] = []
         self._keeping = False
         self._thread: threading.Thread | None = None
-        self.source_context = read_context("source", dict(source.context()), "fault stand")
-        self.target_context = read_context("target", dict(target.context()), "fault stand")
+        self.source_context = read_context("source", dict(source.context()), "fault testbed")
+        self.target_context = read_context("target", dict(target.context()), "fault testbed")
 
     def create_link(self) -> None:
         """Store the link on the target; raises ``RuntimeError`` where its probe forbids it."""
         spec = LinkSpec(LINK, ClusterRef("source", ""), ClusterRef("target", ""), lease_seconds=self._lease_seconds)
         self.target.wait_ready()  # the control topics get no more replicas than there are brokers now
-        brokers.patiently(lambda: self._store(spec))
+        brokers.retry(lambda: self._store(spec))
 
     def _store(self, spec: LinkSpec) -> None:
         try:
@@ -84,7 +84,7 @@ class Testbed:
         """What the lanes have persisted, asked again while a broker is away: one that stood still may be for a
         moment.
         """
-        return brokers.patiently(lambda: links.show(self.target_context, LINK)).lanes
+        return brokers.retry(lambda: links.show(self.target_context, LINK)).lanes
 
     # -- runs ------------------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Testbed:
             "spark.executor.cores": "1",
             "spark.task.maxFailures": "1000",
             "spark.excludeOnFailure.enabled": "false",
-            # One task and two executors: whatever runs for two seconds gets a twin.
+            # One task and two executors: whatever runs for two seconds gets a speculative attempt.
             "spark.speculation": "true",
             "spark.speculation.interval": "200ms",
             "spark.speculation.task.duration.threshold": "2s",

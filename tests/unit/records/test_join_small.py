@@ -24,8 +24,8 @@ from anabranch.records.header import (
     read_header,
 )
 from anabranch.records.join import join
+from anabranch.records.join_small import JoinedBatch, join_small
 from anabranch.records.record import Record, TimestampType
-from anabranch.records.row import JoinedBatch, join_row
 from anabranch.records.split import split
 
 from .strategies import HEADERS, NULLABLE, oracle_read
@@ -83,7 +83,7 @@ OTHER = st.one_of(
 
 def row_of(buffer: bytes, offset: int = 0, *, across_gaps: bool = True) -> JoinedBatch | None:
     """The row with the limits of these tests."""
-    return join_row(buffer, offset, most_bytes=MOST_BYTES, most_records=MOST_RECORDS, across_gaps=across_gaps)
+    return join_small(buffer, offset, most_bytes=MOST_BYTES, most_records=MOST_RECORDS, across_gaps=across_gaps)
 
 
 @given(st.lists(KEPT, max_size=12), OTHER, st.lists(KEPT, max_size=2), st.booleans(), st.data())

@@ -1,4 +1,4 @@
-"""The records of both sides that are not where the map says, found by a join of digests; contents stay in the JVM."""
+"""The records of both sides that contradict the map, found by a join of digests; contents stay in the JVM."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DETAILS = ("first", "second", "key", "value", "headers", "time")
 
 @dataclass(frozen=True, slots=True)
 class Mismatches:
-    """What a join finds: the strays of both sides, and records that one isolation level hides."""
+    """What a join finds: the records of both sides without their equal, and records that one isolation level hides."""
 
     rows: DataFrame
     hidden: DataFrame
@@ -52,16 +52,16 @@ def _placer(lanes: LaneTranslations, translate: bool) -> Callable[[Iterator[pa.R
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import numpy as np
 
-        ticket = None
+        translation = None
         for batch in batches:
             if not batch.num_rows:
                 continue
-            if ticket is None:
-                ticket = lanes[(batch.column(0)[0].as_py(), batch.column(1)[0].as_py())]
+            if translation is None:
+                translation = lanes[(batch.column(0)[0].as_py(), batch.column(1)[0].as_py())]
             offsets = batch.column(2).to_numpy()
-            where = places(ticket, offsets, translate)
-            behind = positions(ticket, offsets) if translate else offsets
-            own = np.full(len(offsets), ticket.lane, dtype=np.int32)
+            where = places(translation, offsets, translate)
+            behind = positions(translation, offsets) if translate else offsets
+            own = np.full(len(offsets), translation.lane, dtype=np.int32)
             yield pa.RecordBatch.from_arrays(
                 [pa.array(own), batch.column(2), pa.array(where), pa.array(behind), *batch.columns[3:]],
                 names=[*_COLUMNS, "keyed", "deletes"],
@@ -98,7 +98,7 @@ def join(source: DataFrame, target: DataFrame, committed: DataFrame | None) -> M
             f"{name}.offset",
             f"{name}.place",
             f"{name}.position",
-            *(f"{name}.{one}" for one in _DETAILS),
+            *(f"{name}.{detail}" for detail in _DETAILS),
             f"{name}.keyed",
             sql.col(f"{other}.lane").isNotNull().alias("mated"),
         )

@@ -1,12 +1,12 @@
 """Holds one child process, and ends it when the owner is gone, however the owner went.
 
-Run as a script (``python -I -S leash.py OWNER LOG COMMAND...``; standard library only, so that it starts in 20 ms).
-It prints the child's process id on its standard output, then waits.  The child is killed when the owner has died,
-even by SIGKILL, or when the leash gets SIGTERM; the leash exits as its child did.
+Run as a script (``python -I -S supervisor.py OWNER LOG COMMAND...``; standard library only, so that it starts in 20
+ms). It prints the child's process id on its standard output, then waits.  The child is killed when the owner has died,
+even by SIGKILL, or when the supervisor gets SIGTERM; the supervisor exits as its child did.
 
 Two races are settled here.  The kernel's parent-death signal is bound to the *thread* that forked, so a cluster that a
-short-lived thread starts would lose its brokers: the leash has one thread and forks itself, and watches the owner by
-its process id.  And an owner that died before the leash looked leaves another parent: that is compared first.
+short-lived thread starts would lose its brokers: the supervisor has one thread and forks itself, and watches the owner
+by its process id.  And an owner that died before the supervisor looked leaves another parent: that is compared first.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def _die_with(parent: int) -> None:
 def _start(log_path: str, command: list[str]) -> int:
     """Fork the child with its output appended to the log; returns its process id."""
     log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    leash = os.getpid()
+    supervisor = os.getpid()
     child = os.fork()
     if child:
         os.close(log)
         return child
     try:
-        _die_with(leash)
+        _die_with(supervisor)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log, 1)
         os.dup2(log, 2)
@@ -67,7 +67,7 @@ def _hold(owner: int, child: int, wake: socket.socket) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Start the command, print its process id and hold it; returns the exit code for the leash."""
+    """Start the command, print its process id and hold it; returns its exit code."""
     owner, log_path, *command = arguments
     if os.getppid() != int(owner):
         return 127

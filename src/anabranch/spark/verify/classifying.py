@@ -56,7 +56,7 @@ def _ask(table: pa.Table) -> pa.Table:
     )
 
 
-def named(strays: DataFrame, lanes: Mapping[int, Lane], lookups: Lookups, most: int) -> DataFrame:
+def classified(strays: DataFrame, lanes: Mapping[int, Lane], lookups: Lookups, most: int) -> DataFrame:
     """At most ``most`` findings of each kind and lane; ``number`` is how many of the kind the lane has."""
     return strays.groupBy("lane").applyInArrow(_namer(dict(lanes), dict(lookups), most), FOUND)
 

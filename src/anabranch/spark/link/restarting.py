@@ -1,4 +1,4 @@
-"""A streaming query that is begun anew where Spark could not start a Python worker in time.
+"""A streaming query that is started again where Spark could not start a Python worker in time.
 
 Spark gives the worker that runs a Python source for the driver ten seconds to connect, and no setting changes that
 (PythonWorkerFactory.createSimpleWorker): on a machine that stands still for so long a query would fail that has done
@@ -20,7 +20,7 @@ TRIES = 6
 class RestartingQuery:
     """The query that ``begin`` starts, and starts again, up to five times in a row without a micro-batch between them.
 
-    Nothing is lost or repeated by that: what a query of leases knows is in the clusters, and a lane is claimed anew
+    Nothing is lost or repeated by that: what a query of leases knows is in the clusters, and a lane is claimed again
     from whoever held it.
     """
 
@@ -48,7 +48,7 @@ class RestartingQuery:
         return failure
 
     def goes_on(self) -> bool:
-        """Whether it runs, begun anew if a worker that came late has ended it."""
+        """Whether it runs, started again if a worker that came late has ended it."""
         if self.is_active:
             return True
         failure = self.failure()
@@ -74,5 +74,5 @@ class RestartingQuery:
             return False
         self._tries -= 1
         if self._tries:
-            self._tell(RunEvent(RunEventKind.RESTARTED, f"{LATE}; the query is begun anew"))
+            self._tell(RunEvent(RunEventKind.RESTARTED, f"{LATE}; the query is started again"))
         return self._tries > 0

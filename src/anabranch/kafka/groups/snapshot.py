@@ -1,8 +1,8 @@
-"""One look at a link's groups on both clusters, in the order that makes an exact answer possible.
+"""A snapshot of a link's groups on both clusters, read in the order that makes an exact answer possible.
 
-The source's commits are read before the maps, the maps before the ends of the logs: what a map tells is in the log,
-and a commit that lies behind a map's end has not been copied yet, as of that look.  Where the groups must be still,
-the source's commits are read once more, ``SETTLE_S`` after the first time.
+The source's commits are read before the maps, the maps before the ends of the logs: what a map translates is in the
+log, and a commit after a map's end has not been copied yet, as of that snapshot.  Where the groups must be still, the
+source's commits are read once more, ``SETTLE_S`` after the first time.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class LinkMapsView(Protocol):
 
     @property
     def doubts(self) -> Mapping[TopicPartition, AnabranchError]:
-        """The lanes of which no exact map can be told now, and why."""
+        """The lanes of which no exact map is available now, and why."""
 
 
 #: ``anabranch.state.maps.reading.read_maps``: the maps of a link's lanes that copy these source partitions.
@@ -64,20 +64,20 @@ ReadMaps = Callable[[Cluster, str, Collection[TopicPartition]], Awaitable[LinkMa
 
 async def list_kinds(cluster: Cluster) -> dict[str, Group]:
     """Every group that we may see with its kind and its state, without members and commits."""
-    return {one.name: Group(one.name, one.kind, one.state) for one in await kafka_groups.list_groups(cluster)}
+    return {group.name: Group(group.name, group.kind, group.state) for group in await kafka_groups.list_groups(cluster)}
 
 
 async def read_commits(
-    cluster: Cluster, names: Iterable[str], patience: float = _PENDING_S
+    cluster: Cluster, names: Iterable[str], timeout: float = _PENDING_S
 ) -> tuple[dict[str, Commits], dict[str, tuple[TopicPartition, ...]]]:
     """(commits by group, partitions with commits in open transactions by group); those groups have no commits here."""
     try:
-        return dict(await kafka_groups.committed(cluster, names, patience=patience)), {}
+        return dict(await kafka_groups.committed(cluster, names, timeout=timeout)), {}
     except kafka_groups.UnstableCommitsError as error:
         return {name: dict(commits) for name, commits in error.read.items()}, dict(error.pending)
 
 
-async def look(
+async def take_snapshot(
     source: Cluster,
     target: Cluster,
     link: str,
@@ -88,11 +88,11 @@ async def look(
     still: bool,
     metadata_limit: int | None,
 ) -> World:
-    """What is so now of the named groups; ``kinds`` are the source's as listed.  Raises ClusterError."""
+    """The named groups now; ``kinds`` are the source's as listed.  Raises ClusterError."""
     wanted = sorted(set(names))
     begun = time.monotonic()
     first, pending = await read_commits(source, wanted, _PENDING_S if still else 0.0)
-    at = {one for commits in first.values() for one in commits}
+    at = {partition for commits in first.values() for partition in commits}
     maps, there = await asyncio.gather(read_maps(target, link, at), _there(target, wanted))
     routes = await routes_of(maps, source, target, at)
     later: dict[str, Commits] | None = None

@@ -31,7 +31,7 @@ class LogRanges:
         return (self.source if is_source else self.target)[partition]
 
 
-def look(source: ClusterContext, target: ClusterContext, pins: Sequence[Pin]) -> LogRanges:
+def read_log_ranges(source: ClusterContext, target: ClusterContext, pins: Sequence[Pin]) -> LogRanges:
     """Ask both clusters; raises ClusterError."""
 
     async def ask() -> LogRanges:

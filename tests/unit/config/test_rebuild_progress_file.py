@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from anabranch.config.maps_file import StoredMap
-from anabranch.config.rebuild_part import SMALLEST_PIECE, keep, kept, part_of, pieces
+from anabranch.config.rebuild_progress import SMALLEST_PIECE, keep, kept, part_of, pieces
 from anabranch.config.rebuildspec import LaneLogs, RebuildSpec, RecordPart
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey
