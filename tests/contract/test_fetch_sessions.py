@@ -32,7 +32,7 @@ class Reader:
         self, wanted: dict[Key, fetch.PartitionFetch], wait_ms: int = 0
     ) -> tuple[int, dict[int, tuple[int, int]]]:
         """The whole answer's code, and (high watermark, bytes of records) of each partition in the answer."""
-        self.asked = asked = self.session.ask(wanted)
+        self.asked = asked = self.session.next_request(wanted)
         code, found = await self.tell(asked, wait_ms)
         return code, found
 
@@ -115,7 +115,7 @@ async def test_a_topic_made_again_is_another_partition_of_the_session(log: Log) 
     await log.delete()
     await log.create()
     for _ in range(2):
-        asked = reader.session.ask(before)
+        asked = reader.session.next_request(before)
         frame = await fetch.submit(
             log.connection, asked.wanted, max_wait_ms=0, max_bytes=1000, session=(asked.session, asked.epoch)
         )

@@ -256,9 +256,9 @@ class Cluster:
         self.check(meta.error, "Describe", f"topic {topic}")
         part = meta.partitions.get(index)
         if part is None:
-            raise BrokerRefusedError(self.name, "ClusterMetadata", f"partition {topic}-{index}", 3)
+            raise BrokerRefusedError(self.name, "Metadata", f"partition {topic}-{index}", 3)
         if part.leader < 0:
-            raise BrokerRefusedError(self.name, "ClusterMetadata", f"partition {topic}-{index}", 5)
+            raise BrokerRefusedError(self.name, "Metadata", f"partition {topic}-{index}", 5)
         return meta, part
 
     async def cluster_id(self) -> str:

@@ -135,12 +135,10 @@ async def locate(
     if found.is_made_again and found.other is not None:
         return found.other, None
     if found.there is None:
-        raise UnknownTopicError(
-            cluster.name, "ClusterMetadata", f"topic {topic}", UNKNOWN_TOPIC, found.told, found.is_gone
-        )
+        raise UnknownTopicError(cluster.name, "Metadata", f"topic {topic}", UNKNOWN_TOPIC, found.told, found.is_gone)
     led = found.there.partitions.get(index)
     if led is None or led.leader < 0:
-        cluster.check(UNKNOWN_TOPIC if led is None else 5, "ClusterMetadata", f"partition {topic}-{index}")
+        cluster.check(UNKNOWN_TOPIC if led is None else 5, "Metadata", f"partition {topic}-{index}")
     return found.there, led
 
 

@@ -1,11 +1,12 @@
-"""Fetch sessions: the broker remembers what is read, and is told and tells only what has changed.
+"""Fetch sessions: the broker remembers what is read; requests and responses carry only what has changed.
 
-Pure: no socket.  ``ask`` says what the next request carries, ``answered`` or ``lost`` what became of it.
+Pure: no socket.  ``next_request`` is what the next request carries; ``answered`` or ``lost`` is its outcome.
 
 Invariants
-    S1  at most one request of a session is under way, and every ``ask`` is followed by ``answered`` or ``lost``.
+    S1  at most one request of a session is under way, and every ``next_request`` is followed by ``answered`` or
+        ``lost``.
     S2  while ``epoch`` is above 0, the broker holds exactly ``held``, in whatever order.  After anything else than a
-        plain answer the session counts as unknown, and the next request tells all of it again.
+        plain answer the session counts as unknown, and the next request carries all of it again.
     S3  a broker that grants no session (its cache is full, or it has none) is asked in full each time.
 
 Source: KIP-227; ``FetchSessionHandler.java`` and ``FetchSession.java`` in Apache Kafka.
@@ -39,7 +40,7 @@ class SessionRequest(NamedTuple):
 
 
 class FetchSession:
-    """One session with one broker; begins, and begins again, without being told to."""
+    """One session with one broker; it begins by itself, and again after a loss."""
 
     __slots__ = ("epoch", "held", "id")
 
@@ -49,15 +50,15 @@ class FetchSession:
         self.held: Mapping[Key, PartitionFetch] = {}
         """What the last request read, partition by partition, whether or not it had to say so."""
 
-    def ask(self, wanted: Mapping[Key, PartitionFetch]) -> SessionRequest:
+    def next_request(self, wanted: Mapping[Key, PartitionFetch]) -> SessionRequest:
         """The next request, to read ``wanted`` and nothing else; the same mapping again costs nothing."""
         before, self.held = self.held, wanted
         if self.epoch == FIRST:
             return SessionRequest(self.id, FIRST, list(wanted.values()), [])
         if wanted is before:
             return SessionRequest(self.id, self.epoch, [], [])
-        changed = [one for key, one in wanted.items() if before.get(key) != one]
-        forgotten = [one for key, one in before.items() if key not in wanted]
+        changed = [partition for key, partition in wanted.items() if before.get(key) != partition]
+        forgotten = [partition for key, partition in before.items() if key not in wanted]
         return SessionRequest(self.id, self.epoch, changed, forgotten)
 
     def answered(self, code: int, session: int) -> bool:
@@ -83,6 +84,6 @@ class FetchSession:
         """A request that ends the session, so that its place in the broker's cache is free; None without one."""
         if self.id == 0:
             return None
-        asked = SessionRequest(self.id, FINAL, [], [])
+        request = SessionRequest(self.id, FINAL, [], [])
         self.id, self.epoch, self.held = 0, FIRST, {}
-        return asked
+        return request

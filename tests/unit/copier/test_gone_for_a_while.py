@@ -103,7 +103,7 @@ def a_control_topic(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Look:
     async def locate(*asked: Any) -> Any:
         if isinstance(scene.says, ClusterError):
             raise scene.says
-        raise UnknownTopicError("old", "ClusterMetadata", NAME, UNKNOWN_TOPIC, "", by_all=True)
+        raise UnknownTopicError("old", "Metadata", NAME, UNKNOWN_TOPIC, "", by_all=True)
 
     monkeypatch.setattr(log_module, "locate", locate)
 

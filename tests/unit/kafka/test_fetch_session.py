@@ -65,7 +65,7 @@ def test_the_broker_reads_exactly_what_is_wanted_whatever_is_lost(
     broker, session = Broker(), FetchSession()
     for offsets, fate, room in plan:
         broker.room = room
-        asked = session.ask(wanted(offsets))
+        asked = session.next_request(wanted(offsets))
         if fate == "evicted":
             broker.sessions.clear()
         if fate == "request lost":
@@ -84,10 +84,10 @@ def test_the_broker_reads_exactly_what_is_wanted_whatever_is_lost(
 def test_what_did_not_change_is_not_told_again() -> None:
     """The point of it all."""
     broker, session = Broker(), FetchSession()
-    session.answered(*broker.serve(session.ask(wanted({0: 1, 1: 1, 2: 1})))[:2])
-    assert session.ask(wanted({0: 1, 1: 1, 2: 1})) == SessionRequest(1, 1, [], [])
+    session.answered(*broker.serve(session.next_request(wanted({0: 1, 1: 1, 2: 1})))[:2])
+    assert session.next_request(wanted({0: 1, 1: 1, 2: 1})) == SessionRequest(1, 1, [], [])
     session.answered(0, 1)
-    asked = session.ask(wanted({0: 1, 1: 2, 3: 0}))
+    asked = session.next_request(wanted({0: 1, 1: 2, 3: 0}))
     assert ([one.partition for one in asked.wanted], [one.partition for one in asked.forgotten]) == ([1, 3], [2])
 
 
@@ -95,7 +95,7 @@ def test_without_a_session_everything_is_asked_each_time() -> None:
     """A full cache costs what a fetch without sessions costs, and a session is asked for each time."""
     broker, session = Broker(room=False), FetchSession()
     for _ in range(3):
-        asked = session.ask(wanted({0: 1, 1: 1}))
+        asked = session.next_request(wanted({0: 1, 1: 1}))
         assert (asked.session, asked.epoch, len(asked.wanted)) == (0, FIRST, 2)
         assert session.answered(*broker.serve(asked)[:2])
 
@@ -103,7 +103,7 @@ def test_without_a_session_everything_is_asked_each_time() -> None:
 def test_the_epoch_wraps_to_one() -> None:
     """Zero would begin a new session."""
     session = FetchSession()
-    session.ask({})
+    session.next_request({})
     session.answered(0, 5)
     session.epoch = 2**31 - 1
     session.answered(0, 5)

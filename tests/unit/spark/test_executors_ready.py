@@ -147,16 +147,19 @@ def test_tasks_that_cannot_begin_are_not_tried_for_ever(monkeypatch: pytest.Monk
 
 def test_what_is_no_stack_is_told_by_its_first_line() -> None:
     """And an error without words by its kind."""
-    assert ready.told(RuntimeError("\nConnection refused\nmore")) == "Connection refused"
-    assert ready.told(RuntimeError()) == "RuntimeError"
-    assert ready.told(RuntimeError("x.SparkException:\nBad data in its output\nmore")) == "Bad data in its output"
+    assert ready.failure_message(RuntimeError("\nConnection refused\nmore")) == "Connection refused"
+    assert ready.failure_message(RuntimeError()) == "RuntimeError"
+    assert (
+        ready.failure_message(RuntimeError("x.SparkException:\nBad data in its output\nmore"))
+        == "Bad data in its output"
+    )
 
 
 def test_what_a_python_says_that_does_not_start_is_told() -> None:
     """Spark indents it; it may be a stack, too."""
     stack = "Traceback (most recent call last):\n    import pyspark\n  ModuleNotFoundError: No module named 'pyspark'"
     said = f"x.SparkException: \nError from python worker:\n  {stack}\nPYTHONPATH was:\n  /x\n"
-    assert ready.told(RuntimeError(said)) == "ModuleNotFoundError: No module named 'pyspark'"
+    assert ready.failure_message(RuntimeError(said)) == "ModuleNotFoundError: No module named 'pyspark'"
 
 
 def test_a_python_that_is_not_there_is_told_with_its_setting() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.spark.align.progress import tasks, told
+from anabranch.spark.align.progress import report_progress, tasks
 
 pytestmark = pytest.mark.unit
 
@@ -45,7 +45,7 @@ def test_the_tasks_of_all_stages_that_run_are_told() -> None:
         if len(seen) == 2:
             enough.set()
 
-    with told(Stages(), tell, every_s=0.001):
+    with report_progress(Stages(), tell, every_s=0.001):
         assert enough.wait(60)
     assert seen[:2] == [(3, 20), (3, 20)]
 
@@ -59,5 +59,5 @@ def test_work_goes_on_where_telling_fails() -> None:
             raise ConnectionError
 
     asked = threading.Event()
-    with told(Broken(), lambda done, of: None, every_s=0.001):
+    with report_progress(Broken(), lambda done, of: None, every_s=0.001):
         assert asked.wait(60)

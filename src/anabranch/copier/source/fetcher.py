@@ -211,7 +211,7 @@ class Fetcher:
             session.lost()  # it outlives a connection, but not the broker
         reads.want(ready, version >= fetch.BY_ID)
         asked = reads.lanes
-        request = session.ask(reads.wanted)
+        request = session.next_request(reads.wanted)
         answered = False
         pause = 0.0
         filled: list[Lane] = []

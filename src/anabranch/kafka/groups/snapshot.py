@@ -93,7 +93,7 @@ async def take_snapshot(
     begun = time.monotonic()
     first, pending = await read_commits(source, wanted, _PENDING_S if still else 0.0)
     at = {partition for commits in first.values() for partition in commits}
-    maps, there = await asyncio.gather(read_maps(target, link, at), _there(target, wanted))
+    maps, target_groups = await asyncio.gather(read_maps(target, link, at), _target_groups(target, wanted))
     routes = await routes_of(maps, source, target, at)
     later: dict[str, Commits] | None = None
     states: Mapping[str, Group] = kinds
@@ -103,11 +103,11 @@ async def take_snapshot(
             read_commits(source, wanted), kafka_groups.describe(source, wanted)
         )
         pending |= more
-    here = {
+    source_groups = {
         name: replace(kinds[name], state=states[name].state, members=states[name].members, commits=first.get(name, {}))
         for name in wanted
     }
-    return World(link, routes, here, there, later, pending, metadata_limit)
+    return World(link, routes, source_groups, target_groups, later, pending, metadata_limit)
 
 
 async def routes_of(
@@ -125,22 +125,22 @@ async def routes_of(
             lanes[at] = maps.maps[at]
         elif filters.select(chosen, [at.topic]):
             routes[at] = Untold("the link has not begun to copy it", f"anabranch link show {link}")
-    here, there = await asyncio.gather(
+    source_logs, target_logs = await asyncio.gather(
         log_ends(source, list(lanes)), log_ends(target, [lane.target for lane in lanes.values()])
     )
     for at, lane in lanes.items():
-        missing = "source" if at not in here else "target" if lane.target not in there else ""
+        missing = "source" if at not in source_logs else "target" if lane.target not in target_logs else ""
         if missing:
             where = at if missing == "source" else lane.target
             routes[at] = Untold(f"{where} cannot be read on the {missing} now", f"anabranch link show {link}")
         else:
-            ends = there[lane.target]
-            routes[at] = Route(lane.target, lane.runs, here[at].start, ends.start, ends.end)
+            ends = target_logs[lane.target]
+            routes[at] = Route(lane.target, lane.runs, source_logs[at].start, ends.start, ends.end)
     return routes
 
 
-async def _there(target: Cluster, names: list[str]) -> dict[str, Group]:
-    """The groups as they stand on the target; those that are not there are absent.
+async def _target_groups(target: Cluster, names: list[str]) -> dict[str, Group]:
+    """The groups as they stand on the target; absent ones are left out.
 
     States are read before commits: a group that was empty then and has moved since was moved by someone else, and the
     broker itself refuses a commit to one that has members by then.
@@ -148,21 +148,21 @@ async def _there(target: Cluster, names: list[str]) -> dict[str, Group]:
     described = await kafka_groups.describe(target, names)
     known = [name for name in names if described[name].state is not GroupState.DEAD]
     commits, pending = await read_commits(target, known)
-    found = {}
+    groups = {}
     for name in known:
         group = described[name]
         # A transaction that will commit for the group is someone who reads in it.
         state = GroupState.UNKNOWN if name in pending else group.state
-        found[name] = replace(group, state=state, commits=commits.get(name, {}))
-    return found
+        groups[name] = replace(group, state=state, commits=commits.get(name, {}))
+    return groups
 
 
 async def metadata_limit(cluster: Cluster) -> int | None:
     """How many characters of metadata the brokers take with a commit; None where they do not tell us."""
     nodes = list((await cluster.metadata([])).brokers)
     try:
-        found = [(await admin.broker_configs(cluster, node)).get(_METADATA_LIMIT) for node in nodes]
+        limits = [(await admin.broker_configs(cluster, node)).get(_METADATA_LIMIT) for node in nodes]
     except AnabranchError:
         return None  # without DESCRIBE_CONFIGS; the brokers then say so when something is committed
-    values = [int(one.value) for one in found if one is not None and one.value is not None]
+    values = [int(limit.value) for limit in limits if limit is not None and limit.value is not None]
     return min(values, default=None)

@@ -30,7 +30,9 @@ def tasks(tracker: StatusTracker) -> tuple[int, int] | None:
 
 
 @contextmanager
-def told(tracker: StatusTracker, tell: Callable[[int, int], None], every_s: float = EVERY_S) -> Iterator[None]:
+def report_progress(
+    tracker: StatusTracker, tell: Callable[[int, int], None], every_s: float = EVERY_S
+) -> Iterator[None]:
     """Tell the figures as long as it lasts; what goes wrong with telling is no reason to stop the work."""
     over = threading.Event()
 

@@ -84,7 +84,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:  # before there is a query that could end cleanly
         return INTERRUPTED
     except Py4JJavaError as error:  # Java answers: it could not do what it was asked for
-        return events.fail(QueryEndedError(ready.told(error)))
+        return events.fail(QueryEndedError(ready.failure_message(error)))
     except (Py4JError, ConnectionError) as error:
         return events.fail(QueryEndedError(f"Spark's JVM is gone: {str(error)[:500]}"))
     except Exception as error:
@@ -200,7 +200,7 @@ def _ending(failure: Exception | None, survey: Survey, link: str) -> AnabranchEr
         pass  # the query's own failure says more
     said = str(failure).partition("\n=== Streaming Query ===")[0].strip() if failure is not None else ""
     if "\n" in said:  # the stack of a task that failed
-        said = ready.told(RuntimeError(said))
+        said = ready.failure_message(RuntimeError(said))
     return QueryEndedError(said[:_MOST_WORDS] or "Spark stopped it, and does not say why")
 
 

@@ -34,7 +34,7 @@ from anabranch.errors import AnabranchError
 from anabranch.jars.connector import with_connector
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey
-from anabranch.spark.align.progress import told
+from anabranch.spark.align.progress import report_progress
 from anabranch.spark.align.run import RebuildFigures, Rebuilding
 from anabranch.spark.jobs.tied import end_with_command, terminate
 from anabranch.spark.session import session
@@ -108,7 +108,7 @@ def _make(
         spark.sparkContext.setJobDescription(f"rebuild {spec.link}")
         missing = [lane for lane in spec.lanes if lane.lane not in made]
         parts = pieces(missing, spark.sparkContext.defaultParallelism)
-        with told(spark.sparkContext.statusTracker(), lambda done, of: tell("working", tasks=done, of=of)):
+        with report_progress(spark.sparkContext.statusTracker(), lambda done, of: tell("working", tasks=done, of=of)):
             for number, lanes in enumerate(parts, 1):
                 topics = ", ".join(dict.fromkeys(one.source.topic for one in lanes))
                 tell("piece", number=number, of=len(parts), partitions=len(lanes), topics=topics)

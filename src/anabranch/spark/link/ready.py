@@ -87,13 +87,13 @@ def check(spark: SparkSession, job: LinkJob, tasks: int) -> None:
     try:
         found = collect(spark, tasks, ask)
     except Exception as error:  # Spark's or Java's, of a task that could not begin
-        why = told(error)
+        why = failure_message(error)
         raise ExecutorNotReadyError("an executor", why, _STATE if why.startswith(_NO_PROGRAM) else _FIX) from error
     for host, why, fix in found:
         raise ExecutorNotReadyError(host, why, fix or _FIX)
 
 
-def told(error: Exception) -> str:
+def failure_message(error: Exception) -> str:
     """What failed on an executor without the stacks of Java and Python: what was raised last, else the first line."""
     text = str(error).strip()
     _, traceback, raised = text.rpartition(_TRACEBACK)

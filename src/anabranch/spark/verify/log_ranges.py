@@ -1,4 +1,4 @@
-"""Where the compared logs begin and end at a moment; looked at by a client of our own, in the driver."""
+"""Where the compared logs begin and end at a moment, read in the driver."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def read_log_ranges(source: ClusterContext, target: ClusterContext, pins: Sequen
     """Ask both clusters; raises ClusterError."""
 
     async def ask() -> LogRanges:
-        async with open_cluster(source) as here, open_cluster(target) as there:
-            ours, theirs, stable = await asyncio.gather(
-                ends(here, [pin.source for pin in pins], stable=True),
-                ends(there, [pin.target for pin in pins]),
-                ends(there, [pin.target for pin in pins], stable=True),
+        async with open_cluster(source) as source_cluster, open_cluster(target) as target_cluster:
+            source_ranges, target_ranges, stable = await asyncio.gather(
+                ends(source_cluster, [pin.source for pin in pins], stable=True),
+                ends(target_cluster, [pin.target for pin in pins]),
+                ends(target_cluster, [pin.target for pin in pins], stable=True),
             )
-            return LogRanges(ours, theirs, {partition: end for partition, (_, end) in stable.items()})
+            return LogRanges(source_ranges, target_ranges, {partition: end for partition, (_, end) in stable.items()})
 
     return asyncio.run(ask())
