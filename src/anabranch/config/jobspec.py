@@ -51,7 +51,7 @@ Context = Annotated[ClusterContext, PlainValidator(context_of), PlainSerializer(
 
 
 @dataclass(frozen=True, slots=True)
-class Format(Generic[T]):
+class JobFormat(Generic[T]):
     """How the specification of one kind of job is stored: JSON with its kind, its version and no unknown field."""
 
     job: str
@@ -120,4 +120,4 @@ def write_spec(path: Path, text: str) -> None:
         file.write(text)
 
 
-_FORMAT = Format("link", VERSION, TypeAdapter(LinkJob))
+_FORMAT = JobFormat("link", VERSION, TypeAdapter(LinkJob))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from anabranch.config.jobspec import Context, Format
+from anabranch.config.jobspec import Context, JobFormat
 from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.align.lane import Bounds
@@ -69,4 +69,4 @@ class RebuildSpec:
         return _FORMAT.load(text)
 
 
-_FORMAT = Format(JOB, VERSION, TypeAdapter(RebuildSpec))
+_FORMAT = JobFormat(JOB, VERSION, TypeAdapter(RebuildSpec))

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
-from anabranch.config.jobspec import Context, Format
+from anabranch.config.jobspec import Context, JobFormat
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets import codec
 from anabranch.verify.pins import Pin
@@ -123,4 +123,4 @@ class VerifySpec:
         return _FORMAT.load(text)
 
 
-_FORMAT = Format(JOB, VERSION, TypeAdapter(VerifySpec))
+_FORMAT = JobFormat(JOB, VERSION, TypeAdapter(VerifySpec))
