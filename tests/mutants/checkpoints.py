@@ -136,7 +136,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "operations/checkpoints/rewrite.py",
         "    check_holds(found.files.root, planned, found.planned, LOOK_AGAIN)\n",
         "",
-        "another plan than the one that was looked at is carried out",
+        "another plan than the one that was looked at is applied",
     ),
     Mutant(
         "ckpt-verify-of-half-a-rewrite",
@@ -283,7 +283,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "operations/checkpoints/planning.py",
         '        "reads": dict(rewrite.reads),',
         '        "reads": sorted(rewrite.reads),',
-        "a plan is carried out on a checkpoint that has gone on since it was shown",
+        "a plan is applied on a checkpoint that has gone on since it was shown",
     ),
     Mutant(
         "ckpt-inspect-lag-one-short",

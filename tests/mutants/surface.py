@@ -129,9 +129,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "json-without-freshness",
         "cli/links/show.py",
-        'emit({**plain(status), "followed": fresh}, table, output)',
+        'emit({**plain(status), "sync": fresh}, table, output)',
         "emit(status, table, output)",
-        "programs do not get how old followed groups are",
+        "programs do not get how old groups in continuous sync are",
     ),
     Mutant(
         "target-variable-ignored",

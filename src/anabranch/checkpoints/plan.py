@@ -1,4 +1,4 @@
-"""What a rewrite would change, as values: the plan that is shown, hashed, and carried out as it is."""
+"""What a rewrite would change, as values: the plan that is shown, hashed, and applied as it is."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Rewrite:
     """All that a rewrite means. ``writes`` are whole new files by relative path, None for one that is taken away.
 
     Where there is a refusal ``writes`` is empty: nothing is ever written on a refusal. The order of ``writes`` is the
-    order in which they are carried out; ``reads`` are the digests (SHA-256, hex) of all files that the plan rests on.
+    order in which they are applied; ``reads`` are the digests (SHA-256, hex) of all files that the plan rests on.
     """
 
     changes: tuple[Change, ...]

@@ -31,7 +31,7 @@ class ReasonKind(StrEnum):
     ACTIVE = "active"
     MOVING = "moving"
     NO_COMMITS = "no commits"
-    UNTOLD = "untold"
+    UNAVAILABLE = "unavailable"
     BACKWARDS = "backwards"
     METADATA = "metadata"
     EXISTS = "exists"

@@ -143,7 +143,7 @@ def rewrite(facts: Facts, attempt: Attempt | None, flags: tuple[str, ...] | None
     return (
         Step("look at every change, and at every reason against it", checkpoint(facts, "plan", *extra, flags=route)),
         Step(
-            "carry out that very plan; it is refused if anything has changed since",
+            "apply that very plan; it is refused if anything has changed since",
             checkpoint(facts, "rewrite", *extra, *place, "--plan", "HASH", "--execute", flags=route),
         ),
         Step("read the result again, on its own", check),

@@ -84,7 +84,7 @@ def done(found: RewriteReport, whole: bool) -> RenderableType:
 
 
 def refused(found: RewritePlan | UndoRewritePlan) -> RenderableType:
-    """Why a plan is not carried out."""
+    """Why a plan is not applied."""
     return Group(*_reasons(found.refusals))
 
 
@@ -115,7 +115,7 @@ def proof(found: Verified) -> RenderableType:
 
 def undo(found: UndoRewritePlan) -> RenderableType:
     """What taking a rewrite back means."""
-    state = "was carried out" if found.finished else "broke off"
+    state = "was applied" if found.finished else "broke off"
     parts: list[RenderableType] = [Text(f"rewrite {found.id} of {moment(found.at_ms)} UTC {state}")]
     if found.files:
         parts.append(_files(found.files))

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from anabranch.checkpoints.plan import StopSavepoint, Transactions, Uncommitted
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import Change, apply_change
 from anabranch.cli.checkpoints import render as render_checkpoints
 from anabranch.cli.checkpoints.options import (
     CheckpointRefusedError,
@@ -173,12 +173,12 @@ async def _rewrite(
             plan=lambda: operation.plan(clusters, request),
             apply=lambda plan: operation.apply(clusters, plan),
             table=render_checkpoints.plan,
-            told=partial(render_checkpoints.done, whole=wanted is not None),
+            done_table=partial(render_checkpoints.done, whole=wanted is not None),
             empty=lambda plan: plan.empty,
             refuse=lambda plan: _refuse(plan.refusals, execute),
         )
         try:
-            done = await carry_out(change, execute=execute, wanted=wanted, output=output)
+            done = await apply_change(change, execute=execute, wanted=wanted, output=output)
         except PlanRefusedError as error:
             emit(error.plan, render_checkpoints.refused(error.plan), output)
             _refuse(error.refusals, execute)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from anabranch.checkpoints.reports import UndoRewritePlan
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import Change, apply_change
 from anabranch.cli.checkpoints import render as render_checkpoints
 from anabranch.cli.checkpoints.options import CheckpointRefusedError, PathArgument
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
@@ -33,11 +33,11 @@ async def _undo(path: str, execute: bool, wanted: str | None, output: Format) ->
         plan=lambda: operation.plan(path),
         apply=operation.apply,
         table=render_checkpoints.undo,
-        told=partial(render_checkpoints.undone, whole=wanted is not None),
+        done_table=partial(render_checkpoints.undone, whole=wanted is not None),
         empty=lambda plan: bool(plan.refusals),
         refuse=_refuse,
     )
-    await carry_out(change, execute=execute, wanted=wanted, output=output)
+    await apply_change(change, execute=execute, wanted=wanted, output=output)
 
 
 def _refuse(plan: UndoRewritePlan) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import Change, apply_change
 from anabranch.cli.completing import link_partitions
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted, repeated
@@ -53,9 +53,9 @@ def accept(
                 plan=lambda: operation.plan(source, target, link, where, at),
                 apply=lambda found: operation.apply(source, target, found),
                 table=render_decisions.accept_plan,
-                told=_told,
+                done_table=_told,
             )
-            await carry_out(change, execute=execute, wanted=plan, output=output)
+            await apply_change(change, execute=execute, wanted=plan, output=output)
 
     run(verb())
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from anabranch.cli import render
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import Change, apply_change
 from anabranch.cli.completing import context_names, source_topics
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
 from anabranch.cli.hints import typed_target
@@ -120,11 +120,11 @@ async def _create(
             plan=lambda: operation.plan(source, target, spec, adopt),
             apply=lambda plan: operation.apply(source, target, plan),
             table=render.probe,
-            told=lambda done: render.created(done.plan.spec.id),
+            done_table=lambda done: render.created(done.plan.spec.id),
             empty=lambda plan: not plan.ok,
             refuse=operation.check_allowed,
         )
-        await carry_out(change, execute=execute, wanted=wanted, output=output)
+        await apply_change(change, execute=execute, wanted=wanted, output=output)
 
 
 def _other_than_default(known: Contexts, name: str) -> str | None:

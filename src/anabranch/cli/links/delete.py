@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from anabranch.cli import render
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import Change, apply_change
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption
@@ -44,6 +44,6 @@ async def _delete(
             plan=lambda: operation.plan(target, link),
             apply=apply,
             table=render.delete_plan,
-            told=render.deleted,
+            done_table=render.deleted,
         )
-        await carry_out(change, execute=execute, wanted=wanted, output=output)
+        await apply_change(change, execute=execute, wanted=wanted, output=output)

@@ -12,7 +12,7 @@ from anabranch.operations.checkpoints.plans import RewritePlan
 
 @dataclass(eq=False)
 class PlanRefusedError(RefusedError):
-    """A plan with reasons against it is never carried out; nothing was written."""
+    """A plan with reasons against it is never applied; nothing was written."""
 
     place: str
     refusals: tuple[Reason, ...]

@@ -1,7 +1,7 @@
 """Plan a rewrite: read the checkpoint, look at the clusters, and name every change and every reason against it.
 
 Nothing is written. The hash is of what the plan rests on and of what it would write; the ends of the target's logs,
-which rise all the time, are not in it: they are looked at again when it is carried out.
+which rise all the time, are not in it: they are looked at again when it is applied.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Drawn:
     planned: RewritePlan
 
     def allow(self) -> None:
-        """Raise ValueError for a plan with refusals, which nobody may carry out."""
+        """Raise ValueError for a plan with refusals, which nobody may apply."""
         if self.planned.refusals or self.rewrite.refusals:
-            raise ValueError("a plan with refusals is never carried out")
+            raise ValueError("a plan with refusals is never applied")
 
 
 async def draw(clusters: Clusters, request: RewriteRequest) -> Drawn:

@@ -63,7 +63,7 @@ class RewritePlan:
 
 @dataclass(frozen=True, slots=True)
 class RewriteReport:
-    """A plan that was carried out at ``place``; ``undo`` is the backup's id, None where another place was written."""
+    """A plan that was applied at ``place``; ``undo`` is the backup's id, None where another place was written."""
 
     plan: RewritePlan
     place: str

@@ -1,4 +1,4 @@
-"""Rewriting a checkpoint: planned with every reason against it, and carried out only as it was planned."""
+"""Rewriting a checkpoint: planned with every reason against it, and applied only as it was planned."""
 
 from __future__ import annotations
 

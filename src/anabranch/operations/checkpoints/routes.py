@@ -8,8 +8,8 @@ from uuid import UUID
 
 from anabranch.checkpoints.position import Marker, Position, Role
 from anabranch.checkpoints.route import Moved
-from anabranch.groups.answer import answer
-from anabranch.groups.world import Route as LaneRoute
+from anabranch.groups.snapshot import PartitionMapping as LaneRoute
+from anabranch.groups.translation import translate_commit
 from anabranch.model.groups import Commit
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
@@ -246,7 +246,7 @@ def where(lane: MappedLane, offset: int, log: Log) -> int | Reason:
             "make the map anew: `anabranch offsets export`, or `offsets rebuild`",
         )
     route = LaneRoute(lane.target, lane.runs, lane.source_start, log.start, log.end)
-    found = answer(route, Commit(offset), lane.name)
+    found = translate_commit(route, Commit(offset), lane.name)
     if isinstance(found, int):
         return found
     return _reason(lane, offset, log, found)

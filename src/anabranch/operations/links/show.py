@@ -24,7 +24,7 @@ async def show(target: Cluster, link_id: str) -> LinkStatus:
     return await Standing(target).of(link_id)
 
 
-async def followed(target: Cluster, link_id: str) -> SyncRound | None:
+async def last_sync(target: Cluster, link_id: str) -> SyncRound | None:
     """The last round of a link's continuous sync of groups, None if none has run."""
     store = Positions(target)
     await store.sync()
