@@ -15,7 +15,7 @@ import typer
 from anabranch.cli.main import app
 from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError, ClusterError, ConfigError, ProtocolError, RefusedError
-from anabranch.verify.report import Verdict
+from anabranch.verify.report import ComparisonVerdict
 
 pytestmark = pytest.mark.unit
 
@@ -152,10 +152,10 @@ def test_codes_of_single_verbs_are_in_their_rows() -> None:
     assert saying == {("offsets", verb) for verb in own}
     verdicts = meanings(CODES.partition("\n## `verify`")[2])
     assert {code: text.partition(":")[0] for code, text in verdicts.items()} == {
-        str(Verdict.EQUAL.exit_code): "equal",
-        str(Verdict.DIFFERENT.exit_code): "different",
+        str(ComparisonVerdict.EQUAL.exit_code): "equal",
+        str(ComparisonVerdict.DIFFERENT.exit_code): "different",
         str(COULD_NOT_TELL): "could not tell",
         "3, 4, 5": "could not tell either, for the reason that these codes have above",
         "130": "Ctrl-C",
     }
-    assert Verdict.UNKNOWN.exit_code == COULD_NOT_TELL
+    assert ComparisonVerdict.UNKNOWN.exit_code == COULD_NOT_TELL
