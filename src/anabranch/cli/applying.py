@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Generic[P, R]):
+class PlannedChange(Generic[P, R]):
     """A verb that plans and applies, and how both are told.
 
     ``command`` is the verb as it was typed, without ``--execute`` and ``--plan``; ``what`` is what it changes.
@@ -44,7 +44,7 @@ def check_flags(command: str, execute: bool, wanted: str | None) -> None:
         raise InvalidFieldError(verb, "--plan", "it requires --execute", f"{command} --execute --plan {wanted}")
 
 
-async def apply_change(change: Change[P, R], *, execute: bool, wanted: str | None, output: Format) -> R | None:
+async def apply_change(change: PlannedChange[P, R], *, execute: bool, wanted: str | None, output: Format) -> R | None:
     """Show the plan; with ``execute`` apply it, where ``wanted`` is None or its hash.  Returns what came of it.
 
     Raises PlanChangedError before anything is done where the plan is another one.

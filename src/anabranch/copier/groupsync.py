@@ -21,7 +21,7 @@ from anabranch.groups.translation import translate_commit
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups.look import ReadMaps, list_kinds, look, metadata_limit, read_commits
-from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit, Group
 from anabranch.model.link import GroupRules, LinkSpec
@@ -34,7 +34,7 @@ _LISTED_FOR_S = 10.0
 _LOOK_AT_LEAST_S = 30.0
 _AT_ONCE = 16
 
-Publish = Callable[[Cluster, str, Iterable[Checkpoint]], Awaitable[object]]
+Publish = Callable[[Cluster, str, Iterable[MirrorCheckpoint]], Awaitable[object]]
 
 
 class GroupSync:
@@ -145,7 +145,7 @@ class GroupSync:
 
     async def _checkpoint(self, snapshot: GroupsSnapshot, names: Iterable[str], alias: str) -> None:
         """Publish the exact answers that changed, also those of groups that are not moved because they are active."""
-        changed: dict[tuple[str, TopicPartition], tuple[Commit, Checkpoint]] = {}
+        changed: dict[tuple[str, TopicPartition], tuple[Commit, MirrorCheckpoint]] = {}
         for name in names:
             for at, commit in snapshot.source[name].commits.items():
                 mapping = snapshot.mappings.get(at)
@@ -155,7 +155,7 @@ class GroupSync:
                 if not isinstance(mapping, PartitionMapping) or not isinstance(found, int):
                     continue
                 if self._published.get((name, at)) != commit:
-                    told = Checkpoint(name, mapping.target, commit.offset, found, commit.metadata)
+                    told = MirrorCheckpoint(name, mapping.target, commit.offset, found, commit.metadata)
                     changed[(name, at)] = (commit, told)
         if changed:
             await self._publish(self._target, alias, [told for _, told in changed.values()])

@@ -14,7 +14,7 @@ from confluent_kafka.admin import NewTopic
 from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
 from anabranch.mirrormaker.store import OffsetSync, OffsetSyncStore
 from anabranch.mirrormaker.wire import (
-    Checkpoint,
+    MirrorCheckpoint,
     decode_checkpoint,
     decode_heartbeat,
     decode_sync,
@@ -194,5 +194,5 @@ async def judged(old: Cluster, new: Cluster, look: int = 500) -> MirrorReport:
 async def correct(new: Cluster, rows: list[Judged]) -> None:
     """Write the exact positions over MirrorMaker's."""
     async with connect(new) as target:
-        exact = [Checkpoint(one.group, one.target, one.committed, one.exact or 0) for one in rows]
+        exact = [MirrorCheckpoint(one.group, one.target, one.committed, one.exact or 0) for one in rows]
         assert await publish(target, "old", exact) == len(rows)

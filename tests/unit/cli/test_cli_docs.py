@@ -43,9 +43,11 @@ def rows(group: str) -> dict[str, tuple[str, str]]:
 
 
 def shared(group: str, typed: str) -> str:
-    """What stands before the table for verbs that take a ROUTE or a WISH."""
+    """What stands before the table for verbs that take a ROUTE or a REWRITE."""
     before = " ".join(SECTIONS[group].partition("\n| verb")[0].split())
-    parts = (re.search(rf"A `{word}` .*?(?= A `|All of them)", before) for word in ("ROUTE", "WISH") if word in typed)
+    parts = (
+        re.search(rf"A `{word}` .*?(?= A `|All of them)", before) for word in ("ROUTE", "REWRITE") if word in typed
+    )
     return " ".join(part[0] for part in parts if part is not None)
 
 
@@ -85,7 +87,7 @@ def test_every_group_has_its_section_and_every_section_its_group() -> None:
 
 @each_verb
 def test_a_verbs_row_has_its_options_and_no_others(group: str, verb: str, command: Any) -> None:
-    """Those of a ROUTE and a WISH stand before the table, ``--target`` and what ``-o`` means at the page's head."""
+    """Those of a ROUTE and a REWRITE stand before the table, ``--target`` and what ``-o`` means at the page's head."""
     typed, does = rows(group)[verb]
     text = f"{typed} {shared(group, typed)} {does}"
     long = {name for names, _, _ in options(command) for name in names}

@@ -54,7 +54,7 @@ class Engine:
         self.moved = False
         self.refusals: tuple[Reason, ...] = ()
 
-    async def standing(self, *_: object) -> LinkStatus:
+    async def status(self, *_: object) -> LinkStatus:
         spec = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"))
         return LinkStatus(LinkRecord(WantedState(spec), ("A",), 0), (), None, 100_000)
 
@@ -129,7 +129,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, no_clusters: list[str]) -> Engine:
     """The operations that the verbs reach."""
     made = Engine()
     for name, ask in {
-        "links.show.show": made.standing,
+        "links.show.show": made.status,
         "groups.show.show": made.show,
         "groups.show.list_groups": made.list_groups,
         "groups.baseline.plan": made.plan_baseline,

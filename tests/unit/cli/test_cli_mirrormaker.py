@@ -17,7 +17,7 @@ from anabranch.cli.main import app
 from anabranch.cli.mirrormaker import tables
 from anabranch.errors import InvalidFieldError
 from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
-from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit
 from anabranch.model.link import ClusterRef, LinkSpec
@@ -37,7 +37,7 @@ ROWS = (
     Judged("unseen", AT, COPY, 7, note="no checkpoint"),
 )
 REPORT = MirrorReport("old", "new", 1234, 1500, ROWS, ("bounds only for some",))
-WRITTEN, NOT_WRITTEN = (Checkpoint("late", COPY, 5000, 4990),), (LeftOut("new", AT, "not copied yet"),)
+WRITTEN, NOT_WRITTEN = (MirrorCheckpoint("late", COPY, 5000, 4990),), (LeftOut("new", AT, "not copied yet"),)
 PLAN = PublishPlan("old-new", "old", ".", WRITTEN, NOT_WRITTEN, "cafe")
 PUBLISHED = Published("old", WRITTEN, NOT_WRITTEN)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.checkpoints.position import Marker, offset_text
+from anabranch.checkpoints.position import SymbolicOffset, offset_text
 from anabranch.copier.source.truncation_check import truncated
 from anabranch.groups.plan import plan
 from anabranch.groups.snapshot import PartitionMapping
@@ -69,4 +69,4 @@ def test_sentences_set_thousands_apart(sentence: str) -> None:
 
 def test_what_is_stored_in_place_of_an_offset_has_a_word() -> None:
     """None would be a word of Python."""
-    assert (offset_text(None), offset_text(Marker.LATEST), offset_text(7)) == ("no offset", "latest", "7")
+    assert (offset_text(None), offset_text(SymbolicOffset.LATEST), offset_text(7)) == ("no offset", "latest", "7")

@@ -15,7 +15,7 @@ from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError
 from anabranch.kafka.security import open_cluster
-from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.groups import Commit
 from anabranch.model.link import GroupRules
 from anabranch.model.topics import TopicPartition
@@ -39,10 +39,10 @@ class Driver:
         self.both = both
         self.source = source
         self.target = target
-        self.published: list[Checkpoint] = []
+        self.published: list[MirrorCheckpoint] = []
         self.sync = GroupSync(source, target, LINK, "run-1", read_maps, self._publish)
 
-    async def _publish(self, _: Cluster, alias: str, told: Iterable[Checkpoint]) -> None:
+    async def _publish(self, _: Cluster, alias: str, told: Iterable[MirrorCheckpoint]) -> None:
         assert alias == "old"
         self.published += told
 

@@ -13,7 +13,7 @@ _I32 = struct.Struct(">i")
 _I64 = struct.Struct(">q")
 
 
-class Reader:
+class ByteReader:
     """A cursor over ``data``, which is ``name`` of the checkpoint at ``path``.
 
     All numbers are big-endian. Reads past the end, counts that the rest cannot hold and values out of range raise

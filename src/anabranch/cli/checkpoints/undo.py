@@ -1,11 +1,11 @@
-"""``anabranch checkpoint undo``: take a rewrite in place back, byte for byte."""
+"""``anabranch checkpoint undo``: undo a rewrite in place, byte for byte."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from anabranch.checkpoints.reports import UndoRewritePlan
-from anabranch.cli.applying import Change, apply_change
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.checkpoints import render as render_checkpoints
 from anabranch.cli.checkpoints.options import CheckpointRefusedError, PathArgument
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
@@ -27,7 +27,7 @@ def undo(
 async def _undo(path: str, execute: bool, wanted: str | None, output: Format) -> None:
     from anabranch.operations.checkpoints import undo as operation
 
-    change = Change(
+    change = PlannedChange(
         command=f"anabranch checkpoint undo {quoted(path)}",
         what=path,
         plan=lambda: operation.plan(path),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from anabranch.cli.applying import Change, apply_change
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.completing import target_topics
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.groups import render as render_groups
@@ -72,7 +72,7 @@ async def _create(
                 typer.echo(f"note: {note}", err=True)
             return found
 
-        change = Change(
+        change = PlannedChange(
             command=f"anabranch groups create {quoted(group)}{words}{repeated(target_name)}",
             what=f"group {group!r}",
             plan=plan,

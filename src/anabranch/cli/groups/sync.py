@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 from rich.console import RenderableType
 
-from anabranch.cli.applying import Change, apply_change, check_flags
+from anabranch.cli.applying import PlannedChange, apply_change, check_flags
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import (
@@ -78,7 +78,7 @@ async def _sync(
     command = f"anabranch groups sync {link}{words}"
     check_flags(command, execute, wanted)
     async with on_both(ctx, link, target_name) as (source, target):
-        change = Change(
+        change = PlannedChange(
             command=command,
             what=f"groups of link {link!r}",
             plan=lambda: operation.plan(source, target, link, chosen),

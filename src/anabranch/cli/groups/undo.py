@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from anabranch.cli.applying import Change, apply_change
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import ClusterOption, GroupsRefusedError
@@ -43,7 +43,7 @@ async def _undo(
         return render_groups.undone(done, shown=wanted is None)
 
     async with on_target(ctx, target_name) as target:
-        change = Change(
+        change = PlannedChange(
             command=f"anabranch groups undo {id_}{repeated(target_name)}",
             what=f"the undoing of {id_}",
             plan=lambda: operation.plan(target, id_),

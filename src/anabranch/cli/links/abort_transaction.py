@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.applying import Change, apply_change
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.completing import link_partitions
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted, repeated
@@ -41,7 +41,7 @@ def abort_transaction(
         from anabranch.operations.links import abort_transaction as operation
 
         async with on_both(ctx, link, target_name) as (source, target):
-            change = Change(
+            change = PlannedChange(
                 command=f"anabranch link abort-transaction {link} {quoted(where)}{named}{repeated(target_name)}",
                 what=f"partition {where}",
                 plan=lambda: operation.plan(source, target, link, where, producer_id),

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from anabranch.cli.applying import Change, apply_change
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.completing import link_partitions
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted, repeated
@@ -47,7 +47,7 @@ def accept(
         from anabranch.operations.links import accept as operation
 
         async with on_both(ctx, link, target_name) as (source, target):
-            change = Change(
+            change = PlannedChange(
                 command=command,
                 what=f"link {link!r}",
                 plan=lambda: operation.plan(source, target, link, where, at),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from anabranch.cli import render
-from anabranch.cli.applying import Change, apply_change
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.completing import context_names, source_topics
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
 from anabranch.cli.hints import typed_target
@@ -114,7 +114,7 @@ async def _create(
     from anabranch.operations.links import create as operation
 
     async with on_context(source_context) as source, on_context(target_context) as target:
-        change = Change(
+        change = PlannedChange(
             command=typed(),
             what=f"link {spec.id!r}",
             plan=lambda: operation.plan(source, target, spec, adopt),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from anabranch.cli import render
-from anabranch.cli.applying import Change, apply_change
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption
@@ -38,7 +38,7 @@ async def _delete(
                 typer.echo(f"link {link} is running: its workers stop within seconds", err=True)
             return await operation.apply(target, plan)
 
-        change = Change(
+        change = PlannedChange(
             command=f"anabranch link delete {link}{repeated(target_name)}",
             what=f"link {link!r}",
             plan=lambda: operation.plan(target, link),

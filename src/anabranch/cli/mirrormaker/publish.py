@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import RenderableType
 
-from anabranch.cli.applying import Change, apply_change, check_flags
+from anabranch.cli.applying import PlannedChange, apply_change, check_flags
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted, repeated
 from anabranch.cli.mirrormaker import tables
@@ -55,7 +55,7 @@ async def _publish(
     command = f"anabranch mm2 publish {link}{words}{repeated(target_name)}"
     check_flags(command, execute, wanted)
     async with on_both(ctx, link, target_name) as (source, target):
-        change = Change(
+        change = PlannedChange(
             command=command,
             what=f"link {link!r}",
             plan=lambda: operation.plan(source, target, link, source_alias=source_alias, separator=separator),

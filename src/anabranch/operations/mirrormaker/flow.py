@@ -17,7 +17,7 @@ from anabranch.mirrormaker.names import (
     source_of_checkpoints,
 )
 from anabranch.mirrormaker.store import OffsetSync
-from anabranch.mirrormaker.wire import Checkpoint, Heartbeat, decode_checkpoint, decode_heartbeat, decode_sync
+from anabranch.mirrormaker.wire import Heartbeat, MirrorCheckpoint, decode_checkpoint, decode_heartbeat, decode_sync
 from anabranch.model.topics import TopicPartition
 
 
@@ -51,7 +51,7 @@ class Flow:
     separator: str
     syncs_topic: str | None
     syncs: Mapping[TopicPartition, tuple[OffsetSync, ...]]
-    checkpoints: tuple[Checkpoint, ...]
+    checkpoints: tuple[MirrorCheckpoint, ...]
     heartbeat: Heartbeat | None
 
     def source_of(self, topic: str) -> str:
@@ -89,7 +89,7 @@ async def read_flow(
         if name in topics:
             syncs_topic, syncs = name, await _syncs(cluster, name)
             break
-    checkpoints: dict[tuple[str, TopicPartition], Checkpoint] = {}
+    checkpoints: dict[tuple[str, TopicPartition], MirrorCheckpoint] = {}
     name = checkpoints_topic(source_alias, separator)
     if name in there:
         for entry in await KeyedLog(target, name).read():

@@ -12,7 +12,7 @@ from anabranch.kafka.groups import UnstableCommitsError, committed, list_groups
 from anabranch.mirrormaker.names import SEPARATOR
 from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
 from anabranch.mirrormaker.store import most_between, translate
-from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit
 from anabranch.model.topics import TopicPartition
@@ -73,7 +73,7 @@ def _positions(
 ) -> Iterable[Judged]:
     """A row for each commit on a topic that MirrorMaker copies, with its checkpoint if it has one."""
     copied = {partition.topic for partition in flow.syncs}
-    checkpoints: dict[tuple[str, TopicPartition], Checkpoint] = {}
+    checkpoints: dict[tuple[str, TopicPartition], MirrorCheckpoint] = {}
     for one in flow.checkpoints:
         origin = TopicPartition(flow.source_of(one.partition.topic), one.partition.partition)
         checkpoints[one.group, origin] = one
