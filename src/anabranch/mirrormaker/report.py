@@ -18,7 +18,7 @@ class Evidence(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedPosition:
     """One group's position on one partition, as MirrorMaker 2 answers it and as it is.
 
     ``committed``  what the group has committed on the source
@@ -59,7 +59,7 @@ class MirrorReport:
     target_alias: str
     syncs: int
     heartbeat_ms: int | None
-    rows: Sequence[Judged]
+    rows: Sequence[JudgedPosition]
     notes: tuple[str, ...] = ()
 
     @property

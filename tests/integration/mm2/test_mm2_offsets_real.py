@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
-from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
+from anabranch.mirrormaker.report import Evidence, JudgedPosition, MirrorReport
 from anabranch.mirrormaker.store import OffsetSync, OffsetSyncStore
 from anabranch.mirrormaker.wire import (
     MirrorCheckpoint,
@@ -191,7 +191,7 @@ async def judged(old: Cluster, new: Cluster, look: int = 500) -> MirrorReport:
         return await judge(source, target, await read_flow(source, target), look=look)
 
 
-async def correct(new: Cluster, rows: list[Judged]) -> None:
+async def correct(new: Cluster, rows: list[JudgedPosition]) -> None:
     """Write the exact positions over MirrorMaker's."""
     async with connect(new) as target:
         exact = [MirrorCheckpoint(one.group, one.target, one.committed, one.exact or 0) for one in rows]

@@ -17,7 +17,7 @@ from anabranch.model.groups import Commit
 from anabranch.model.reasons import Reason
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.links.recovering import words
+from anabranch.operations.links.map_recovery import words
 from anabranch.protocol.endings import LaneStopped, Stop, refusal
 from anabranch.records.errors import CorruptBatchError, OldFormatError
 from tests.unit.cli.test_cli_numbers import assert_set_apart

@@ -149,8 +149,8 @@ def engine(no_clusters: list[str], monkeypatch: pytest.MonkeyPatch) -> Engine:
     async def read(standing: Any) -> list[LinkStatus]:
         return await made.read(standing)
 
-    monkeypatch.setattr(f"{links}.standing.Standing.of", of)
-    monkeypatch.setattr(f"{links}.standing.Standing.read", read)
+    monkeypatch.setattr(f"{links}.status.LinkStatusReader.of", of)
+    monkeypatch.setattr(f"{links}.status.LinkStatusReader.read", read)
     for name in ("start_link", "job_spec"):
         monkeypatch.setattr(f"anabranch.operations.jobs.launcher.{name}", getattr(made, name))
     return made

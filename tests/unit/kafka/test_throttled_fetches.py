@@ -76,7 +76,7 @@ async def compared(cluster: Cluster) -> int:
 
 async def looked_through(cluster: Cluster) -> int:
     """Read all, as a copy without a map is looked through."""
-    return len((await content.read(await content.sight(cluster, TopicPartition(TOPIC, 0)), 0, RECORDS)).records)
+    return len((await content.read(await content.read_snapshot(cluster, TopicPartition(TOPIC, 0)), 0, RECORDS)).records)
 
 
 WHO: list[tuple[Callable[[Cluster], Awaitable[int]], int]] = [

@@ -61,5 +61,5 @@ def accept(
 
 
 def _told(done: AcceptReport) -> Text:
-    number = len(done.plan.choices)
+    number = len(done.plan.pending)
     return Text("done: 1 lane goes on" if number == 1 else f"done: {number:,} lanes go on")

@@ -63,8 +63,8 @@ async def _show(ctx: typer.Context, link: str, target_name: str | None, output: 
 
 
 async def _watch(ctx: typer.Context, link: str, target_name: str | None) -> None:
-    from anabranch.operations.links.standing import Standing
+    from anabranch.operations.links.status import LinkStatusReader
 
     async with on_target(ctx, target_name) as target:
-        standing = Standing(target)
-        await watch(lambda: standing.of(link), console())
+        statuses = LinkStatusReader(target)
+        await watch(lambda: statuses.of(link), console())

@@ -129,7 +129,7 @@ def _lane(one: StoredMap, end: int) -> Iterator[Reason]:
         )
 
 
-async def carry_out(target: Cluster, link: str, maps: Sequence[StoredMap]) -> None:
+async def apply(target: Cluster, link: str, maps: Sequence[StoredMap]) -> None:
     """File the histories and the claims of a link that is not stored yet; raises ClusterError.
 
     What an attempt that broke off has left is forgotten first: starts and floors are minima over all claims.

@@ -17,9 +17,9 @@ from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import ProbeReport, TopicPlan
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId
-from anabranch.operations.links import adopting, given, probing
-from anabranch.operations.links.predicting import forecast
-from anabranch.operations.links.rights import beyond_producing
+from anabranch.operations.links import adopting, explicit_offsets, probing
+from anabranch.operations.links.forecasting import forecast
+from anabranch.operations.links.permissions import probe_permissions
 from anabranch.state.codecs import topics as control_topics
 from anabranch.state.codecs.specs import spec_fields
 from anabranch.state.topics.control import Links, ensure_topics
@@ -74,7 +74,7 @@ class LinkRefusedError(RefusedError):
 
     @property
     def hint(self) -> str:
-        return "mend what the report names, then run the same command again"
+        return "fix the reported errors, then run the same command again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ async def apply(source: Cluster, target: Cluster, planned: CreateLinkPlan) -> Cr
     await links.sync()
     _check_new(links, now.spec.id)
     if now.adopt:
-        await adopting.carry_out(target, now.spec.id, now.adopt)
+        await adopting.apply(target, now.spec.id, now.adopt)
     record = LinkRecord(
         WantedState(now.spec), origins(now.source.cluster_id, upstream), now_ms(), await topic_ids(target)
     )
@@ -170,12 +170,12 @@ async def _report(
         spec, notes = await probing.from_group(source, spec, topics)
         findings += notes
     elif spec.start.kind is StartKind.OFFSETS:
-        findings += await given.check(source, spec.start, topics, here.topics)
+        findings += await explicit_offsets.check(source, spec.start, topics, here.topics)
     source_facts = await facts(source, Role.SOURCE, [topic.source for topic in topics])
     target_facts = await facts(target, Role.TARGET, [topic.target for topic in topics if topic.exists])
     findings += probing.missing(source_facts, Role.SOURCE) + probing.missing(target_facts, Role.TARGET)
     ids = [TopicId(here.topics[topic.source].id) for topic in topics]
-    rights, lacking = await beyond_producing(target, spec, target_facts, ids, [topic.target for topic in topics])
+    rights, lacking = await probe_permissions(target, spec, target_facts, ids, [topic.target for topic in topics])
     target_facts = replace(target_facts, permissions=(*target_facts.permissions, *rights))
     findings += lacking
     findings += await probing.uncreatable(target, topics)

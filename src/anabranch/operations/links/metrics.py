@@ -22,7 +22,7 @@ from anabranch.errors import AnabranchError, ConfigError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.lane import LaneMode, LaneProgress, LaneState
 from anabranch.model.reports import LinkStatus
-from anabranch.operations.links.standing import Standing
+from anabranch.operations.links.status import LinkStatusReader
 
 LOOPBACK = "127.0.0.1"
 _LINK = ("link", "source", "target")
@@ -86,15 +86,15 @@ async def serving(target: Cluster, port: int, address: str = LOOPBACK) -> AsyncI
     Raises PortTakenError, and ClusterError where the target cannot be read to begin with: what fails later is told by
     ``anabranch_up``.
     """
-    standing = Standing(target)
-    await standing.read()
+    statuses = LinkStatusReader(target)
+    await statuses.read()
 
     async def look() -> Sequence[LinkStatus]:
-        nonlocal standing
+        nonlocal statuses
         try:
-            return await standing.read()
+            return await statuses.read()
         except AnabranchError:
-            standing = Standing(target)
+            statuses = LinkStatusReader(target)
             raise
 
     loop = asyncio.get_running_loop()
