@@ -14,7 +14,7 @@ from anabranch.model.topics import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far a partition's position is behind its log; None where the log cannot be looked at, for ``why``."""
+    """How far a partition's position is behind its log; None if the log cannot be read, for ``why``."""
 
     source: str
     partition: TopicPartition

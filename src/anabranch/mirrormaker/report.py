@@ -1,4 +1,4 @@
-"""How far off MirrorMaker 2's answers are: one row a group and partition."""
+"""The error of MirrorMaker 2's translated offsets: one row a group and partition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from anabranch.model.topics import TopicPartition
 
 
 class Evidence(StrEnum):
-    """What an exact position rests on."""
+    """How an exact position was found."""
 
     MAP = "map"  # the runs that a link persisted about the same copy
     CONTENT = "content"  # the records around the position, found again in the copy
@@ -74,7 +74,7 @@ class MirrorReport:
 
     @property
     def unbounded(self) -> int:
-        """Positions with a checkpoint of which nobody can tell how far off it is: no offset sync is left of them."""
+        """Positions with a checkpoint whose error is not known: no offset sync is left of them."""
         return sum(row.is_answered and row.most is None for row in self.rows)
 
     @property

@@ -23,7 +23,7 @@ _HEARTBEAT = struct.Struct(">hq")
 
 @dataclass(eq=False)
 class MirrorRecordError(ProtocolError):
-    """A record in a topic of MirrorMaker 2 that is not as it writes them."""
+    """A record in a topic of MirrorMaker 2 in another format than its own."""
 
     kind: str
     problem: str

@@ -205,7 +205,7 @@ def _crossing(at: Longs, offsets: Longs, mapped: Longs, strays: Longs, runs: Run
     positions, kinds = to_source_bulk(runs, offsets)
     behind = np.where(kinds == Exactness.EXACT, positions, runs.source_end)
     landed = np.where(foreign, behind, mapped)
-    # The record that stands at the place itself is no anchor, but one that a foreign record stands before may be.
+    # The record at the mapped offset itself is no anchor, but one that follows a foreign record may be.
     low = np.where(landed > at, at + 1, np.where(foreign, landed, landed + 1))
     high = np.maximum(np.where(landed > at, landed, at), low)
     sources, _, lengths = (np.asarray(column, dtype=np.int64) for column in runs.columns())

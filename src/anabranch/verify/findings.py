@@ -4,7 +4,7 @@ A difference (each is counted exactly):
 
     missing     the source has it, the target has it nowhere
     duplicate   the target has one copy more than the source
-    reordered   the target has it, but before or behind records that it should follow or precede
+    reordered   the target has it, but before or after records that it should follow or precede
     modified    the target has another record at its offset, with some fields unchanged
     unexpected  the target has it, the source never did: another producer's
     hidden      the target has it, but a consumer sees it at one isolation level only

@@ -25,7 +25,7 @@ class StoredBatch(NamedTuple):
     """A data batch: ``plain`` is whether it is dense, outside of transactions and without a delete horizon.
 
     ``kind`` are the attribute bits of compression and timestamp type; ``times`` the base and the largest timestamp;
-    ``digest`` is one of the stored bytes behind the header.
+    ``digest`` is one of the stored bytes after the header.
     """
 
     first: int

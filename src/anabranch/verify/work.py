@@ -116,7 +116,7 @@ def _sum(before: Sum, chunks: Mapping[int, Sum]) -> Sum:
 
 
 def _rest(pin: Pin, source: int, target: int) -> Pin:
-    """What of a pin lies behind these offsets."""
+    """The part of a pin after these offsets."""
     return Pin(
         pin.lane,
         pin.source,

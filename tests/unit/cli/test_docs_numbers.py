@@ -62,7 +62,7 @@ NUMBERS = (
     ("how-to/watch-a-link.md", "of the ten newest runs of each link", "operations.jobs.runlogs.KEPT_LOGS", 10),
     ("how-to/watch-a-link.md", "Of many lanes at one moment twenty are named", "model.runevents.MOST_LANES", 20),
     ("how-to/beside-mirrormaker.md", "at most 64 pairs of offsets", "mirrormaker.store.SLOTS", 64),
-    ("how-to/beside-mirrormaker.md", "(500 unless told", "operations.mirrormaker.report.LOOKED_AT", 500),
+    ("how-to/beside-mirrormaker.md", "(default 500", "operations.mirrormaker.report.LOOKED_AT", 500),
     ("how-to/move-consumer-groups.md", "(two reads, two seconds apart)", "kafka.groups.look.SETTLE_S", 2.0),
 )
 

@@ -145,7 +145,7 @@ def renamed(facts: Facts) -> Way:
             "the query may miss records silently (failOnDataLoss=false)",
             ConditionStatus.UNKNOWN,
             "by default Spark ends the query with KAFKA_DATA_LOSS.PARTITIONS_DELETED",
-            "only where a lost record does not matter: it would not be told from now on",
+            "only where a lost record does not matter: from now on it would not be reported",
         ),
     )
     return Way(
@@ -159,7 +159,7 @@ def renamed(facts: Facts) -> Way:
         ()
         if spark
         else (
-            "a source that has discovered its topics once reads new ones from their beginning, whatever it is told "
+            "a source that has discovered its topics once reads new ones from their beginning, whatever is configured "
             "(connector 3.1 and later); older ones begin where the job says, and `latest` loses records",
             "the old topics stay in its state: without allow.auto.create.topics=false they may be made on the target, "
             "and they hold up watermarks",

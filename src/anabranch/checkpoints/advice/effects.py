@@ -32,9 +32,9 @@ def unmodified_restart(facts: Facts) -> Effect:
             said.append(f"{one.partition.topic} is {answer.partition.topic} on the target")
         elif answer.unmodified_restart:
             said.append(f"{one.partition}: {answer.unmodified_restart}")
-    told = list(dict.fromkeys(said))
-    more = [f"and {len(told) - 2:,} more"] if len(told) > 2 else []
-    return Effect(repeated, lost, "; ".join((*told[:2], *more)))
+    reasons = list(dict.fromkeys(said))
+    more = [f"and {len(reasons) - 2:,} more"] if len(reasons) > 2 else []
+    return Effect(repeated, lost, "; ".join((*reasons[:2], *more)))
 
 
 def by_route(facts: Facts) -> Effect:

@@ -25,7 +25,7 @@ _PAST = frozenset({OffsetRole.INITIAL, OffsetRole.PREVIOUS})
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """A log's first offset and its end; ``per_s`` is how fast it grew between two looks, None for one look."""
+    """A log's first offset and its end; ``per_s`` is its growth between two snapshots, None without a second one."""
 
     start: int
     end: int
@@ -51,8 +51,8 @@ class LaneFacts:
 class GroupFacts:
     """The job's consumer group: its commits on the old cluster, where they lead, what it has on the target.
 
-    ``per_s`` is how fast its commits rose between two looks, in offsets of all partitions; None where nobody looked
-    twice or nothing was committed meanwhile.
+    ``per_s`` is how fast its commits rose between two snapshots, in offsets of all partitions; None without a second
+    snapshot, or if nothing was committed meanwhile.
     """
 
     name: str
@@ -83,7 +83,7 @@ class TargetFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that is known; nothing here is a guess, and what nobody could see is None or absent.
+    """All that is known; nothing here is a guess, and what is not known is None or absent.
 
     ``positions`` are those of the sources to be moved, ``answers`` where each leads (empty without a route).
     ``flags`` is the route as it was typed, with the sources. ``attempts`` are rewrites in the order of preference,
@@ -178,7 +178,7 @@ class Facts:
         return total
 
     def written_per_s(self) -> float | None:
-        """How fast the moved topics grow on the old cluster, None where nobody looked twice."""
+        """How fast the moved topics grow on the old cluster, None without a second snapshot."""
         rates = [log.per_s for one in self.reading() if (log := self.old.get(one.partition)) is not None]
         known = [rate for rate in rates if rate is not None]
         return sum(known) if known and len(known) == len(rates) else None

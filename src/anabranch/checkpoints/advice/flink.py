@@ -135,7 +135,7 @@ def _no_sql(facts: Facts) -> Condition:
     what = "the job is not of SQL or the Table API"
     if facts.sql is None:
         return Condition(what, ConditionStatus.UNKNOWN, "not told", "say which: --sql or --no-sql")
-    why = "its operators' ids are made by the planner, and nobody can give one source another" if facts.sql else ""
+    why = "its operators' ids are made by the planner, and a single source's id cannot be changed" if facts.sql else ""
     return Condition(what, _status(not facts.sql), why)
 
 

@@ -51,7 +51,7 @@ def _old_cluster(facts: Facts) -> list[str]:
     if lag is None:
         return []
     written, drain = facts.written_per_s(), facts.drain_s()
-    text = f"{lag:,} records of {facts.source or 'the old cluster'} lie behind the checkpoint"
+    text = f"{lag:,} records of {facts.source or 'the old cluster'} come after the checkpoint"
     if written is not None:
         text += f", {written:,.0f} a second are added"
     if drain:

@@ -118,7 +118,7 @@ class Advice:
 class ResumeOffsets:
     """The exact offsets at which a job resumes on the target.
 
-    ``unread`` are partitions there that nobody has read yet and for which no offset is given: where they begin is the
+    ``unread`` are partitions there that were not read yet and for which no offset is given: where they begin is the
     program's choice.
     """
 

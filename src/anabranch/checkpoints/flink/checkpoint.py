@@ -67,7 +67,7 @@ class FlinkCheckpoint:
         return {source.id: source.label for source in self.sources if source.label != source.id}
 
     def page(self) -> Page:
-        """All that can be told of it."""
+        """All that is known of it."""
         written, beside = self._written_at_ms, self._checkpoints()
         return page.make(self._files.root, self._metadata, self.sources, self.sinks, written, beside)
 
@@ -82,7 +82,7 @@ class FlinkCheckpoint:
         return max((later - one for one, later in pairwise(times)), default=None)
 
     def rewrite(self, rewrite_spec: RewriteSpec, route: PositionRoute) -> Rewrite:
-        """The new ``_metadata``, or every reason against it. All state that changes stands in it inline."""
+        """The new ``_metadata``, or every reason against it. All state that changes is inlined in it."""
         selection = select(self.sources, rewrite_spec)
         moved = tuple(move(source, rewrite_spec, route) for source in selection.moved)
         refusals = [*selection.refusals, *(refusal for one in moved for refusal in one.refusals)]

@@ -25,7 +25,7 @@ class Coordinator:
 def read_coordinator(reader: ByteReader) -> Coordinator:
     """A whole coordinator state. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``.
 
-    Version 0 is of Flink 1.12, which put the readers' assignments behind it; it is not read.
+    Version 0 is of Flink 1.12, which wrote the readers' assignments after it; it is not read.
     """
     version = reader.i32()
     if version != _VERSION:

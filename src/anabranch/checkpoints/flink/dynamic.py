@@ -1,4 +1,4 @@
-"""DynamicKafkaSource (FLIP-246): splits of several clusters, and the streams that told which clusters there are."""
+"""DynamicKafkaSource (FLIP-246): splits of several clusters, and the streams that list the clusters."""
 
 from __future__ import annotations
 

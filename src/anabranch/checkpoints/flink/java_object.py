@@ -29,7 +29,7 @@ class _Class:
 
 
 def skip_object(reader: ByteReader) -> None:
-    """Go on behind a stream of one object. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``."""
+    """Skip a stream of one object. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``."""
     if reader.data[reader.at : min(reader.at + len(MAGIC), reader.end)] != MAGIC:
         reader.fail("a Java object does not begin as one")
     reader.skip(len(MAGIC))

@@ -72,7 +72,7 @@ class _Walk:
         while isinstance(handle, KeyGroups):
             handle = handle.stream
         if isinstance(handle, RelativeFile):
-            # The handle is the last thing in whatever holds it, so its own bytes end where the walk stands.
+            # The handle is the last thing in whatever holds it, so its own bytes end at the current position.
             end = self.reader.at - self.start
             self.relatives.append((end - len(handle.emit()), end, handle))
         self.merged |= isinstance(handle, (FileSegment, EmptySegment))

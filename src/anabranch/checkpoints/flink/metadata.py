@@ -23,7 +23,7 @@ _FULLY_FINISHED = -1
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """One subtask's state; ``finished`` ones have none, nor any bytes behind their index.
+    """One subtask's state; ``finished`` ones have none, nor any bytes after their index.
 
     ``managed`` and ``raw`` are its operator state, None where there is none.
     """
@@ -229,5 +229,5 @@ def _optional(reader: ByteReader) -> OperatorHandle | None:
         return None
     handle = read_operator_handle(reader)
     if handle is None:
-        reader.fail("a null handle where operator state is told to be", start)
+        reader.fail("a null handle where operator state should be", start)
     return handle

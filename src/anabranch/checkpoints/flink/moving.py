@@ -23,7 +23,7 @@ from anabranch.model.topics import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class MovedSource:
-    """The operator's new state; ``operator`` is the old one where nothing is to move or a refusal stands."""
+    """The operator's new state; ``operator`` is the old one where nothing is to move, or if it is refused."""
 
     source: Source
     operator: Operator

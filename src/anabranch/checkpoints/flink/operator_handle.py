@@ -81,7 +81,7 @@ class OperatorHandle:
         return replace(self, states=states)
 
     def inlined(self, name: str, offsets: dict[str, tuple[int, ...]], data: bytes) -> OperatorHandle:
-        """The same states over another stream, which stands in ``_metadata`` itself; wherever the old one was."""
+        """The same states over another stream, inlined in ``_metadata``, wherever the old one was."""
         kept = self.delegate.name if isinstance(self.delegate, Inline) else name
         states = tuple(replace(state, offsets=offsets[state.name]) for state in self.states)
         return OperatorHandle(states, Inline(kept, data))

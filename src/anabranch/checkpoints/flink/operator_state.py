@@ -1,4 +1,4 @@
-"""The stream of one subtask's operator state: a header that is never looked into, and elements behind it.
+"""The stream of one subtask's operator state: a header that is never looked into, and elements after it.
 
 The header ends where the first element begins, so serializers of any class are carried along unread
 (``OperatorBackendSerializationProxy`` version 5 up to Flink 1.17, 6 since 1.18).
@@ -51,7 +51,7 @@ def read_operator_state(handle: OperatorHandle, data: bytes, path: str, name: st
         return OperatorState(proxy, data, compressed, {})
     first = offsets[0]
     if first < reader.at + 4 or offsets[-1] > len(data):
-        reader.fail(f"elements are told to be at bytes {first:,} to {offsets[-1]:,}, it has {len(data):,}", 0)
+        reader.fail(f"elements should be at bytes {first:,} to {offsets[-1]:,}, it has {len(data):,}", 0)
     ends = [*offsets[1:], len(data)]
     if not compressed:
         elements = {start: data[start:end] for start, end in zip(offsets, ends, strict=True)}

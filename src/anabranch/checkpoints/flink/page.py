@@ -102,7 +102,7 @@ def _notes(metadata: SavepointMetadata, sources: tuple[Source, ...], kind: str) 
             notes.append(f"{source.label}: Flink 2.0 has no FlinkKafkaConsumer; Flink 1.20 is the last to restore it")
             notes.append(f"{source.label}: {STOPPED}")
     if metadata.version < 4:
-        notes.append("whether it is a savepoint is not told in this version of the format")
+        notes.append("this version of the format does not say whether it is a savepoint")
     if kind == "checkpoint":
         notes.append("a checkpoint belongs to its job, which may delete it; a savepoint is safer to move")
     return tuple(notes)

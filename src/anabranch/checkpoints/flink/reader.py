@@ -101,7 +101,7 @@ class ByteReader:
         return value
 
     def skip(self, size: int) -> None:
-        """Go on behind that many bytes."""
+        """Skip that many bytes."""
         if size < 0 or size > self.left:
             self.fail(f"{size:,} bytes should follow, {self.left:,} are left")
         self.at += size

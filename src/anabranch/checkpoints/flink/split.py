@@ -36,7 +36,7 @@ class KafkaSplit:
 
 
 def offset_of(stored: int) -> int | SymbolicOffset | None:
-    """What a stored number stands for; None where it is none."""
+    """The offset or symbolic offset that a stored number means; None for no offset."""
     return None if stored == NOTHING else _MARKERS.get(stored, stored)
 
 

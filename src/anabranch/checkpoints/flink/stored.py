@@ -1,4 +1,4 @@
-"""Reading the bytes behind handles of operator state: inline, beside ``_metadata``, elsewhere, or in a merged file."""
+"""Read the bytes that handles of operator state refer to: inline, beside ``_metadata``, elsewhere, or merged."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Translator:
         return self.targets.get(partition, partition)
 
     def given(self, partition: TopicPartition, location: str) -> tuple[TopicPartition, int | None]:
-        """A partition that nobody has read on the target, with where it is to begin if the route says so."""
+        """A partition that was not read yet, on the target, with its start if the route gives one."""
         answer = self._move(Position(self.source.id, partition, None, OffsetRole.UNASSIGNED, location))
         target = self.targets.get(partition, partition)
         return target, None if answer is None else answer.offset

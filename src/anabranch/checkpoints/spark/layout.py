@@ -3,7 +3,7 @@
     metadata                 the query's id
     offsets/N  commits/N     the log before a batch, the mark after it
     sources/<i or name>/0    where a source began
-    state/<op>/<partition>/  state, which nobody here reads
+    state/<op>/<partition>/  state, which is never read here
 
 Names that are no number are no batches: Hadoop's ``.N.crc``, and ``.N.<uuid>.tmp`` of a torn write. Logs may have
 gaps, with asynchronous progress. Source: ``HDFSMetadataLog.scala`` of sql/core.

@@ -56,7 +56,7 @@ def ask(route: PositionRoute, position: Position) -> TranslatedPosition | Reason
 def fill_starts(start: Translated, end: Translated, route: PositionRoute) -> Translated:
     """The start of a batch with the partitions that were first seen in it, which Spark reads from 0.
 
-    Unless it is told to shrug at lost data it accepts no other beginning of a new partition. On the target they are
+    Unless failOnDataLoss is false it accepts no other beginning of a new partition. On the target they are
     written down, for their beginning there may be another.
     """
     missing = [at for at in end.changes if at not in start.changes]

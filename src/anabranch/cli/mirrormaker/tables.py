@@ -1,4 +1,4 @@
-"""Answers about MirrorMaker 2 as tables."""
+"""Reports about MirrorMaker 2 as tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def report(found: MirrorReport) -> RenderableType:
-    """The worst first, and in one line what it all comes to."""
+    """One row a position, the worst first, and a line with the sums."""
     right = ("COMMITTED", "SEEN", "ANSWER", "NEXT", "EXACT", "READ AGAIN")
     columns = ["GROUP", "PARTITION", "COMMITTED", "SEEN", "ANSWER", "NEXT", "EXACT", "READ AGAIN", "BY"]
     with_link = any(row.ours is not None for row in found.rows)

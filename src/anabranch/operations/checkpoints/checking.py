@@ -145,7 +145,7 @@ def _batches(files: StoredFiles) -> set[str]:
 
 
 def differing(old: StoredFiles, new: StoredFiles, format_: CheckpointFormat) -> tuple[list[str], list[str]]:
-    """(files that differ, what must not) between two places; a file of Spark's state is told by its name and size."""
+    """(files that differ, what must not) between two paths; files of Spark's state are compared by name and size."""
     if format_ is CheckpointFormat.FLINK:
         there = {path for path, _ in old.walk() if not is_litter(path)}
         here = [path for path, _ in new.walk() if path in there and path != _METADATA]

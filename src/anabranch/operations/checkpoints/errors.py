@@ -77,7 +77,7 @@ class JobStillWritingError(RefusedError):
 
 @dataclass(eq=False)
 class WrittenSinceError(RefusedError):
-    """A result of which the job has gone on: where it stands by now proves nothing of the rewrite."""
+    """The job has gone on since the rewrite: its positions of now prove nothing about the rewrite."""
 
     path: str
     number: int

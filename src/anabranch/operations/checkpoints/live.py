@@ -138,15 +138,15 @@ class _Maps:
             log = target.log(lane.target)
             if isinstance(log, Reason):
                 continue
-            told = target_offset(lane, offset, log)
-            if earliest or (isinstance(told, Reason) and told.why in (ReasonKind.BEFORE_START, ReasonKind.EXPIRED)):
+            answer = target_offset(lane, offset, log)
+            if earliest or (isinstance(answer, Reason) and answer.why in (ReasonKind.BEFORE_START, ReasonKind.EXPIRED)):
                 translation.setdefault(self.sources[partition].name, set()).add(partition)
         contexts = {context.name: context for context in self.sources.values()}
         for name, partitions in translation.items():
             try:
                 ends = await log_ends(self.clusters.of(contexts[name]), partitions)
             except AnabranchError:
-                continue  # the old cluster may be gone; then it still has what nobody read
+                continue  # the old cluster may be gone; then its start stays unknown
             for at, end in ends.items():
                 lane = found[at]
                 if isinstance(lane, MappedLane):

@@ -43,7 +43,7 @@ class PreparedRewrite:
     planned: RewritePlan
 
     def allow(self) -> None:
-        """Raise ValueError for a plan with refusals, which nobody may apply."""
+        """Raise ValueError for a plan with refusals, which must never be applied."""
         if self.planned.refusals or self.rewrite.refusals:
             raise ValueError("a plan with refusals is never applied")
 

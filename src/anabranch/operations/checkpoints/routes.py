@@ -23,7 +23,7 @@ Range = tuple[TopicPartition, int, int]
 
 @dataclass(frozen=True, slots=True)
 class MappedLane:
-    """One lane with its map; ``source_start`` is 0 where nobody could tell where the source's log begins now.
+    """One lane with its map; ``source_start`` is 0 if the start of the source's log is not known.
 
     ``name`` says whose map it is, ``wait`` what to do until it reaches further.
     """
@@ -107,13 +107,13 @@ class MapRoute:
         found = target_offset(lane, position.offset, log)
         if isinstance(found, Reason):
             return found
-        told = unmodified_restart(position.offset, found, log, lane.runs)
+        effect = unmodified_restart(position.offset, found, log, lane.runs)
         return TranslatedPosition(
             lane.target,
             found,
-            told.repeated,
-            told.skipped,
-            told.text,
+            effect.repeated,
+            effect.skipped,
+            effect.text,
             _note(lane, position.offset, found),
             self._on(lane),
         )
@@ -126,9 +126,11 @@ class MapRoute:
         found = target_offset(lane, lane.source_start, log)
         if isinstance(found, Reason):
             return found
-        told = unmodified_restart(log.start, found, log, lane.runs)
+        effect = unmodified_restart(log.start, found, log, lane.runs)
         note = f"nothing was read of {lane.source}: the first record that the source has is meant"
-        return TranslatedPosition(lane.target, found, told.repeated, told.skipped, told.text, note, self._on(lane))
+        return TranslatedPosition(
+            lane.target, found, effect.repeated, effect.skipped, effect.text, note, self._on(lane)
+        )
 
     def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """See ``route.Route``; proven by the map alone, or by a look into both logs where it has gaps there."""
@@ -215,8 +217,8 @@ class ExplicitRoute:
             return TranslatedPosition(
                 to, found, None, None, f"{position.offset.value} would be looked up on the target"
             )
-        told = unmodified_restart(position.offset, found, log)
-        return TranslatedPosition(to, found, told.repeated, told.skipped, told.text)
+        effect = unmodified_restart(position.offset, found, log)
+        return TranslatedPosition(to, found, effect.repeated, effect.skipped, effect.text)
 
     def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """See ``route.Route``: given offsets prove nothing."""
@@ -329,7 +331,7 @@ def _copies(runs: RunMap, start: int, end: int) -> bool:
 
 
 def _unclear(lane: MappedLane, offset: int) -> Reason | None:
-    """A stretch that nobody could align and that lies between a reader at ``offset`` and what it would go on with."""
+    """A span that could not be aligned, between a reader at ``offset`` and the record that it reads next."""
     if not lane.unclear:
         return None
     index = lane.runs.find_source(offset)

@@ -61,7 +61,7 @@ async def move(cluster: Cluster, store: Positions, records: Sequence[UndoRecord]
     await asyncio.gather(*(commit_one(record) for record in records))
     try:
         now = await kafka_groups.committed(cluster, [record.group for record in records])
-    except AnabranchError as error:  # raised, it would say that nothing was done, and nobody would know what to undo
+    except AnabranchError as error:  # not raised: that would say that nothing was done, and hide what to undo
         unread = f"what was written could not be read back: {error.message}"
         return {record.group: f"{failed.get(record.group, unread)}; {_undo_command(record)}" for record in records}
     for record in records:

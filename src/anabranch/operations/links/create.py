@@ -155,9 +155,9 @@ async def _probe(
         findings += await blind_to_loops(source)
     check_ring(spec.id, here.cluster_id, there.cluster_id, upstream)
     report = replace(report, findings=tuple(findings))
-    told = {one.name: getattr(report, one.name) for one in fields(report)}
+    values = {one.name: getattr(report, one.name) for one in fields(report)}
     rests_on = _hash(spec, asked, report.topics, adopt)
-    return CreateLinkPlan(**told, hash=rests_on, asked=asked, adopt=tuple(adopt)), upstream
+    return CreateLinkPlan(**values, hash=rests_on, asked=asked, adopt=tuple(adopt)), upstream
 
 
 async def _report(

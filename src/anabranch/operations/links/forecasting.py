@@ -1,4 +1,4 @@
-"""What a link would do with its lanes and its target topics, told before it is created.
+"""What a link would do with its lanes and its target topics, forecast before it is created.
 
 The mode of each lane is chosen by the rules that its first owner goes by, on what both clusters say now.  What shows
 itself only while a lane copies is not foreseen: offset gaps that cannot be filled, or a foreign writer.

@@ -95,8 +95,8 @@ class LaneInDoubt:
             raise InvalidFieldError("link accept", "--at", f"the source has offsets {self.first:,} to {self.last:,}")
         again = replace(lane.lane, generation=lane.lane.generation + 1)
         kept = below(self.runs, start)
-        told = kept[-1].target_end if kept else self.target_start
-        unknown = max(0, self.target_end - max(told, self.target_start))
+        mapped_to = kept[-1].target_end if kept else self.target_start
+        unknown = max(0, self.target_end - max(mapped_to, self.target_start))
         lost = (self.safe, start) if start > self.safe else None
         twice = (start, max(start, min(self.last, start + unknown)))
         means = (
@@ -106,11 +106,11 @@ class LaneInDoubt:
             means += f"; offsets {words(lost)} are not copied from the source any more"
         if twice[0] < twice[1]:
             means += (
-                f"; the target holds up to {unknown:,} records behind its offset {told:,} that no map tells of: "
+                f"; the target holds up to {unknown:,} records after its offset {mapped_to:,} that are in no map: "
                 f"source offsets {words(twice)} may be there twice then"
             )
         else:
-            means += "; the target holds nothing behind that, so nothing is copied twice"
+            means += "; the target holds nothing after that, so nothing is copied twice"
         if self.cause is Cause.CLAIMS_LOST:
             means += "; earlier owners cannot be fenced, since their producer ids are forgotten: end every run first"
         return PendingDecision(

@@ -163,16 +163,16 @@ class LinkSnapshot:
             lane = LaneKey(self.record.wanted.spec.id, TopicId(topic.id), partition)
             start = await offset_at(self.source, TopicPartition(filled.source, partition), EARLIEST)
             position = old.position if old is not None else 0
-            told = old.high_watermark if old is not None else 0
-            lost = (position, told) if told > position else None
+            end = old.high_watermark if old is not None else 0
+            lost = (position, end) if end > position else None
             means = (
-                f"the new topic is copied from its offset {start:,} on, behind the {position:,} offsets of the old one"
+                f"the new topic is copied from its offset {start:,} on, after the {position:,} offsets of the old one"
             )
             if lost is not None:
                 means += f"; offsets {words(lost)} of the old one were never copied and are gone"
             if old is not None:
                 means += (
-                    f"; what was written to the old one after {_last_seen(old)} is gone too, and nobody knows how much"
+                    f"; what was written to the old one after {_last_seen(old)} is gone too; the amount is not known"
                 )
             pending.append(
                 self._decision(Cause.SOURCE_MADE_AGAIN, filled, partition, lane, position, lost, None, start, means)
@@ -193,7 +193,7 @@ class LinkSnapshot:
             lost = (begun, start) if begun < start else None
             means = f"a new target topic is filled from source offset {start:,} on, as generation {again.generation}"
             if cause is Cause.TARGET_MADE_AGAIN:
-                means = f"the topic that is there now is filled from source offset {start:,} on, behind what it holds"
+                means = f"the topic that is there now is filled from source offset {start:,} on, after what it holds"
             if lost is not None:
                 means += f"; offsets {words(lost)} are no longer on the source and will be missing"
             pending.append(self._decision(cause, filled, partition, again, position, lost, None, start, means))
@@ -274,7 +274,7 @@ class LinkSnapshot:
             lane.position,
             lost,
             None,
-            # From the last record that was copied on: between it and where the lane stands there was none to copy.
+            # From the last record that was copied on: between it and where the lane stopped there was none to copy.
             skipping(before, lane.lane, (lane.position, onward), self.now_ms, why),
             f"offsets {words(lost)} are given up; the lane goes on at {onward:,}, "
             "and its runs say that they are missing",
@@ -289,7 +289,7 @@ class LinkSnapshot:
         if twice is not None:
             means = (
                 f"the target keeps its records of offsets {words(twice)}, which the source lost; "
-                f"what the source has there now is copied behind them, from offset {start:,} on, "
+                f"what the source has there now is copied after them, from offset {start:,} on, "
                 f"as generation {again.generation}"
             )
         if lost is not None:
@@ -338,7 +338,7 @@ def _first_uncopied(lane: LaneProgress) -> int:
 
 
 def _last_seen(lane: LaneProgress) -> str:
-    """When the source last told the end of a lane's log."""
+    """When the source last reported the end of a lane's log."""
     if lane.source_seen_ms is None:
-        return "its end was last told"
+        return "its end was last reported"
     return f"{datetime.fromtimestamp(lane.source_seen_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,6 +1,6 @@
 """Which permissions a link lacks on its target for equal offsets and for takeovers, and what happens without each.
 
-Asked before the link is stored, so that nobody learns it from a lane that turned mapped.
+Probed before the link is stored, so that no lane turns mapped as a surprise.
 """
 
 from __future__ import annotations

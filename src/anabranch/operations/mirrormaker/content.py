@@ -1,10 +1,10 @@
-"""Finding a source position in a copy that nobody has a map of: by the records around it.
+"""Find a source position in a copy without a map, by the records around it.
 
-A copier that renumbers records keeps their order and bytes, so some records before the position and some after it
-are looked for in the copy, first where the time index says, then from MirrorMaker's own answer on, as far as a bounded
-read goes.  Only a place that is found once counts, with the source's timestamps, or, where the copy has its broker's,
-as the only one from MirrorMaker's answer to the copy's end: records that repeat, or that the cleaner took on one side,
-give no answer rather than a wrong one.
+A copier that renumbers records keeps their order and bytes.  So some records before the position and some after it are
+searched in the copy, first where the time index says, then from MirrorMaker's own offset on, within a bounded read.
+Only a single match counts, with the source's timestamps or, if the copy has its broker's, as the only one from
+MirrorMaker's offset to the copy's end: records that repeat, or that the cleaner took on one side, give no offset rather
+than a wrong one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class PartitionSnapshot:
 
 
 async def read_snapshot(cluster: Cluster, partition: TopicPartition) -> PartitionSnapshot:
-    """Look at one partition's leader and ends (the last stable offset); raises ClusterError."""
+    """Read one partition's leader and ends (the last stable offset); raises ClusterError."""
     meta, part = await cluster.partition(partition.topic, partition.partition)
     connection = await cluster.connection(part.leader, _PURPOSE)
     ends = []
@@ -105,7 +105,7 @@ async def find(source: PartitionSnapshot, position: int, copy: PartitionSnapshot
 def matching_positions(
     before: Sequence[SeenRecord], after: Sequence[SeenRecord], span: RecordSpan
 ) -> list[tuple[int, bool]]:
-    """Every position in a stretch that has these records before and after it, and whether their timestamps agree too.
+    """Every position in a span that has these records before and after it, and whether their timestamps agree too.
 
     At an end of the log fewer records are enough: the copy may begin later, or may not have come so far.
     """

@@ -56,7 +56,7 @@ class Published:
 def checkpoints(
     maps: LinkMaps, commits: Mapping[str, Mapping[TopicPartition, Commit]]
 ) -> Iterator[MirrorCheckpoint | LeftOut]:
-    """A checkpoint for each commit on a topic of the link, or why there is none: only exact answers are given."""
+    """A checkpoint for each commit on a topic of the link, or why there is none: only exact offsets are published."""
     for group, positions in sorted(commits.items()):
         for at, commit in sorted(positions.items()):
             if at.topic not in maps.topics:

@@ -1,4 +1,4 @@
-"""Holding MirrorMaker 2's answers against the exact ones, for every group that it copies a topic of."""
+"""Compare MirrorMaker 2's offsets with the exact ones, for every group with commits on a topic that it copies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def report(
     link: str | None = None,
     look: int = LOOKED_AT,
 ) -> MirrorReport:
-    """``judge`` of the flow that these clusters' topics tell of; raises AnabranchError."""
+    """``judge`` the flow between these clusters; raises AnabranchError."""
     flow = await read_flow(source, target, source_alias, target_alias, separator)
     return await judge(source, target, flow, link=link, look=look)
 
