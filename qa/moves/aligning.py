@@ -31,9 +31,9 @@ class Aligner:
         """Plan, and carry out that very plan; empty, or why it was refused."""
         try:
             seen = groups.plan_sync(self.source, self.target, self.link, GroupSelection((group,)))
-            told = "; ".join(f"{one.why}: {one.what}" for plan in seen.groups for one in plan.reasons)
-            if told:
-                return told
+            answer = "; ".join(f"{one.why}: {one.what}" for plan in seen.groups for one in plan.reasons)
+            if answer:
+                return answer
             done = groups.sync(self.source, self.target, self.link, GroupSelection((group,)), seen)
         except AnabranchError as error:
             return error.message
@@ -50,9 +50,9 @@ class Aligner:
         """
         maps = brokers.patiently(lambda: asyncio.run(self._maps()))  # a broker may just have been killed
         found = {}
-        for place, offset in commits.items():
+        for partition, offset in commits.items():
             try:
-                lane = maps.of_source(TopicPartition(*place))
+                lane = maps.of_source(TopicPartition(*partition))
             except AnabranchError:
                 continue
             exact = None if lane is None else to_target(lane.runs, offset)
@@ -61,7 +61,7 @@ class Aligner:
             copied = [CopiedRun(run.source, run.target, run.length) for run in lane.runs]
             answered = translate(offset_syncs(copied), offset)
             start = lane.runs.target_start if answered is None else answered
-            found[place] = _records(copied, start, exact.offset)
+            found[partition] = _records(copied, start, exact.offset)
         return found
 
     async def _maps(self) -> LinkMaps:

@@ -221,13 +221,13 @@ def judge(trial: Trial, results: Path, name: str, never_moved: Written) -> None:
     trial.state = missing_state.total() + surplus_state.total()
     trial.late = written.late + never_moved.late
     trial.read_after, trial.rows = written.read, written.rows.total()
-    for told, rows in (
+    for reported, rows in (
         ("missing", missing),
         ("too many", surplus),
         ("state", missing_state),
         ("state+", surplus_state),
     ):
-        trial.samples += [f"{told}: {row}" for row in sorted(rows)[:_SAMPLES]]
+        trial.samples += [f"{reported}: {row}" for row in sorted(rows)[:_SAMPLES]]
 
 
 def _naive(stage: Stage, case: Case, query: QuerySpec) -> QuerySpec:

@@ -75,7 +75,7 @@ def transactional(cluster: Cluster, topic: str, name: str, batches: int) -> None
 
 @pytest.mark.real
 def test_a_group_goes_on_exactly_where_it_stood_with_its_metadata(old: Cluster, new: Cluster) -> None:
-    """Planned, moved, in step, and undone to nothing, on a mapped lane whose offsets are others."""
+    """Planned, moved, in sync, and undone to nothing, on a mapped lane whose offsets are others."""
     topic, group = create(old, fresh("moved"), 2), a_group()
     renamed = f"old.{topic}"
     transactional(old, topic, f"t-{topic}", 7)
@@ -190,7 +190,7 @@ def test_marks_tell_which_groups_lie_before_the_links_start(old: Cluster, new: C
     with link(old, new, topic, start=start) as made, made.running():
         made.await_position(topic, 20)
         marked = engine.baseline(made.source, made.target, made.id, GroupSelection((early, late)))
-        assert {one.group: one.coverage for one in marked.marks} == {early: Coverage.BEFORE, late: Coverage.COVERED}
+        assert {one.group: one.coverage for one in marked.baselines} == {early: Coverage.BEFORE, late: Coverage.COVERED}
         assert whys(plan(made, early)) == {ReasonKind.BEFORE_START}
         assert move(made, late).ok
         assert read_values(new, late, (topic, 0), 5) == read_values(old, late, (topic, 0), 5)

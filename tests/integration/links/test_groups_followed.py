@@ -67,12 +67,12 @@ def test_followed_groups_move_forward_only_and_their_freshness_is_shown(old: Clu
         made.await_position(topic, 20)
         assert engine.freshness(made.target, made.id) is None
         with followed(made):
-            await_(lambda: committed(new, group, [place])[place] == (5, "first"), "never in step")
+            await_(lambda: committed(new, group, [place])[place] == (5, "first"), "never in sync")
             commit(old, group, {place: (12, "second")})
             await_(lambda: committed(new, group, [place])[place] == (12, "second"), "never moved on")
             await_(lambda: _state(made, group) is SyncState.IN_SYNC, "never persisted")
             commit(old, group, {place: (3, "back")})
-            await_(lambda: _state(made, group) is SyncState.BLOCKED, "never held")
+            await_(lambda: _state(made, group) is SyncState.BLOCKED, "never blocked")
             assert committed(new, group, [place])[place] == (12, "second")
             commit(old, group, {place: (20, "end")})
             await_(lambda: committed(new, group, [place])[place] == (20, "end"), "never at the end")
