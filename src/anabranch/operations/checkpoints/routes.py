@@ -121,7 +121,7 @@ class MapRoute:
     def _first(self, lane: MappedLane, log: LogBounds) -> TranslatedPosition | Reason:
         """Where a partition of which nothing was read begins: a job that stays would read the source's log whole.
 
-        A unmodified restart begins at the target's first record, whoever wrote it.
+        An unmodified restart begins at the target's first record, whoever wrote it.
         """
         found = target_offset(lane, lane.source_start, log)
         if isinstance(found, Reason):
