@@ -19,19 +19,19 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from anabranch.checkpoints.plan import Wish
+from anabranch.checkpoints.plan import RewriteSpec
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.operations.checkpoints import undoing
-from anabranch.operations.checkpoints.asked import Asked, ByOffsets
-from anabranch.operations.checkpoints.copying import to_place
-from anabranch.operations.checkpoints.naive import Log
-from anabranch.operations.checkpoints.planning import Drawn, drawn
+from anabranch.operations.checkpoints.copying import copy_to
+from anabranch.operations.checkpoints.planning import PreparedRewrite, prepare
 from anabranch.operations.checkpoints.plans import RewriteRequest
 from anabranch.operations.checkpoints.rewriting import in_place
-from anabranch.operations.checkpoints.routes import MappedLane, MapRoute, Target
+from anabranch.operations.checkpoints.routes import MappedLane, MapRoute, TargetSnapshot
+from anabranch.operations.checkpoints.translation_source import ByOffsets, TranslationSource
+from anabranch.operations.checkpoints.unmodified_restart import LogBounds
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.opening import open_files
 from benchmarks import report
@@ -74,17 +74,17 @@ def _run(scratch: Path, partitions: int, state_bytes: int) -> dict[str, float]:
     return figures | {name: round(statistics.median(found), 3) for name, found in times.items()}
 
 
-def _plan(files: StoredFiles, route: MapRoute) -> Drawn:
+def _plan(files: StoredFiles, route: MapRoute) -> PreparedRewrite:
     given = ByOffsets("the benchmark", {}, ClusterContext("nowhere", ("127.0.0.1:1",)))
-    request = RewriteRequest(files.root, Wish(), Asked(given))
-    found = drawn(files, open_checkpoint(files), request, route)
+    request = RewriteRequest(files.root, RewriteSpec(), TranslationSource(given))
+    found = prepare(files, open_checkpoint(files), request, route)
     if found.planned.refusals:
         sys.exit(str(found.planned.refusals[0]))
     return found
 
 
 def _copy(files: StoredFiles, route: MapRoute, to: StoredFiles) -> None:
-    to_place(_plan(files, route), to)
+    copy_to(_plan(files, route), to)
 
 
 def _timed(act: Callable[[], object]) -> float:
@@ -100,8 +100,8 @@ def _route(partitions: int) -> MapRoute:
     for number in range(partitions):
         source, target = TopicPartition(TOPIC, number), TopicPartition(TOPIC, number)
         lanes[source] = MappedLane("the benchmark", source, target, runs)
-        logs[target] = Log(0, 2 * OFFSET + SHIFT, 2 * OFFSET + SHIFT)
-    return MapRoute("the benchmark", {TOPIC: TOPIC}, lanes, Target(logs, {TOPIC: frozenset(range(partitions))}))
+        logs[target] = LogBounds(0, 2 * OFFSET + SHIFT, 2 * OFFSET + SHIFT)
+    return MapRoute("the benchmark", {TOPIC: TOPIC}, lanes, TargetSnapshot(logs, {TOPIC: frozenset(range(partitions))}))
 
 
 def _write(place: Path, partitions: int, state_bytes: int) -> None:

@@ -19,8 +19,8 @@ from pathlib import Path
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from anabranch.groups.plan import Step
-from anabranch.groups.select import Selection
+from anabranch.groups.plan import GroupStep
+from anabranch.groups.select import GroupSelection
 from anabranch.kafka.groups import commit
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
@@ -58,7 +58,7 @@ def main() -> int:
 
 def _run(scratch: Path, number: int, partitions: int) -> dict[str, float]:
     figures: dict[str, float] = {"groups": number, "partitions": partitions}
-    chosen = Selection(("bench-.*",))
+    chosen = GroupSelection(("bench-.*",))
     with clusters(scratch) as (old, new):
         source, target = (ClusterContext(one.spec.name, tuple(one.bootstrap.split(","))) for one in (old, new))
         _fill(old, partitions)
@@ -82,16 +82,16 @@ def _run(scratch: Path, number: int, partitions: int) -> dict[str, float]:
         seen = engine.plan_sync(source, target, "bench", chosen)
         figures["plan_s"] = _since(begun)
         figures["plan_cpu_s"] = round(time.process_time() - used, 1)
-        assert len(seen.of(Step.MOVE)) == number, seen.groups[0].reasons
+        assert len(seen.of(GroupStep.MOVE)) == number, seen.groups[0].reasons
         begun = time.monotonic()
         done = engine.sync(source, target, "bench", chosen, seen)
         figures["sync_s"] = _since(begun)
-        assert len(done.of(Step.MOVED)) == number
+        assert len(done.of(GroupStep.MOVED)) == number
         begun, used = time.monotonic(), time.process_time()
         again = engine.plan_sync(source, target, "bench", chosen)
         figures["plan_again_s"] = _since(begun)
         figures["plan_again_cpu_s"] = round(time.process_time() - used, 1)
-        assert len(again.of(Step.IN_STEP)) == number
+        assert len(again.of(GroupStep.IN_SYNC)) == number
         begun = time.monotonic()
         taken = engine.undo(target, done.undo)
         figures["undo_s"] = _since(begun)

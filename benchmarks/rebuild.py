@@ -21,7 +21,7 @@ from anabranch.config.verifyspec import Levels
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.offsets.rebuild import start
 from anabranch.spark.verify.run import Comparison
-from anabranch.verify.findings import Kind
+from anabranch.verify.findings import FindingKind
 from anabranch.verify.pins import LogEnds, pin
 from benchmarks import report
 from benchmarks.clusters import KAFKA, clusters
@@ -79,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
             counts = [named.counts for named in comparison.findings().values()]
         finally:
             spark.stop()
-        surplus = sum(one[Kind.REPEATED] + one[Kind.EXTRA] for one in counts)
+        surplus = sum(one[FindingKind.DUPLICATE] + one[FindingKind.UNEXPECTED] for one in counts)
         right = (
             figures["records"] == options.records
             and figures["unclear"] == 0

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anabranch.groups.baseline import BaselineReport
 from anabranch.groups.create import CreatePlan, GroupCreated
 from anabranch.groups.freshness import SyncRound
-from anabranch.groups.mark import MarkReport
 from anabranch.groups.plan import GroupsMoved, GroupsPlan
 from anabranch.groups.report import GroupReport, GroupsReport
-from anabranch.groups.select import Selection
+from anabranch.groups.select import GroupSelection
 from anabranch.groups.undo import GroupsUndone, UndoPlan
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.start import StartPosition
+from anabranch.operations.groups import baseline as marking
 from anabranch.operations.groups import create as creating
-from anabranch.operations.groups import mark as marking
 from anabranch.operations.groups import show as showing
 from anabranch.operations.groups import sync as syncing
 from anabranch.operations.groups import undo as undoing
-from anabranch.operations.groups.looking import stored
+from anabranch.operations.groups.inputs import stored
 from qa.blocking import between, on
 
 
@@ -46,16 +46,16 @@ def freshness(target: ClusterContext, link_id: str) -> SyncRound | None:
     return on(target, run)
 
 
-def mark(source: ClusterContext, target: ClusterContext, link_id: str, selection: Selection) -> MarkReport:
+def baseline(source: ClusterContext, target: ClusterContext, link_id: str, selection: GroupSelection) -> BaselineReport:
     """Store where groups stand."""
 
-    async def run(here: Cluster, there: Cluster) -> MarkReport:
+    async def run(here: Cluster, there: Cluster) -> BaselineReport:
         return await marking.apply(here, there, await marking.plan(here, there, link_id, selection))
 
     return between(source, target, run)
 
 
-def plan_sync(source: ClusterContext, target: ClusterContext, link_id: str, selection: Selection) -> GroupsPlan:
+def plan_sync(source: ClusterContext, target: ClusterContext, link_id: str, selection: GroupSelection) -> GroupsPlan:
     """What moving groups means."""
     return between(source, target, lambda here, there: syncing.plan(here, there, link_id, selection))
 
@@ -64,7 +64,7 @@ def sync(
     source: ClusterContext,
     target: ClusterContext,
     link_id: str,
-    selection: Selection,
+    selection: GroupSelection,
     planned: GroupsPlan | None = None,
 ) -> GroupsMoved:
     """Move groups."""

@@ -20,7 +20,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.jars import runtime_jars
-from anabranch.verify.findings import NO_FIELDS, NOWHERE, Field, Finding, Kind
+from anabranch.verify.findings import NO_FIELDS, NOWHERE, Finding, FindingKind, RecordField
 from anabranch.verify.pins import LogEnds, Pin, pin
 from qa import brokers
 from qa.timeouts import TIMEOUT_S
@@ -114,7 +114,7 @@ def plant(source: Sequence[Message], faults: Iterable[Fault], chance: random.Ran
             target.extend(source[copied:end])
             copied = end
 
-    def found(kind: Kind, at: int, where: int, fields: Field = NO_FIELDS) -> None:
+    def found(kind: FindingKind, at: int, where: int, fields: RecordField = NO_FIELDS) -> None:
         expected.append(Finding(lane, kind, at, where, fields))
 
     tail = Fault.TAIL in wanted
@@ -125,58 +125,58 @@ def plant(source: Sequence[Message], faults: Iterable[Fault], chance: random.Ran
         match fault:
             case Fault.DROP:
                 copied = place + 1
-                found(Kind.MISSING, place, NOWHERE)
+                found(FindingKind.MISSING, place, NOWHERE)
             case Fault.UNTOLD_DROP:
                 # The map is that of a copier that believes to have written it.
                 copied, shift = place + 1, shift + 1
                 runs.append(Run(place, where + shift - 1, 1))
-                found(Kind.MISSING, place, NOWHERE)
+                found(FindingKind.MISSING, place, NOWHERE)
             case Fault.REPEAT:
                 copy(place + 1)
                 target.append(record)
-                found(Kind.REPEATED, place, where + 1)
+                found(FindingKind.DUPLICATE, place, where + 1)
             case Fault.SWAP:
                 copy(place + 2)
                 target[where], target[where + 1] = target[where + 1], target[where]
-                found(Kind.REORDERED, place, where + 1)
-                found(Kind.REORDERED, place + 1, where)
+                found(FindingKind.REORDERED, place, where + 1)
+                found(FindingKind.REORDERED, place + 1, where)
             case Fault.FOREIGN:
                 target.append(replace(record, value=b"foreign", key=b"foreign %d" % place))
-                found(Kind.EXTRA, NOWHERE, where)
+                found(FindingKind.UNEXPECTED, NOWHERE, where)
             case Fault.TAIL:
                 pass
             case _:
                 changed, fields = _changed(record, fault)
                 copy(place + 1)
                 target[where] = changed
-                found(Kind.ALTERED, place, where, fields)
+                found(FindingKind.MODIFIED, place, where, fields)
     copy(len(source))
     runs_map = RunMap.of(runs)
     if tail:
         lost = chance.randint(1, 3)
         del target[len(target) - lost :]
         for offset in range(len(source) - lost, len(source)):
-            found(Kind.MISSING, offset, NOWHERE)
+            found(FindingKind.MISSING, offset, NOWHERE)
     return Mirror(tuple(source), tuple(target), runs_map, tuple(sorted(expected)))
 
 
-def _changed(record: Message, fault: Fault) -> tuple[Message, Field]:
+def _changed(record: Message, fault: Fault) -> tuple[Message, RecordField]:
     match fault:
         case Fault.KEY:
-            return replace(record, key=_flip(record.key)), Field.KEY
+            return replace(record, key=_flip(record.key)), RecordField.KEY
         case Fault.VALUE:
-            return replace(record, value=_flip(record.value)), Field.VALUE
+            return replace(record, value=_flip(record.value)), RecordField.VALUE
         case Fault.HEADER:
             if not record.headers:
-                return replace(record, headers=(("late", None),)), Field.HEADERS
+                return replace(record, headers=(("late", None),)), RecordField.HEADERS
             name, value = record.headers[-1]
-            return replace(record, headers=(*record.headers[:-1], (name, _flip(value)))), Field.HEADERS
+            return replace(record, headers=(*record.headers[:-1], (name, _flip(value)))), RecordField.HEADERS
         case Fault.TIMESTAMP:
-            return replace(record, timestamp=record.timestamp + 1), Field.TIMESTAMP
+            return replace(record, timestamp=record.timestamp + 1), RecordField.TIMESTAMP
         case _:
             if record.value is None:
-                return replace(record, value=b""), Field.VALUE
-            return replace(record, value=None), Field.VALUE
+                return replace(record, value=b""), RecordField.VALUE
+            return replace(record, value=None), RecordField.VALUE
 
 
 def _flip(data: bytes | None) -> bytes:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.spark.verify.run import Comparison
-from anabranch.verify.findings import Finding, Kind
+from anabranch.verify.findings import Finding, FindingKind
 from qa.verify_lab import Fault, Mirror, messages, pin_of, plant, spark_session, spec_of, write
 
 TOLD: list[Fault] = [fault for fault in Fault if fault not in {Fault.UNTOLD_DROP, Fault.TAIL}]
@@ -40,8 +40,8 @@ class Trial:
 
     def failures(self, found: Sequence[Finding]) -> list[str]:
         """What was found and not planted, and what was planted and not found."""
-        displaced = [one for one in found if one.kind is Kind.DISPLACED]
-        named = sorted(one for one in found if one.kind is not Kind.DISPLACED)
+        displaced = [one for one in found if one.kind is FindingKind.DISPLACED]
+        named = sorted(one for one in found if one.kind is not FindingKind.DISPLACED)
         expected = list(self.mirror.expected)
         wrong = [f"found, not planted: {one}" for one in named if one not in expected]
         wrong += [f"planted, not found: {one}" for one in expected if one not in named]

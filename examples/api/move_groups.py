@@ -11,7 +11,7 @@ import argparse
 import asyncio
 
 import anabranch
-from anabranch.groups.plan import Step
+from anabranch.groups.plan import GroupStep
 from anabranch.operations import groups, links
 
 
@@ -26,11 +26,11 @@ async def move(link: str, target_name: str, execute: bool) -> int:
                 print(f"{group.group}: {group.step.value}")
                 for reason in group.refusals:
                     print(f"  {reason.what}; {reason.fix}")
-            if not execute or not plan.of(Step.MOVE):
+            if not execute or not plan.of(GroupStep.MOVE):
                 print(f"nothing was changed; this is plan {plan.hash}")
                 return 0
             done = await groups.sync.apply(source, target, plan)
-            moved = done.of(Step.MOVED)
+            moved = done.of(GroupStep.MOVED)
             print(f"moved: {', '.join(group.group for group in moved)}; undo with {done.undo}")
             return len(moved)
 

@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from anabranch.groups.plan import GroupPlan, Move
-from anabranch.groups.select import Selection
+from anabranch.groups.select import GroupSelection
 from anabranch.mirrormaker import store as mm2_offsets
 from anabranch.model.cluster import ClusterContext
 from examples.demo.proof import LaneProof
@@ -56,7 +56,7 @@ def commit(config: Mapping[str, Any], group: str, positions: Mapping[tuple[str, 
 
 def move(source: ClusterContext, target: ClusterContext, link: str, group: str) -> GroupPlan:
     """Plan the group's move, carry out that very plan, and return what was done."""
-    return groups.sync(source, target, link, Selection((group,))).groups[0]
+    return groups.sync(source, target, link, GroupSelection((group,))).groups[0]
 
 
 def read_on(config: Mapping[str, Any], group: str, topic: str) -> dict[int, list[bytes]]:

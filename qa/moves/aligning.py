@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError
-from anabranch.groups.plan import Step
-from anabranch.groups.select import Selection
+from anabranch.groups.plan import GroupStep
+from anabranch.groups.select import GroupSelection
 from anabranch.kafka.security import open_cluster
 from anabranch.mirrormaker.store import CopiedRun, offset_syncs, translate
 from anabranch.model.cluster import ClusterContext
@@ -30,14 +30,16 @@ class Aligner:
     def move(self, group: str) -> str:
         """Plan, and carry out that very plan; empty, or why it was refused."""
         try:
-            seen = groups.plan_sync(self.source, self.target, self.link, Selection((group,)))
-            told = "; ".join(f"{one.why}: {one.what}" for plan in seen.groups for one in plan.reasons)
-            if told:
-                return told
-            done = groups.sync(self.source, self.target, self.link, Selection((group,)), seen)
+            seen = groups.plan_sync(self.source, self.target, self.link, GroupSelection((group,)))
+            answer = "; ".join(f"{one.why}: {one.what}" for plan in seen.groups for one in plan.reasons)
+            if answer:
+                return answer
+            done = groups.sync(self.source, self.target, self.link, GroupSelection((group,)), seen)
         except AnabranchError as error:
             return error.message
-        failures = [plan.failure or plan.step for plan in done.groups if plan.step not in (Step.MOVED, Step.IN_STEP)]
+        failures = [
+            plan.failure or plan.step for plan in done.groups if plan.step not in (GroupStep.MOVED, GroupStep.IN_SYNC)
+        ]
         return "; ".join(failures) if done.groups else "no group was planned"
 
     def again(self, commits: Mapping[Place, int]) -> dict[Place, int]:
@@ -48,9 +50,9 @@ class Aligner:
         """
         maps = brokers.retry(lambda: asyncio.run(self._maps()))  # a broker may just have been killed
         found = {}
-        for place, offset in commits.items():
+        for partition, offset in commits.items():
             try:
-                lane = maps.of_source(TopicPartition(*place))
+                lane = maps.of_source(TopicPartition(*partition))
             except AnabranchError:
                 continue
             exact = None if lane is None else to_target(lane.runs, offset)
@@ -59,7 +61,7 @@ class Aligner:
             copied = [CopiedRun(run.source, run.target, run.length) for run in lane.runs]
             answered = translate(offset_syncs(copied), offset)
             start = lane.runs.target_start if answered is None else answered
-            found[place] = _records(copied, start, exact.offset)
+            found[partition] = _records(copied, start, exact.offset)
         return found
 
     async def _maps(self) -> LinkMaps:

@@ -42,23 +42,25 @@ def judge(source: Reads, before: Reads, after: Reads, ledger: Ledger | None = No
     or after it was read: ``ledger`` knows those records, and their offsets.
     """
     verdict = Judgement()
-    for place in sorted({*source, *before, *after}):
-        _judge(verdict, place, source.get(place, ()), before.get(place, ()), after.get(place, ()), ledger)
+    for partition in sorted({*source, *before, *after}):
+        _judge(
+            verdict, partition, source.get(partition, ()), before.get(partition, ()), after.get(partition, ()), ledger
+        )
     return verdict
 
 
 def _judge(
     verdict: Judgement,
-    place: Place,
+    partition: Place,
     source: Sequence[ComparedRecord],
     before: Sequence[ComparedRecord],
     after: Sequence[ComparedRecord],
     ledger: Ledger | None,
 ) -> None:
-    where = f"{place[0]}-{place[1]}"
-    held = {} if ledger is None else {digest: offset for offset, digest in ledger.at[place].items()}
+    where = f"{partition[0]}-{partition[1]}"
+    held = {} if ledger is None else {digest: offset for offset, digest in ledger.at[partition].items()}
     held.update({entry.digest: entry.offset for entry in source})
-    unplaced = frozenset[bytes]() if ledger is None else ledger.somewhere[place]
+    unplaced = frozenset[bytes]() if ledger is None else ledger.somewhere[partition]
     verdict.before += len(before)
     verdict.after += len(after)
     seen: dict[bytes, str] = {}

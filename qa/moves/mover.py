@@ -27,7 +27,7 @@ _ANSWER_S = 30.0
 _PROTOCOLS = ("classic", "consumer")
 
 Move = Callable[[str], str]
-"""Move a group as a person would, now: empty, or why it was refused."""
+"""Move a group as a user would, now: empty, or why it was refused."""
 Again = Callable[[Mapping[Place, int]], Mapping[Place, int]]
 """How many records MirrorMaker 2's answers would have a group read again, whose commits these are."""
 
@@ -112,11 +112,11 @@ class Movers:
         """Once nothing is written any more and the link has caught up: let the groups read to the end, and judge."""
         logs: dict[Place, list[ComparedRecord]] = {}
         for topic in {trial.topic for trial in self.trials}:
-            for partition in range(topic.partitions):
-                place = (topic.name, partition)
-                logs[place] = read_log(self._source.client_config(), *place, committed=True)
-                if copied := read_log(self._target.client_config(), *place, committed=True):
-                    self._ends[place] = copied[-1].digest
+            for number in range(topic.partitions):
+                partition = (topic.name, number)
+                logs[partition] = read_log(self._source.client_config(), *partition, committed=True)
+                if copied := read_log(self._target.client_config(), *partition, committed=True):
+                    self._ends[partition] = copied[-1].digest
         self._quiet.set()
         for trial, thread in zip(self.trials, self._threads, strict=True):
             thread.join(SETTLE_S)
@@ -124,7 +124,7 @@ class Movers:
                 trial.failure = f"did not end within {SETTLE_S:.0f} s"
         for trial in self.trials:
             if trial.moved and not trial.failure:
-                source = {place: log for place, log in logs.items() if place[0] == trial.topic.name}
+                source = {partition: log for partition, log in logs.items() if partition[0] == trial.topic.name}
                 trial.judgement = judge(
                     source,
                     self._before[trial.group],
@@ -172,8 +172,8 @@ class Movers:
         trial.commits = commits_of(self._source, trial.group, trial.topic)
         # What was read past the last commit is read again by any consumer, moved or not.
         self._before[trial.group] = {
-            place: [entry for entry in entries if entry.offset < trial.commits.get(place, 0)]
-            for place, entries in reads.items()
+            partition: [entry for entry in entries if entry.offset < trial.commits.get(partition, 0)]
+            for partition, entries in reads.items()
         }
 
     def _be_moved(self, trial: Trial) -> None:
@@ -205,16 +205,16 @@ class Movers:
             before = self._before[trial.group]
             # A partition whose last record was read on the source has nothing left but its end.
             left = {
-                place: None if ends_with(before.get(place, ()), digest) else digest
-                for place, digest in self._ends.items()
-                if place[0] == trial.topic.name
+                partition: None if ends_with(before.get(partition, ()), digest) else digest
+                for partition, digest in self._ends.items()
+                if partition[0] == trial.topic.name
             }
             deadline = time.monotonic() + SETTLE_S / 2
             ended = False
             while not ended and time.monotonic() < deadline and not self._halted.is_set():
                 ended = reader.has_reached(left)
                 time.sleep(1.0 if ended else 0.1)  # what is repeated behind the end would come now
-                # Whoever joins its group anew just then has forgotten what it reads again.
+                # A consumer that rejoins its group just then has forgotten what it reads again.
                 ended = ended and reader.has_reached(left)
         finally:
             reader.leave(committing=True)
@@ -230,11 +230,11 @@ def commits_of(cluster: SandboxCluster, group: str, topic: LoadTopic) -> dict[Pl
     asked = [TopicPartition(topic.name, partition) for partition in range(topic.partitions)]
 
     def ask() -> dict[Place, int]:
-        told = consumer.committed(asked, _ANSWER_S)
-        for one in told:
+        answer = consumer.committed(asked, _ANSWER_S)
+        for one in answer:
             if one.error is not None:
                 raise KafkaException(one.error)
-        return {(one.topic, one.partition): one.offset for one in told if one.offset >= 0}
+        return {(one.topic, one.partition): one.offset for one in answer if one.offset >= 0}
 
     try:
         return brokers.retry(ask)

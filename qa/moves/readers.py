@@ -1,6 +1,6 @@
 """Consumers in a group, as applications have them: librdkafka of either protocol, and Kafka's own console consumer.
 
-What they read is told record by record; what they committed is the broker's to say.
+What they read is recorded record by record; what they committed is the broker's to say.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class GroupReader:
         that was before, on another cluster: what a wrong position has read again would then not be waited for.
         """
         return self._at_end.issuperset(ends) and all(
-            digest is None or ends_with(self.reads.get(place, ()), digest) for place, digest in ends.items()
+            digest is None or ends_with(self.reads.get(partition, ()), digest) for partition, digest in ends.items()
         )
 
     def leave(self, *, committing: bool) -> None:
@@ -109,12 +109,12 @@ class GroupReader:
             while not self._leave.is_set():
                 self._readings.begin()
                 for message in consumer.consume(500, 0.2):
-                    place = message.topic(), message.partition()
+                    partition = message.topic(), message.partition()
                     if message.error() is None:
-                        self._at_end.discard(place)
-                        self._readings.add(place, entry_of(message))
+                        self._at_end.discard(partition)
+                        self._readings.add(partition, entry_of(message))
                     elif message.error().code() == _AT_END:
-                        self._at_end.add(place)
+                        self._at_end.add(partition)
                     elif not message.error().retriable() and message.error().code() not in _PASSING:
                         raise KafkaException(message.error())
                 if time.monotonic() - committed > 0.7:
@@ -165,7 +165,7 @@ _PASSING = {-195, -187, -185, -192, 3}
 """Transport, all brokers down, timed out, message timed out, and a topic that is not known yet."""
 
 _EXPELLED = {22, 25, 27, 82, 110, 113, -142, -144}
-"""An old generation, an unknown member, a group that is just sorted anew, a fenced instance, a fenced or an old epoch
+"""An old generation, an unknown member, a group in a rebalance, a fenced instance, a fenced or an old epoch
 of a member, an assignment that was lost, and fenced by the client's own word: only who consumes on joins again."""
 
 
@@ -198,10 +198,10 @@ def read_by_console(bootstrap: str, group: str, topic: str, count: int, seconds:
                 process.kill()
                 process.wait()
                 raise RuntimeError(f"the console consumer of {group} did not end") from None
-        return {_place(line) for line in output.read_text(errors="replace").splitlines() if line.startswith("Part")}
+        return {_partition(line) for line in output.read_text(errors="replace").splitlines() if line.startswith("Part")}
 
 
-def _place(line: str) -> tuple[int, int]:
+def _partition(line: str) -> tuple[int, int]:
     """From ``Partition:0\tOffset:17``."""
     partition, offset = line.split("\t")[:2]
     return int(partition.partition(":")[2]), int(offset.partition(":")[2])

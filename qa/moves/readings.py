@@ -1,4 +1,4 @@
-"""What a consumer in a group has read, with what it forgets when it joins its group anew; pure."""
+"""What a consumer in a group has read, with what it forgets when it rejoins its group; pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Reads = dict[Place, list[ComparedRecord]]
 class Readings:
     """Records by partition, in the order in which they were read.
 
-    A coordinator that was away for long has a consumer join anew, and then it reads from its own last commit, moved or
+    A coordinator that was away for long makes a consumer rejoin, and then it reads from its own last commit, moved or
     not: what it had read past that is forgotten, and counted in ``rewinds``.  Only that: a partition that goes on
     before an acknowledged commit, or before where it began, keeps what was read twice; and where another record comes
     than the one that was forgotten, both are kept.
@@ -32,28 +32,28 @@ class Readings:
         """A round: what one call of the client gives."""
         self._round += 1
 
-    def give(self, place: Place) -> None:
+    def give(self, partition: Place) -> None:
         """The partition was assigned, in this round: it may begin again, but not before the last known commit."""
-        if entries := self.reads.get(place):  # else there is nothing to begin again
-            self._given[place] = (self._round, max(entries[0].offset, self._acknowledged.get(place, 0)))
+        if entries := self.reads.get(partition):  # else there is nothing to begin again
+            self._given[partition] = (self._round, max(entries[0].offset, self._acknowledged.get(partition, 0)))
 
-    def acknowledge(self, place: Place, offset: int) -> None:
+    def acknowledge(self, partition: Place, offset: int) -> None:
         """A commit of this reader was answered."""
-        self._acknowledged[place] = offset
+        self._acknowledged[partition] = offset
 
-    def add(self, place: Place, entry: ComparedRecord) -> None:
+    def add(self, partition: Place, entry: ComparedRecord) -> None:
         """A record was read."""
-        entries = self.reads[place]
-        if place in self._given:
-            since, first = self._given[place]
+        entries = self.reads[partition]
+        if partition in self._given:
+            since, first = self._given[partition]
             rewound = bool(entries) and first <= entry.offset <= entries[-1].offset
             if rewound:
-                self._forgotten[place] |= {one.offset: one for one in entries if one.offset >= entry.offset}
+                self._forgotten[partition] |= {one.offset: one for one in entries if one.offset >= entry.offset}
                 entries[:] = [one for one in entries if one.offset < entry.offset]
                 self.rewinds += 1
             if rewound or self._round > since:  # in the round itself come records that were fetched before, too
-                del self._given[place]
-        was = self._forgotten[place].pop(entry.offset, entry)
+                del self._given[partition]
+        was = self._forgotten[partition].pop(entry.offset, entry)
         if was.digest != entry.digest:
             entries.append(was)
         entries.append(entry)

@@ -67,7 +67,7 @@ def write(cluster: SandboxCluster, topics: Topics, log: Sequence[FlightRecord], 
     """Create the topics and write the records.
 
     Every transaction leaves a marker in each partition that it touched; an aborted one leaves all of its records too,
-    which nobody may see.  Those are in a part of the log, so that some batches hold markers alone.
+    which must stay invisible.  Those are in a part of the log, so that some batches hold markers alone.
     """
     from confluent_kafka import Producer
     from confluent_kafka.admin import NewTopic

@@ -70,7 +70,7 @@ def session(spec: JobSpec) -> SparkSession:
 
 
 def main(argv: list[str]) -> int:
-    """Run the queries to their ends; a query's failure is told by ``<results>/<name>.failure``.
+    """Run the queries to their ends; a query's failure is written to ``<results>/<name>.failure``.
 
     Returns 1 where one of queries that are to follow for ever failed, which ends the others too.
     """
@@ -96,14 +96,14 @@ def _run(spark: SparkSession, wave: Sequence[QuerySpec], over: threading.Event, 
         running[query.name] = sinks.start(spark, plans[query.name], query)
         if query.kind is Kind.TIMERS:
             _await_batch(running[query.name], over)
-    told = dict.fromkeys(running, 0)
+    reported = dict.fromkeys(running, 0)
     together = all if any(query.trigger is Trigger.FOLLOWING for query in wave) else any
     while not over.is_set() and running and together(query.isActive for query in running.values()):
         over.wait(_LOOK_S)
-        _tell(running, told, results)
+        _tell(running, reported, results)
     for one in running.values():
         one.stop()
-    _tell(running, told, results)
+    _tell(running, reported, results)
     failures = {name: error for name, query in running.items() if (error := query.exception()) is not None}
     for name, error in failures.items():
         (results / f"{name}.failure").write_text(str(error))
@@ -150,14 +150,14 @@ def _dump(path: Path, *frames: DataFrame) -> None:
     path.write_text("".join(f"{line}\n" for line in lines))
 
 
-def _tell(running: dict[str, StreamingQuery], told: dict[str, int], results: Path) -> None:
+def _tell(running: dict[str, StreamingQuery], reported: dict[str, int], results: Path) -> None:
     for name, query in running.items():
         progress: list[Any] = list(query.recentProgress)
-        if len(progress) > told[name]:
+        if len(progress) > reported[name]:
             with (results / f"{name}.progress").open("a") as file:
-                for one in progress[told[name] :]:
+                for one in progress[reported[name] :]:
                     file.write(json.dumps(_figures(one)) + "\n")
-            told[name] = len(progress)
+            reported[name] = len(progress)
 
 
 def _figures(progress: Any) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def run_to_end(spec: JobSpec) -> None:
 
 
 def follow(spec: JobSpec, until_cut: Callable[[JobProcess], None]) -> None:
-    """Run a job until it is cut; as a person would, start it again where it could not start a Python worker."""
+    """Run a job until it is cut; as a user would, start it again where it could not start a Python worker."""
     for attempt in range(_TRIES):
         with JobProcess(spec) as job:
             try:

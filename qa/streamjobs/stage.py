@@ -72,8 +72,8 @@ class Stage:
             queries = tuple(self._reference(directory, kind) for kind in wanted)
             spec = JobSpec(queries, str(directory / "results"), self.warehouse, dump=True)
             run_to_end(spec)
-            if told := [path.read_text() for path in Path(spec.results).glob("*.failure")]:
-                raise JobFailedError(told[0])
+            if reported := [path.read_text() for path in Path(spec.results).glob("*.failure")]:
+                raise JobFailedError(reported[0])
             for kind in wanted:
                 self._never_moved[kind] = Written.of(Path(spec.results), kind)
         return {kind: self._never_moved[_AS.get(kind, kind)] for kind in kinds}

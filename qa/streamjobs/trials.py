@@ -72,8 +72,8 @@ class Case:
 class Trial:
     """One moved query: where it was cut, what it read on the new cluster, what is wrong with what it has written.
 
-    ``way`` is what became of a batch that had begun.  ``naive`` is the same query from the same moment, of which
-    nothing but the servers were changed.
+    ``way`` is what became of a batch that had begun.  ``unmodified_restart`` is the same query from the same moment, of
+    which nothing but the servers were changed.
     """
 
     case: Case
@@ -88,7 +88,7 @@ class Trial:
     rows: int = 0
     failure: str = ""
     samples: list[str] = field(default_factory=list)
-    naive: Trial | None = None
+    unmodified_restart: Trial | None = None
 
     @property
     def wrong(self) -> str:
@@ -125,26 +125,26 @@ def run_trials(
     follow(old, lambda job: cut_off(job, before, cut, wanted, chance))
     trials = [Trial(case, cut, batches(one.checkpoint)) for case, one in zip(cases, before, strict=True)]
     moved: list[QuerySpec] = []
-    naive: list[QuerySpec] = []
+    unmodified_restart: list[QuerySpec] = []
     if controls:
         for trial, query in zip(trials, before, strict=True):
             if query.sink in (Sink.DELTA, Sink.BATCHES):
-                trial.naive = Trial(replace(trial.case, link=SAME), cut, trial.where)
-                naive.append(_naive(stage, trial.naive.case, query))
+                trial.unmodified_restart = Trial(replace(trial.case, link=SAME), cut, trial.where)
+                unmodified_restart.append(_naive(stage, trial.unmodified_restart.case, query))
     for trial, query in zip(trials, before, strict=True):
         try:
             moved.append(move(stage, trial, query, directory))
         except MoveRefusedError as error:
             trial.failure = str(error)
-    new = JobSpec(tuple(moved), str(directory / "new"), stage.warehouse, dump=True, then=tuple(naive))
-    if moved or naive:
+    new = JobSpec(tuple(moved), str(directory / "new"), stage.warehouse, dump=True, then=tuple(unmodified_restart))
+    if moved or unmodified_restart:
         run_to_end(new)
     never_moved = stage.never_moved({case.kind for case in cases})
     for trial, query in zip(trials, before, strict=True):
         if not trial.failure:
             judge(trial, Path(new.results), query.name, never_moved[trial.case.kind])
-        if trial.naive is not None:
-            judge(trial.naive, Path(new.results), f"{query.name}-naive", never_moved[trial.case.kind])
+        if trial.unmodified_restart is not None:
+            judge(trial.unmodified_restart, Path(new.results), f"{query.name}-naive", never_moved[trial.case.kind])
     if not any(trial.wrong for trial in trials):
         shutil.rmtree(directory, ignore_errors=True)
     return trials
@@ -221,13 +221,13 @@ def judge(trial: Trial, results: Path, name: str, never_moved: Written) -> None:
     trial.state = missing_state.total() + surplus_state.total()
     trial.late = written.late + never_moved.late
     trial.read_after, trial.rows = written.read, written.rows.total()
-    for told, rows in (
+    for reported, rows in (
         ("missing", missing),
         ("too many", surplus),
         ("state", missing_state),
         ("state+", surplus_state),
     ):
-        trial.samples += [f"{told}: {row}" for row in sorted(rows)[:_SAMPLES]]
+        trial.samples += [f"{reported}: {row}" for row in sorted(rows)[:_SAMPLES]]
 
 
 def _naive(stage: Stage, case: Case, query: QuerySpec) -> QuerySpec:

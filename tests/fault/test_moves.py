@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.groups import plan
-from anabranch.groups.world import Route
+from anabranch.groups.snapshot import PartitionMapping
 from anabranch.model.groups import Commit
 from anabranch.model.reasons import Reason
 from qa.moves.trials import run_moves
@@ -42,7 +42,7 @@ def test_a_move_that_is_one_record_off_is_noticed(monkeypatch: pytest.MonkeyPatc
     """The control: every position is one record too old, as MirrorMaker 2's may be, and that record is read again."""
     exact = plan.answer
 
-    def one_too_old(route: Route, commit: Commit, link: str) -> int | Reason:
+    def one_too_old(route: PartitionMapping, commit: Commit, link: str) -> int | Reason:
         found = exact(route, commit, link)
         return found if isinstance(found, Reason) else max(0, found - 1)
 

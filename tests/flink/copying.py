@@ -17,8 +17,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import NewTopic
 
-from anabranch.checkpoints.position import Marker, Position
-from anabranch.checkpoints.route import Moved
+from anabranch.checkpoints.position import Position, SymbolicOffset
+from anabranch.checkpoints.route import TranslatedPosition
 from anabranch.config.maps_file import StoredMap, save_rebuilt
 from anabranch.model.lane import LaneKey
 from anabranch.model.reasons import Reason, ReasonKind
@@ -55,14 +55,14 @@ class Copies:
     offsets: dict[TopicPartition, list[int]] = field(default_factory=lambda: defaultdict(list))
     ends: dict[TopicPartition, int] = field(default_factory=dict)
 
-    def move(self, position: Position) -> Moved | Reason | None:
+    def move(self, position: Position) -> TranslatedPosition | Reason | None:
         """The copy of the record at an offset; the end of the log for the position behind the last one."""
         at = position.partition
         if position.offset is None:
-            return Moved(self.place(at), None)
-        if isinstance(position.offset, Marker):
+            return TranslatedPosition(self.place(at), None)
+        if isinstance(position.offset, SymbolicOffset):
             return Reason(ReasonKind.MARKER, str(position))
-        return Moved(self.place(at), self.target(at, position.offset))
+        return TranslatedPosition(self.place(at), self.target(at, position.offset))
 
     def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """Every range is: this is the map by construction."""

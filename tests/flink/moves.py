@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.checkpoints.flink import open_checkpoint
-from anabranch.checkpoints.flink.metadata import Metadata, Subtask, read_metadata
-from anabranch.checkpoints.plan import Wish
+from anabranch.checkpoints.flink.metadata import SavepointMetadata, Subtask, read_metadata
+from anabranch.checkpoints.plan import RewriteSpec
 from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import SandboxCluster
@@ -103,11 +103,11 @@ def lasts(job: Job) -> int:
     return sum(line["key"].endswith("-last") for line in job.records)
 
 
-def rewrite(place: Path, copies: Copies, wish: Wish | None = None, to: Path | None = None) -> Path:
+def rewrite(place: Path, copies: Copies, wish: RewriteSpec | None = None, to: Path | None = None) -> Path:
     """Rewrite a checkpoint in place, or into a new directory that refers to the files of the old one."""
     checkpoint = open_checkpoint(open_files(str(place)))
     assert checkpoint is not None
-    made = checkpoint.rewrite(wish or Wish(), copies)
+    made = checkpoint.rewrite(wish or RewriteSpec(), copies)
     assert made.refusals == (), made.refusals
     new = made.writes[METADATA]
     assert new is not None
@@ -130,7 +130,7 @@ def readers_only(place: Path, copies: Copies, to: Path) -> Path:
     return to
 
 
-def parse(place: Path) -> Metadata:
+def parse(place: Path) -> SavepointMetadata:
     """The ``_metadata`` of a checkpoint."""
     return read_metadata((place / METADATA).read_bytes(), str(place))
 
@@ -202,7 +202,7 @@ def refusals(place: Path, copies: Copies) -> tuple[Reason, ...]:
     """Why a checkpoint is not rewritten as it is."""
     checkpoint = open_checkpoint(open_files(str(place)))
     assert checkpoint is not None
-    return checkpoint.rewrite(Wish(), copies).refusals
+    return checkpoint.rewrite(RewriteSpec(), copies).refusals
 
 
 def subtasks(place: Path) -> tuple[Subtask, ...]:

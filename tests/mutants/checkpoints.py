@@ -8,7 +8,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "ckpt-last-look-skipped",
         "operations/checkpoints/rewriting.py",
-        "    _refuse_moved(drawn, manifest)\n",
+        "    _refuse_moved(prepared, manifest)\n",
         "",
         "a job that began to write after the plan was made has its checkpoint torn under it",
     ),
@@ -37,7 +37,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "ckpt-done-said-too-early",
         "operations/checkpoints/rewriting.py",
         "    manifest.store(files)\n    try:",
-        "    replace(manifest, state=State.DONE).store(files)\n    try:",
+        "    replace(manifest, state=RewriteState.DONE).store(files)\n    try:",
         "a rewrite that broke off half way counts as finished, and the job is started on both clusters' positions",
     ),
     Mutant(
@@ -65,7 +65,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "ckpt-copy-not-halted",
         "operations/checkpoints/copying.py",
         "        if halt.is_set():",
-        "        if not drawn:",
+        "        if not prepared:",
         "a copy that was cancelled goes on to its end behind the back of who cancelled it",
     ),
     Mutant(
@@ -127,16 +127,16 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "ckpt-young-job-not-refused",
         "operations/checkpoints/rewrite.py",
-        "quiet = None if stopped else running(found.checkpoint, now_ms())",
+        "quiet = None if stopped else running(prepared.checkpoint, now_ms())",
         "quiet = None",
         "a job that wrote a second ago is rewritten while it runs",
     ),
     Mutant(
         "ckpt-other-plan-carried-out",
         "operations/checkpoints/rewrite.py",
-        "    check_holds(found.files.root, planned, found.planned, LOOK_AGAIN)\n",
+        "    check_holds(prepared.files.root, planned, prepared.planned, PLAN_COMMAND)\n",
         "",
-        "another plan than the one that was looked at is carried out",
+        "another plan than the one that was looked at is applied",
     ),
     Mutant(
         "ckpt-verify-of-half-a-rewrite",
@@ -148,22 +148,22 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "ckpt-verify-against-the-first-backup",
         "operations/checkpoints/verify.py",
-        "files, new, done[-1], wish",
-        "files, new, done[0], wish",
+        "files, new, done[-1], rewrite_spec",
+        "files, new, done[0], rewrite_spec",
         "after two rewrites the result is held against positions of the cluster before the last one",
     ),
     Mutant(
         "ckpt-new-place-not-looked-at-again",
         "operations/checkpoints/copying.py",
-        "    _refuse_moved(drawn, None)\n",
+        "    _refuse_moved(prepared, None)\n",
         "",
         "a copy in a store mixes files of before and after a batch that ran meanwhile",
     ),
     Mutant(
         "ckpt-copy-not-read-back",
         "operations/checkpoints/copying.py",
-        "        if place.digest(path) != sha256(data):",
-        "        if place.digest(path) is None:",
+        "        if destination.digest(path) != sha256(data):",
+        "        if destination.digest(path) is None:",
         "a copy whose positions the store changed is said to be whole",
     ),
     Mutant(
@@ -218,8 +218,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "ckpt-unstable-end-of-the-target",
         "operations/checkpoints/live.py",
-        "            connection, {key: (LATEST, epoch) for key, epoch in asked.items()}, isolation=_READ_COMMITTED\n",
-        "            connection, {key: (LATEST, epoch) for key, epoch in asked.items()}\n",
+        "            connection, {key: (LATEST, epoch) for key, epoch in translation.items()}, isolation=_READ_COMMITTED\n",
+        "            connection, {key: (LATEST, epoch) for key, epoch in translation.items()}\n",
         "a position is moved into a transaction that is still open",
     ),
     Mutant(
@@ -274,8 +274,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "ckpt-moved-twice",
         "operations/checkpoints/planning.py",
-        "if one.state in (State.DONE, State.COPIED)])",
-        "if one.state is State.DONE])",
+        "if one.state in (RewriteState.DONE, RewriteState.COPIED)])",
+        "if one.state is RewriteState.DONE])",
         "a copy whose offsets are the target's already is translated once more",
     ),
     Mutant(
@@ -283,7 +283,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "operations/checkpoints/planning.py",
         '        "reads": dict(rewrite.reads),',
         '        "reads": sorted(rewrite.reads),',
-        "a plan is carried out on a checkpoint that has gone on since it was shown",
+        "a plan is applied on a checkpoint that has gone on since it was shown",
     ),
     Mutant(
         "ckpt-inspect-lag-one-short",
@@ -302,8 +302,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "spark-markers-swapped",
         "checkpoints/spark/kafka_offset.py",
-        "{-1: Marker.LATEST, -2: Marker.EARLIEST}",
-        "{-2: Marker.LATEST, -1: Marker.EARLIEST}",
+        "{-1: SymbolicOffset.LATEST, -2: SymbolicOffset.EARLIEST}",
+        "{-2: SymbolicOffset.LATEST, -1: SymbolicOffset.EARLIEST}",
         "a source that waits for new records reads the whole topic",
     ),
     Mutant(
@@ -344,8 +344,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "spark-start-offset-of-a-new-partition",
         "checkpoints/spark/translate.py",
-        "Position(start.stored.source, at, 0, Role.BATCH_START, place)",
-        "Position(start.stored.source, at, 1, Role.BATCH_START, place)",
+        "Position(start.stored.source, at, 0, OffsetRole.BATCH_START, location)",
+        "Position(start.stored.source, at, 1, OffsetRole.BATCH_START, location)",
         "a batch that is run again leaves out the first record of a partition",
     ),
     Mutant(
@@ -414,7 +414,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "advice-unmet-ranked-first",
         "checkpoints/advice/ranking.py",
-        "        way.count(Standing.UNMET),\n",
+        "        way.count(ConditionStatus.UNMET),\n",
         "        0,\n",
         "a way that cannot be gone stands before one that can",
     ),

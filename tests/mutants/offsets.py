@@ -218,15 +218,15 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "mm2-checkpoint-sides-swapped",
         "operations/mirrormaker/publish.py",
-        "Checkpoint(group, lane.target, commit.offset, downstream, commit.metadata)",
-        "Checkpoint(group, lane.target, downstream, commit.offset, commit.metadata)",
+        "MirrorCheckpoint(group, lane.target, commit.offset, downstream, commit.metadata)",
+        "MirrorCheckpoint(group, lane.target, downstream, commit.offset, commit.metadata)",
         "clients of MirrorMaker are put at offsets of the old cluster",
     ),
     Mutant(
         "mm2-checkpoint-by-source-name",
         "operations/mirrormaker/publish.py",
-        "Checkpoint(group, lane.target, commit.offset,",
-        "Checkpoint(group, lane.source, commit.offset,",
+        "MirrorCheckpoint(group, lane.target, commit.offset,",
+        "MirrorCheckpoint(group, lane.source, commit.offset,",
         "clients of MirrorMaker find no position of the copied topic",
     ),
     Mutant(

@@ -15,15 +15,15 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verdicts-swapped",
         "verify/report.py",
-        "(Verdict.EQUAL, Verdict.DIFFERENT, Verdict.UNKNOWN).index(self)",
-        "(Verdict.EQUAL, Verdict.UNKNOWN, Verdict.DIFFERENT).index(self)",
+        "(ComparisonVerdict.EQUAL, ComparisonVerdict.DIFFERENT, ComparisonVerdict.UNKNOWN).index(self)",
+        "(ComparisonVerdict.EQUAL, ComparisonVerdict.UNKNOWN, ComparisonVerdict.DIFFERENT).index(self)",
         "a comparison that found differences exits as one that could not tell",
     ),
     Mutant(
         "verify-start-exits-with-zero",
         "cli/verify/start.py",
-        '    raise typer.Exit(Verdict(found.own_report["verdict"]).exit_code)',
-        '    raise typer.Exit(Verdict(found.own_report["verdict"]).exit_code // 2)',
+        '    raise typer.Exit(ComparisonVerdict(found.own_report["verdict"]).exit_code)',
+        '    raise typer.Exit(ComparisonVerdict(found.own_report["verdict"]).exit_code // 2)',
         "a comparison that found differences exits as if there were none",
     ),
     Mutant(
@@ -129,9 +129,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "json-without-freshness",
         "cli/links/show.py",
-        'emit({**plain(status), "followed": fresh}, table, output)',
+        'emit({**plain(status), "sync": fresh}, table, output)',
         "emit(status, table, output)",
-        "programs do not get how old followed groups are",
+        "programs do not get how old groups in continuous sync are",
     ),
     Mutant(
         "target-variable-ignored",

@@ -15,8 +15,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verify-unnamed-is-no-difference",
         "verify/findings.py",
-        "        return self < Kind.GONE_SOURCE_RETENTION",
-        "        return self < Kind.UNNAMED",
+        "        return self < FindingKind.GONE_SOURCE_RETENTION",
+        "        return self < FindingKind.UNNAMED",
         "a lane in which too many records differ to be named is called equal",
     ),
     Mutant(
@@ -50,15 +50,15 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verify-batch-outside-of-the-pin",
         "verify/lockstep.py",
-        "inside = one.first >= whole.source_from and one.last < whole.source_to",
-        "inside = one.last < whole.source_to",
+        "inside = batch.first >= whole.source_from and batch.last < whole.source_to",
+        "inside = batch.last < whole.source_to",
         "records that are not in the pin are counted as compared",
     ),
     Mutant(
         "verify-batch-past-the-pin",
         "verify/lockstep.py",
-        "inside = one.first >= whole.source_from and one.last < whole.source_to",
-        "inside = one.first >= whole.source_from",
+        "inside = batch.first >= whole.source_from and batch.last < whole.source_to",
+        "inside = batch.first >= whole.source_from",
         "records behind the pin are counted as compared",
     ),
     Mutant(
@@ -71,22 +71,22 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verify-batch-in-transaction-equal",
         "verify/lockstep.py",
-        "one.plain and mate.plain and one.same(mate)",
-        "one.plain and one.same(mate)",
+        "batch.plain and partner.plain and batch.same(partner)",
+        "batch.plain and batch.same(partner)",
         "what a transaction hides on the target counts as there",
     ),
     Mutant(
         "verify-retention-one-too-many",
         "verify/classify.py",
-        "place != NOWHERE and place < lane.target_start:",
-        "place != NOWHERE and place <= lane.target_start:",
+        "mapped_offset != NOWHERE and mapped_offset < lane.target_start:",
+        "mapped_offset != NOWHERE and mapped_offset <= lane.target_start:",
         "the first record of the target's log may be missing and is called expired",
     ),
     Mutant(
         "verify-source-retention-one-too-many",
         "verify/classify.py",
-        "place != NOWHERE and place < lane.source_start:",
-        "place != NOWHERE and place <= lane.source_start:",
+        "mapped_offset != NOWHERE and mapped_offset < lane.source_start:",
+        "mapped_offset != NOWHERE and mapped_offset <= lane.source_start:",
         "a foreign record at the source's first offset is called expired",
     ),
     Mutant(
@@ -184,8 +184,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verify-too-many-are-not-counted",
         "spark/verify/classifying.py",
-        "        numbers[Kind.UNNAMED] = beyond\n",
-        "        numbers[Kind.UNNAMED] = 1\n",
+        "        numbers[FindingKind.UNNAMED] = beyond\n",
+        "        numbers[FindingKind.UNNAMED] = 1\n",
         "where too many records differ the report tells one",
     ),
 )

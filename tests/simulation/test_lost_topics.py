@@ -6,7 +6,7 @@ import pytest
 
 from anabranch.copier.write_gate import HOLD_SECONDS
 from anabranch.model.link import ModePolicy
-from anabranch.operations.links.choices import HistoryLostError
+from anabranch.operations.links.pending_decisions import HistoryLostError
 from anabranch.state.codecs import topics
 from qa.faults.topics import LoadTopic, TopicKind
 from tests.simulation.watched import TOPIC, lanes, watched

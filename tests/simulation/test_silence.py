@@ -11,7 +11,7 @@ import pytest
 from anabranch.kafka.security import open_cluster
 from anabranch.model.lane import KNOWN_S, LaneState
 from anabranch.model.reports import LinkStatus
-from anabranch.operations.links.standing import statuses
+from anabranch.operations.links.status import statuses
 from qa.faults.topics import LoadTopic
 from qa.simulation.life import Life, Plan
 from qa.simulation.run import Run, Slot

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from anabranch.checkpoints.plan import Rewrite, Wish
+from anabranch.checkpoints.plan import Rewrite, RewriteSpec
 from anabranch.checkpoints.position import Position
-from anabranch.checkpoints.route import Route
+from anabranch.checkpoints.route import PositionRoute
 from anabranch.model.reasons import Reason
 
 
-class Format(StrEnum):
+class CheckpointFormat(StrEnum):
     """Engines whose checkpoints are known."""
 
     SPARK = "spark"
@@ -64,7 +64,7 @@ class Page:
     seen, with what their idempotency hangs on; ``uncommitted`` the batch that has begun and was not committed.
     """
 
-    format: Format
+    format: CheckpointFormat
     engine: str
     versions: Mapping[str, str] = field(hash=False)
     job: str
@@ -83,7 +83,7 @@ class Checkpoint(Protocol):
     """One that was read whole and found sound. Opening reads no state, whatever its size."""
 
     @property
-    def format(self) -> Format:
+    def format(self) -> CheckpointFormat:
         """The engine."""
 
     @property
@@ -103,7 +103,7 @@ class Checkpoint(Protocol):
     def page(self) -> Page:
         """What people want to know of it; lists directories, reads no state."""
 
-    def rewrite(self, wish: Wish, route: Route) -> Rewrite:
+    def rewrite(self, rewrite_spec: RewriteSpec, route: PositionRoute) -> Rewrite:
         """What a move means for it, with every reason against it. Pure: equal answers of the route, equal result."""
 
     def newest_write_ms(self) -> int:

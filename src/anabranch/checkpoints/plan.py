@@ -1,4 +1,4 @@
-"""What a rewrite would change, as values: the plan that is shown, hashed, and carried out as it is."""
+"""What a rewrite would change, as values: the plan that is shown, hashed, and applied as it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from anabranch.checkpoints.position import Position
-from anabranch.checkpoints.route import Moved
+from anabranch.checkpoints.route import TranslatedPosition
 from anabranch.model.reasons import Reason
 
 
@@ -18,7 +18,7 @@ class Uncommitted(StrEnum):
     TRANSLATE = "translate"
 
 
-class Transactions(StrEnum):
+class PendingTransactions(StrEnum):
     """What becomes of a Flink sink's pending transactions, which only the sink's own cluster can commit.
 
     ``keep`` is for a sink whose cluster is not moved.
@@ -53,8 +53,8 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What the user wants of a rewrite, beside the route.
+class RewriteSpec:
+    """What a rewrite is to change, beside the route.
 
     ``sources`` are those to move, None for all that read Kafka. ``split`` and ``merge`` change a Spark query's sources:
     the sources of a merge become its first one. ``drop`` are Flink sources whose entries are taken out.
@@ -66,17 +66,17 @@ class Wish:
     merge: tuple[tuple[str, ...], ...] = ()
     drop: frozenset[str] = frozenset()
     uncommitted: Uncommitted = Uncommitted.REFUSE
-    transactions: Transactions = Transactions.REFUSE
+    transactions: PendingTransactions = PendingTransactions.REFUSE
     renamed_clusters: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False)
     stop_savepoint: StopSavepoint = StopSavepoint.REFUSE
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PositionChange:
     """A stored position, and where it leads; ``moved`` is None for one that stays."""
 
     old: Position
-    moved: Moved | None
+    moved: TranslatedPosition | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ class Rewrite:
     """All that a rewrite means. ``writes`` are whole new files by relative path, None for one that is taken away.
 
     Where there is a refusal ``writes`` is empty: nothing is ever written on a refusal. The order of ``writes`` is the
-    order in which they are carried out; ``reads`` are the digests (SHA-256, hex) of all files that the plan rests on.
+    order in which they are applied; ``reads`` are the digests (SHA-256, hex) of all files that the plan was made from.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[PositionChange, ...]
     refusals: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
     writes: Mapping[str, bytes | None] = field(default_factory=dict, hash=False)

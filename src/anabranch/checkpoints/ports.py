@@ -1,4 +1,4 @@
-"""What the formats need of storage: look, and read parts of files. Writing is the workflow's."""
+"""What the formats need of storage: listings and contents of files. Only the operations write."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FileEntry:
     """A child of a directory; ``name`` is its last part, ``size`` in bytes (0 for directories)."""
 
     name: str
@@ -24,13 +24,13 @@ class Files(Protocol):
     def root(self) -> str:
         """The root as the user wrote it, for messages."""
 
-    def list(self, path: str = "") -> Sequence[Entry]:
+    def list(self, path: str = "") -> Sequence[FileEntry]:
         """The children of a directory by name, hidden ones too; empty where there is no such directory."""
 
-    def beside(self) -> Sequence[Entry]:
+    def beside(self) -> Sequence[FileEntry]:
         """What lies in the directory that the root is in, itself too, by name."""
 
-    def stat(self, path: str) -> Entry | None:
+    def stat(self, path: str) -> FileEntry | None:
         """One file or directory, None where there is none."""
 
     def read(self, path: str, limit: int) -> bytes:

@@ -1,4 +1,4 @@
-"""One stored position, wherever an engine keeps it."""
+"""One position that an engine has stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 from anabranch.model.topics import TopicPartition
 
 
-class Role(StrEnum):
+class OffsetRole(StrEnum):
     """What a stored offset is for.
 
     ``next`` is the next record to read. ``batch start`` and ``batch end`` bound a Spark batch that has begun and was
@@ -28,7 +28,7 @@ class Role(StrEnum):
     UNASSIGNED = "unassigned"
 
 
-class Marker(StrEnum):
+class SymbolicOffset(StrEnum):
     """What may be stored where an offset is not known yet; the engine looks it up at its next start."""
 
     EARLIEST = "earliest"
@@ -36,8 +36,8 @@ class Marker(StrEnum):
     COMMITTED = "committed"
 
 
-def offset_text(offset: int | Marker | None) -> str:
-    """An offset, or what is stored in its place, as people read it."""
+def offset_text(offset: int | SymbolicOffset | None) -> str:
+    """An offset, or what is stored instead of one, as people read it."""
     if offset is None:
         return "no offset"
     return f"{offset:,}" if isinstance(offset, int) else offset.value
@@ -49,11 +49,11 @@ class Position:
 
     ``offset`` counts as everywhere here, the next record to read, whatever the engine stores; None for ``assigned``
     and ``unassigned``.
-    ``place`` is the file, or the operator and subtask, for people.
+    ``location`` is the file, or the operator and subtask, for people.
     """
 
     source: str
     partition: TopicPartition
-    offset: int | Marker | None
-    role: Role
-    place: str
+    offset: int | SymbolicOffset | None
+    role: OffsetRole
+    location: str

@@ -1,4 +1,4 @@
-"""Which engine a directory's checkpoint is of: each format is asked in turn."""
+"""Find the engine of a checkpoint's directory: each format is tried in turn."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from anabranch.checkpoints.ports import Files
 
 
 def open_checkpoint(files: Files) -> Checkpoint:
-    """Read the checkpoint at a place. Raises NoCheckpointError, TwoEnginesError, and what the format raises.
+    """Read the checkpoint at a path. Raises NoCheckpointError, TwoEnginesError, and what the format raises.
 
-    What is damaged is of an engine all the same, so both are told by their names, before any file is read.
+    A damaged checkpoint is of an engine all the same, so the engine is told by file names, before any file is read.
     """
     there = {(entry.name, entry.is_directory) for entry in files.list()}
     if ("_metadata", False) in there and there & {("offsets", True), ("commits", True)}:

@@ -1,4 +1,4 @@
-"""What the verbs answer, as values: programs read the same fields that people see."""
+"""What the operations return, as values: programs read the same fields that people see."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from anabranch.checkpoints.job import Format, Page
+from anabranch.checkpoints.job import CheckpointFormat, Page
 from anabranch.checkpoints.position import Position
 from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
@@ -14,7 +14,7 @@ from anabranch.model.topics import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far a partition's position is behind its log; None where the log cannot be looked at, for ``why``."""
+    """How far a partition's position is behind its log; None if the log cannot be read, for ``why``."""
 
     source: str
     partition: TopicPartition
@@ -26,13 +26,13 @@ class Lag:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A checkpoint as it stands; ``lags`` are against ``cluster``, where one was named.
+    """A checkpoint as it is; ``lags`` are against ``cluster``, where one was named.
 
     ``unfinished`` is the id of a rewrite that broke off, ``backups`` those that can be undone, the newest last.
-    ``copied`` tells of a rewrite that made this place from another one.
+    ``copied`` are the rewrites that made this path from another one.
     """
 
-    place: str
+    path: str
     page: Page
     newest_write_ms: int
     read_at_ms: int
@@ -43,7 +43,7 @@ class Inspection:
     copied: tuple[str, ...] = ()
 
 
-class Effect(StrEnum):
+class FileEffect(StrEnum):
     """What becomes of a file."""
 
     CHANGE = "change"
@@ -56,16 +56,16 @@ class FileChange:
     """One file of a plan; sizes in bytes, None where there is none."""
 
     path: str
-    effect: Effect
+    effect: FileEffect
     old_bytes: int | None
     new_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One position of the result. ``old`` is where it stood before, None where nothing told that.
+    """One position of the result. ``old`` is the position before, None if not known.
 
-    ``problem`` is why it is not where it must be, empty where it is.
+    ``problem`` is why it is wrong, empty if it is right.
     """
 
     new: Position
@@ -77,14 +77,14 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerificationReport:
     """The result, read again on its own; sound where no position has a problem and ``problems`` is empty.
 
     ``was`` is what it was compared with; ``changed`` are the files that differ from it.
     """
 
-    place: str
-    format: Format
+    path: str
+    format: CheckpointFormat
     number: int
     was: str | None
     proofs: tuple[Proof, ...]
@@ -101,9 +101,9 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class UndoRewritePlan:
-    """What taking a rewrite in place back would do; ``finished`` is False for one that broke off."""
+    """What undoing a rewrite in place would do; ``finished`` is False for one that broke off."""
 
-    place: str
+    path: str
     id: str
     at_ms: int
     finished: bool
@@ -114,6 +114,6 @@ class UndoRewritePlan:
 
 @dataclass(frozen=True, slots=True)
 class UndoRewriteReport:
-    """A rewrite that was taken back: the place is as it was before."""
+    """A rewrite that was undone: the checkpoint is as it was before."""
 
     plan: UndoRewritePlan

@@ -1,4 +1,4 @@
-"""Where a stored position leads on the target: the one question that a format asks of the workflow."""
+"""The translation of a stored position to the target: what a format needs of the operations."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from anabranch.model.topics import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """Where a position is on the target.
+class TranslatedPosition:
+    """A position on the target.
 
-    ``repeated`` and ``skipped`` are how many records a naive move, the old offset on the new cluster, would read again
-    or never read; None where that cannot be counted (the old offset lies outside of the target's log: see ``naive``).
-    ``offset`` is None for a position without one. ``note`` tells what is worth knowing of an exact answer. ``cluster``
-    is the name of the one that the partition is on, "" where a route leads to one only.
+    ``repeated`` and ``skipped`` are how many records an unmodified restart, the old offset on the new cluster, would
+    read again or never read; None where that cannot be counted (the old offset lies outside of the target's log: see
+    ``unmodified_restart``). ``offset`` is None for a position without one. ``note`` tells what is worth knowing of an
+    exact answer. ``cluster`` is the name of the one that the partition is on, "" where a route leads to one only.
     """
 
     partition: TopicPartition
     offset: int | None
     repeated: int | None = 0
     skipped: int | None = 0
-    naive: str = ""
+    unmodified_restart: str = ""
     note: str = ""
     cluster: str = ""
 
 
-class Route(Protocol):
+class PositionRoute(Protocol):
     """Translates positions of one checkpoint. An answer is exact or a refusal; it is the same for equal questions."""
 
-    def move(self, position: Position) -> Moved | Reason | None:
+    def move(self, position: Position) -> TranslatedPosition | Reason | None:
         """Where a position leads; None for a partition that is to stay where it is, on the old cluster.
 
         The answer lies inside of the target's log as it was looked at.

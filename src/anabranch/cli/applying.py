@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Generic[P, R]):
+class PlannedChange(Generic[P, R]):
     """A verb that plans and applies, and how both are told.
 
     ``command`` is the verb as it was typed, without ``--execute`` and ``--plan``; ``what`` is what it changes.
@@ -31,7 +31,7 @@ class Change(Generic[P, R]):
     plan: Callable[[], Awaitable[P]]
     apply: Callable[[P], Awaitable[R]]
     table: Callable[[P], RenderableType]
-    told: Callable[[R], RenderableType]
+    done_table: Callable[[R], RenderableType]
     empty: Callable[[P], bool] = field(default=lambda _: False)
     refuse: Callable[[P], None] = field(default=lambda _: None)
     refuse_done: Callable[[R], None] = field(default=lambda _: None)
@@ -44,7 +44,7 @@ def check_flags(command: str, execute: bool, wanted: str | None) -> None:
         raise InvalidFieldError(verb, "--plan", "it requires --execute", f"{command} --execute --plan {wanted}")
 
 
-async def carry_out(change: Change[P, R], *, execute: bool, wanted: str | None, output: Format) -> R | None:
+async def apply_change(change: PlannedChange[P, R], *, execute: bool, wanted: str | None, output: Format) -> R | None:
     """Show the plan; with ``execute`` apply it, where ``wanted`` is None or its hash.  Returns what came of it.
 
     Raises PlanChangedError before anything is done where the plan is another one.
@@ -67,6 +67,6 @@ async def carry_out(change: Change[P, R], *, execute: bool, wanted: str | None, 
     except PlanChangedError as error:
         error.again = change.command
         raise
-    emit(done, change.told(done), output)
+    emit(done, change.done_table(done), output)
     change.refuse_done(done)
     return done

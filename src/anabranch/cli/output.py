@@ -86,8 +86,8 @@ def plain(value: object) -> Any:
 
 
 def _reason(reason: Reason) -> dict[str, str]:
-    """A finding has its severity; what forbids has its kind and its place."""
+    """A finding has its severity; what forbids has its kind and its location."""
     told = {"what": reason.what, "fix": reason.fix}
     if reason.why is ReasonKind.FINDING:
         return {"severity": reason.severity.value, **told}
-    return {"why": reason.why.value, **told, "place": reason.place}
+    return {"why": reason.why.value, **told, "location": reason.location}

@@ -61,7 +61,7 @@ class ConfigsShape(FileShape):
 
 
 class GroupsShape(FileShape):
-    """Which consumer groups are kept in step on the target while the link runs."""
+    """Which consumer groups are kept in sync on the target while the link runs."""
 
     include: list[str] = Field(min_length=1, description="Regular expressions that match whole names.")
     exclude: list[str] = Field(default_factory=list, description="Regular expressions that win over include.")
@@ -90,7 +90,7 @@ class LinkShape(FileShape):
     configs: ConfigsShape = Field(default_factory=ConfigsShape)
     rate_limit: int | str | None = Field(default=None, description="Bytes a second over all lanes, such as 50MB/s.")
     lease_seconds: int = Field(default=300, ge=1, le=3600, description="How long workers keep their lanes.")
-    groups: GroupsShape | None = Field(default=None, description="Consumer groups to keep in step; default none.")
+    groups: GroupsShape | None = Field(default=None, description="Consumer groups to keep in sync; default none.")
     shared_topics: bool = Field(default=False, description="Copy also into target topics that another link fills.")
 
 

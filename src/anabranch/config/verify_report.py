@@ -15,10 +15,10 @@ class CountsShape(FileShape):
     """Records by what is the matter with them; those that are gone are no differences."""
 
     missing: int
-    repeated: int
+    duplicate: int
     reordered: int
-    altered: int
-    extra: int
+    modified: int
+    unexpected: int
     hidden: int
     displaced: int
     unnamed: int

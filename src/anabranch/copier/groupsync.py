@@ -1,4 +1,4 @@
-"""Continuous sync: the driver of a running link keeps inactive groups of the target in step with the source's.
+"""Continuous sync: the driver of a running link keeps inactive groups of the target in sync with the source's.
 
 Rounds are cheap where nothing moves: what was committed on the source is read each time, maps and the target only
 where something changed or waits, and every half minute.  What a round finds is persisted, so that how old the positions
@@ -14,14 +14,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 
 from anabranch.errors import AnabranchError
-from anabranch.groups.answer import answer
-from anabranch.groups.follow import Followed, Following, Waiting, follow
-from anabranch.groups.freshness import FollowedSince, SyncRound
-from anabranch.groups.world import Commits, Route, World
+from anabranch.groups.continuous_sync import GroupSyncPlan, SyncState, WaitingCommits, plan_round
+from anabranch.groups.freshness import GroupSyncStatus, SyncRound
+from anabranch.groups.snapshot import Commits, GroupsSnapshot, PartitionMapping
+from anabranch.groups.translation import translate_commit
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups.snapshot import ReadMaps, list_kinds, metadata_limit, read_commits, take_snapshot
-from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit, Group
 from anabranch.model.link import GroupRules, LinkSpec
@@ -34,7 +34,7 @@ _LISTED_FOR_S = 10.0
 _LOOK_AT_LEAST_S = 30.0
 _AT_ONCE = 16
 
-Publish = Callable[[Cluster, str, Iterable[Checkpoint]], Awaitable[object]]
+Publish = Callable[[Cluster, str, Iterable[MirrorCheckpoint]], Awaitable[object]]
 
 
 class GroupSync:
@@ -58,9 +58,9 @@ class GroupSync:
         self._kinds: Mapping[str, Group] = {}
         self._listed = self._looked = float("-inf")
         self._seen: tuple[str, ...] = ()
-        self._waiting: Waiting = {}
+        self._waiting: WaitingCommits = {}
         self._commits: Mapping[str, Commits] = {}
-        self._states: dict[str, Followed] = {}
+        self._states: dict[str, GroupSyncPlan] = {}
         self._published: dict[tuple[str, TopicPartition], Commit] = {}
         self._read_at: int | None = None
 
@@ -98,7 +98,7 @@ class GroupSync:
             commits, pending = await read_commits(self._source, movable, 0.0)
             if not pending and commits == self._commits:
                 return 0
-        world = await take_snapshot(
+        snapshot = await take_snapshot(
             self._source,
             self._target,
             self._link,
@@ -109,33 +109,33 @@ class GroupSync:
             metadata_limit=self._limit,
         )
         self._looked, self._seen = now, tuple(names)
-        self._commits = {name: world.source[name].commits for name in movable}
-        concerned = [name for name in names if _concerns(world, name) or not self._kinds[name].kind.is_movable]
-        done = follow(world, concerned, self._waiting)
+        self._commits = {name: snapshot.source[name].commits for name in movable}
+        concerned = [name for name in names if _concerns(snapshot, name) or not self._kinds[name].kind.is_movable]
+        done = plan_round(snapshot, concerned, self._waiting)
         self._waiting = done.waiting
         self._states = {one.group: one for one in done.groups}
         moved = await self._write([one for one in done.groups if one.writes])
         if rules.checkpoints:
-            await self._checkpoint(world, concerned, spec.source.context)
+            await self._checkpoint(snapshot, concerned, spec.source.context)
         return moved
 
     @property
     def _unsettled(self) -> bool:
         """Whether a group waits for something that only another look can tell of."""
-        return any(one.state is not Following.IN_STEP for one in self._states.values())
+        return any(one.state is not SyncState.IN_SYNC for one in self._states.values())
 
-    async def _write(self, groups: list[Followed]) -> int:
+    async def _write(self, groups: list[GroupSyncPlan]) -> int:
         at_once = asyncio.Semaphore(_AT_ONCE)
         failed: set[str] = set()
 
-        async def one(group: Followed) -> None:
+        async def one(group: GroupSyncPlan) -> None:
             async with at_once:
                 try:
                     await kafka_groups.commit(self._target, group.group, group.writes)
                 except kafka_groups.GroupActiveError as error:
-                    self._states[group.group] = replace(group, state=Following.ACTIVE, why=error.message)
+                    self._states[group.group] = replace(group, state=SyncState.ACTIVE, why=error.message)
                 except AnabranchError as error:
-                    self._states[group.group] = replace(group, state=Following.HELD, why=error.message)
+                    self._states[group.group] = replace(group, state=SyncState.BLOCKED, why=error.message)
                 else:
                     return
                 failed.add(group.group)
@@ -143,17 +143,19 @@ class GroupSync:
         await asyncio.gather(*(one(group) for group in groups))
         return len(groups) - len(failed)
 
-    async def _checkpoint(self, world: World, names: Iterable[str], alias: str) -> None:
+    async def _checkpoint(self, snapshot: GroupsSnapshot, names: Iterable[str], alias: str) -> None:
         """Publish the exact answers that changed, also those of groups that are not moved because they are active."""
-        changed: dict[tuple[str, TopicPartition], tuple[Commit, Checkpoint]] = {}
+        changed: dict[tuple[str, TopicPartition], tuple[Commit, MirrorCheckpoint]] = {}
         for name in names:
-            for at, commit in world.source[name].commits.items():
-                route = world.routes.get(at)
-                found = answer(route, commit, world.link) if isinstance(route, Route) else None
-                if not isinstance(route, Route) or not isinstance(found, int):
+            for at, commit in snapshot.source[name].commits.items():
+                mapping = snapshot.mappings.get(at)
+                found = (
+                    translate_commit(mapping, commit, snapshot.link) if isinstance(mapping, PartitionMapping) else None
+                )
+                if not isinstance(mapping, PartitionMapping) or not isinstance(found, int):
                     continue
                 if self._published.get((name, at)) != commit:
-                    told = Checkpoint(name, route.target, commit.offset, found, commit.metadata)
+                    told = MirrorCheckpoint(name, mapping.target, commit.offset, found, commit.metadata)
                     changed[(name, at)] = (commit, told)
         if changed:
             await self._publish(self._target, alias, [told for _, told in changed.values()])
@@ -164,7 +166,7 @@ class GroupSync:
         before = self._store.freshness(self._link).groups
         at = now_ms()
         changed = [
-            FollowedSince(self._link, name, one.state, at, one.why)
+            GroupSyncStatus(self._link, name, one.state, at, one.why)
             for name, one in self._states.items()
             if name not in before or before[name].state is not one.state
         ]
@@ -178,11 +180,11 @@ class GroupSync:
             round((time.monotonic() - begun) * 1000),
             rules.interval_ms,
             moved,
-            {state: counts[state] for state in Following if counts[state]},
+            {state: counts[state] for state in SyncState if counts[state]},
             error,
         )
         await self._store.put_round(done, changed, gone)
 
 
-def _concerns(world: World, name: str) -> bool:
-    return name in world.pending or any(at in world.routes for at in world.source[name].commits)
+def _concerns(snapshot: GroupsSnapshot, name: str) -> bool:
+    return name in snapshot.pending or any(at in snapshot.mappings for at in snapshot.source[name].commits)

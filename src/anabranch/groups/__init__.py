@@ -1,4 +1,4 @@
-"""Where consumer groups stand on both clusters of a link, what would move them, and what forbids it; no I/O.
+"""Consumer groups on both clusters of a link: committed offsets, the plan that moves them, and its refusals; no I/O.
 
-A plan is a value made of what was seen; carrying it out, showing it and undoing it read the same value.
+A plan is a value that is made from a snapshot. Applying it, showing it and undoing it read the same value.
 """

@@ -15,10 +15,10 @@ from anabranch.model.topics import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class CreatePlan:
-    """Where a group is to begin on a cluster; what it has committed already is never touched.
+    """Where a group is to begin on a cluster; what it has committed already is never changed.
 
-    ``topics`` and ``asked`` are what was asked for; ``notes`` say where it does not begin plainly there.  ``hash``
-    covers that, the partitions and the refusals, and not the offsets: the log's ends move by themselves.
+    ``topics`` and ``asked`` are what was asked for; ``notes`` say where it begins otherwise than a reader may expect.
+    ``hash`` covers that, the partitions and the refusals, and not the offsets: the log's ends move by themselves.
     """
 
     cluster: str
@@ -33,7 +33,7 @@ class CreatePlan:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing forbids it."""
+        """Whether nothing refuses it."""
         return not self.refusals
 
 
@@ -58,24 +58,31 @@ def create(
     now: Group | None,
     notes: Iterable[str] = (),
 ) -> CreatePlan:
-    """Plan to begin a group at some offsets, given how it stands there."""
-    found = (active_refusal(now), kind_refusal(now, "cluster") if now is not None else None)
-    refusals = [one for one in found if one is not None]
+    """Plan to begin a group at some offsets, given its state there."""
+    refusing = (active_refusal(now), kind_refusal(now, "cluster") if now is not None else None)
+    refusals = [reason for reason in refusing if reason is not None]
     commits = {} if now is None else now.commits
     if not offsets:
         refusals.append(
             Reason(ReasonKind.NO_COMMITS, f"no partition is left to begin {name} at", "name topics by --topic")
         )
-    for at in sorted(offsets):
-        if at in commits:
+    for partition in sorted(offsets):
+        if partition in commits:
             refusals.append(
                 Reason(
                     ReasonKind.EXISTS,
-                    f"{name} has committed {commits[at].offset:,} for {at} already",
+                    f"{name} has committed {commits[partition].offset:,} for {partition} already",
                     "only what does not exist is created; kafka-consumer-groups --reset-offsets moves what does",
                 )
             )
-    begins = {at: Commit(offsets[at]) for at in sorted(offsets)}
-    given = {str(at): offset for at, offset in start.offsets.items()}
-    hash_ = plan_hash(cluster, name, str(start), given, [str(at) for at in begins], [one.why for one in refusals])
+    begins = {partition: Commit(offsets[partition]) for partition in sorted(offsets)}
+    explicit = {str(partition): offset for partition, offset in start.offsets.items()}
+    hash_ = plan_hash(
+        cluster,
+        name,
+        str(start),
+        explicit,
+        [str(partition) for partition in begins],
+        [reason.why for reason in refusals],
+    )
     return CreatePlan(cluster, name, str(start), begins, hash_, tuple(topics), start, tuple(refusals), tuple(notes))

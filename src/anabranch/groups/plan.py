@@ -1,4 +1,4 @@
-"""The plan that moves groups: per group and partition what stands, what would stand, and every reason not to."""
+"""The plan that moves groups: per group and partition the committed offset now and then, and every refusal."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from anabranch.groups.answer import answer, units
 from anabranch.groups.refusals import active_refusal, kind_refusal
-from anabranch.groups.select import EVERY, Selection
-from anabranch.groups.world import Commits, Untold, World
+from anabranch.groups.select import EVERY, GroupSelection
+from anabranch.groups.snapshot import Commits, GroupsSnapshot, UnavailableMapping
+from anabranch.groups.translation import translate_commit, units
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 
-class Step(StrEnum):
-    """What is to be done, or was done, with a group."""
+class GroupStep(StrEnum):
+    """What the plan does with a group, or what became of that."""
 
     MOVE = "move"
-    IN_STEP = "in step"
+    IN_SYNC = "in sync"
     REFUSED = "refused"
     MOVED = "moved"
     FAILED = "failed"
@@ -30,8 +30,8 @@ class Step(StrEnum):
 class Move:
     """One partition of one group.
 
-    ``commit`` is the source's, ``answer`` its offset on the target, ``current`` what the group has committed there
-    now, ``lag`` the records left to read on the target after the move.
+    ``commit`` is the source's, ``answer`` its offset on the target, ``current`` what the group has committed there now,
+    ``lag`` the records left to read on the target after the move.
     """
 
     source: TopicPartition
@@ -48,7 +48,7 @@ class Move:
         return None if self.answer is None else Commit(self.answer, self.commit.metadata)
 
     @property
-    def in_step(self) -> bool:
+    def in_sync(self) -> bool:
         """Whether the target has it already."""
         wanted = self.wanted
         now = self.current
@@ -60,7 +60,7 @@ class GroupPlan:
     """What is to be done with one group: all of it or nothing.
 
     ``refusals`` are those of the whole group; those of its partitions are with them.  ``failure`` says what went
-    wrong where the step is FAILED; the group then stands where it stood.
+    wrong if the step is FAILED; the group then has its former commits.
     """
 
     group: str
@@ -69,7 +69,7 @@ class GroupPlan:
     target_state: GroupState
     moves: tuple[Move, ...]
     refusals: tuple[Reason, ...]
-    step: Step
+    step: GroupStep
     failure: str = ""
 
     @property
@@ -80,17 +80,17 @@ class GroupPlan:
     @property
     def writes(self) -> dict[TopicPartition, Commit]:
         """What one OffsetCommit writes on the target; empty unless the group is to be moved."""
-        if self.step is not Step.MOVE:
+        if self.step is not GroupStep.MOVE:
             return {}
         return {
             move.target: move.wanted
             for move in self.moves
-            if move.target is not None and move.wanted is not None and not move.in_step
+            if move.target is not None and move.wanted is not None and not move.in_sync
         }
 
     @property
     def former(self) -> dict[TopicPartition, Commit | None]:
-        """What stands where it writes."""
+        """What is committed now where it writes."""
         written = self.writes
         return {move.target: move.current for move in self.moves if move.target is not None and move.target in written}
 
@@ -99,27 +99,27 @@ class GroupPlan:
 class GroupsPlan:
     """A plan for the selected groups of a link.
 
-    ``hash`` covers what it rests on: which groups are moved, with their commits, states and answers, and which are
-    refused.  It leaves out what moves while nothing is done with it: the logs' ends, and refused groups' commits, so
-    that one group that is still read in does not hold up the others.  ``selection`` is what was asked for, to be
-    looked at again.
+    ``hash`` covers which groups are moved, with their commits, states and target offsets, and which are refused.  It
+    does not cover what changes all the time: the ends of the logs, and commits of refused groups, so that one group
+    that is still active does not invalidate the plan of the others.  ``selection`` is what was asked for; ``apply``
+    plans it again.
     """
 
     link: str
     groups: tuple[GroupPlan, ...]
     hash: str
-    selection: Selection = field(default=EVERY, metadata=REQUEST)
+    selection: GroupSelection = field(default=EVERY, metadata=REQUEST)
     took_ms: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict, hash=False)
 
-    def of(self, step: Step) -> tuple[GroupPlan, ...]:
+    def of(self, step: GroupStep) -> tuple[GroupPlan, ...]:
         """The groups that are at a step."""
         return tuple(group for group in self.groups if group.step is step)
 
     @property
     def ok(self) -> bool:
         """Whether no group is refused."""
-        return not self.of(Step.REFUSED)
+        return not self.of(GroupStep.REFUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,32 +133,38 @@ class GroupsMoved:
     took_ms: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict, hash=False)
 
-    def of(self, step: Step) -> tuple[GroupPlan, ...]:
+    def of(self, step: GroupStep) -> tuple[GroupPlan, ...]:
         """The groups that are at a step."""
         return tuple(group for group in self.groups if group.step is step)
 
     @property
     def ok(self) -> bool:
         """Whether no group was refused or failed."""
-        return not (self.of(Step.REFUSED) or self.of(Step.FAILED))
+        return not (self.of(GroupStep.REFUSED) or self.of(GroupStep.FAILED))
 
 
-def plan(world: World, names: Iterable[str], topics: frozenset[str] | None = None) -> GroupsPlan:
+def plan(snapshot: GroupsSnapshot, names: Iterable[str], topics: frozenset[str] | None = None) -> GroupsPlan:
     """Plan each named group; with ``topics`` commits of other source topics are left out, and counted by group."""
     groups = []
     left_out: dict[str, int] = {}
     for name in sorted(set(names)):
-        group = world.source[name]
-        kept = {at: one for at, one in group.commits.items() if topics is None or at.topic in topics}
+        group = snapshot.source[name]
+        kept = {
+            partition: commit
+            for partition, commit in group.commits.items()
+            if topics is None or partition.topic in topics
+        }
         if len(kept) != len(group.commits):
             left_out[name] = len(group.commits) - len(kept)
-        groups.append(_group(world, group, kept))
+        groups.append(_group(snapshot, group, kept))
     done = tuple(groups)
-    return GroupsPlan(world.link, done, plan_hash(world.link, [_seen(group) for group in done]), left_out=left_out)
+    return GroupsPlan(
+        snapshot.link, done, plan_hash(snapshot.link, [_seen(group) for group in done]), left_out=left_out
+    )
 
 
 def _seen(group: GroupPlan) -> list[object]:
-    if group.step is Step.REFUSED:
+    if group.step is GroupStep.REFUSED:
         return [group.group, group.step]
     return [
         group.group,
@@ -176,15 +182,15 @@ def _pair(commit: Commit | None) -> list[object] | None:
     return None if commit is None else [commit.offset, commit.metadata]
 
 
-def _group(world: World, group: Group, commits: Commits) -> GroupPlan:
-    there = world.target.get(group.name)
+def _group(snapshot: GroupsSnapshot, group: Group, commits: Commits) -> GroupPlan:
+    there = snapshot.target.get(group.name)
     refusals = [
         found
         for found in (
             kind_refusal(group, "source"),
             kind_refusal(there, "target") if there is not None else None,
             active_refusal(there),
-            *_moving(world, group),
+            *_moving(snapshot, group),
         )
         if found is not None
     ]
@@ -192,31 +198,34 @@ def _group(world: World, group: Group, commits: Commits) -> GroupPlan:
         refusals.append(
             Reason(
                 ReasonKind.NO_COMMITS,
-                f"{group.name} has committed nothing that is looked at",
+                f"{group.name} has no commits in the selected topics",
                 f"begin it at a position of your choice: anabranch groups create {group.name}",
             )
         )
-    moves = tuple(_move(world, at, commits[at], there) for at in sorted(commits))
+    moves = tuple(_move(snapshot, partition, commits[partition], there) for partition in sorted(commits))
     if refusals or any(move.refusals for move in moves):
-        step = Step.REFUSED
+        step = GroupStep.REFUSED
     else:
-        step = Step.IN_STEP if all(move.in_step for move in moves) else Step.MOVE
+        step = GroupStep.IN_SYNC if all(move.in_sync for move in moves) else GroupStep.MOVE
     target_state = GroupState.DEAD if there is None else there.state
     return GroupPlan(group.name, group.kind, group.state, target_state, moves, tuple(refusals), step)
 
 
-def _moving(world: World, group: Group) -> list[Reason]:
-    """Why a group that must be still is not; sync by hand is for the cut, when nobody reads on the source any more."""
-    if world.later is None:
+def _moving(snapshot: GroupsSnapshot, group: Group) -> list[Reason]:
+    """Why a group cannot be moved now: ``groups sync`` is for the cutover, when no consumer runs on the source."""
+    if snapshot.later is None:
         return []
     found = []
-    fix = f"stop its consumers on the source, or let the link follow it: anabranch link set {world.link} --sync-groups"
+    fix = (
+        "stop its consumers on the source, or have the link sync it continuously: "
+        f"anabranch link set {snapshot.link} --sync-groups"
+    )
     if group.state.is_active or group.members:
         number = "1 member" if len(group.members) == 1 else f"{len(group.members):,} members"
         found.append(
             Reason(ReasonKind.MOVING, f"{group.name} is {group.state.value} on the source, with {number}", fix)
         )
-    pending = world.pending.get(group.name, ())
+    pending = snapshot.pending.get(group.name, ())
     if pending:
         some = ", ".join(map(str, pending[:3]))
         found.append(
@@ -226,54 +235,61 @@ def _moving(world: World, group: Group) -> list[Reason]:
                 "wait until it ends, or until transaction.timeout.ms ends it",
             )
         )
-    after = world.later.get(group.name, {})
-    changed = [at for at in {*group.commits, *after} if _pair(group.commits.get(at)) != _pair(after.get(at))]
+    after = snapshot.later.get(group.name, {})
+    changed = [
+        partition
+        for partition in {*group.commits, *after}
+        if _pair(group.commits.get(partition)) != _pair(after.get(partition))
+    ]
     if changed:
-        at = min(changed)
-        before, now = group.commits.get(at), after.get(at)
-        said = [("nothing" if one is None else str(one.offset)) for one in (before, now)]
+        partition = min(changed)
+        before, now = group.commits.get(partition), after.get(partition)
+        said = [("nothing" if commit is None else str(commit.offset)) for commit in (before, now)]
         found.append(
             Reason(
-                ReasonKind.MOVING, f"{group.name} moved on the source meanwhile: {at} from {said[0]} to {said[1]}", fix
+                ReasonKind.MOVING,
+                f"{group.name} committed on the source meanwhile: {partition} from {said[0]} to {said[1]}",
+                fix,
             )
         )
     return found
 
 
-def _move(world: World, at: TopicPartition, commit: Commit, there: Group | None) -> Move:
-    route = world.routes.get(at)
-    if route is None:
+def _move(snapshot: GroupsSnapshot, partition: TopicPartition, commit: Commit, there: Group | None) -> Move:
+    mapping = snapshot.mappings.get(partition)
+    if mapping is None:
         refusal = Reason(
             ReasonKind.NOT_IN_LINK,
-            f"{at} is not in link {world.link}",
-            f"widen the link's filter: anabranch link set {world.link} --include; "
+            f"{partition} is not in link {snapshot.link}",
+            f"widen the link's filter: anabranch link set {snapshot.link} --include; "
             "or leave the topic out: --topics names those that count",
         )
-        return Move(at, commit, None, None, None, None, (refusal,))
-    if isinstance(route, Untold):
-        refusal = Reason(ReasonKind.UNTOLD, f"{at}: {route.reason}", route.fix)
-        return Move(at, commit, None, None, None, None, (refusal,))
-    current = None if there is None else there.commits.get(route.target)
-    found = answer(route, commit, world.link)
+        return Move(partition, commit, None, None, None, None, (refusal,))
+    if isinstance(mapping, UnavailableMapping):
+        refusal = Reason(ReasonKind.UNAVAILABLE, f"{partition}: {mapping.reason}", mapping.fix)
+        return Move(partition, commit, None, None, None, None, (refusal,))
+    current = None if there is None else there.commits.get(mapping.target)
+    found = translate_commit(mapping, commit, snapshot.link)
     offset = None if isinstance(found, Reason) else found
-    refusals = [Reason(found.why, f"{at}: {found.what}", found.fix)] if isinstance(found, Reason) else []
+    refusals = [Reason(found.why, f"{partition}: {found.what}", found.fix)] if isinstance(found, Reason) else []
     if offset is not None and current is not None and offset < current.offset:
         refusals.append(
             Reason(
                 ReasonKind.BACKWARDS,
-                f"{at}: {offset:,} is before {current.offset:,}, which the group has committed on the target: "
+                f"{partition}: {offset:,} is before {current.offset:,}, which the group has committed on the target: "
                 "records would be read twice",
                 "if the target's position is wrong, delete it there: kafka-consumer-groups --delete-offsets "
-                f"--group {'' if there is None else there.name} --topic {route.target.topic}",
+                f"--group {'' if there is None else there.name} --topic {mapping.target.topic}",
             )
         )
-    if world.metadata_limit is not None and units(commit.metadata) > world.metadata_limit:
+    if snapshot.metadata_limit is not None and units(commit.metadata) > snapshot.metadata_limit:
         refusals.append(
             Reason(
                 ReasonKind.METADATA,
-                f"{at}: {units(commit.metadata):,} characters of metadata, the target takes {world.metadata_limit:,}",
+                f"{partition}: {units(commit.metadata):,} characters of metadata, the target takes "
+                f"{snapshot.metadata_limit:,}",
                 "raise offset.metadata.max.bytes on the target's brokers",
             )
         )
-    lag = None if offset is None else route.target_end - offset
-    return Move(at, commit, route.target, offset, current, lag, tuple(refusals))
+    lag = None if offset is None else mapping.target_end - offset
+    return Move(partition, commit, mapping.target, offset, current, lag, tuple(refusals))

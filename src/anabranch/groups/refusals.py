@@ -1,4 +1,4 @@
-"""Why a group of some kind, or one that is read in, is not moved."""
+"""Why a group is not moved: because of its kind, or because it is active."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from anabranch.model.reasons import Reason, ReasonKind
 
 _ADVICE = {
     GroupKind.SHARE: (
-        "a share group keeps a state for each record, which no offset tells",
+        "a share group keeps a state for each record, which no offset can express",
         "drain it on the source, then `kafka-share-groups --reset-offsets` on the target where its records begin",
     ),
     GroupKind.STREAMS: (
@@ -21,14 +21,14 @@ _ADVICE = {
         "cluster by `PATCH`; `anabranch offsets translate` translates them",
     ),
     GroupKind.SCHEMAS: (
-        "a schema registry reads all of _schemas anew at each start",
+        "a schema registry reads all of _schemas again at each start",
         "copy _schemas through the link with equal offsets, and start the registry on the target",
     ),
 }
 
 
 def kind_refusal(group: Group, cluster: str) -> Reason | None:
-    """Why a group of this kind is not moved, with advice; None for kinds whose commits are all of their position."""
+    """Why a group of this kind is not moved, with advice; None for kinds whose position is their commits alone."""
     if group.kind.is_movable:
         return None
     what, fix = _ADVICE[group.kind]
@@ -36,12 +36,12 @@ def kind_refusal(group: Group, cluster: str) -> Reason | None:
 
 
 def active_refusal(group: Group | None) -> Reason | None:
-    """Why a group that is read in on the target is not moved; None where nobody reads."""
+    """Why a group that is active on the target is not moved; None if it is inactive."""
     if group is None or not (group.state.is_active or group.members):
         return None
     number = "1 member" if len(group.members) == 1 else f"{len(group.members):,} members"
     return Reason(
         ReasonKind.ACTIVE,
-        f"{group.name} is {group.state.value} on the target, with {number}: only they may commit",
+        f"{group.name} is {group.state.value} on the target, with {number}: only its members may commit",
         "stop the consumers that read on the target",
     )

@@ -1,11 +1,11 @@
-"""What ``groups list`` and ``groups show`` answer: each group on both clusters, and how fresh it is."""
+"""What ``groups list`` and ``groups show`` answer: each group on both clusters, and how fresh its sync is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.groups.freshness import FollowedSince, SyncRound
-from anabranch.groups.mark import Mark, Verdict
+from anabranch.groups.baseline import Baseline, Coverage
+from anabranch.groups.freshness import GroupSyncStatus, SyncRound
 from anabranch.groups.plan import GroupPlan
 from anabranch.model.groups import Group, GroupKind, GroupState
 
@@ -14,8 +14,8 @@ from anabranch.model.groups import Group, GroupKind, GroupState
 class GroupRow:
     """One group of the source.
 
-    ``in_link`` counts its commits that the link copies the partitions of, ``outside`` the others.  ``mark`` is what
-    was found when it was marked, None if it was not.  ``advice`` is for kinds that are not moved.
+    ``in_link`` counts its commits that the link copies the partitions of, ``outside`` the others.  ``baseline`` is
+    its coverage when the baseline was taken, None if there is none.  ``advice`` is for kinds that are not moved.
     """
 
     group: str
@@ -24,8 +24,8 @@ class GroupRow:
     target_state: GroupState
     in_link: int
     outside: int
-    mark: Verdict | None
-    followed: FollowedSince | None
+    baseline: Coverage | None
+    sync: GroupSyncStatus | None
     advice: str = ""
 
 
@@ -41,13 +41,13 @@ class GroupsReport:
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """One group in full: both sides, what ``sync`` would do with it now, its mark, its freshness."""
+    """One group in full: both sides, what ``sync`` would do with it now, its baseline, its continuous sync."""
 
     link: str
     source: Group
     target: Group | None
     plan: GroupPlan
-    mark: Mark | None
-    followed: FollowedSince | None
+    baseline: Baseline | None
+    sync: GroupSyncStatus | None
     round: SyncRound | None
     read_at_ms: int

@@ -1,4 +1,4 @@
-"""Which groups, and which of their topics, a person means."""
+"""The selection of groups, and of their topics, by patterns."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class NoSuchGroupError(RefusedError):
 
     @property
     def hint(self) -> str:
-        return "`anabranch groups list LINK` lists them; a group that we may not DESCRIBE is not seen"
+        return "`anabranch groups list LINK` lists them; a group that we may not DESCRIBE is not listed"
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """Which groups of the source are meant: patterns that match whole names, less those of ``exclude``.
+class GroupSelection:
+    """Groups of the source by patterns that match whole names, less those of ``exclude``.
 
     Without patterns: those that have committed something that the link copies.  With ``topics``, patterns too, commits
     of other source topics do not count.
@@ -65,5 +65,5 @@ class Selection:
         return not self.topics or any(re.fullmatch(pattern, topic) for pattern in self.topics)
 
 
-EVERY = Selection()
+EVERY = GroupSelection()
 """Every group that has committed something that the link copies."""

@@ -1,4 +1,4 @@
-"""Undoing a move: exactly the former commits, and nothing where there was nothing, unless the group moved since."""
+"""Undo a move: restore exactly the former commits, and delete those that were not there, if nothing changed since."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class UndoRecord:
 
 @dataclass(frozen=True, slots=True)
 class GroupUndo:
-    """What undoing means for one group: commits given back, others deleted, perhaps the group with them."""
+    """The undo of one group: commits to restore, commits to delete, and whether to delete the group."""
 
     record: UndoRecord
     restore: Mapping[TopicPartition, Commit] = field(hash=False)
@@ -43,15 +43,15 @@ class GroupUndo:
 
     @property
     def empty(self) -> bool:
-        """Whether the group stands as it stood."""
+        """Whether there is nothing to undo."""
         return not (self.restore or self.delete or self.delete_group)
 
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """What undoing one carried out plan means, group by group.
+    """The undo of one applied plan, group by group.
 
-    ``hash`` covers what would be given back and deleted; of a refused group, only that it is.
+    ``hash`` covers what would be restored and deleted; of a refused group, only that it is refused.
     """
 
     id: str
@@ -60,13 +60,13 @@ class UndoPlan:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing forbids it."""
+        """Whether no group is refused."""
         return not any(group.refusals for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupsUndone:
-    """What became of it: groups that are ``done`` have what was there before, the others have their refusals."""
+    """The result of an undo: groups that are ``done`` have their former commits, the others have refusals."""
 
     id: str
     groups: tuple[GroupUndo, ...]
@@ -86,40 +86,40 @@ def undo_plan(id_: str, groups: Iterable[GroupUndo]) -> UndoPlan:
 def _seen(group: GroupUndo) -> list[object]:
     if group.refusals:
         return [group.record.group, "refused"]
-    back = {str(at): [commit.offset, commit.metadata] for at, commit in group.restore.items()}
-    return [group.record.group, back, [str(at) for at in group.delete], group.delete_group]
+    restored = {str(partition): [commit.offset, commit.metadata] for partition, commit in group.restore.items()}
+    return [group.record.group, restored, [str(partition) for partition in group.delete], group.delete_group]
 
 
 def undo(record: UndoRecord, now: Group | None) -> GroupUndo:
-    """Plan to undo one group's move, given how it stands.
+    """Plan to undo one group's move, given the group as it is now.
 
-    A partition that stands as it was written is given back; one that stands as before needs nothing (the move
-    never reached it, or was undone already); any other was moved since, and then nothing is touched.  A group
-    that the move made, and that has committed nothing else, goes with its commits.
+    A partition that has the commit that was written gets its former one back.  A partition that has its former
+    commit needs nothing: the move never reached it, or was undone already.  If any other has changed since, nothing
+    is touched.  A group that the move created, and that has committed nothing else, is deleted.
     """
     commits = {} if now is None else now.commits
-    refusals = [one for one in (active_refusal(now),) if one is not None]
+    refusals = [reason for reason in (active_refusal(now),) if reason is not None]
     if record.undone_at_ms is not None:
         refusals.append(Reason(ReasonKind.UNDONE, f"{record.group}: {record.id} was undone already"))
     restore: dict[TopicPartition, Commit] = {}
     delete = []
-    for at, wrote in sorted(record.wrote.items()):
-        stands, former = commits.get(at), record.former[at]
-        if same(stands, former):
+    for partition, wrote in sorted(record.wrote.items()):
+        committed, former = commits.get(partition), record.former[partition]
+        if same(committed, former):
             continue
-        if not same(stands, wrote):
-            said = "nothing" if stands is None else f"offset {stands.offset:,}"
+        if not same(committed, wrote):
+            said = "nothing" if committed is None else f"offset {committed.offset:,}"
             refusals.append(
                 Reason(
                     ReasonKind.MOVING,
-                    f"{record.group} moved since: {at} has {said}, {wrote.offset:,} was written",
+                    f"{record.group} moved since: {partition} has {said}, {wrote.offset:,} was written",
                     "what was read since would be read again: keep the position, or delete it by hand",
                 )
             )
         elif former is None:
-            delete.append(at)
+            delete.append(partition)
         else:
-            restore[at] = former
+            restore[partition] = former
     whole = not record.existed and bool(delete) and set(commits) == set(delete)
     if refusals:
         restore, delete, whole = {}, [], False
@@ -127,7 +127,7 @@ def undo(record: UndoRecord, now: Group | None) -> GroupUndo:
 
 
 def same(one: Commit | None, other: Commit | None) -> bool:
-    """Whether two commits are one position with the same note; a leader epoch is only a broker's remark on it."""
+    """Whether two commits have the same offset and metadata; leader epochs are ignored."""
     if one is None or other is None:
         return one is other
     return (one.offset, one.metadata) == (other.offset, other.metadata)

@@ -1,1 +1,1 @@
-"""MirrorMaker 2 as others see it: its topics' names, the bytes of their records, and how it translates offsets."""
+"""The public side of MirrorMaker 2: names of its topics, bytes of their records, and its translation of offsets."""

@@ -1,4 +1,4 @@
-"""What MirrorMaker 2 calls its own topics, by the aliases of the two clusters and the policy's separator.
+"""The names of MirrorMaker 2's own topics, by the aliases of the two clusters and the policy's separator.
 
 Source: ``ReplicationPolicy.java``, ``DefaultReplicationPolicy.java``; KIP-690 made the separator count for internal
 topics too, where it was set (``replication.policy.separator``).
@@ -27,7 +27,7 @@ def checkpoints_topic(source: str, separator: str = SEPARATOR) -> str:
 
 
 def check_names(source: str, separator: str = SEPARATOR) -> None:
-    """Raise InvalidFieldError where an alias or a separator cannot stand in the names of topics."""
+    """Raise InvalidFieldError where an alias or a separator cannot be part of a topic's name."""
     bad = next((part for part in (source, separator) if part and not re.fullmatch(_ALIAS, part)), None)
     field = "--separator" if bad == separator and bad != source else "--source-alias"
     try:

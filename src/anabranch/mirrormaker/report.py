@@ -1,4 +1,4 @@
-"""How far off MirrorMaker 2's answers are: one row a group and partition."""
+"""The error of MirrorMaker 2's translated offsets: one row a group and partition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from anabranch.model.topics import TopicPartition
 
 
 class Evidence(StrEnum):
-    """What an exact position rests on."""
+    """How an exact position was found."""
 
     MAP = "map"  # the runs that a link persisted about the same copy
     CONTENT = "content"  # the records around the position, found again in the copy
@@ -18,7 +18,7 @@ class Evidence(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedPosition:
     """One group's position on one partition, as MirrorMaker 2 answers it and as it is.
 
     ``committed``  what the group has committed on the source
@@ -59,7 +59,7 @@ class MirrorReport:
     target_alias: str
     syncs: int
     heartbeat_ms: int | None
-    rows: Sequence[Judged]
+    rows: Sequence[JudgedPosition]
     notes: tuple[str, ...] = ()
 
     @property
@@ -74,7 +74,7 @@ class MirrorReport:
 
     @property
     def unbounded(self) -> int:
-        """Positions with a checkpoint of which nobody can tell how far off it is: no offset sync is left of them."""
+        """Positions with a checkpoint whose error is not known: no offset sync is left of them."""
         return sum(row.is_answered and row.most is None for row in self.rows)
 
     @property

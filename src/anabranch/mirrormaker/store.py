@@ -1,9 +1,9 @@
-"""What MirrorMaker 2 would answer for a group's position: its offset syncs and its 64-slot store, as pure functions.
+"""How MirrorMaker 2 translates a group's position: its offset syncs and its 64-slot store, as pure functions.
 
 MirrorMaker 2 does not keep where each record went.  Its source task writes an *offset sync*, a pair (source offset,
 target offset), for some records; its checkpoint task keeps at most 64 of those pairs for a partition, dense near the
-end and exponentially sparse behind it, and answers with the newest pair that is not past the position asked for.
-The answer is safe (it never skips a record) and old: a group far behind reads again about half of its lag.
+end and exponentially sparse before it, and answers with the newest pair that is not past the position asked for.
+The answer is safe (it never skips a record) and old: a group with a large lag reads again about half of its lag.
 
 Restated from the rules of Kafka 4.x (``OffsetSyncWriter``, ``OffsetSyncStore``; KAFKA-12468, KAFKA-14666,
 KAFKA-15906).  This is MirrorMaker 2 at its best: no sync is lost to its limit of ten writes in flight, every parked
@@ -78,7 +78,7 @@ class OffsetSyncStore:
         return tuple(self._slots)
 
     def add(self, sync: OffsetSync) -> None:
-        """Take in the next sync; one with an older source offset than the newest forgets all the others."""
+        """Add the next sync; one with an older source offset than the newest forgets all the others."""
         before = self._slots
         if not before or sync.source < before[0].source:
             self._slots = [sync] * SLOTS

@@ -2,7 +2,7 @@
 
 A string is its length in two bytes and UTF-8; numbers are big-endian.  Values of checkpoints and heartbeats begin with
 a version, 0 in every Kafka so far; what later versions append is passed over, as Kafka's own reader does.
-Source: ``OffsetSync.java``, ``Checkpoint.java``, ``Heartbeat.java`` of connect-mirror and connect-mirror-client.
+Source: ``OffsetSync.java``, ``MirrorCheckpoint.java``, ``Heartbeat.java`` of connect-mirror and connect-mirror-client.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEARTBEAT = struct.Struct(">hq")
 
 @dataclass(eq=False)
 class MirrorRecordError(ProtocolError):
-    """A record in a topic of MirrorMaker 2 that is not as it writes them."""
+    """A record in a topic of MirrorMaker 2 in another format than its own."""
 
     kind: str
     problem: str
@@ -38,7 +38,7 @@ class MirrorRecordError(ProtocolError):
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class MirrorCheckpoint:
     """A group's position on both sides: ``partition`` is the target's, by the name that the copy has there."""
 
     group: str
@@ -72,7 +72,7 @@ def decode_sync(key: bytes, value: bytes) -> tuple[TopicPartition, OffsetSync]:
         raise MirrorRecordError("offset sync", str(error)) from error
 
 
-def encode_checkpoint(checkpoint: Checkpoint) -> tuple[bytes, bytes]:
+def encode_checkpoint(checkpoint: MirrorCheckpoint) -> tuple[bytes, bytes]:
     """(key, value) of a checkpoint; raises ValueError for a string of more than 32,767 bytes."""
     at = checkpoint.partition
     key = _string(checkpoint.group) + _string(at.topic) + struct.pack(">i", at.partition)
@@ -80,7 +80,7 @@ def encode_checkpoint(checkpoint: Checkpoint) -> tuple[bytes, bytes]:
     return key, value
 
 
-def decode_checkpoint(key: bytes, value: bytes) -> Checkpoint:
+def decode_checkpoint(key: bytes, value: bytes) -> MirrorCheckpoint:
     """What ``encode_checkpoint`` wrote; raises MirrorRecordError."""
     try:
         group, at = _read_string(key, 0)
@@ -90,7 +90,7 @@ def decode_checkpoint(key: bytes, value: bytes) -> Checkpoint:
         if version < 0:
             raise ValueError(f"version {version}")
         metadata, _ = _read_string(value, _CHECKPOINT.size)
-        return Checkpoint(group, partition, upstream, downstream, metadata)
+        return MirrorCheckpoint(group, partition, upstream, downstream, metadata)
     except (struct.error, ValueError, IndexError) as error:
         raise MirrorRecordError("checkpoint", str(error)) from error
 

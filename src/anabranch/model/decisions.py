@@ -92,7 +92,7 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PendingDecision:
     """One lane about which something waits to be decided, and what accepting it means.
 
     ``position`` is the source offset up to which the old lane has copied.  ``given_up`` are source offsets that
@@ -122,7 +122,7 @@ class AcceptPlan:
     """
 
     link: str
-    choices: tuple[Choice, ...]
+    pending: tuple[PendingDecision, ...]
     remember: tuple[MirroredTopic, ...]
     forget: tuple[MirroredTopic, ...]
     hash: str

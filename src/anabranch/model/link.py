@@ -35,7 +35,7 @@ class ClusterRef:
 
 @dataclass(frozen=True, slots=True)
 class GroupRules:
-    """Which consumer groups a running link keeps in step on the target: regular expressions that match whole names.
+    """Which consumer groups a running link keeps in sync on the target: regular expressions that match whole names.
 
     A round begins every ``interval_ms``, from 1 s up.  ``checkpoints`` has what was translated published as
     MirrorMaker 2 does, for tools that read its topics.
@@ -74,7 +74,7 @@ class LinkSpec:
     """What a link is to do.
 
     ``id`` names it on its target and in every lane's key.  ``filter``, ``rate_limit`` (bytes a second over all
-    lanes, None for no limit) and ``groups`` (None: none is kept in step) may change while it runs; the rest is fixed
+    lanes, None for no limit) and ``groups`` (None: none is kept in sync) may change while it runs; the rest is fixed
     when it is created.
     ``replication_factor`` None takes the target brokers' default.  ``lease_seconds`` is the length of a
     micro-batch, after which lanes are planned again.  ``shared_topics`` allows target topics that another link fills.

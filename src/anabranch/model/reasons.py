@@ -31,7 +31,7 @@ class ReasonKind(StrEnum):
     ACTIVE = "active"
     MOVING = "moving"
     NO_COMMITS = "no commits"
-    UNTOLD = "untold"
+    UNAVAILABLE = "unavailable"
     BACKWARDS = "backwards"
     METADATA = "metadata"
     EXISTS = "exists"
@@ -57,7 +57,7 @@ class ReasonKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One reason: ``what`` is a sentence with names and numbers, ``fix`` the next step, ``place`` where it is.
+    """One reason: ``what`` is a sentence with names and numbers, ``fix`` the next step, ``location`` where it is.
 
     A reason that has a kind of its own forbids what was asked for; a finding may be worth a look only.
     """
@@ -65,7 +65,7 @@ class Reason:
     why: ReasonKind
     what: str
     fix: str = ""
-    place: str = ""
+    location: str = ""
     severity: Severity = Severity.ERROR
 
     @classmethod

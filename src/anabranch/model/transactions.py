@@ -65,13 +65,14 @@ class SourceTransaction:
     """An open transaction with all that could be learned about it.
 
     ``since_ms`` is the time of its first batch, of its last one where that could not be read.  ``known`` is what
-    a coordinator tells; None with ``untold`` empty: none tells of it; ``untold`` says why none could be asked.
+    a coordinator tells; None with ``unavailable`` empty: none tells of it; ``unavailable`` says why none could be
+    asked.
     """
 
     open: OpenTransaction
     since_ms: int
     known: CoordinatedTransaction | None = None
-    untold: str = ""
+    unavailable: str = ""
 
     def sentence(self, now_ms: int) -> str:
         """Who holds the partition, since when, and where."""
@@ -97,7 +98,7 @@ class SourceTransaction:
                     f"and aborts it by itself in {span(left)}"
                 )
         elif self.known is None and age < longest_ms:
-            why = self.untold or "no coordinator tells of it"
+            why = self.unavailable or "no coordinator tells of it"
             return f"{why}, and it was written to {span(age)} ago, less than the longest timeout of {span(longest_ms)}"
         return ""
 

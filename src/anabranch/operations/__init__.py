@@ -1,4 +1,4 @@
-"""What people ask for, carried out: a folder a noun, a module a verb.
+"""What people ask for, applied: a folder a noun, a module a verb.
 
 A verb that looks is one asynchronous function.  A verb that changes something has ``plan``, which answers frozen data
 with a ``hash``, and ``apply``, which looks again, raises ``PlanChangedError`` where the hash is another one, and

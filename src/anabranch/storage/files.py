@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import IO
 
 from anabranch.checkpoints.errors import FileTooLargeError, MissingFileError
-from anabranch.checkpoints.ports import Entry
+from anabranch.checkpoints.ports import FileEntry
 from anabranch.storage import paths
 from anabranch.storage.errors import OutsidePathError
 
@@ -46,15 +46,15 @@ class StoredFiles(ABC):
     def elsewhere(self, place: str) -> StoredFiles:
         """The tree at another place, which is of this kind or one that a file of this tree may name."""
 
-    def list(self, path: str = "") -> Sequence[Entry]:
+    def list(self, path: str = "") -> Sequence[FileEntry]:
         """The children of a directory by name, hidden ones too; empty where there is no such directory."""
         return sorted(self._list(self._checked(path)), key=lambda entry: entry.name)
 
-    def beside(self) -> Sequence[Entry]:
+    def beside(self) -> Sequence[FileEntry]:
         """What lies in the directory that the root is in, itself too, by name."""
         return self.elsewhere(paths.beside(self.absolute, "") or "/").list()
 
-    def stat(self, path: str) -> Entry | None:
+    def stat(self, path: str) -> FileEntry | None:
         """One file or directory, None where there is none."""
         return self._stat(self._checked(path))
 
@@ -103,7 +103,7 @@ class StoredFiles(ABC):
                 digest.update(part)
         return digest.hexdigest()
 
-    def walk(self, path: str = "") -> Iterator[tuple[str, Entry]]:
+    def walk(self, path: str = "") -> Iterator[tuple[str, FileEntry]]:
         """Every file below a directory with its path, by name, depth first."""
         for entry in self.list(path):
             inner = f"{path}/{entry.name}" if path else entry.name
@@ -150,10 +150,10 @@ class StoredFiles(ABC):
         return path
 
     @abstractmethod
-    def _list(self, path: str) -> Iterator[Entry]: ...
+    def _list(self, path: str) -> Iterator[FileEntry]: ...
 
     @abstractmethod
-    def _stat(self, path: str) -> Entry | None: ...
+    def _stat(self, path: str) -> FileEntry | None: ...
 
     @abstractmethod
     def _open(self, path: str) -> IO[bytes]: ...

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from anabranch.checkpoints.errors import MissingFileError
-from anabranch.checkpoints.ports import Entry
+from anabranch.checkpoints.ports import FileEntry
 from anabranch.storage import paths
 from anabranch.storage.errors import InUseError, OutsidePathError, StorageError
 from anabranch.storage.files import CHUNK, StoredFiles
@@ -83,7 +83,7 @@ class LocalFiles(StoredFiles):
             os.rename(self._base, place.absolute)
             _sync_directory(Path(place.absolute).parent)
 
-    def _list(self, path: str) -> Iterator[Entry]:
+    def _list(self, path: str) -> Iterator[FileEntry]:
         directory = self._at(path)
         with self._errors("list", path):
             try:
@@ -96,7 +96,7 @@ class LocalFiles(StoredFiles):
                 except FileNotFoundError:  # gone since, or a link that leads nowhere
                     continue
 
-    def _stat(self, path: str) -> Entry | None:
+    def _stat(self, path: str) -> FileEntry | None:
         with self._errors("look at", path):
             try:
                 return _entry(path.rpartition("/")[2], self._at(path).stat())
@@ -192,9 +192,9 @@ class LocalFiles(StoredFiles):
             raise StorageError(self.root, path, doing, error.strerror or str(error)) from error
 
 
-def _entry(name: str, found: os.stat_result) -> Entry:
+def _entry(name: str, found: os.stat_result) -> FileEntry:
     directory = modes.S_ISDIR(found.st_mode)
-    return Entry(name, 0 if directory else found.st_size, found.st_mtime_ns // 1_000_000, directory)
+    return FileEntry(name, 0 if directory else found.st_size, found.st_mtime_ns // 1_000_000, directory)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from anabranch.checkpoints.errors import FileTooLargeError, MissingFileError
-from anabranch.checkpoints.ports import Entry, Files
+from anabranch.checkpoints.ports import FileEntry, Files
 
 
 class Overlay:
@@ -20,7 +20,7 @@ class Overlay:
         """The tree's root."""
         return self._files.root
 
-    def list(self, path: str = "") -> Sequence[Entry]:
+    def list(self, path: str = "") -> Sequence[FileEntry]:
         """See ``ports.Files``."""
         found = {entry.name: entry for entry in self._files.list(path)}
         for changed, data in self._former.items():
@@ -30,14 +30,14 @@ class Overlay:
             if data is None:
                 found.pop(name, None)
             else:
-                found[name] = Entry(name, len(data), found[name].modified_ms if name in found else 0, False)
+                found[name] = FileEntry(name, len(data), found[name].modified_ms if name in found else 0, False)
         return sorted(found.values(), key=lambda entry: entry.name)
 
-    def beside(self) -> Sequence[Entry]:
+    def beside(self) -> Sequence[FileEntry]:
         """See ``ports.Files``."""
         return self._files.beside()
 
-    def stat(self, path: str) -> Entry | None:
+    def stat(self, path: str) -> FileEntry | None:
         """See ``ports.Files``."""
         if path not in self._former:
             return self._files.stat(path)

@@ -12,7 +12,7 @@ import fsspec
 from fsspec.registry import known_implementations
 
 from anabranch.checkpoints.errors import MissingFileError
-from anabranch.checkpoints.ports import Entry
+from anabranch.checkpoints.ports import FileEntry
 from anabranch.errors import AnabranchError
 from anabranch.storage import paths
 from anabranch.storage.errors import LoginInPathError, NoBucketError, NoDriverError, StorageError
@@ -65,7 +65,7 @@ class RemoteFiles(StoredFiles):
         protocol, rest = paths.split(place)
         return RemoteFiles(place, protocol, rest)
 
-    def _list(self, path: str) -> Iterator[Entry]:
+    def _list(self, path: str) -> Iterator[FileEntry]:
         with self._errors("list", path):
             try:
                 self._fs.invalidate_cache()
@@ -79,7 +79,7 @@ class RemoteFiles(StoredFiles):
                 if at != self._at(path).rstrip("/"):  # some stores list the directory's own marker
                     yield self._entry(at, one)
 
-    def _stat(self, path: str) -> Entry | None:
+    def _stat(self, path: str) -> FileEntry | None:
         with self._errors("look at", path):
             try:
                 self._fs.invalidate_cache()
@@ -143,10 +143,10 @@ class RemoteFiles(StoredFiles):
     def _at(self, path: str) -> str:
         return f"{self._base}/{path}" if path else self._base
 
-    def _entry(self, at: str, info: Mapping[str, Any]) -> Entry:
+    def _entry(self, at: str, info: Mapping[str, Any]) -> FileEntry:
         directory = info.get("type") == "directory"
         size = 0 if directory else int(info.get("size") or 0)
-        return Entry(at.rpartition("/")[2], size, 0 if directory else self._modified(at, info), directory)
+        return FileEntry(at.rpartition("/")[2], size, 0 if directory else self._modified(at, info), directory)
 
     def _modified(self, at: str, info: Mapping[str, Any]) -> int:
         """When a file was written, in ms; a store that does not tell in its listing is asked."""

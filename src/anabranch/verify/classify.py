@@ -1,20 +1,20 @@
 """Name the records that are not where the map says.
 
-Given are the *strays* of a lane: source records whose mapped place in the target does not hold their very contents, and
-target records whose mapped place in the source does not hold theirs.  All other records are *anchors*: equal on both
-sides, in order.  Each stray gets one name, and a pair of strays one together:
+The input are the *strays* of a lane: source records that are not at their mapped offset in the target, and target
+records that are not at their mapped offset in the source.  All other records are *anchors*: equal on both sides, in
+order.  Each stray gets one finding, and a pair of strays one together:
 
 1. A source stray and a target stray of equal contents are a pair (equal ones in order of their offsets).
-   Two pairs that took each other's places are **reordered**.  A pair with an anchor between where it should be and
+   Two pairs that exchanged their offsets are **reordered**.  A pair with an anchor between where it should be and
    where it is: reordered.  Of the others the longest subsequence that rises on both sides is **displaced** (in order,
    and elsewhere than the map says: after a record that was left out, everything is), the rest reordered.
-2. A target stray that is left and whose contents the source holds elsewhere: **repeated**, or displaced where that is
+2. A target stray that is left and whose contents the source holds elsewhere: **duplicate**, or displaced where that is
    outside of the pin.  A source stray that is left and whose contents lie outside of the target's pin: displaced.
-3. A target stray that is left at the place of a source stray that is left: **altered**.  The place is the map's,
+3. A target stray that is left at the offset of a source stray that is left: **modified**.  The offset is the map's,
    or that which the displaced pairs around it show.
-4. What is left of the source: gone where its place lies below the target's first offset of now or the cleaner may
-   have taken it, else **missing**.  What is left of the target: gone where its place lies below the source's first
-   offset or the cleaner may have taken that, else **extra**.
+4. What is left of the source: gone if its mapped offset is below the target's first offset of now or the cleaner may
+   have taken it, else **missing**.  What is left of the target: gone if its mapped offset is below the source's first
+   offset or the cleaner may have taken that, else **unexpected**.
 
 Where contents repeat (the same bytes and timestamp many times) the offsets are one of several equally good answers; the
 numbers are exact.  ``hidden`` is not decided here.
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anabranch.offsets.runs import RunMap
-from anabranch.verify.findings import NO_FIELDS, NOWHERE, Field, Kind
+from anabranch.verify.findings import NO_FIELDS, NOWHERE, FindingKind, RecordField
 from anabranch.verify.rows import Rows
 
 if TYPE_CHECKING:
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Indices = NDArray[np.intp]
 
-Named = tuple[Kind, int, int, Field]
-"""(kind, source offset, target offset, altered fields); offsets are -1 where there is none."""
+NamedStray = tuple[FindingKind, int, int, RecordField]
+"""(kind, source offset, target offset, modified fields); offsets are -1 where there is none."""
 
-Elsewhere = Mapping[tuple[int, int], int]
+ContentOffsets = Mapping[tuple[int, int], int]
 """An offset at which contents lie outside of the strays, by both halves of their digest."""
 
-NOTHING: Elsewhere = {}
+NOTHING: ContentOffsets = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class ComparedLane:
     """What is known of the lane beside its strays: the map, the pins, and the first offsets of both logs now."""
 
     runs: RunMap
@@ -84,15 +84,19 @@ def pair(source: Rows, target: Rows) -> Pairing:
 
 
 def classify(
-    source: Rows, target: Rows, lane: Lane, in_source: Elsewhere = NOTHING, in_target: Elsewhere = NOTHING
-) -> list[Named]:
+    source: Rows,
+    target: Rows,
+    lane: ComparedLane,
+    in_source: ContentOffsets = NOTHING,
+    in_target: ContentOffsets = NOTHING,
+) -> list[NamedStray]:
     """Name all strays; the first named are the lowest by kind, then by offset.
 
     ``in_source`` tells where the contents of target strays lie among the source's other records, ``in_target``
     where those of source strays lie outside of the target's pin; ``unresolved`` says whose are worth a look.
     """
     pairs = pair(source, target)
-    found: list[Named] = []
+    found: list[NamedStray] = []
     displaced = _pairs(source, target, pairs, lane, found)
     known: dict[tuple[int, int], int] = dict(
         zip(map(tuple, source.digests.tolist()), source.offsets.tolist(), strict=True)
@@ -105,32 +109,32 @@ def classify(
         if origin is None:
             left_target.append(at)
         elif lane.source[0] <= origin < lane.source[1]:
-            found.append((Kind.REPEATED, origin, offset, NO_FIELDS))
+            found.append((FindingKind.DUPLICATE, origin, offset, NO_FIELDS))
         else:
-            found.append((Kind.DISPLACED, origin, offset, NO_FIELDS))
+            found.append((FindingKind.DISPLACED, origin, offset, NO_FIELDS))
     for offset, at in list(left_source.items()):
         copy = in_target.get(tuple(source.digests[at].tolist()))
         if copy is not None and not lane.target[0] <= copy < lane.target[1]:
-            found.append((Kind.DISPLACED, offset, copy, NO_FIELDS))
+            found.append((FindingKind.DISPLACED, offset, copy, NO_FIELDS))
             del left_source[offset]
-    for place_of in (lambda at: int(target.places[at]), displaced.place):
-        left_target = _altered(source, target, left_source, left_target, place_of, found)
+    for source_of in (lambda at: int(target.mapped[at]), displaced.mapped_offset):
+        left_target = _modified(source, target, left_source, left_target, source_of, found)
     for offset, at in left_source.items():
-        place = int(source.places[at])
-        if place != NOWHERE and place < lane.target_start:
-            found.append((Kind.GONE_TARGET_RETENTION, offset, place, NO_FIELDS))
+        mapped_offset = int(source.mapped[at])
+        if mapped_offset != NOWHERE and mapped_offset < lane.target_start:
+            found.append((FindingKind.GONE_TARGET_RETENTION, offset, mapped_offset, NO_FIELDS))
         elif source.excused[at]:
-            found.append((Kind.GONE_TARGET_COMPACTION, offset, place, NO_FIELDS))
+            found.append((FindingKind.GONE_TARGET_COMPACTION, offset, mapped_offset, NO_FIELDS))
         else:
-            found.append((Kind.MISSING, offset, NOWHERE, NO_FIELDS))
+            found.append((FindingKind.MISSING, offset, NOWHERE, NO_FIELDS))
     for at in left_target:
-        place, offset = int(target.places[at]), int(target.offsets[at])
-        if place != NOWHERE and place < lane.source_start:
-            found.append((Kind.GONE_SOURCE_RETENTION, place, offset, NO_FIELDS))
+        mapped_offset, offset = int(target.mapped[at]), int(target.offsets[at])
+        if mapped_offset != NOWHERE and mapped_offset < lane.source_start:
+            found.append((FindingKind.GONE_SOURCE_RETENTION, mapped_offset, offset, NO_FIELDS))
         elif target.excused[at]:
-            found.append((Kind.GONE_SOURCE_COMPACTION, place, offset, NO_FIELDS))
+            found.append((FindingKind.GONE_SOURCE_COMPACTION, mapped_offset, offset, NO_FIELDS))
         else:
-            found.append((Kind.EXTRA, NOWHERE, offset, NO_FIELDS))
+            found.append((FindingKind.UNEXPECTED, NOWHERE, offset, NO_FIELDS))
     found.sort()
     return found
 
@@ -142,14 +146,14 @@ def unresolved(source: Rows, target: Rows, most: int) -> tuple[Longs, Longs]:
 
 
 class _Displaced:
-    """The displaced pairs, to guess from them where an altered record between them belongs."""
+    """The displaced pairs, to guess from them where a modified record between them belongs."""
 
     def __init__(self, pairs: Sequence[tuple[int, int]], targets: Longs) -> None:
         self._targets = [target for _, target in pairs]
         self._sources = [source for source, _ in pairs]
         self._offsets = targets
 
-    def place(self, at: int) -> int:
+    def mapped_offset(self, at: int) -> int:
         """The source offset of a target stray by its neighbour below, else by that above; -1 without any."""
         offset = int(self._offsets[at])
         index = bisect_left(self._targets, offset)
@@ -159,35 +163,35 @@ class _Displaced:
         return self._sources[near] + offset - self._targets[near]
 
 
-def _pairs(source: Rows, target: Rows, pairs: Pairing, lane: Lane, found: list[Named]) -> _Displaced:
+def _pairs(source: Rows, target: Rows, pairs: Pairing, lane: ComparedLane, found: list[NamedStray]) -> _Displaced:
     import numpy as np
 
     at = source.offsets[pairs.sources]
-    offsets, places = target.offsets[pairs.targets], target.places[pairs.targets]
-    reordered = _exchanged(at, places) | _crossing(
-        at, offsets, places, np.union1d(source.offsets, target.places), lane.runs
+    offsets, mapped = target.offsets[pairs.targets], target.mapped[pairs.targets]
+    reordered = _exchanged(at, mapped) | _crossing(
+        at, offsets, mapped, np.union1d(source.offsets, target.mapped), lane.runs
     )
     rising = np.flatnonzero(~reordered)
     kept = np.zeros(len(at), dtype=bool)
     kept[rising[longest_rise(at[rising].tolist())]] = True
-    for kind, which in ((Kind.DISPLACED, kept), (Kind.REORDERED, ~kept)):
+    for kind, which in ((FindingKind.DISPLACED, kept), (FindingKind.REORDERED, ~kept)):
         found.extend((kind, s, t, NO_FIELDS) for s, t in zip(at[which].tolist(), offsets[which].tolist(), strict=True))
     return _Displaced(list(zip(at[kept].tolist(), offsets[kept].tolist(), strict=True)), target.offsets)
 
 
-def _exchanged(at: Longs, places: Longs) -> Any:
+def _exchanged(at: Longs, mapped: Longs) -> Any:
     """Which pairs took each other's places."""
     import numpy as np
 
     if not len(at):
         return np.zeros(0, dtype=bool)
     order = np.argsort(at)
-    where = np.minimum(np.searchsorted(at[order], places), len(at) - 1)
+    where = np.minimum(np.searchsorted(at[order], mapped), len(at) - 1)
     partner = order[where]
-    return (at[partner] == places) & (places[partner] == at)
+    return (at[partner] == mapped) & (mapped[partner] == at)
 
 
-def _crossing(at: Longs, offsets: Longs, places: Longs, strays: Longs, runs: RunMap) -> Any:
+def _crossing(at: Longs, offsets: Longs, mapped: Longs, strays: Longs, runs: RunMap) -> Any:
     """Which pairs have an anchor between their source offset and where the target has them.
 
     ``strays`` are the sorted source offsets, and places, of all strays: what else is mapped is an anchor.
@@ -197,11 +201,11 @@ def _crossing(at: Longs, offsets: Longs, places: Longs, strays: Longs, runs: Run
     from anabranch.offsets.bulk import Kind as Exactness
     from anabranch.offsets.bulk import to_source_bulk
 
-    foreign = places == NOWHERE
+    foreign = mapped == NOWHERE
     positions, kinds = to_source_bulk(runs, offsets)
     behind = np.where(kinds == Exactness.EXACT, positions, runs.source_end)
-    landed = np.where(foreign, behind, places)
-    # The record that stands at the place itself is no anchor, but one that a foreign record stands before may be.
+    landed = np.where(foreign, behind, mapped)
+    # The record at the mapped offset itself is no anchor, but one that follows a foreign record may be.
     low = np.where(landed > at, at + 1, np.where(foreign, landed, landed + 1))
     high = np.maximum(np.where(landed > at, landed, at), low)
     sources, _, lengths = (np.asarray(column, dtype=np.int64) for column in runs.columns())
@@ -256,24 +260,24 @@ def longest_rise(numbers: Sequence[int]) -> list[int]:
     return result[::-1]
 
 
-def _altered(
+def _modified(
     source: Rows,
     target: Rows,
     left_source: dict[int, int],
     left_target: list[int],
-    place_of: Callable[[int], int],
-    found: list[Named],
+    source_of: Callable[[int], int],
+    found: list[NamedStray],
 ) -> list[int]:
     """Match what is left by place; returns what of the target is left then."""
     rest = []
     for at in left_target:
-        mate = left_source.pop(place_of(at), None)
+        mate = left_source.pop(source_of(at), None)
         if mate is None:
             rest.append(at)
             continue
         changed = (source.parts[mate] != target.parts[at]).tolist()
-        fields = Field(sum(part for part, differs in zip(Field, changed, strict=True) if differs))
-        found.append((Kind.ALTERED, int(source.offsets[mate]), int(target.offsets[at]), fields))
+        fields = RecordField(sum(part for part, differs in zip(RecordField, changed, strict=True) if differs))
+        found.append((FindingKind.MODIFIED, int(source.offsets[mate]), int(target.offsets[at]), fields))
     return rest
 
 

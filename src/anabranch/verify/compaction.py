@@ -7,7 +7,7 @@ compacted topic), and
 2. either side still has a tombstone of that key which is later, or the record is one itself: a tombstone makes the
    cleaner take what is older, and goes itself after ``delete.retention.ms``.
 
-"Later" is by source offset.  Records behind the pins count, since the cleaner may have gone further than the pins.
+"Later" is by source offset.  Records after the pins count, since the cleaner may have gone further than the pins.
 What this cannot see: a record that was lost by a fault and that the cleaner might as well have taken.
 """
 

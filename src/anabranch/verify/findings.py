@@ -1,12 +1,12 @@
-"""The words of a result: what can be wrong with a record, where, and how often.
+"""Findings: what can be wrong with a record, where, and how often.
 
 A difference (each is counted exactly):
 
     missing     the source has it, the target has it nowhere
-    repeated    the target has one copy more than the source
-    reordered   the target has it, but before or behind records that it should follow or precede
-    altered     the target has another record in its place, with some fields as they were
-    extra       the target has it, the source never did: someone else's
+    duplicate   the target has one copy more than the source
+    reordered   the target has it, but before or after records that it should follow or precede
+    modified    the target has another record at its offset, with some fields unchanged
+    unexpected  the target has it, the source never did: another producer's
     hidden      the target has it, but a consumer sees it at one isolation level only
     displaced   the target has it, in order, but not at the offset that the map says: the map is wrong
     unnamed     it differs, in a lane where more differ than can be named
@@ -21,14 +21,14 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 
 
-class Kind(IntEnum):
-    """What is the matter with a record; the numbers are those in arrays and stored values."""
+class FindingKind(IntEnum):
+    """What is wrong with a record; the numbers are those in arrays and stored values."""
 
     MISSING = 1
-    REPEATED = 2
+    DUPLICATE = 2
     REORDERED = 3
-    ALTERED = 4
-    EXTRA = 5
+    MODIFIED = 4
+    UNEXPECTED = 5
     HIDDEN = 6
     DISPLACED = 7
     UNNAMED = 8
@@ -39,16 +39,16 @@ class Kind(IntEnum):
 
     @property
     def is_difference(self) -> bool:
-        """Whether the clusters do not hold the same because of it."""
-        return self < Kind.GONE_SOURCE_RETENTION
+        """Whether it makes the clusters differ; what is gone does not."""
+        return self < FindingKind.GONE_SOURCE_RETENTION
 
     @property
     def word(self) -> str:
-        """As it is written in reports."""
+        """The word in reports."""
         return self.name.lower()
 
 
-class Field(IntFlag):
+class RecordField(IntFlag):
     """The parts of a record that a copy must keep."""
 
     KEY = 1
@@ -59,53 +59,53 @@ class Field(IntFlag):
     @property
     def words(self) -> tuple[str, ...]:
         """The names of the parts, as they are written in reports."""
-        return tuple((one.name or "").lower() for one in Field if one in self)
+        return tuple((one.name or "").lower() for one in RecordField if one in self)
 
 
 NOWHERE = -1
-NO_FIELDS = Field(0)
+NO_FIELDS = RecordField(0)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """One record: its lane, source and target offset (-1 where it has none), and which fields are altered.
+    """One record: its lane, source and target offset (-1 where it has none), and which fields are modified.
 
-    For ``repeated`` the source offset is that of the record which is there twice; for ``reordered`` and ``displaced``
-    the target offset is where it is, not where it should be.
+    For ``duplicate`` the source offset is that of the record which the target has twice; for ``reordered`` and
+    ``displaced`` the target offset is where it is, not where it should be.
     """
 
     lane: str
-    kind: Kind
+    kind: FindingKind
     source: int
     target: int
-    fields: Field = NO_FIELDS
+    fields: RecordField = NO_FIELDS
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class FindingCounts:
     """How many records of each kind; kinds without any are absent."""
 
-    by_kind: Mapping[Kind, int] = field(default_factory=dict)
+    by_kind: Mapping[FindingKind, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, kinds: Iterable[int]) -> Counts:
+    def of(cls, kinds: Iterable[int]) -> FindingCounts:
         """Count kinds."""
-        found: dict[Kind, int] = {}
+        found: dict[FindingKind, int] = {}
         for kind in kinds:
-            found[Kind(kind)] = found.get(Kind(kind), 0) + 1
+            found[FindingKind(kind)] = found.get(FindingKind(kind), 0) + 1
         return cls(found)
 
-    def plus(self, other: Counts) -> Counts:
+    def plus(self, other: FindingCounts) -> FindingCounts:
         """Both together."""
-        return Counts(
+        return FindingCounts(
             {
                 kind: self.by_kind.get(kind, 0) + other.by_kind.get(kind, 0)
-                for kind in Kind
+                for kind in FindingKind
                 if kind in self.by_kind or kind in other.by_kind
             }
         )
 
-    def __getitem__(self, kind: Kind) -> int:
+    def __getitem__(self, kind: FindingKind) -> int:
         return self.by_kind.get(kind, 0)
 
     @property
@@ -120,4 +120,4 @@ class Counts:
 
     def words(self) -> dict[str, int]:
         """All kinds by their words, those without any too."""
-        return {kind.word: self[kind] for kind in Kind}
+        return {kind.word: self[kind] for kind in FindingKind}

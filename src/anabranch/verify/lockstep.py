@@ -1,6 +1,6 @@
-"""Batches of both sides as they are stored, matched through the map without decoding any of them.
+"""Match stored batches of both sides through the map, without decoding any of them.
 
-Two batches are equal where the map sends the one's records to the other's without a gap, and everything a consumer
+Two batches are equal if the map sends the one's records to the other's without a gap, and everything a consumer
 could see of them is equal: how many records, the compression, whose clock the timestamps are from, the first and the
 largest timestamp, and the stored bytes of their records.  The rest (other boundaries, transactions of the target,
 compacted batches, anything in doubt) comes out as ranges of source offsets, to be compared as records.
@@ -21,11 +21,11 @@ MOST_RANGES = 8
 """Ranges of a part that are compared as records; more are joined, with what lies between them."""
 
 
-class Stored(NamedTuple):
+class StoredBatch(NamedTuple):
     """A data batch: ``plain`` is whether it is dense, outside of transactions and without a delete horizon.
 
     ``kind`` are the attribute bits of compression and timestamp type; ``times`` the base and the largest timestamp;
-    ``digest`` is one of the stored bytes behind the header.
+    ``digest`` is one of the stored bytes after the header.
     """
 
     first: int
@@ -36,7 +36,7 @@ class Stored(NamedTuple):
     size: int
     digest: bytes
 
-    def same(self, other: Stored) -> bool:
+    def same(self, other: StoredBatch) -> bool:
         """Whether a consumer is given the same by both, offsets aside."""
         return self[3:] == other[3:] and self.last - self.first == other.last - other.first
 
@@ -45,10 +45,10 @@ class Matched(NamedTuple):
     """Sums of equal batches by chunk (both sides alike), and source ranges [from, to) that are not decided."""
 
     sums: dict[int, Sum]
-    rest: list[tuple[int, int]]
+    undecided: list[tuple[int, int]]
 
 
-def match(whole: Pin, part: Pin, source: Sequence[Stored], target: Sequence[Stored]) -> Matched:
+def match(whole: Pin, part: Pin, source: Sequence[StoredBatch], target: Sequence[StoredBatch]) -> Matched:
     """Match the batches of a part of a pin.
 
     A batch that straddles the end of a part belongs to it with all of its records, so ranges may reach beyond the
@@ -58,63 +58,71 @@ def match(whole: Pin, part: Pin, source: Sequence[Stored], target: Sequence[Stor
 
     from anabranch.offsets.bulk import to_source_bulk, to_target_bulk
 
-    firsts = np.array([one.first for one in source], dtype=np.int64)
-    lasts = np.array([one.last for one in source], dtype=np.int64)
-    places, _ = to_target_bulk(whole.runs, firsts, records=True)
+    firsts = np.array([batch.first for batch in source], dtype=np.int64)
+    lasts = np.array([batch.last for batch in source], dtype=np.int64)
+    target_firsts, _ = to_target_bulk(whole.runs, firsts, records=True)
     ends, _ = to_target_bulk(whole.runs, lasts, records=True)
-    theirs = {one.first: one for one in target}
-    equal: list[Stored] = []
-    rest: list[tuple[int, int]] = []
+    target_batches = {batch.first: batch for batch in target}
+    equal: list[StoredBatch] = []
+    undecided: list[tuple[int, int]] = []
     taken: set[int] = set()
-    for one, place, end in zip(source, places.tolist(), ends.tolist(), strict=True):
-        mate = theirs.get(place) if place >= 0 and end - place == one.last - one.first else None
-        inside = one.first >= whole.source_from and one.last < whole.source_to
-        if mate is not None and inside and one.plain and mate.plain and one.same(mate):
-            equal.append(one)
-            taken.add(place)
+    for batch, target_first, end in zip(source, target_firsts.tolist(), ends.tolist(), strict=True):
+        partner = (
+            target_batches.get(target_first)
+            if target_first >= 0 and end - target_first == batch.last - batch.first
+            else None
+        )
+        inside = batch.first >= whole.source_from and batch.last < whole.source_to
+        if partner is not None and inside and batch.plain and partner.plain and batch.same(partner):
+            equal.append(batch)
+            taken.add(target_first)
         else:
-            rest.append((one.first, one.last + 1))
-    lonely = [one for one in target if one.first not in taken]
-    if lonely:
-        begins, _ = to_source_bulk(whole.runs, np.array([one.first for one in lonely], dtype=np.int64))
-        finals, _ = to_source_bulk(whole.runs, np.array([one.last for one in lonely], dtype=np.int64))
+            undecided.append((batch.first, batch.last + 1))
+    unmatched = [batch for batch in target if batch.first not in taken]
+    if unmatched:
+        begins, _ = to_source_bulk(whole.runs, np.array([batch.first for batch in unmatched], dtype=np.int64))
+        finals, _ = to_source_bulk(whole.runs, np.array([batch.last for batch in unmatched], dtype=np.int64))
         for low, high in zip(begins.tolist(), finals.tolist(), strict=True):
             first = whole.source_from if low < 0 else min(low, max(whole.source_to - 1, whole.source_from))
             last = whole.source_to if high < 0 else high + 1
-            rest.append((first, max(first + 1, last)))
+            undecided.append((first, max(first + 1, last)))
     clipped = _joined(
-        [(max(a, whole.source_from), min(b, max(whole.source_to, part.source_from + 1))) for a, b in rest]
+        [(max(a, whole.source_from), min(b, max(whole.source_to, part.source_from + 1))) for a, b in undecided]
     )
     kept, ranges = _apart(equal, clipped)
     return Matched(_sums(kept), ranges)
 
 
-def _apart(equal: list[Stored], rest: list[tuple[int, int]]) -> tuple[list[Stored], list[tuple[int, int]]]:
+def _apart(
+    equal: list[StoredBatch], undecided: list[tuple[int, int]]
+) -> tuple[list[StoredBatch], list[tuple[int, int]]]:
     """Take batches that reach into the rest out of the equal ones, until the two share no offset."""
     while True:
-        if len(rest) > MOST_RANGES:
-            gaps = sorted(range(1, len(rest)), key=lambda at: rest[at][0] - rest[at - 1][1], reverse=True)
-            cuts = [0, *sorted(gaps[: MOST_RANGES - 1]), len(rest)]
-            rest = [(rest[a][0], rest[b - 1][1]) for a, b in pairwise(cuts)]
-        kept: list[Stored] = []
+        if len(undecided) > MOST_RANGES:
+            gaps = sorted(
+                range(1, len(undecided)), key=lambda at: undecided[at][0] - undecided[at - 1][1], reverse=True
+            )
+            cuts = [0, *sorted(gaps[: MOST_RANGES - 1]), len(undecided)]
+            undecided = [(undecided[a][0], undecided[b - 1][1]) for a, b in pairwise(cuts)]
+        kept: list[StoredBatch] = []
         more: list[tuple[int, int]] = []
         at = 0
-        for one in equal:
-            while at < len(rest) and rest[at][1] <= one.first:
+        for batch in equal:
+            while at < len(undecided) and undecided[at][1] <= batch.first:
                 at += 1
-            if at < len(rest) and rest[at][0] <= one.last:
-                more.append((one.first, one.last + 1))
+            if at < len(undecided) and undecided[at][0] <= batch.last:
+                more.append((batch.first, batch.last + 1))
             else:
-                kept.append(one)
+                kept.append(batch)
         if not more:
-            return kept, rest
-        equal, rest = kept, _joined(rest + more)
+            return kept, undecided
+        equal, undecided = kept, _joined(undecided + more)
 
 
 def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Sorted ranges without overlap; empty ones are left out."""
     found: list[tuple[int, int]] = []
-    for first, last in sorted(one for one in ranges if one[0] < one[1]):
+    for first, last in sorted(pair for pair in ranges if pair[0] < pair[1]):
         if found and first <= found[-1][1]:
             found[-1] = (found[-1][0], max(last, found[-1][1]))
         else:
@@ -122,13 +130,13 @@ def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _sums(equal: Sequence[Stored]) -> dict[int, Sum]:
+def _sums(equal: Sequence[StoredBatch]) -> dict[int, Sum]:
     """Sums of equal batches, each in the chunk that it begins in; they tell other digests than those of records."""
     sums: dict[int, Sum] = {}
-    for one in equal:
-        first, second = (int.from_bytes(one.digest[at : at + 8]) for at in (0, 8))
-        first = (first + one.first * _GOLDEN) & _WORD
-        summed = Sum(one.last - one.first + 1, one.size, first, second, first)
-        chunk = chunk_of(one.first)
+    for batch in equal:
+        first, second = (int.from_bytes(batch.digest[at : at + 8]) for at in (0, 8))
+        first = (first + batch.first * _GOLDEN) & _WORD
+        summed = Sum(batch.last - batch.first + 1, batch.size, first, second, first)
+        chunk = chunk_of(batch.first)
         sums[chunk] = sums.get(chunk, NOTHING).plus(summed)
     return sums

@@ -1,4 +1,4 @@
-"""How long one who reads must wait so that it stays below a rate."""
+"""How long a reader must wait to stay below a rate."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 
-class Pace:
-    """Bytes a second from now on; None for as fast as can be.
+class ReadPace:
+    """A limit of bytes a second from now on; None for no limit.
 
-    What was read is told after it was read, so a reader is ahead of its rate by the last of its reads at most.
+    Bytes are counted after they were read, so a reader exceeds its rate by its last read at most.
     """
 
     __slots__ = ("_began", "_clock", "_rate", "bytes")
@@ -21,7 +21,7 @@ class Pace:
         self.bytes = 0
 
     def passed(self, size: int) -> float:
-        """Take in bytes that were read; returns the seconds to wait before the next are."""
+        """Count bytes that were read; returns the seconds to wait before the next read."""
         self.bytes += size
         if self._rate is None:
             return 0.0

@@ -23,7 +23,7 @@ th,td{border-color:#30363d}.dim{color:#9198a1}}
 """
 _SENTENCES = {
     "equal": "Both sides hold the same records, in the same order, over all of the pinned offsets.",
-    "different": "At least one record is not as it should be; each is named below, or counted where there are many.",
+    "different": "At least one record differs; each is named below, or counted if there are many.",
     "unknown": "Nothing that was compared differs, and not all could be compared.",
 }
 

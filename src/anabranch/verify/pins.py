@@ -76,7 +76,7 @@ class Pin:
     def target_at(self, source: int) -> int:
         """The target offset that divides what belongs below a source offset from what belongs at it and above.
 
-        A foreign record belongs to the next copied record behind it.
+        A foreign record belongs to the next copied record after it.
         """
         index = self.runs.find_source(source - 1)
         if index < 0:

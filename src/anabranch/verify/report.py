@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from anabranch.verify.findings import NOWHERE, Counts, Finding
+from anabranch.verify.findings import NOWHERE, Finding, FindingCounts
 from anabranch.verify.pins import Pin
 from anabranch.verify.sums import NOTHING, Sum
 
 VERSION = 1
 
 
-class Verdict(StrEnum):
-    """What a comparison says."""
+class ComparisonVerdict(StrEnum):
+    """The verdict of a comparison."""
 
     EQUAL = "equal"
     DIFFERENT = "different"
@@ -27,8 +27,8 @@ class Verdict(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """As ``cmp`` and ``diff`` have it: 0 equal, 1 different, 2 could not tell."""
-        return (Verdict.EQUAL, Verdict.DIFFERENT, Verdict.UNKNOWN).index(self)
+        """As ``cmp`` and ``diff`` have it: 0 equal, 1 different, 2 unknown."""
+        return (ComparisonVerdict.EQUAL, ComparisonVerdict.DIFFERENT, ComparisonVerdict.UNKNOWN).index(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class LaneResult:
     source: Sum = NOTHING
     target: Sum = NOTHING
     uncommitted: Sum | None = None
-    counts: Counts = field(default_factory=Counts)
+    counts: FindingCounts = field(default_factory=FindingCounts)
     samples: Sequence[Finding] = ()
     open_chunks: int = 0
 
@@ -55,16 +55,16 @@ class LaneResult:
         return self.done == (self.pin.source_to, self.pin.target_to) or self.pin.empty
 
     @property
-    def verdict(self) -> Verdict:
-        """What can be said of the lane."""
+    def verdict(self) -> ComparisonVerdict:
+        """The verdict on the lane."""
         if self.counts.differences:
-            return Verdict.DIFFERENT
-        return Verdict.EQUAL if self.complete and not self.open_chunks else Verdict.UNKNOWN
+            return ComparisonVerdict.DIFFERENT
+        return ComparisonVerdict.EQUAL if self.complete and not self.open_chunks else ComparisonVerdict.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
-    """When and how: times in milliseconds, what was read (both sides together), names and versions."""
+class RunDetails:
+    """When and how a comparison ran: times in milliseconds, what was read (both sides together), names and versions."""
 
     link: str
     run: str
@@ -79,22 +79,22 @@ class Circumstances:
     versions: Mapping[str, str]
 
 
-def verdict(lanes: Iterable[LaneResult], doubts: Mapping[str, str]) -> Verdict:
+def verdict(lanes: Iterable[LaneResult], doubts: Mapping[str, str]) -> ComparisonVerdict:
     """The verdict on all lanes."""
     all_of_them = {lane.verdict for lane in lanes}
-    if Verdict.DIFFERENT in all_of_them:
-        return Verdict.DIFFERENT
-    return Verdict.UNKNOWN if doubts or Verdict.UNKNOWN in all_of_them else Verdict.EQUAL
+    if ComparisonVerdict.DIFFERENT in all_of_them:
+        return ComparisonVerdict.DIFFERENT
+    return ComparisonVerdict.UNKNOWN if doubts or ComparisonVerdict.UNKNOWN in all_of_them else ComparisonVerdict.EQUAL
 
 
 def report(
-    how: Circumstances,
+    how: RunDetails,
     lanes: Sequence[LaneResult],
     doubts: Mapping[str, str],
     contents: Mapping[Finding, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """The JSON object; ``contents`` are both sides of samples, masked or not; lanes are named by source partition."""
-    total = Counts()
+    total = FindingCounts()
     for lane in lanes:
         total = total.plus(lane.counts)
     seconds = max(how.finished_at_ms - how.started_at_ms, 1) / 1000

@@ -1,4 +1,4 @@
-"""What both isolation levels of a log show alike, told from what one of them showed.
+"""Which offsets of a log both isolation levels show alike, concluded from what one of them showed.
 
 A read-committed consumer sees some of the records that a read-uncommitted one sees, and at no offset another.  So where
 it saw as many records as a range has offsets, both see the same there.  All else is undecided: control records, what

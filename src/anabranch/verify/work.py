@@ -1,4 +1,4 @@
-"""How a comparison is cut into rounds, and what is known of each lane after every one of them.
+"""How a comparison is divided into rounds, and the progress of each lane after every round.
 
 A round reads one part of each lane that has something left, on both sides; of some of them in turn, where a chunk of
 each would be more than a round.  Parts of a lane go in order, so that after any round a lane is verified up to one
@@ -19,7 +19,7 @@ MOST_RANGES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RoundPart:
     """A part of a lane in a round; ``is_new`` unless it was read by an earlier comparison and differed."""
 
     lane: int
@@ -61,7 +61,7 @@ class Work:
         self.lanes: list[LaneWork] = []
         self.offsets = 0
         self.done = 0
-        self._parts: list[Iterator[Part]] = []
+        self._parts: list[Iterator[RoundPart]] = []
         for lane, pin in enumerate(pins):
             begin, at = since.get(pin.lane, (pin.source_from, pin.target_from))
             begin = min(max(begin, pin.source_from), pin.source_to)
@@ -71,7 +71,7 @@ class Work:
             self.offsets += sum(part.offsets for part in old) + pin.source_to - begin
             self._parts.append(self._cut(lane, old, _rest(pin, begin, at)))
 
-    def rounds(self) -> Iterator[list[Part]]:
+    def rounds(self) -> Iterator[list[RoundPart]]:
         """The parts of one round after the other."""
         left = deque(self._parts)
         while left:
@@ -86,15 +86,15 @@ class Work:
             if parts:
                 yield parts
 
-    def _cut(self, lane: int, old: Sequence[Pin], rest: Pin) -> Iterator[Part]:
+    def _cut(self, lane: int, old: Sequence[Pin], rest: Pin) -> Iterator[RoundPart]:
         for whole, is_new in (*((pin, False) for pin in old), (rest, True)):
             left = whole
             while not left.empty:
                 piece = next(pieces(left, self._each))
-                yield Part(lane, piece, is_new)
+                yield RoundPart(lane, piece, is_new)
                 left = _rest(left, piece.source_to, piece.target_to)
 
-    def finish(self, parts: Sequence[Part], sums: Sequence[Mapping[int, Mapping[int, Sum]]]) -> None:
+    def finish(self, parts: Sequence[RoundPart], sums: Sequence[Mapping[int, Mapping[int, Sum]]]) -> None:
         """Take in a round: the sums of source, target and (or not) the target uncommitted, by lane and chunk."""
         for part in parts:
             lane = self.lanes[part.lane]
@@ -116,7 +116,7 @@ def _sum(before: Sum, chunks: Mapping[int, Sum]) -> Sum:
 
 
 def _rest(pin: Pin, source: int, target: int) -> Pin:
-    """What of a pin lies behind these offsets."""
+    """The part of a pin after these offsets."""
     return Pin(
         pin.lane,
         pin.source,

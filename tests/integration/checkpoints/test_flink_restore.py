@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.checkpoints.flink.keyed import NO_CHANNELS
-from anabranch.checkpoints.plan import Transactions, Wish
+from anabranch.checkpoints.plan import PendingTransactions, RewriteSpec
 from anabranch.model.reasons import ReasonKind
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY
@@ -215,10 +215,12 @@ def test_pending_transactions_of_a_sink_do_not_move(lab: Lab, tmp_path: Path, nu
     savepoint = flink.stop(begun, tmp_path)
     assert {refusal.why for refusal in moves.refusals(savepoint, lab.copies)} == {ReasonKind.PENDING_TRANSACTIONS}
     specs = moves.sources(lab.target, lab.copies.names)
-    kept = moves.rewrite(savepoint, lab.copies, Wish(transactions=Transactions.KEEP), tmp_path / "kept")
+    kept = moves.rewrite(savepoint, lab.copies, RewriteSpec(transactions=PendingTransactions.KEEP), tmp_path / "kept")
     failing = flink.start("kept", specs, flink.version.conf(restore=kept), sink=second)
     assert "InvalidPidMapping" in flink.wait_failure(failing)
-    place = moves.rewrite(savepoint, lab.copies, Wish(transactions=Transactions.DISCARD), tmp_path / "moved")
+    place = moves.rewrite(
+        savepoint, lab.copies, RewriteSpec(transactions=PendingTransactions.DISCARD), tmp_path / "moved"
+    )
     job = flink.start("moved", specs, flink.version.conf(restore=place), sink=second)
     flink.wait_records(job, ALL - len(begun.records))
     flink.stop(job, tmp_path)
@@ -234,7 +236,9 @@ def test_a_dropped_source_begins_as_the_program_says(lab: Lab, tmp_path: Path, n
     group = f"payments-{number}"
     offsets = moves.next_offsets(savepoint, moves.PAYMENTS.topic)
     copying.commit(lab.target, group, {lab.copies.place(at): lab.copies.target(at, n) for at, n in offsets.items()})
-    place = moves.rewrite(savepoint, lab.copies, Wish(drop=frozenset({moves.PAYMENTS_UID})), tmp_path / "dropped")
+    place = moves.rewrite(
+        savepoint, lab.copies, RewriteSpec(drop=frozenset({moves.PAYMENTS_UID})), tmp_path / "dropped"
+    )
     orders, payments = moves.sources(lab.target, lab.copies.names)
     specs = [orders, payments | {"from": "committed", "group": group}]
     job = flink.start("dropped", specs, flink.version.conf(restore=place), window_ms=moves.WINDOW_MS)
@@ -246,7 +250,7 @@ def test_a_dropped_source_begins_as_the_program_says(lab: Lab, tmp_path: Path, n
 def test_a_source_that_was_not_named_stays_on_the_old_cluster(lab: Lab, tmp_path: Path, number: str) -> None:
     """One source of two is moved: the job reads both clusters then, and goes on exactly on both."""
     flink, (begun, savepoint) = lab.flinks[number], lab.begun[number]
-    place = moves.rewrite(savepoint, lab.copies, Wish(sources=frozenset({moves.ORDERS_UID})), tmp_path / "moved")
+    place = moves.rewrite(savepoint, lab.copies, RewriteSpec(sources=frozenset({moves.ORDERS_UID})), tmp_path / "moved")
     orders, _ = moves.sources(lab.target, lab.copies.names)
     _, payments = moves.sources(lab.source)
     job = flink.start("one moved", [orders, payments], flink.version.conf(restore=place), window_ms=moves.WINDOW_MS)
@@ -295,8 +299,8 @@ def test_a_dynamic_source_goes_on_under_its_new_cluster(lab: Lab, tmp_path: Path
     before = east | {"clusters": {"east": {"bootstrap": lab.source.bootstrap, "topics": topics}}}
     begun = flink.start("dynamic", moves.paced([before]), flink.version.conf())
     flink.wait_records(begun, ALL // 4)
-    wish = Wish(renamed_clusters={"east": ("far-west", lab.target.bootstrap)})
-    place = moves.rewrite(flink.stop(begun, tmp_path), lab.copies, wish, tmp_path / "moved")
+    rewrite_spec = RewriteSpec(renamed_clusters={"east": ("far-west", lab.target.bootstrap)})
+    place = moves.rewrite(flink.stop(begun, tmp_path), lab.copies, rewrite_spec, tmp_path / "moved")
     copied = [lab.copies.names[topic] for topic in topics]
     after = east | {"clusters": {"far-west": {"bootstrap": lab.target.bootstrap, "topics": copied}}}
     job = flink.start("moved", [after], flink.version.conf(restore=place))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.operations.checkpoints.copying import to_place
+from anabranch.operations.checkpoints.copying import copy_to
 from anabranch.operations.checkpoints.manifest import manifests
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.storage.errors import StorageError
@@ -50,7 +50,7 @@ def test_a_query_is_rewritten_copied_and_taken_back(hdfs: str) -> None:
     files, there = upload(SPARK / "uncommitted", f"{hdfs}/query"), open_files(f"{hdfs}/moved")
     before = snapshot(files, hidden=True)
     assert before.items() < snapshot(SPARK / "uncommitted").items()
-    to_place(draw(files, TRANSLATE), there)
+    copy_to(draw(files, TRANSLATE), there)
     assert snapshot(files, hidden=True) == before
     in_place(draw(files, TRANSLATE))
     assert snapshot(files) == snapshot(there) != before

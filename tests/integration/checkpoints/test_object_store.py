@@ -15,11 +15,11 @@ import pytest
 
 from anabranch.checkpoints.flink.metadata import read_metadata
 from anabranch.model.plans import PlanChangedError
-from anabranch.operations.checkpoints.copying import to_place
-from anabranch.operations.checkpoints.errors import StillRunningError
+from anabranch.operations.checkpoints.activity import watch
+from anabranch.operations.checkpoints.copying import copy_to
+from anabranch.operations.checkpoints.errors import JobStillWritingError
 from anabranch.operations.checkpoints.manifest import manifests
 from anabranch.operations.checkpoints.rewriting import in_place
-from anabranch.operations.checkpoints.stillness import watch
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles
@@ -189,8 +189,8 @@ def test_a_checkpoint_goes_from_a_disk_to_the_store_and_back(store: Store, tmp_p
     """Every file is copied, the same plan is carried out, and nothing says that it is unfinished."""
     local = copy("rocksdb", tmp_path / "cp", state=True)
     uploaded, back = open_files(f"s3://{BUCKET}/uploaded"), tmp_path / "back"
-    to_place(draw(open_files(str(local))), uploaded)
-    to_place(draw(open_files(store.upload(SPARK / "rocksdb", "original"))), open_files(str(back)))
+    copy_to(draw(open_files(str(local))), uploaded)
+    copy_to(draw(open_files(store.upload(SPARK / "rocksdb", "original"))), open_files(str(back)))
     assert snapshot(back) == snapshot(uploaded) != snapshot(local)
     assert not any("copying" in path for path in store.snapshot("uploaded"))
 
@@ -212,7 +212,7 @@ def test_what_changed_between_plan_and_rewrite_is_refused_whatever_was_listed(st
         in_place(drawn)
     code, _, err = run(*command, "--stopped")
     assert code == 3 and "changed since plan" in err
-    with pytest.raises(StillRunningError, match="commits/5"):
+    with pytest.raises(JobStillWritingError, match="commits/5"):
         watch(files, watched.rewrite.reads, sleep=lambda _: store.put("changed/commits/5", b"v1\n{}"))
     assert store.snapshot("changed") == {**now, "commits/5": b"v1\n{}"}
 

@@ -25,7 +25,7 @@ from anabranch.model.link import ClusterRef, LinkSpec, UnknownLinkError
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkStatus, ProbeReport
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.links.standing import Standing
+from anabranch.operations.links.status import LinkStatusReader
 from anabranch.sandbox import SandboxCluster
 from anabranch.spark.link.leases import LeasePlanner
 from anabranch.state.maps.rebuild import LaneLog, rebuild, whole_log
@@ -246,7 +246,7 @@ class Look:
     def __init__(self, target: ClusterContext) -> None:
         self._runner = asyncio.Runner()
         self._client = open_cluster(target)
-        self._standing = Standing(self._client)
+        self._standing = LinkStatusReader(self._client)
 
     def at(self, link_id: str) -> LinkStatus:
         """One link; raises UnknownLinkError."""

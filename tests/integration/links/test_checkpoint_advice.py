@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import TopicPartition as Place
 
-from anabranch.checkpoints.advice import Advice, Kind, Onward, Standing, Way
-from anabranch.checkpoints.plan import Wish
+from anabranch.checkpoints.advice import Advice, ConditionStatus, ResumeOffsets, Way, WayKind
+from anabranch.checkpoints.plan import RewriteSpec
 from anabranch.kafka.clusters import Clusters
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ModePolicy
@@ -20,8 +20,8 @@ from anabranch.model.reasons import Reason
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints import advise as operation
-from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByStart, LinkAt
-from anabranch.operations.checkpoints.told import Told
+from anabranch.operations.checkpoints.advice_input import AdviceInput
+from anabranch.operations.checkpoints.translation_source import ByLinks, ByStart, LinkAt, TranslationSource
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa import groups
 from qa.brokers import STEADY
@@ -35,29 +35,33 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "flink" / "2.2.0"
 SAVEPOINTS = GOLDEN / "names"
 
 
-def by(made: Link) -> Asked:
+def by(made: Link) -> TranslationSource:
     """Positions are translated by a link."""
-    return Asked(ByLinks((LinkAt(made.id, made.target),)))
+    return TranslationSource(ByLinks((LinkAt(made.id, made.target),)))
 
 
 def advise(
-    made: Link, path: str, told: Told, asked: Asked | None, source: ClusterContext | None = None
-) -> tuple[Advice, Onward | Reason]:
+    made: Link,
+    path: str,
+    told: AdviceInput,
+    translation: TranslationSource | None,
+    source: ClusterContext | None = None,
+) -> tuple[Advice, ResumeOffsets | Reason]:
     """What is advised, with the contexts of a link's clusters."""
 
-    async def run() -> tuple[Advice, Onward | Reason]:
+    async def run() -> tuple[Advice, ResumeOffsets | Reason]:
         async with Clusters({one.name: one for one in (made.source, made.target)}.__getitem__) as clusters:
-            return await operation.advise(clusters, path, told, Wish(), asked, source)
+            return await operation.advise(clusters, path, told, RewriteSpec(), translation, source)
 
     return asyncio.run(run())
 
 
-def told(made: Link, **more: object) -> Told:
+def told(made: Link, **more: object) -> AdviceInput:
     """The flags of the link's route, and more."""
-    return Told(("--link", made.id, "--target", made.target.name), **more)  # type: ignore[arg-type]
+    return AdviceInput(("--link", made.id, "--target", made.target.name), **more)  # type: ignore[arg-type]
 
 
-def way(advice: Advice, kind: Kind) -> Way:
+def way(advice: Advice, kind: WayKind) -> Way:
     """One of the ways."""
     return next(one for one in advice.ways if one.kind is kind)
 
@@ -96,24 +100,24 @@ def test_a_flink_job_on_a_mapped_link_is_advised_in_numbers(old: SandboxCluster,
         for at in stands:
             made.await_position(at.topic, 100, partition=at.partition)
         path = str(SAVEPOINTS / expected["path"])
-        asked = told(made, group="flights", sql=False, measure_s=0.0)
-        advice, exact = advise(made, path, asked, by(made))
+        inputs = told(made, group="flights", sql=False, measure_s=0.0)
+        advice, exact = advise(made, path, inputs, by(made))
         assert advice.best is not None
-        assert advice.best.kind is Kind.REWRITE, advice.best
-        assert (advice.naive.repeated, advice.naive.lost) == (0, 2 * len(stands))
+        assert advice.best.kind is WayKind.REWRITE, advice.best
+        assert (advice.unmodified_restart.repeated, advice.unmodified_restart.lost) == (0, 2 * len(stands))
         assert any(f"{400 - sum(stands.values())} records" in text for text in advice.seen), advice.seen
-        fresh_uid = way(advice, Kind.NEW_UID)
+        fresh_uid = way(advice, WayKind.NEW_UID)
         assert fresh_uid.possible, fresh_uid.conditions
         assert f"{len(stands)} records would be read again and 0 never" in fresh_uid.notes[0]
-        assert not way(advice, Kind.IDENTITY).possible
-        assert not way(advice, Kind.PRODUCERS_FIRST).possible
+        assert not way(advice, WayKind.IDENTITY).possible
+        assert not way(advice, WayKind.PRODUCERS_FIRST).possible
 
         assert not isinstance(exact, Reason)
         assert exact.offsets == {at: offset - 2 for at, offset in stands.items()} and not exact.unread
         given = StartPosition(StartKind.OFFSETS, offsets=dict(exact.offsets))
         assert groups.create(made.target, "flights", topics, given).undo
-        again, _ = advise(made, path, asked, by(made))
-        assert "0 records would be read again and 0 never" in way(again, Kind.NEW_UID).notes[0]
+        again, _ = advise(made, path, inputs, by(made))
+        assert "0 records would be read again and 0 never" in way(again, WayKind.NEW_UID).notes[0]
 
 
 @pytest.mark.real
@@ -131,17 +135,17 @@ def test_a_spark_query_on_identity_lanes_needs_no_rewrite(
             made.await_position(topic, 50, partition=1)
             advice, exact = advise(made, path, told(made, measure_s=0.0), by(made))
         assert advice.best is not None
-        assert advice.best.kind is Kind.IDENTITY
-        assert advice.naive.exact
+        assert advice.best.kind is WayKind.IDENTITY
+        assert advice.unmodified_restart.exact
         assert not isinstance(exact, Reason)
         assert exact.offsets == {TopicPartition(topic, 0): 40, TopicPartition(topic, 1): 50}
         produce(old, topic, numbered(20))
         later = a_query(tmp_path / "later", topic, [65, 50])
         behind, exact = advise(made, later, told(made, measure_s=0.0), by(made))
         assert isinstance(exact, Reason)
-        rewritten = way(behind, Kind.REWRITE)
+        rewritten = way(behind, WayKind.REWRITE)
         assert rewritten.possible
-        assert rewritten.count(Standing.LATER) == 1
+        assert rewritten.count(ConditionStatus.LATER) == 1
 
 
 def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(
@@ -169,17 +173,19 @@ def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(
             near.await_position("orders", 60, partition=partition)
         for partition in range(2):
             other.await_position("payments", 60, partition=partition)
-        asked = Asked(ByLinks((LinkAt(near.id, near.target), LinkAt(other.id, other.target))))
+        translation = TranslationSource(ByLinks((LinkAt(near.id, near.target), LinkAt(other.id, other.target))))
         flags = ("--link", f"{near.id}@new", "--link", f"{other.id}@far")
-        advice, exact = advise(near, path, Told(flags, measure_s=0.0), asked)
-        assert advice.best is not None and advice.best.kind is Kind.REWRITE, advice.best
-        assert (advice.naive.repeated, advice.naive.lost) == (0, 4), "payments begin two records later there"
+        advice, exact = advise(near, path, AdviceInput(flags, measure_s=0.0), translation)
+        assert advice.best is not None and advice.best.kind is WayKind.REWRITE, advice.best
+        assert (advice.unmodified_restart.repeated, advice.unmodified_restart.lost) == (0, 4), (
+            "payments begin two records later there"
+        )
         assert not isinstance(exact, Reason)
         assert exact.offsets[TopicPartition("orders", 0)] == 40 and exact.offsets[TopicPartition("payments", 0)] == 10
-        steps = [step.command for step in way(advice, Kind.DROP_SOURCE).steps]
+        steps = [step.command for step in way(advice, WayKind.DROP_SOURCE).steps]
         assert any(f"--link {near.id}@new --stay payments --out positions-new.json" in one for one in steps), steps
         assert any("--topic payments --start @positions-far.json --target far" in one for one in steps), steps
-        again = way(advice, Kind.RENAMED_TOPIC)
+        again = way(advice, WayKind.RENAMED_TOPIC)
         assert not again.possible
         assert again.effect.repeated == sum(exact.offsets.values()), "both logs were looked at where they are"
 
@@ -207,12 +213,12 @@ def test_draining_is_timed_by_the_commits_of_two_looks(
         thread = threading.Thread(target=read)
         thread.start()
         try:
-            asked = Told(("--start", "earliest", "--target", "new"), group=group, measure_s=3.0, downtime_s=1e9)
+            inputs = AdviceInput(("--start", "earliest", "--target", "new"), group=group, measure_s=3.0, downtime_s=1e9)
             way_ = ByStart(StartPosition(StartKind.EARLIEST), made.target)
             deadline = time.monotonic() + TIMEOUT_S
             while True:
-                advice, _ = advise(made, path, asked, Asked(way_), made.source)
-                first = way(advice, Kind.PRODUCERS_FIRST)
+                advice, _ = advise(made, path, inputs, TranslationSource(way_), made.source)
+                first = way(advice, WayKind.PRODUCERS_FIRST)
                 if first.waits_s is not None:
                     break
                 assert time.monotonic() < deadline, "nothing was ever committed between two looks"

@@ -52,13 +52,13 @@ def test_a_lane_goes_on_behind_records_that_expired_once_that_was_accepted(
         made.await_stopped(topic)
         refuses(made, "another-topic")
         seen = engine.plan_accept(made.source, made.target, made.id, f"{topic}-0")
-        (choice,) = seen.choices
+        (choice,) = seen.pending
         assert (choice.cause, choice.given_up, choice.twice) == (Cause.SOURCE_EXPIRED, (10, 25), None)
         assert "offsets 10 to 24 are given up" in choice.means
         delete_records(old, topic, 30)
         with pytest.raises(PlanChangedError):
             between(made.source, made.target, lambda here, there: accept.apply(here, there, seen))
-        assert made.accept(topic).choices[0].given_up == (10, 30)
+        assert made.accept(topic).pending[0].given_up == (10, 30)
         lane = made.await_position(topic, 40)
         produce(old, topic, numbered(5, first=40))
         lane = made.await_position(topic, 45)
@@ -93,8 +93,8 @@ def test_a_source_topic_made_again_is_copied_behind_the_old_one_once_that_was_ac
         with pytest.raises(InvalidFieldError):
             engine.accept(made.source, made.target, made.id, f"{topic}-0")
         plan = made.accept(topic)
-        assert [choice.cause for choice in plan.choices] == [Cause.SOURCE_MADE_AGAIN]
-        assert "copied from its offset 0 on, behind the 10 offsets" in plan.choices[0].means
+        assert [choice.cause for choice in plan.pending] == [Cause.SOURCE_MADE_AGAIN]
+        assert "copied from its offset 0 on, behind the 10 offsets" in plan.pending[0].means
         lane = made.await_position(topic, 30)
         assert lane.lane.topic_id != before.lane.topic_id
         assert len(made.status().lanes) == 1
@@ -125,7 +125,7 @@ def test_a_lost_target_topic_is_filled_again_once_that_was_accepted(
             lambda _: f"topic {topic} was {'deleted and made again' if first else 'deleted'}" in made.findings()
         )
         plan = made.accept()
-        (choice,) = plan.choices
+        (choice,) = plan.pending
         assert choice.cause is (Cause.TARGET_MADE_AGAIN if first else Cause.TARGET_DELETED)
         assert (choice.lane.generation, choice.decision.start) == (1, first)
         assert choice.given_up == ((0, first) if first else None)

@@ -7,9 +7,9 @@ import itertools
 import pytest
 from confluent_kafka import Producer, TopicPartition
 
-from anabranch.groups.mark import Verdict
-from anabranch.groups.plan import GroupsMoved, GroupsPlan, Step
-from anabranch.groups.select import NoSuchGroupError, Selection
+from anabranch.groups.baseline import Coverage
+from anabranch.groups.plan import GroupsMoved, GroupsPlan, GroupStep
+from anabranch.groups.select import GroupSelection, NoSuchGroupError
 from anabranch.kafka.groups import IllegalGroupNameError
 from anabranch.model.link import ModePolicy
 from anabranch.model.plans import PlanChangedError
@@ -47,12 +47,12 @@ def a_group() -> str:
 
 def plan(made: Link, *groups: str, **selection: tuple[str, ...]) -> GroupsPlan:
     """What moving them means."""
-    return engine.plan_sync(made.source, made.target, made.id, Selection(groups, **selection))
+    return engine.plan_sync(made.source, made.target, made.id, GroupSelection(groups, **selection))
 
 
 def move(made: Link, *groups: str, **selection: tuple[str, ...]) -> GroupsMoved:
     """Look, then do exactly that."""
-    return engine.sync(made.source, made.target, made.id, Selection(groups, **selection))
+    return engine.sync(made.source, made.target, made.id, GroupSelection(groups, **selection))
 
 
 def whys(found: GroupsPlan) -> set[ReasonKind]:
@@ -75,7 +75,7 @@ def transactional(cluster: SandboxCluster, topic: str, name: str, batches: int) 
 
 @pytest.mark.real
 def test_a_group_goes_on_exactly_where_it_stood_with_its_metadata(old: SandboxCluster, new: SandboxCluster) -> None:
-    """Planned, moved, in step, and undone to nothing, on a mapped lane whose offsets are others."""
+    """Planned, moved, in sync, and undone to nothing, on a mapped lane whose offsets are others."""
     topic, group = create(old, fresh("moved"), 2), a_group()
     renamed = f"old.{topic}"
     transactional(old, topic, f"t-{topic}", 7)
@@ -88,7 +88,7 @@ def test_a_group_goes_on_exactly_where_it_stood_with_its_metadata(old: SandboxCl
         made.await_position(topic, 20, partition=1)
         seen = plan(made, group)
         (one,) = seen.groups
-        assert one.step is Step.MOVE, one.reasons
+        assert one.step is GroupStep.MOVE, one.reasons
         assert committed(new, group, there) == dict.fromkeys(there)
         done = move(made, group)
         assert done.ok and done.hash == seen.hash
@@ -96,7 +96,7 @@ def test_a_group_goes_on_exactly_where_it_stood_with_its_metadata(old: SandboxCl
         assert stands[(renamed, 0)] == (6, "half é way")
         assert stands[(renamed, 1)] == (15, "")
         assert read_values(new, group, (renamed, 0), 3) == read_values(old, group, (topic, 0), 3)
-        assert [step.step for step in plan(made, group).groups] == [Step.IN_STEP]
+        assert [step.step for step in plan(made, group).groups] == [GroupStep.IN_SYNC]
         again = move(made, group)
         assert again.undo == "" and again.ok
         taken = engine.undo(made.target, done.undo)
@@ -166,7 +166,7 @@ def test_a_plan_is_refused_where_the_world_has_moved(old: SandboxCluster, new: S
     topic, group = create(old, fresh("world")), a_group()
     produce(old, topic, numbered(20))
     commit(old, group, {(topic, 0): (5, "")})
-    chosen = Selection((group,))
+    chosen = GroupSelection((group,))
     with link(old, new, topic) as made, made.running():
         made.await_position(topic, 20)
         seen = plan(made, group)
@@ -189,16 +189,16 @@ def test_marks_tell_which_groups_lie_before_the_links_start(old: SandboxCluster,
     start = StartPosition(StartKind.OFFSETS, offsets={Place(topic, 0): 10})
     with link(old, new, topic, start=start) as made, made.running():
         made.await_position(topic, 20)
-        marked = engine.mark(made.source, made.target, made.id, Selection((early, late)))
-        assert {one.group: one.verdict for one in marked.marks} == {early: Verdict.BEFORE, late: Verdict.COVERED}
+        marked = engine.baseline(made.source, made.target, made.id, GroupSelection((early, late)))
+        assert {one.group: one.coverage for one in marked.baselines} == {early: Coverage.BEFORE, late: Coverage.COVERED}
         assert whys(plan(made, early)) == {ReasonKind.BEFORE_START}
         assert move(made, late).ok
         assert read_values(new, late, (topic, 0), 5) == read_values(old, late, (topic, 0), 5)
         delete_records(old, topic, 10)
-        assert plan(made, early).groups[0].step is Step.MOVE
+        assert plan(made, early).groups[0].step is GroupStep.MOVE
         rows = {row.group: row for row in engine.list_groups(made.source, made.target, made.id).groups}
-        assert (rows[early].mark, rows[late].in_link) == (Verdict.BEFORE, 1)
-        assert engine.show(made.source, made.target, made.id, late).plan.step is Step.IN_STEP
+        assert (rows[early].baseline, rows[late].in_link) == (Coverage.BEFORE, 1)
+        assert engine.show(made.source, made.target, made.id, late).plan.step is GroupStep.IN_SYNC
 
 
 def test_commits_of_transactions_are_moved_when_they_are_decided(old: SandboxCluster, new: SandboxCluster) -> None:

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from anabranch.config.jobspec import LinkJob
-from anabranch.groups.follow import Following
+from anabranch.groups.continuous_sync import SyncState
 from anabranch.groups.report import GroupRow
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.model.link import GroupRules
@@ -69,18 +69,18 @@ def test_followed_groups_move_forward_only_and_their_freshness_is_shown(
         made.await_position(topic, 20)
         assert engine.freshness(made.target, made.id) is None
         with followed(made):
-            await_(lambda: committed(new, group, [place])[place] == (5, "first"), "never in step")
+            await_(lambda: committed(new, group, [place])[place] == (5, "first"), "never in sync")
             commit(old, group, {place: (12, "second")})
             await_(lambda: committed(new, group, [place])[place] == (12, "second"), "never moved on")
-            await_(lambda: _state(made, group) is Following.IN_STEP, "never persisted")
+            await_(lambda: _state(made, group) is SyncState.IN_SYNC, "never persisted")
             commit(old, group, {place: (3, "back")})
-            await_(lambda: _state(made, group) is Following.HELD, "never held")
+            await_(lambda: _state(made, group) is SyncState.BLOCKED, "never blocked")
             assert committed(new, group, [place])[place] == (12, "second")
             commit(old, group, {place: (20, "end")})
             await_(lambda: committed(new, group, [place])[place] == (20, "end"), "never at the end")
             with member(new, group, topic):
                 commit(old, group, {place: (19, "")})
-                await_(lambda: _state(made, group) is Following.ACTIVE, "never active")
+                await_(lambda: _state(made, group) is SyncState.ACTIVE, "never active")
             await_(lambda: _whole(made), "no round without an error")
             links.set_wanted(made.target, made.id, groups=None)
             await_(lambda: committed(new, left_out, [place])[place] is None, "was touched")
@@ -135,8 +135,8 @@ def _whole(made: Link) -> bool:
     return told is not None and told.error == ""
 
 
-def _state(made: Link, group: str) -> Following | None:
-    since = row(made, group).followed
+def _state(made: Link, group: str) -> SyncState | None:
+    since = row(made, group).sync
     return None if since is None else since.state
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.mirrormaker.report import Evidence
-from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
@@ -41,7 +41,9 @@ def test_the_clients_of_mirror_maker_get_a_links_exact_positions(old: SandboxClu
     with link(old, new, topic, naming=naming, mode=ModePolicy.MAPPED) as made, made.running():
         made.await_position(topic, 153)
         copy = TopicPartition(f"{made.spec.source.context}.{topic}", 0)
-        mirror_makers = [Checkpoint(f"{prefix}-{at}", copy, at, max(0, exact - OFF)) for at, exact in EXACT.items()]
+        mirror_makers = [
+            MirrorCheckpoint(f"{prefix}-{at}", copy, at, max(0, exact - OFF)) for at, exact in EXACT.items()
+        ]
         made.on_target(_stale(made, mirror_makers))
         told = mirror_answers.report(made.source, made.target, made.spec.source.context, link=made.id)
         rows = {row.committed: row for row in told.rows if row.group.startswith(prefix)}
@@ -61,7 +63,7 @@ def test_the_clients_of_mirror_maker_get_a_links_exact_positions(old: SandboxClu
         assert _positions(new, made, prefix) == {f"{prefix}-{at}": exact for at, exact in EXACT.items()}
 
 
-def _stale(made: Link, checkpoints: list[Checkpoint]) -> Callable[[Client], object]:
+def _stale(made: Link, checkpoints: list[MirrorCheckpoint]) -> Callable[[Client], object]:
     """What a MirrorMaker 2 left behind."""
 
     async def write(client: Client) -> None:

@@ -18,7 +18,7 @@ from anabranch.model.lane import LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.model.reasons import Severity
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.links.choices import HistoryLostError
+from anabranch.operations.links.pending_decisions import HistoryLostError
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.state.codecs import topics as control
 from anabranch.state.maps.reading import read_maps
@@ -145,7 +145,7 @@ def test_a_lane_whose_claims_are_lost_does_not_start_over(old: SandboxCluster, n
                 assert "claims are gone" in str(lane.stop_reason) and lane.stop_offset == 10
         assert values(new, topic) == values_of(range(10))
         plan = made.accept()
-        (choice,) = plan.choices
+        (choice,) = plan.pending
         assert (choice.cause, choice.decision.start, choice.twice) == (Cause.CLAIMS_LOST, 10, None)
         assert plan.remake == ((control.CLAIMS,) if way == "deleted" else ())
         assert plan.recreated == ((control.CLAIMS,) if way == "made again" else ())
@@ -181,9 +181,9 @@ def test_a_lane_of_which_nothing_is_known_is_not_begun_where_claims_were_deleted
             lane = made.await_stopped(topic)
         assert "claims are gone" in str(lane.stop_reason) and "begins at offset" in made.findings()
         assert values(new, topic) == values_of(range(10))
-        assert engine.plan_accept(made.source, made.target, made.id).choices[0].twice == (0, 10)
+        assert engine.plan_accept(made.source, made.target, made.id).pending[0].twice == (0, 10)
         done = engine.accept(made.source, made.target, made.id, f"{topic}:0", at=10)
-        assert done.choices[0].given_up == (0, 10)
+        assert done.pending[0].given_up == (0, 10)
         goes_on(made, old, new, topic, 10, values_of(range(10)))
 
 
@@ -201,7 +201,7 @@ def test_a_position_that_is_lost_is_given_by_a_person_or_by_what_was_persisted(
             lane = made.await_stopped(topic)
         with pytest.raises(InvalidFieldError):
             engine.accept(made.source, made.target, made.id, f"{topic}:0", at=99)
-        assert made.accept().choices[0].decision.start == 10
+        assert made.accept().pending[0].decision.start == 10
         goes_on(made, old, new, topic, 10, [])
 
 
@@ -224,7 +224,7 @@ def test_a_corrupt_batch_is_given_up_by_a_persons_word(old: Simulated, new: Simu
         assert lane.stop_offset == 10 and "is corrupt" in str(lane.stop_reason)
         refuses(made)
         done = engine.accept(made.source, made.target, made.id, f"{topic}:0", at=20)
-        assert (done.choices[0].cause, done.choices[0].given_up) == (Cause.GIVEN_UP, (10, 20))
+        assert (done.pending[0].cause, done.pending[0].given_up) == (Cause.GIVEN_UP, (10, 20))
         made.await_position(topic, 30)
         assert values(new, topic) == [*values_of(range(10)), *values_of(range(20, 30))]
 
@@ -239,7 +239,7 @@ def test_jumps_that_are_lost_stop_no_lane_silently(old: SandboxCluster, new: Sim
         with pytest.raises(ControlTopicsError):
             run_to_its_end(made)
         plan = made.accept()
-        assert (plan.remake, plan.choices[0].cause) == ((control.GAP_RECORDS,), Cause.GAP_RECORDS_LOST)
+        assert (plan.remake, plan.pending[0].cause) == ((control.GAP_RECORDS,), Cause.GAP_RECORDS_LOST)
         goes_on(made, old, new, topic, 10, values_of(range(10)))
 
 

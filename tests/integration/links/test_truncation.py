@@ -95,7 +95,7 @@ def assert_truncated(made: Link, topic: str, lane: LaneProgress) -> None:
         engine.resume(made.target, made.id)
         made.await_rounds(topic, rounds=4)  # by then its owner has read of it, and looked at the source again
         lane = made.await_stopped(topic)
-    (choice,) = made.accept(f"{topic}:0").choices
+    (choice,) = made.accept(f"{topic}:0").pending
     assert (choice.cause, choice.twice, choice.given_up) == (Cause.SOURCE_TRUNCATED, (10, 30), None)
     assert (choice.lane.generation, choice.decision.start) == (1, 10)
     after = made.await_position(topic, 50)

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.mirrormaker.content import find, sight
+from anabranch.operations.mirrormaker.content import find, read_snapshot
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY, create_topics
 from qa.timeouts import TIMEOUT_S
@@ -64,7 +64,7 @@ def found(cluster: SandboxCluster, source: str, copy: str, questions: list[tuple
 
     async def ask() -> list[int | None]:
         async with connect(cluster) as client:
-            place, there = [await sight(client, TopicPartition(topic, 0)) for topic in (source, copy)]
+            place, there = [await read_snapshot(client, TopicPartition(topic, 0)) for topic in (source, copy)]
             return [await find(place, position, there, answer) for position, answer in questions]
 
     return asyncio.run(ask())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka.admin import NewTopic
 
-from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.state.topics.mirrormaker import beat, publish
@@ -37,10 +37,13 @@ def test_mirror_makers_own_client_reads_our_exact_positions(target: SandboxClust
     async def write() -> None:
         async with connect(target) as client:
             await beat(client, "old", "new")
-            stale = Checkpoint("readers", FIRST, 900, 899, "before")
-            many = [Checkpoint(f"group-{number}", SECOND, number, number + 1) for number in range(1200)]
+            stale = MirrorCheckpoint("readers", FIRST, 900, 899, "before")
+            many = [MirrorCheckpoint(f"group-{number}", SECOND, number, number + 1) for number in range(1200)]
             assert await publish(client, "old", [stale, *many]) == 1201
-            exact = [Checkpoint("readers", FIRST, 1000, 987, "noted ✓"), Checkpoint("readers", SECOND, 7, 0)]
+            exact = [
+                MirrorCheckpoint("readers", FIRST, 1000, 987, "noted ✓"),
+                MirrorCheckpoint("readers", SECOND, 7, 0),
+            ]
             assert await publish(client, "old", exact) == 2
             assert await publish(client, "old", []) == 0
 

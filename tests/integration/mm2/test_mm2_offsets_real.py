@@ -11,10 +11,10 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
-from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
+from anabranch.mirrormaker.report import Evidence, JudgedPosition, MirrorReport
 from anabranch.mirrormaker.store import OffsetSync, OffsetSyncStore
 from anabranch.mirrormaker.wire import (
-    Checkpoint,
+    MirrorCheckpoint,
     decode_checkpoint,
     decode_heartbeat,
     decode_sync,
@@ -191,8 +191,8 @@ async def judged(old: SandboxCluster, new: SandboxCluster, look: int = 500) -> M
         return await judge(source, target, await read_flow(source, target), look=look)
 
 
-async def correct(new: SandboxCluster, rows: list[Judged]) -> None:
+async def correct(new: SandboxCluster, rows: list[JudgedPosition]) -> None:
     """Write the exact positions over MirrorMaker's."""
     async with connect(new) as target:
-        exact = [Checkpoint(one.group, one.target, one.committed, one.exact or 0) for one in rows]
+        exact = [MirrorCheckpoint(one.group, one.target, one.committed, one.exact or 0) for one in rows]
         assert await publish(target, "old", exact) == len(rows)

@@ -11,7 +11,7 @@ from anabranch.offsets.align.lane import Bounds
 from anabranch.sandbox import SandboxCluster
 from anabranch.spark.align.run import Rebuilding
 from anabranch.spark.verify.run import Comparison
-from anabranch.verify.findings import Kind
+from anabranch.verify.findings import FindingKind
 from anabranch.verify.pins import LogEnds, pin
 from qa import killed_mirror
 from qa.offsets import rebuild_spec
@@ -59,5 +59,5 @@ def test_each_record_of_a_killed_mirror_is_mapped_to_its_last_copy_and_the_rest_
     for at, one in enumerate(pins):
         counts = findings[at].counts
         # Of more than five thousand it is not looked up what they repeat.
-        assert counts[Kind.REPEATED] + counts[Kind.EXTRA] == counts.differences == repeats[one.lane]
-        assert counts[Kind.REPEATED]
+        assert counts[FindingKind.DUPLICATE] + counts[FindingKind.UNEXPECTED] == counts.differences == repeats[one.lane]
+        assert counts[FindingKind.DUPLICATE]

@@ -14,7 +14,7 @@ from anabranch.config.verifyspec import ReaderKind
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.sandbox import SandboxCluster
 from anabranch.spark.verify.run import Comparison
-from anabranch.verify.findings import Finding, Kind
+from anabranch.verify.findings import Finding, FindingKind
 from qa.brokers import await_markers
 from qa.timeouts import TIMEOUT_S
 from qa.verify_lab import Fault, Message, fresh, messages, pin_of, plant, spec_of, write
@@ -76,7 +76,7 @@ def test_a_drop_that_the_map_does_not_tell_displaces_what_follows(
     found, _ = compared(spark, old, new, topic, mirror.runs)
     (missing,) = mirror.expected
     assert found[0] == missing
-    assert found[1:] == [Finding(topic, Kind.DISPLACED, at, at - 1) for at in range(missing.source + 1, count)]
+    assert found[1:] == [Finding(topic, FindingKind.DISPLACED, at, at - 1) for at in range(missing.source + 1, count)]
 
 
 def test_what_a_cleaner_took_is_gone_and_what_it_cannot_have_taken_is_missing(
@@ -106,11 +106,11 @@ def test_what_a_cleaner_took_is_gone_and_what_it_cannot_have_taken_is_missing(
         if comparison.work.lanes[0].target.records < 1000:
             break
         assert time.monotonic() < deadline, "the cleaner did not run"
-    assert [one for one in found if one.kind.is_difference] == [Finding(topic, Kind.MISSING, 1000, -1)]
+    assert [one for one in found if one.kind.is_difference] == [Finding(topic, FindingKind.MISSING, 1000, -1)]
     kinds = Counter(one.kind for one in found)
-    assert kinds[Kind.GONE_TARGET_COMPACTION] == len(found) - 1 > 900
+    assert kinds[FindingKind.GONE_TARGET_COMPACTION] == len(found) - 1 > 900
     strict, _ = compared(spark, old, new, topic, runs)
-    assert {one.kind for one in strict} == {Kind.MISSING}, "without the policy nothing is excused"
+    assert {one.kind for one in strict} == {FindingKind.MISSING}, "without the policy nothing is excused"
 
 
 def test_what_retention_takes_between_pin_and_read_is_gone(
@@ -129,7 +129,7 @@ def test_what_retention_takes_between_pin_and_read_is_gone(
         pass
     (named,) = comparison.findings().values()
     assert named.counts.differences == 0
-    assert named.counts[Kind.GONE_SOURCE_RETENTION] == 200, "the target still had them"
+    assert named.counts[FindingKind.GONE_SOURCE_RETENTION] == 200, "the target still had them"
 
 
 def test_what_one_isolation_level_does_not_see_is_hidden_or_extra(
@@ -154,10 +154,10 @@ def test_what_one_isolation_level_does_not_see_is_hidden_or_extra(
     runs = RunMap.of([Run(0, 0, 10), Run(10, 11, 10)])
     found, _ = compared(spark, old, new, topic, runs)
     assert found == [
-        Finding(topic, Kind.EXTRA, -1, 10),
-        *(Finding(topic, Kind.HIDDEN, at, at + 1) for at in range(10, 20)),
+        Finding(topic, FindingKind.UNEXPECTED, -1, 10),
+        *(Finding(topic, FindingKind.HIDDEN, at, at + 1) for at in range(10, 20)),
     ]
     stranger.abort_transaction(TIMEOUT_S)
     await_markers(address, [(topic, 0)])
     found, _ = compared(spark, old, new, topic, runs)
-    assert found == [Finding(topic, Kind.EXTRA, -1, 10)]
+    assert found == [Finding(topic, FindingKind.UNEXPECTED, -1, 10)]

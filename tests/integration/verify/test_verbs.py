@@ -91,7 +91,7 @@ def test_a_stranger_in_a_copy_is_named(old: SandboxCluster, new: SandboxCluster,
         with made.running():
             made.await_position(topic, 110)
         told = verbs.start(expected=1)
-        assert {name for name, number in told["counts"].items() if number} == {"extra"}
+        assert {name for name, number in told["counts"].items() if number} == {"unexpected"}
         assert told["lanes"][0]["source"]["records"] == 110
         assert "secret" not in json.dumps(told)
         assert json.loads(verbs("show", "-o", "json", expected=1))["report"] == told
@@ -128,10 +128,10 @@ def test_a_link_is_compared_then_what_is_new_then_what_differs(
         with made.running():
             made.await_position(topic, 244)
         third = verbs.start(expected=1)
-        assert third["counts"]["extra"] == 1
-        assert {name for name, number in third["counts"].items() if number} == {"extra"}
+        assert third["counts"]["unexpected"] == 1
+        assert {name for name, number in third["counts"].items() if number} == {"unexpected"}
         (sample,) = third["samples"]
-        assert sample["kind"] == "extra" and sample["source_offset"] is None
+        assert sample["kind"] == "unexpected" and sample["source_offset"] is None
         assert "secret" not in json.dumps(third)
         fourth = verbs.start("--show-values", expected=1)
         assert "secret contents" in json.dumps(fourth), "what differed is looked at again"
@@ -194,7 +194,7 @@ def test_a_stopped_comparison_goes_on_to_the_same_report(
         resumed = verbs.start(verb="resume", expected=1)
         assert resumed["lanes"][0]["source"]["verified_to"] == 71_000
         whole = verbs.start("--fresh", expected=1)
-        assert resumed["counts"] == whole["counts"] and whole["counts"]["extra"] == 2
+        assert resumed["counts"] == whole["counts"] and whole["counts"]["unexpected"] == 2
         assert resumed["samples"] == whole["samples"] and len(whole["samples"]) == 2
         assert resumed["lanes"][0]["source"]["records"] == whole["lanes"][0]["source"]["records"] == 71_000
         assert resumed["lanes"][0]["source"]["digest"] == whole["lanes"][0]["source"]["digest"]

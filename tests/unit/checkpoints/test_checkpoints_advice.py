@@ -23,11 +23,22 @@ from advice_samples import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.checkpoints.advice import Advice, Facts, Kind, Lane, Log, Onward, Standing, There, Way, advise
+from anabranch.checkpoints.advice import (
+    Advice,
+    ConditionStatus,
+    Facts,
+    LaneFacts,
+    LogFacts,
+    ResumeOffsets,
+    TargetFacts,
+    Way,
+    WayKind,
+    advise,
+)
 from anabranch.checkpoints.advice.ranking import rank
-from anabranch.checkpoints.job import Format, OperatorPage, SourcePage
-from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved
+from anabranch.checkpoints.job import CheckpointFormat, OperatorPage, SourcePage
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
+from anabranch.checkpoints.route import TranslatedPosition
 from anabranch.model.lane import LaneMode
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
@@ -36,7 +47,7 @@ from anabranch.operations.checkpoints.advise import exact_positions
 pytestmark = pytest.mark.unit
 
 
-def way(advice: Advice, kind: Kind) -> Way:
+def way(advice: Advice, kind: WayKind) -> Way:
     """One of the ways."""
     return next(one for one in advice.ways if one.kind is kind)
 
@@ -50,41 +61,43 @@ def test_equal_offsets_need_no_rewrite() -> None:
     """Identity lanes whose positions are equal on both sides come first."""
     advice = advise(facts(shift=0))
     assert advice.best is not None
-    assert advice.best.kind is Kind.IDENTITY
-    assert advice.naive.exact
+    assert advice.best.kind is WayKind.IDENTITY
+    assert advice.unmodified_restart.exact
 
 
 def test_equal_offsets_stay_so_only_where_every_partition_has_a_lane() -> None:
     """What no lane copies yet is equal by chance, and is asked about."""
     known = facts(shift=0)
 
-    def lanes(of: Facts) -> Standing:
-        (found,) = (one for one in way(advise(of), Kind.IDENTITY).conditions if one.what == "every lane keeps offsets")
-        return found.standing
+    def lanes(of: Facts) -> ConditionStatus:
+        (found,) = (
+            one for one in way(advise(of), WayKind.IDENTITY).conditions if one.what == "every lane keeps offsets"
+        )
+        return found.status
 
-    assert lanes(known) is Standing.MET
-    assert lanes(replace(known, lanes={A: known.lanes[A]})) is Standing.UNKNOWN
+    assert lanes(known) is ConditionStatus.MET
+    assert lanes(replace(known, lanes={A: known.lanes[A]})) is ConditionStatus.UNKNOWN
 
 
 def test_a_partition_of_which_nothing_was_read_is_equal_everywhere() -> None:
     """``earliest`` is looked up anew on either cluster, so that it does not speak against equal offsets."""
     known = facts(shift=0)
-    empty = replace(known.positions[1], offset=Marker.EARLIEST)
-    answers = {known.positions[0]: known.answers[known.positions[0]], empty: Moved(B, 0)}
+    empty = replace(known.positions[1], offset=SymbolicOffset.EARLIEST)
+    answers = {known.positions[0]: known.answers[known.positions[0]], empty: TranslatedPosition(B, 0)}
     advice = advise(replace(known, positions=(known.positions[0], empty), answers=answers))
     assert advice.best is not None
-    assert advice.best.kind is Kind.IDENTITY
+    assert advice.best.kind is WayKind.IDENTITY
     assert any("310 records" in text for text in advice.seen), advice.seen
 
 
-@pytest.mark.parametrize("form", list(Format))
-def test_shifted_offsets_are_rewritten(form: Format) -> None:
+@pytest.mark.parametrize("form", list(CheckpointFormat))
+def test_shifted_offsets_are_rewritten(form: CheckpointFormat) -> None:
     """Where offsets differ the checkpoint is rewritten, and what only new servers would do is counted."""
     advice = advise(facts(form))
     assert advice.best is not None
-    assert advice.best.kind is Kind.REWRITE
-    assert (advice.naive.repeated, advice.naive.lost) == (10, 0)
-    failed = way(advice, Kind.IDENTITY)
+    assert advice.best.kind is WayKind.REWRITE
+    assert (advice.unmodified_restart.repeated, advice.unmodified_restart.lost) == (10, 0)
+    failed = way(advice, WayKind.IDENTITY)
     assert not failed.possible
     assert "orders-0 at 100 is orders-0 at 105 on the target; 2 of 2 positions differ" in failed.conditions[0].why
 
@@ -92,9 +105,9 @@ def test_shifted_offsets_are_rewritten(form: Format) -> None:
 def test_what_passes_is_not_a_failure() -> None:
     """A link that is still behind makes the rewrite wait, with the reason, and nothing else."""
     known = facts(attempts=(attempt((), NOT_COPIED),))
-    rewritten = way(advise(known), Kind.REWRITE)
+    rewritten = way(advise(known), WayKind.REWRITE)
     assert rewritten.possible
-    assert rewritten.conditions[0].standing is Standing.LATER
+    assert rewritten.conditions[0].status is ConditionStatus.LATER
     assert "copied up to 90" in rewritten.conditions[0].why
 
 
@@ -102,20 +115,22 @@ def test_what_cannot_be_rewritten_is_not_advised() -> None:
     """Records that the target lost speak against the rewrite, and the way comes after all that are possible."""
     known = facts(attempts=(attempt((), EXPIRED, EXPIRED),))
     advice = advise(known)
-    rewritten = way(advice, Kind.REWRITE)
+    rewritten = way(advice, WayKind.REWRITE)
     assert not rewritten.possible
     assert "(and 1 more)" in rewritten.conditions[0].why
     assert advice.best is not None
-    assert advice.best.kind is not Kind.REWRITE
+    assert advice.best.kind is not WayKind.REWRITE
 
 
 def test_the_attempt_that_works_is_the_one_that_is_shown() -> None:
     """An uncommitted batch that can be translated is: the flag is in every command."""
     refused = attempt((), Reason(ReasonKind.UNCOMMITTED, "batch 8 was not committed"))
     works = attempt(flags=("--uncommitted", "translate"))
-    known = facts(Format.SPARK, attempts=(refused, works), page=page(Format.SPARK, "0", uncommitted=8))
-    rewritten = way(advise(known), Kind.REWRITE)
-    assert [one.standing for one in rewritten.conditions] == [Standing.MET]
+    known = facts(
+        CheckpointFormat.SPARK, attempts=(refused, works), page=page(CheckpointFormat.SPARK, "0", uncommitted=8)
+    )
+    rewritten = way(advise(known), WayKind.REWRITE)
+    assert [one.status for one in rewritten.conditions] == [ConditionStatus.MET]
     planned = [line for line in commands(rewritten) if "checkpoint plan" in line or "checkpoint rewrite" in line]
     assert len(planned) == 2
     assert all("--uncommitted translate" in line for line in planned)
@@ -125,160 +140,163 @@ def test_transactions_are_discarded_only_with_a_question() -> None:
     """A rewrite that throws pending transactions away asks whether they were committed."""
     pending = Reason(ReasonKind.PENDING_TRANSACTIONS, "sink counts has 2 pending transactions")
     known = facts(attempts=(attempt((), pending), attempt(flags=("--transactions", "discard"))))
-    rewritten = way(advise(known), Kind.REWRITE)
-    assert [one.standing for one in rewritten.conditions] == [Standing.MET, Standing.UNKNOWN]
+    rewritten = way(advise(known), WayKind.REWRITE)
+    assert [one.status for one in rewritten.conditions] == [ConditionStatus.MET, ConditionStatus.UNKNOWN]
     assert "2 pending transactions" in rewritten.conditions[1].why
 
 
 def test_commits_are_held_against_the_savepoint() -> None:
     """What the group's own commits would repeat and lose is counted on the target."""
     known = facts(group=group(90, 203), uids=True, sql=False)
-    fresh = way(advise(known), Kind.NEW_UID)
+    fresh = way(advise(known), WayKind.NEW_UID)
     assert fresh.effect.exact
     assert "10 records would be read again and 3 never" in fresh.notes[0]
     unknown = facts(group=group(90, 203), uids=True, sql=False, answers={}, attempts=())
-    measured = way(advise(unknown), Kind.NEW_UID).effect
+    measured = way(advise(unknown), WayKind.NEW_UID).effect
     assert (measured.repeated, measured.lost) == (10, 3)
 
 
 def test_commits_on_the_target_count_before_the_old_ones() -> None:
     """Where the group stands on the target already, that is where the job would go on."""
-    there = replace(group(100, 200), there={A: 101, B: 215})
-    found = way(advise(facts(group=there)), Kind.NEW_UID)
+    there = replace(group(100, 200), target_commits={A: 101, B: 215})
+    found = way(advise(facts(group=there)), WayKind.NEW_UID)
     assert "4 records would be read again and 10 never" in found.notes[0]
 
 
 @pytest.mark.parametrize(
-    ("sql", "uids", "standing"), [(True, True, Standing.UNMET), (False, False, Standing.UNMET), (None, None, None)]
+    ("sql", "uids", "standing"),
+    [(True, True, ConditionStatus.UNMET), (False, False, ConditionStatus.UNMET), (None, None, None)],
 )
-def test_uids_are_for_jobs_that_have_them(sql: bool | None, uids: bool | None, standing: Standing | None) -> None:
+def test_uids_are_for_jobs_that_have_them(
+    sql: bool | None, uids: bool | None, standing: ConditionStatus | None
+) -> None:
     """A new uid is no way for SQL, nor where operators have none; dropping the source is one for both."""
     advice = advise(facts(sql=sql, uids=uids))
-    fresh = way(advice, Kind.NEW_UID)
+    fresh = way(advice, WayKind.NEW_UID)
     assert fresh.possible is (standing is None)
-    assert way(advice, Kind.DROP_SOURCE).possible
+    assert way(advice, WayKind.DROP_SOURCE).possible
 
 
 def test_the_old_consumer_gets_no_new_uid() -> None:
     """A FlinkKafkaConsumer without state reads everything again in a restored job: a new uid is no way for it."""
     known = facts(sql=False, uids=True, page=page(kind="kafka (old consumer)"))
-    found = way(advise(known), Kind.NEW_UID)
+    found = way(advise(known), WayKind.NEW_UID)
     assert not found.possible
     assert "reads them from their start" in found.conditions[2].why
 
 
 def test_the_old_consumer_is_not_stopped_with_a_savepoint() -> None:
     """One so taken lacks its positions: it is taken while the job runs, or a retained checkpoint is."""
-    steps = way(advise(facts(page=page(kind="kafka (old consumer)"))), Kind.REWRITE).steps
+    steps = way(advise(facts(page=page(kind="kafka (old consumer)"))), WayKind.REWRITE).steps
     assert steps[0].command.startswith("flink savepoint ") and "retained checkpoint" in steps[0].what
-    assert way(advise(facts()), Kind.REWRITE).steps[0].command.startswith("flink stop ")
+    assert way(advise(facts()), WayKind.REWRITE).steps[0].command.startswith("flink stop ")
 
 
 def test_one_group_cannot_stand_at_two_places() -> None:
     """Two sources that read a partition at different offsets cannot share a group."""
     at = (position(A, 100), position(A, 120, "other"))
-    answers = {one: Moved(A, int(str(one.offset)) + 5) for one in at}
-    found = way(advise(facts(positions=at, answers=answers)), Kind.DROP_SOURCE)
+    answers = {one: TranslatedPosition(A, int(str(one.offset)) + 5) for one in at}
+    found = way(advise(facts(positions=at, answers=answers)), WayKind.DROP_SOURCE)
     assert not found.possible
     assert "read orders-0 at 100 and 120" in found.conditions[-1].why
 
 
 def test_renamed_topics_are_counted_from_their_beginning() -> None:
     """A job that takes topics for new ones reads all that they hold before its positions again."""
-    found = way(advise(facts(topic="old.orders")), Kind.RENAMED_TOPIC)
+    found = way(advise(facts(topic="old.orders")), WayKind.RENAMED_TOPIC)
     assert found.possible
     assert (found.effect.repeated, found.effect.lost) == (100 + 205, 0)
-    assert not way(advise(facts()), Kind.RENAMED_TOPIC).possible
+    assert not way(advise(facts()), WayKind.RENAMED_TOPIC).possible
 
 
 def test_producers_do_not_write_among_copied_records() -> None:
     """Producers cannot go first where a link copies into the topics or copied records lie in them."""
-    copied = way(advise(facts()), Kind.PRODUCERS_FIRST)
+    copied = way(advise(facts()), WayKind.PRODUCERS_FIRST)
     assert not copied.possible
     assert "old-new copies into orders" in copied.conditions[0].why
-    full = way(advise(facts(lanes={})), Kind.PRODUCERS_FIRST)
+    full = way(advise(facts(lanes={})), WayKind.PRODUCERS_FIRST)
     assert "they hold 415 records" in full.conditions[0].why
-    empty = way(advise(facts(lanes={}, new={A: Log(0, 0), B: Log(0, 0)})), Kind.PRODUCERS_FIRST)
+    empty = way(advise(facts(lanes={}, new={A: LogFacts(0, 0), B: LogFacts(0, 0)})), WayKind.PRODUCERS_FIRST)
     assert empty.possible
 
 
 def test_draining_takes_the_lag_by_the_rate() -> None:
     """110 records that are not read take 11 s at ten a second, which is too long for ten."""
-    known = facts(lanes={}, new={A: Log(0, 0), B: Log(0, 0)}, group=group(100, 200, 10.0))
-    found = way(advise(replace(known, downtime_s=10)), Kind.PRODUCERS_FIRST)
+    known = facts(lanes={}, new={A: LogFacts(0, 0), B: LogFacts(0, 0)}, group=group(100, 200, 10.0))
+    found = way(advise(replace(known, downtime_s=10)), WayKind.PRODUCERS_FIRST)
     assert found.waits_s == 11
     assert not found.possible
-    assert way(advise(replace(known, downtime_s=12)), Kind.PRODUCERS_FIRST).possible
+    assert way(advise(replace(known, downtime_s=12)), WayKind.PRODUCERS_FIRST).possible
 
 
 def test_a_start_position_gives_up_what_was_not_read() -> None:
     """It does not follow from where the job stands: its lag is lost, unless the job has drained the old cluster."""
     flags = ("--start", "earliest", "--target", "new")
-    empty = {A: Log(0, 0), B: Log(0, 0)}
-    answers = {one: Moved(one.partition, 0) for one in facts().positions}
+    empty = {A: LogFacts(0, 0), B: LogFacts(0, 0)}
+    answers = {one: TranslatedPosition(one.partition, 0) for one in facts().positions}
     known = facts(flags=flags, lanes={}, new=empty, answers=answers)
-    found = way(advise(known), Kind.REWRITE)
+    found = way(advise(known), WayKind.REWRITE)
     assert (found.effect.repeated, found.effect.lost) == (0, 110)
     best = advise(known).best
     assert best is not None
-    assert best.kind is Kind.PRODUCERS_FIRST
-    drained = replace(known, old={A: Log(0, 100), B: Log(0, 200)})
+    assert best.kind is WayKind.PRODUCERS_FIRST
+    drained = replace(known, old={A: LogFacts(0, 100), B: LogFacts(0, 200)})
     best = advise(drained).best
     assert best is not None
-    assert best.kind is Kind.REWRITE
+    assert best.kind is WayKind.REWRITE
 
 
 def test_given_offsets_are_asked_about() -> None:
     """Nobody here has translated them."""
-    found = way(advise(facts(flags=("--offsets", "f.json", "--target", "new"))), Kind.REWRITE)
-    assert found.count(Standing.UNKNOWN) == 1
+    found = way(advise(facts(flags=("--offsets", "f.json", "--target", "new"))), WayKind.REWRITE)
+    assert found.count(ConditionStatus.UNKNOWN) == 1
 
 
 def test_a_dynamic_source_is_needed_for_two_clusters() -> None:
     """Reading both clusters is for jobs with a DynamicKafkaSource; for others the reason is named."""
-    empty = {A: Log(0, 0), B: Log(0, 0)}
-    plain = way(advise(facts(lanes={}, new=empty)), Kind.DYNAMIC)
+    empty = {A: LogFacts(0, 0), B: LogFacts(0, 0)}
+    plain = way(advise(facts(lanes={}, new=empty)), WayKind.DYNAMIC)
     assert not plain.possible
     assert f"{UID}: kafka; its state is not taken over" in plain.conditions[0].why
     both = facts(lanes={}, new=empty, page=page(kind="dynamic kafka"))
-    assert way(advise(both), Kind.DYNAMIC).possible
+    assert way(advise(both), WayKind.DYNAMIC).possible
 
 
 def test_named_sources_get_their_exact_offsets() -> None:
     """Names of sources, and only names, make a way without a rewrite; the offsets are in its step."""
-    at = tuple(replace(one, source="flights") for one in facts(Format.SPARK).positions)
-    answers = {one: Moved(one.partition, int(str(one.offset)) + 5) for one in at}
-    known = facts(Format.SPARK, positions=at, answers=answers, page=page(Format.SPARK, "flights"))
-    found = way(advise(known), Kind.NAMED_SOURCES)
+    at = tuple(replace(one, source="flights") for one in facts(CheckpointFormat.SPARK).positions)
+    answers = {one: TranslatedPosition(one.partition, int(str(one.offset)) + 5) for one in at}
+    known = facts(CheckpointFormat.SPARK, positions=at, answers=answers, page=page(CheckpointFormat.SPARK, "flights"))
+    found = way(advise(known), WayKind.NAMED_SOURCES)
     assert found.possible
     text = next(step.what for step in found.steps if "startingOffsets=" in step.what)
     assert json.loads(text.split("startingOffsets=")[1]) == {"orders": {"0": 105, "1": 205}}
-    assert "has a number" in way(advise(facts(Format.SPARK)), Kind.NAMED_SOURCES).conditions[0].why
+    assert "has a number" in way(advise(facts(CheckpointFormat.SPARK)), WayKind.NAMED_SOURCES).conditions[0].why
 
 
 def test_state_is_not_thrown_away() -> None:
     """Beginning anew is a way only for jobs that keep nothing."""
-    assert not way(advise(facts()), Kind.START_ANEW).possible
+    assert not way(advise(facts()), WayKind.START_AGAIN).possible
     stateless = facts(page=page(operators=()))
-    assert way(advise(stateless), Kind.START_ANEW).possible
+    assert way(advise(stateless), WayKind.START_AGAIN).possible
 
 
 def test_links_to_several_clusters_are_told_apart() -> None:
     """Each has its addresses, its file of offsets and its group; producers cannot be followed by one start position."""
     flags = ("--link", "one@west", "--link", "two@east", "--source", UID)
     clusters = (
-        There("west", ("w:9092",), ("one@west", "one"), ("orders",), ("eu.orders",)),
-        There("east", ("e:9092",), ("two@east", "two"), ("bills",), ("bills",)),
+        TargetFacts("west", ("w:9092",), ("one@west", "one"), ("orders",), ("eu.orders",)),
+        TargetFacts("east", ("e:9092",), ("two@east", "two"), ("bills",), ("bills",)),
     )
     advice = advise(replace(facts(), flags=flags, clusters=clusters))
-    dropped = "\n".join(commands(way(advice, Kind.DROP_SOURCE)))
+    dropped = "\n".join(commands(way(advice, WayKind.DROP_SOURCE)))
     assert "advise /save/1 --link one@west --source" in dropped and "--stay bills --out positions-west.json" in dropped
     assert "--stay orders --out positions-east.json" in dropped
     assert "--topic eu.orders --start @positions-west.json --target west --execute" in dropped
     assert "--topic bills --start @positions-east.json --target east --execute" in dropped
-    start = way(advice, Kind.REWRITE).steps[-1].what
+    start = way(advice, WayKind.REWRITE).steps[-1].what
     assert "w:9092 for eu.orders; e:9092 for bills" in start
-    assert not way(advice, Kind.PRODUCERS_FIRST).possible
+    assert not way(advice, WayKind.PRODUCERS_FIRST).possible
 
 
 def test_a_source_whose_positions_are_not_known_leaves_no_way() -> None:
@@ -296,9 +314,9 @@ def test_a_source_whose_positions_are_not_known_leaves_no_way() -> None:
 def test_without_a_route_the_route_is_asked_for() -> None:
     """Nothing is claimed of positions that nobody translated."""
     advice = advise(unrouted(facts()))
-    assert advice.naive.repeated is None
+    assert advice.unmodified_restart.repeated is None
     assert advice.best is not None
-    assert "--link" in way(advice, Kind.REWRITE).conditions[0].fix
+    assert "--link" in way(advice, WayKind.REWRITE).conditions[0].fix
 
 
 def test_commands_can_be_typed() -> None:
@@ -315,12 +333,12 @@ def test_partitions_that_stay_are_left_alone() -> None:
     other = position(TopicPartition("stays", 0), 7)
     advice = advise(replace(known, positions=(*known.positions, other), answers={**known.answers, other: None}))
     assert advice.best is not None
-    assert advice.best.kind is Kind.IDENTITY
+    assert advice.best.kind is WayKind.IDENTITY
 
 
 _ANSWERS = st.one_of(
     st.builds(
-        Moved,
+        TranslatedPosition,
         st.builds(TopicPartition, st.sampled_from(["orders", "old.orders"]), st.integers(0, 2)),
         st.none() | st.integers(0, 300),
         st.none() | st.integers(0, 50),
@@ -330,7 +348,7 @@ _ANSWERS = st.one_of(
     st.none(),
 )
 _LOGS = st.builds(
-    lambda start, more, rate: Log(start, start + more, rate),
+    lambda start, more, rate: LogFacts(start, start + more, rate),
     st.integers(0, 99),
     st.integers(0, 99),
     st.none() | st.floats(0, 1e6),
@@ -343,7 +361,7 @@ _SMALL = st.integers(0, 9)
 @st.composite
 def situations(draw: st.DrawFn) -> Facts:
     """Whatever may be seen of a job, sense or none."""
-    form = draw(st.sampled_from(Format))
+    form = draw(st.sampled_from(CheckpointFormat))
     source = draw(st.sampled_from([UID, "0", "flights"]))
     at = tuple(
         position(TopicPartition("orders", number), draw(st.integers(0, 300)), source)
@@ -366,7 +384,7 @@ def situations(draw: st.DrawFn) -> Facts:
         attempts=tuple(attempt((), *draw(rewrites)) for _ in range(draw(st.integers(0, 2)))),
         drop=draw(st.none() | st.just(attempt(flags=("--drop-source", source)))),
         lanes={
-            one.partition: Lane(
+            one.partition: LaneFacts(
                 "old-new", one.partition, draw(st.sampled_from(LaneMode)), "", draw(st.integers(0, 9)), 1.0
             )
             for one in at
@@ -400,7 +418,7 @@ def test_a_failed_condition_never_comes_first(known: Facts) -> None:
     assert possible == sorted(possible, reverse=True)
     assert advice.best is None or advice.best.possible
     for one in advice.ways:
-        assert all(condition.why for condition in one.conditions if condition.standing is Standing.UNMET)
+        assert all(condition.why for condition in one.conditions if condition.status is ConditionStatus.UNMET)
         assert one.steps
 
 
@@ -415,7 +433,7 @@ def test_an_exact_way_comes_before_one_that_harms(known: Facts) -> None:
 def test_numbers_are_never_negative(known: Facts) -> None:
     """What is repeated, lost, or waited for is counted from 0."""
     advice = advise(known)
-    for effect in (advice.naive, *(one.effect for one in advice.ways)):
+    for effect in (advice.unmodified_restart, *(one.effect for one in advice.ways)):
         assert effect.repeated is None or effect.repeated >= 0
         assert effect.lost is None or effect.lost >= 0
     assert all(one.waits_s is None or one.waits_s >= 0 for one in advice.ways)
@@ -425,17 +443,17 @@ def test_two_positions_in_one_place_are_not_exact() -> None:
     """Neither of them is told where two of the job's positions lead to one partition at two offsets."""
     to = TopicPartition("all", 0)
     one, other = position(A, 100), position(B, 200)
-    found = exact_positions({one: Moved(to, 5), other: Moved(to, 6)})
+    found = exact_positions({one: TranslatedPosition(to, 5), other: TranslatedPosition(to, 6)})
     assert isinstance(found, Reason) and found.why is ReasonKind.COLLISION
-    assert exact_positions({one: Moved(to, 5), other: Moved(to, 5)}) == Onward({to: 5})
+    assert exact_positions({one: TranslatedPosition(to, 5), other: TranslatedPosition(to, 5)}) == ResumeOffsets({to: 5})
 
 
 def test_partitions_that_nobody_has_read_are_told_or_begin_where_the_route_says() -> None:
     """None is left out of where the job goes on without a word."""
     to, other = TopicPartition("all", 0), TopicPartition("all", 1)
-    waiting = Position("source", B, None, Role.UNASSIGNED, "enumerator")
-    read = {position(A, 100): Moved(to, 5)}
-    assert exact_positions({**read, waiting: Moved(other, None)}) == Onward({to: 5}, (other,))
-    assert exact_positions({**read, waiting: Moved(other, 9)}) == Onward({to: 5, other: 9})
+    waiting = Position("source", B, None, OffsetRole.UNASSIGNED, "enumerator")
+    read = {position(A, 100): TranslatedPosition(to, 5)}
+    assert exact_positions({**read, waiting: TranslatedPosition(other, None)}) == ResumeOffsets({to: 5}, (other,))
+    assert exact_positions({**read, waiting: TranslatedPosition(other, 9)}) == ResumeOffsets({to: 5, other: 9})
     away = Reason(ReasonKind.NOT_IN_LINK, "not in it")
     assert exact_positions({**read, waiting: away}) == away

@@ -10,9 +10,9 @@ import pytest
 from advice_samples import A, B, attempt, facts, page
 from typer.testing import CliRunner
 
-from anabranch.checkpoints.advice import Advice, Facts, Onward
+from anabranch.checkpoints.advice import Advice, Facts, ResumeOffsets
 from anabranch.checkpoints.advice import advise as ranked
-from anabranch.checkpoints.plan import Wish
+from anabranch.checkpoints.plan import RewriteSpec
 from anabranch.cli.main import app
 from anabranch.config import offsets_file
 from anabranch.errors import AnabranchError
@@ -20,13 +20,13 @@ from anabranch.kafka.clusters import Clusters
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.checkpoints.asked import Asked
-from anabranch.operations.checkpoints.told import Told
+from anabranch.operations.checkpoints.advice_input import AdviceInput
+from anabranch.operations.checkpoints.translation_source import TranslationSource
 
 pytestmark = pytest.mark.unit
 
 EXACT: Mapping[TopicPartition, int] = {A: 105, B: 205}
-WHOLE = Onward(EXACT)
+WHOLE = ResumeOffsets(EXACT)
 UNREAD = TopicPartition("orders", 7)
 NOT_YET = Reason(ReasonKind.NOT_COPIED, "orders-0 is at 100, and the link has copied up to 90", "wait for the link")
 
@@ -34,15 +34,21 @@ NOT_YET = Reason(ReasonKind.NOT_COPIED, "orders-0 is at 100, and the link has co
 class Engine:
     """The engine, with given facts."""
 
-    def __init__(self, known: Facts, exact: Onward | Reason = WHOLE) -> None:
+    def __init__(self, known: Facts, exact: ResumeOffsets | Reason = WHOLE) -> None:
         self.known = known
         self.exact = exact
-        self.asked: list[tuple[str, Told, Wish, str, str]] = []
+        self.translation: list[tuple[str, AdviceInput, RewriteSpec, str, str]] = []
 
     async def advise(
-        self, _: Clusters, path: str, told: Told, wish: Wish, asked: Asked | None, source: ClusterContext | None
-    ) -> tuple[Advice, Onward | Reason]:
-        self.asked.append((path, told, wish, str(asked), "" if source is None else source.name))
+        self,
+        _: Clusters,
+        path: str,
+        told: AdviceInput,
+        rewrite_spec: RewriteSpec,
+        translation: TranslationSource | None,
+        source: ClusterContext | None,
+    ) -> tuple[Advice, ResumeOffsets | Reason]:
+        self.translation.append((path, told, rewrite_spec, str(translation), "" if source is None else source.name))
         return ranked(self.known), self.exact
 
 
@@ -66,10 +72,10 @@ def test_the_route_is_repeated_in_the_steps(monkeypatch: pytest.MonkeyPatch, tmp
     words = (*LINK, "--source", "orders-source", "--group", "g", "--no-sql", "--downtime", "60", "--cluster", "old")
     code, text = run(monkeypatch, tmp_path, engine, *words)
     assert code == 0
-    ((path, told, wish, asked, source),) = engine.asked
-    assert (path, asked, source) == ("/save/1", "link old-new", "old")
-    assert told == Told((*LINK, "--source", "orders-source"), "g", None, False, 60.0, 5.0)
-    assert wish.sources == {"orders-source"}
+    ((path, told, rewrite_spec, translation, source),) = engine.translation
+    assert (path, translation, source) == ("/save/1", "link old-new", "old")
+    assert told == AdviceInput((*LINK, "--source", "orders-source"), "g", None, False, 60.0, 5.0)
+    assert rewrite_spec.sources == {"orders-source"}
     assert "anabranch checkpoint rewrite /save/1 --link old-new --target new --to /save/1-moved --plan HASH" in text
     assert "only the servers changed: 10 records read again, 0 never read" in text
     assert "flink run -s /save/1 --allowNonRestoredState" not in text
@@ -91,7 +97,7 @@ def test_exact_positions_are_written_as_an_offsets_file(monkeypatch: pytest.Monk
     assert offsets_file.load(out) == EXACT
     assert offsets_file.cluster_of(out) == "new"
     assert "not in it" not in text
-    _, text = run(monkeypatch, tmp_path, Engine(facts(), Onward(EXACT, (UNREAD,))), *LINK, "--out", str(out))
+    _, text = run(monkeypatch, tmp_path, Engine(facts(), ResumeOffsets(EXACT, (UNREAD,))), *LINK, "--out", str(out))
     assert "not in it: orders-7, which nobody has read yet" in text
     other = tmp_path / "other.json"
     code, text = run(monkeypatch, tmp_path, Engine(facts(), NOT_YET), *LINK, "--out", str(other))
@@ -105,7 +111,7 @@ def test_out_needs_a_route(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     """Nothing can be written where nobody said where positions lead."""
     engine = Engine(facts())
     code, text = run(monkeypatch, tmp_path, engine, "--out", str(tmp_path / "o.json"))
-    assert (code, engine.asked) == (2, [])
+    assert (code, engine.translation) == (2, [])
     assert "no route says where positions lead" in text
 
 
@@ -113,7 +119,7 @@ def test_out_is_of_one_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     """Links to two clusters have no common offsets file."""
     engine = Engine(facts())
     code, text = run(monkeypatch, tmp_path, engine, "--link", "a@new", "--link", "b@old", "--out", str(tmp_path / "o"))
-    assert (code, engine.asked) == (2, [])
+    assert (code, engine.translation) == (2, [])
     assert "the links lead to new and old" in text and "--stay" in text
 
 
@@ -141,5 +147,5 @@ def test_programs_get_every_way_with_its_numbers(monkeypatch: pytest.MonkeyPatch
     found = json.loads(text)
     assert found["ways"][0]["kind"] == "rewritten checkpoint"
     assert found["ways"][0]["effect"] == {"repeated": 0, "lost": 0, "why": "every record once"}
-    assert found["naive"]["repeated"] == 10
+    assert found["unmodified_restart"]["repeated"] == 10
     assert len(found["ways"]) == 8

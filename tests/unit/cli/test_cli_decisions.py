@@ -17,7 +17,7 @@ from rich.console import Console
 from anabranch.cli import main as cli
 from anabranch.cli.links import render_decisions
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.decisions import AcceptPlan, AcceptReport, Cause, Choice, skipping
+from anabranch.model.decisions import AcceptPlan, AcceptReport, Cause, PendingDecision, skipping
 from anabranch.model.lane import LaneKey
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkStatus
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.unit
 
 LANE = LaneKey("old-new", TopicId(UUID(int=7)), 3)
 ORDERS = TopicPartition("orders", 3)
-CHOICE = Choice(
+CHOICE = PendingDecision(
     Cause.SOURCE_EXPIRED,
     ORDERS,
     ORDERS,
@@ -107,7 +107,7 @@ def engine(no_clusters: list[str], monkeypatch: pytest.MonkeyPatch) -> Engine:
     for verb in ("accept", "abort_transaction"):
         monkeypatch.setattr(f"{links}.{verb}.plan", getattr(made, f"plan_{verb}"))
         monkeypatch.setattr(f"{links}.{verb}.apply", getattr(made, verb))
-    monkeypatch.setattr(f"{links}.standing.Standing.of", lambda _standing, link_id: made.of(link_id))
+    monkeypatch.setattr(f"{links}.status.LinkStatusReader.of", lambda _standing, link_id: made.of(link_id))
     return made
 
 
@@ -155,9 +155,9 @@ def test_accept_is_written_as_json_too(run: Run, engine: Engine) -> None:
         code, out, _ = run("accept", "old-new", "-o", "json", *flags)
         found = json.loads(out)["plan"] if flags else json.loads(out)
         assert (code, found["hash"]) == (0, "cafe")
-        assert found["choices"][0]["given_up"] == [10, 25]
-        assert found["choices"][0]["decision"]["skip"] == [10, 25]
-        assert found["choices"][0]["lane"] == str(LANE)
+        assert found["pending"][0]["given_up"] == [10, 25]
+        assert found["pending"][0]["decision"]["skip"] == [10, 25]
+        assert found["pending"][0]["lane"] == str(LANE)
     assert yaml.safe_load(run("accept", "old-new", "-o", "yaml")[1])["hash"] == "cafe"
 
 

@@ -15,7 +15,7 @@ import typer
 from anabranch.cli.main import app
 from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError, ClusterError, ConfigError, ProtocolError, RefusedError
-from anabranch.verify.report import Verdict
+from anabranch.verify.report import ComparisonVerdict
 
 pytestmark = pytest.mark.unit
 
@@ -43,9 +43,11 @@ def rows(group: str) -> dict[str, tuple[str, str]]:
 
 
 def shared(group: str, typed: str) -> str:
-    """What stands before the table for verbs that take a ROUTE or a WISH."""
+    """What stands before the table for verbs that take a ROUTE or a REWRITE."""
     before = " ".join(SECTIONS[group].partition("\n| verb")[0].split())
-    parts = (re.search(rf"A `{word}` .*?(?= A `|All of them)", before) for word in ("ROUTE", "WISH") if word in typed)
+    parts = (
+        re.search(rf"A `{word}` .*?(?= A `|All of them)", before) for word in ("ROUTE", "REWRITE") if word in typed
+    )
     return " ".join(part[0] for part in parts if part is not None)
 
 
@@ -85,7 +87,7 @@ def test_every_group_has_its_section_and_every_section_its_group() -> None:
 
 @each_verb
 def test_a_verbs_row_has_its_options_and_no_others(group: str, verb: str, command: Any) -> None:
-    """Those of a ROUTE and a WISH stand before the table, ``--target`` and what ``-o`` means at the page's head."""
+    """Those of a ROUTE and a REWRITE stand before the table, ``--target`` and what ``-o`` means at the page's head."""
     typed, does = rows(group)[verb]
     text = f"{typed} {shared(group, typed)} {does}"
     long = {name for names, _, _ in options(command) for name in names}
@@ -152,10 +154,10 @@ def test_codes_of_single_verbs_are_in_their_rows() -> None:
     assert saying == {("offsets", verb) for verb in own}
     verdicts = meanings(CODES.partition("\n## `verify`")[2])
     assert {code: text.partition(":")[0] for code, text in verdicts.items()} == {
-        str(Verdict.EQUAL.exit_code): "equal",
-        str(Verdict.DIFFERENT.exit_code): "different",
+        str(ComparisonVerdict.EQUAL.exit_code): "equal",
+        str(ComparisonVerdict.DIFFERENT.exit_code): "different",
         str(COULD_NOT_TELL): "could not tell",
         "3, 4, 5": "could not tell either, for the reason that these codes have above",
         "130": "Ctrl-C",
     }
-    assert Verdict.UNKNOWN.exit_code == COULD_NOT_TELL
+    assert ComparisonVerdict.UNKNOWN.exit_code == COULD_NOT_TELL

@@ -35,7 +35,7 @@ ASKING = {
     "link create": ("--source", "old"),
     "groups list": (LINK,),
     "groups show": (LINK, "shop"),
-    "groups mark": (LINK,),
+    "groups baseline": (LINK,),
     "groups plan": (LINK,),
     "groups sync": (LINK,),
     "groups create": ("shop", "--topic", "old.orders"),

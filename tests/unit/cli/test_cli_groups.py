@@ -13,13 +13,13 @@ import yaml
 
 from anabranch.cli import main as cli
 from anabranch.cli.groups import render as render_groups
+from anabranch.groups.baseline import Baseline, BaselinePartition, BaselinePlan, BaselineReport, Coverage
+from anabranch.groups.continuous_sync import SyncState
 from anabranch.groups.create import CreatePlan, GroupCreated
-from anabranch.groups.follow import Following
-from anabranch.groups.freshness import FollowedSince, SyncRound
-from anabranch.groups.mark import Mark, MarkedPartition, MarkPlan, MarkReport, Verdict
-from anabranch.groups.plan import GroupPlan, GroupsMoved, GroupsPlan, Move, Step
+from anabranch.groups.freshness import GroupSyncStatus, SyncRound
+from anabranch.groups.plan import GroupPlan, GroupsMoved, GroupsPlan, GroupStep, Move
 from anabranch.groups.report import GroupReport, GroupRow, GroupsReport
-from anabranch.groups.select import NoSuchGroupError, Selection
+from anabranch.groups.select import GroupSelection, NoSuchGroupError
 from anabranch.groups.undo import GroupsUndone, GroupUndo, UndoPlan, UndoRecord
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
@@ -34,11 +34,11 @@ pytestmark = pytest.mark.unit
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("old.orders", 0)
 MOVE = Move(ORDERS, Commit(12, "noted"), COPY, 7, Commit(3), 8)
-PLAN = GroupPlan("shop", GroupKind.CLASSIC, GroupState.EMPTY, GroupState.EMPTY, (MOVE,), (), Step.MOVE)
+PLAN = GroupPlan("shop", GroupKind.CLASSIC, GroupState.EMPTY, GroupState.EMPTY, (MOVE,), (), GroupStep.MOVE)
 REASON = Reason(ReasonKind.ACTIVE, "till is stable on the target, with 1 member: only they may commit", "stop it")
-REFUSED = replace(PLAN, group="till", step=Step.REFUSED, refusals=(REASON,))
-ROUND = SyncRound("old-new", "run-1", 99_000, 98_000, 40, 10_000, 2, {Following.IN_STEP: 2})
-FOLLOWED = FollowedSince("old-new", "shop", Following.WAITING, 90_000, "not copied yet: orders-0")
+REFUSED = replace(PLAN, group="till", step=GroupStep.REFUSED, refusals=(REASON,))
+ROUND = SyncRound("old-new", "run-1", 99_000, 98_000, 40, 10_000, 2, {SyncState.IN_SYNC: 2})
+FOLLOWED = GroupSyncStatus("old-new", "shop", SyncState.WAITING, 90_000, "not copied yet: orders-0")
 RECORD = UndoRecord(
     "20261121-100000-cafe", "shop", True, {COPY: Commit(3)}, {COPY: Commit(7)}, 0, "groups sync old-new"
 )
@@ -50,11 +50,11 @@ class Engine:
     def __init__(self) -> None:
         self.asked: list[tuple[object, ...]] = []
         self.groups: tuple[GroupPlan, ...] = (PLAN,)
-        self.verdict = Verdict.COVERED
+        self.coverage = Coverage.COVERED
         self.moved = False
         self.refusals: tuple[Reason, ...] = ()
 
-    async def standing(self, *_: object) -> LinkStatus:
+    async def status(self, *_: object) -> LinkStatus:
         spec = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"))
         return LinkStatus(LinkRecord(WantedState(spec), ("A",), 0), (), None, 100_000)
 
@@ -64,22 +64,22 @@ class Engine:
 
     async def list_groups(self, source: ClusterContext, target: ClusterContext, link_id: str) -> GroupsReport:
         self.asked.append(("list", source.name, target.name, link_id))
-        row = GroupRow("shop", GroupKind.CLASSIC, GroupState.EMPTY, GroupState.DEAD, 1, 0, Verdict.COVERED, FOLLOWED)
+        row = GroupRow("shop", GroupKind.CLASSIC, GroupState.EMPTY, GroupState.DEAD, 1, 0, Coverage.COVERED, FOLLOWED)
         share = GroupRow("share", GroupKind.SHARE, GroupState.STABLE, GroupState.DEAD, 0, 0, None, None, "drain it")
         return GroupsReport("old-new", (share, row), ROUND, 100_000)
 
-    async def plan_mark(
-        self, source: ClusterContext, target: ClusterContext, link_id: str, selection: Selection
-    ) -> MarkPlan:
-        self.asked.append(("mark", selection))
-        part = MarkedPartition(ORDERS, Commit(12), 20, self.verdict)
-        return MarkPlan("old-new", (Mark("old-new", "shop", GroupKind.CLASSIC, (part,), 0),), "cafe", selection)
+    async def plan_baseline(
+        self, source: ClusterContext, target: ClusterContext, link_id: str, selection: GroupSelection
+    ) -> BaselinePlan:
+        self.asked.append(("baseline", selection))
+        part = BaselinePartition(ORDERS, Commit(12), 20, self.coverage)
+        return BaselinePlan("old-new", (Baseline("old-new", "shop", GroupKind.CLASSIC, (part,), 0),), "cafe", selection)
 
-    async def mark(self, source: ClusterContext, target: ClusterContext, planned: MarkPlan) -> MarkReport:
-        return MarkReport("old-new", planned.marks, stored=True)
+    async def baseline(self, source: ClusterContext, target: ClusterContext, planned: BaselinePlan) -> BaselineReport:
+        return BaselineReport("old-new", planned.baselines, stored=True)
 
     async def plan_sync(
-        self, source: ClusterContext, target: ClusterContext, link_id: str, selection: Selection
+        self, source: ClusterContext, target: ClusterContext, link_id: str, selection: GroupSelection
     ) -> GroupsPlan:
         self.asked.append(("plan", source.name, target.name, link_id, selection))
         if selection.groups == ("nobody",):
@@ -90,7 +90,9 @@ class Engine:
         self.asked.append(("sync", source.name, target.name, planned.selection, planned.hash))
         if self.moved:
             raise PlanChangedError("groups of link 'old-new'", planned.hash, "beef")
-        moved = tuple(replace(one, step=Step.MOVED) if one.step is Step.MOVE else one for one in planned.groups)
+        moved = tuple(
+            replace(one, step=GroupStep.MOVED) if one.step is GroupStep.MOVE else one for one in planned.groups
+        )
         return GroupsMoved(planned.link, moved, planned.hash, RECORD.id)
 
     def _undo(self, done: bool) -> GroupUndo:
@@ -127,11 +129,11 @@ def engine(monkeypatch: pytest.MonkeyPatch, no_clusters: list[str]) -> Engine:
     """The operations that the verbs reach."""
     made = Engine()
     for name, ask in {
-        "links.show.show": made.standing,
+        "links.show.show": made.status,
         "groups.show.show": made.show,
         "groups.show.list_groups": made.list_groups,
-        "groups.mark.plan": made.plan_mark,
-        "groups.mark.apply": made.mark,
+        "groups.baseline.plan": made.plan_baseline,
+        "groups.baseline.apply": made.baseline,
         "groups.sync.plan": made.plan_sync,
         "groups.sync.apply": made.sync,
         "groups.undo.plan": made.plan_undo,
@@ -167,8 +169,8 @@ def test_a_plan_is_shown_whole_with_the_command_that_does_it(run: Run) -> None:
     code, out, err = run("groups", "plan", "old-new", "sh.*", "--exclude", "shy", "--topics", "orders")
     assert code == 0
     assert [line.rstrip() for line in out.splitlines()] == [
-        "GROUP  STEP  PARTITION  COMMITTED  TARGET        ANSWER  THERE NOW  LAG LEFT",
-        "shop   move  orders-0          12  old.orders-0       7          3         8",
+        "GROUP  STEP  PARTITION  COMMITTED  TARGET        ANSWER  TARGET NOW  LAG LEFT",
+        "shop   move  orders-0          12  old.orders-0       7           3         8",
         "1 move; plan cafe, 2.1 s",
     ]
     assert err == (
@@ -191,8 +193,8 @@ def test_sync_does_exactly_what_was_shown(run: Run, engine: Engine) -> None:
     """Without a hash it shows what it does then; with one it does that plan or nothing."""
     code, out, _ = run("groups", "sync", "old-new", "shop", "--execute")
     assert code == 0
-    assert "take it back with: anabranch groups undo 20261121-100000-cafe" in out
-    chosen = Selection(("shop",))
+    assert "undo with: anabranch groups undo 20261121-100000-cafe" in out
+    chosen = GroupSelection(("shop",))
     done = [("plan", "old", "new", "old-new", chosen), ("sync", "old", "new", chosen, "cafe")]
     assert engine.asked == done
     engine.asked.clear()
@@ -218,10 +220,10 @@ def test_a_mixed_sync_says_each_refusal_once(run: Run, engine: Engine) -> None:
     engine.groups = (PLAN, REFUSED)
     code, out, _ = run("groups", "sync", "old-new", "--execute", "--target", "new")
     assert (code, out.count("till: active")) == (3, 1)
-    assert f"take it back with: anabranch groups undo {RECORD.id} --target new --execute\n" in out
+    assert f"undo with: anabranch groups undo {RECORD.id} --target new --execute\n" in out
     _, out, _ = run("groups", "sync", "old-new", "--execute", "--plan", "cafe")
     assert out.count("till: active") == 1, "nothing was shown before"
-    assert f"take it back with: anabranch groups undo {RECORD.id} --execute\n" in out
+    assert f"undo with: anabranch groups undo {RECORD.id} --execute\n" in out
 
 
 def test_a_plan_that_moved_is_looked_at_again_for_the_same_groups(run: Run, engine: Engine) -> None:
@@ -235,7 +237,7 @@ def test_a_plan_that_moved_is_looked_at_again_for_the_same_groups(run: Run, engi
 def test_a_link_that_follows_no_groups_any_more_counts_none(run: Run, engine: Engine) -> None:
     """Only when the last round was is said."""
     stopped = render_groups.fresh(replace(ROUND, groups={}), 100_000)
-    assert str(stopped) == "followed: no groups; the last round was 1.0 s ago"
+    assert str(stopped) == "continuous sync: no groups; the last round was 1.0 s ago"
 
 
 def test_sync_without_execute_only_shows(run: Run, engine: Engine) -> None:
@@ -249,7 +251,7 @@ def test_sync_without_execute_only_shows(run: Run, engine: Engine) -> None:
 
 def test_groups_that_failed_or_were_refused_end_with_three(run: Run, engine: Engine) -> None:
     """The others were moved, and the answer says how to take them back."""
-    failed = replace(PLAN, group="bad", step=Step.FAILED, failure="not allowed; nothing of it was left behind")
+    failed = replace(PLAN, group="bad", step=GroupStep.FAILED, failure="not allowed; nothing of it was left behind")
     engine.groups = (failed, PLAN, REFUSED)
     code, out, err = run("groups", "sync", "old-new", "--execute", "--plan", "cafe")
     assert code == 3
@@ -287,29 +289,29 @@ def test_bad_input_is_named(run: Run) -> None:
     assert run("groups", "create", "new")[0] == 2
 
 
-def test_list_and_show_tell_how_fresh_followed_groups_are(run: Run) -> None:
+def test_list_and_show_tell_how_fresh_continuous_sync_is(run: Run) -> None:
     """Kinds that are not moved come with advice; a waiting group with its reason."""
     code, out, _ = run("groups", "list", "old-new")
     assert code == 0
     assert [line.rstrip() for line in out.splitlines()] == [
-        "GROUP  KIND     SOURCE  TARGET     IN LINK  OUTSIDE  MARK     FOLLOWED",
-        "share  share    stable  not there        0        0  -        -",
-        "shop   classic  empty   not there        1        0  covered  waiting",
+        "GROUP  KIND     SOURCE  TARGET  IN LINK  OUTSIDE  BASELINE  SYNC",
+        "share  share    stable  absent        0        0  -         -",
+        "shop   classic  empty   absent        1        0  covered   waiting",
         "drain it",
         "shop is waiting since 10 s: not copied yet: orders-0",
-        "followed: 2 in step; positions of 2.0 s ago, every 10 s, the last round took 0.0 s",
+        "continuous sync: 2 in sync; positions of 2.0 s ago, every 10 s, the last round took 0.0 s",
     ]
     code, out, _ = run("groups", "show", "old-new", "shop")
     assert code == 0
-    assert "shop  classic group, empty on the source, not there on the target" in out
-    assert "followed: waiting  not copied yet: orders-0" in out
+    assert "shop  classic group, empty on the source, absent on the target" in out
+    assert "sync: waiting  not copied yet: orders-0" in out
 
 
-def test_mark_ends_with_three_where_records_would_be_lost(run: Run, engine: Engine) -> None:
+def test_baseline_ends_with_three_where_records_would_be_lost(run: Run, engine: Engine) -> None:
     """The partition, the commit and the link's begin are named."""
-    assert run("groups", "mark", "old-new")[0] == 0
-    engine.verdict = Verdict.BEFORE
-    code, out, err = run("groups", "mark", "old-new", "shop")
+    assert run("groups", "baseline", "old-new")[0] == 0
+    engine.coverage = Coverage.BEFORE
+    code, out, err = run("groups", "baseline", "old-new", "shop")
     assert code == 3
     assert "shop: orders-0 has committed 12, the link begins at 20: records are lost to it" in out
     assert "error: 1 group would lose records that the link does not copy" in err
@@ -318,12 +320,12 @@ def test_mark_ends_with_three_where_records_would_be_lost(run: Run, engine: Engi
 def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
     """And is refused for groups that moved since, the plan's or those of the last moment."""
     code, out, err = run("groups", "undo", RECORD.id)
-    assert (code, "shop   old.orders-0          7             3" in out) == (0, True)
+    assert (code, "shop   old.orders-0          7            3" in out) == (0, True)
     assert f"Apply with: anabranch groups undo {RECORD.id} --execute --plan cafe\n" in err
     for plan in ((), ("--plan", "cafe")):
         code, out, _ = run("groups", "undo", RECORD.id, "--execute", *plan)
-        assert (code, out.count("shop   old.orders-0          7             3")) == (0, 1)
-        assert out.endswith("done: 1 group has what was there before\n")
+        assert (code, out.count("shop   old.orders-0          7            3")) == (0, 1)
+        assert out.endswith("done: 1 group has its former commits\n")
     assert run("groups", "undo", RECORD.id, "--execute", "--plan", "beef")[0] == 3
     engine.moved = True
     code, out, _ = run("groups", "undo", RECORD.id, "--execute")

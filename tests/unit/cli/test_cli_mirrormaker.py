@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from anabranch.cli.main import app
 from anabranch.cli.mirrormaker import tables
 from anabranch.errors import InvalidFieldError
-from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
-from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.mirrormaker.report import Evidence, JudgedPosition, MirrorReport
+from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit
 from anabranch.model.link import ClusterRef, LinkSpec
@@ -30,14 +30,14 @@ pytestmark = pytest.mark.unit
 
 AT, COPY = TopicPartition("flights", 0), TopicPartition("old.flights", 0)
 ROWS = (
-    Judged("calm", AT, COPY, 100, 100, 90, 90, 90, Evidence.CONTENT, 0, 0),
-    Judged("late", AT, COPY, 5000, 4000, 300, 310, 4990, Evidence.MAP, 4690, 4690, (COPY, 4990)),
-    Judged("odd", AT, COPY, 700, 700, 650, 650, None, Evidence.NONE, 0, 60),
-    Judged("ahead", AT, COPY, 10, 10, 12, 12, 10, Evidence.CONTENT, -2, -2),
-    Judged("unseen", AT, COPY, 7, note="no checkpoint"),
+    JudgedPosition("calm", AT, COPY, 100, 100, 90, 90, 90, Evidence.CONTENT, 0, 0),
+    JudgedPosition("late", AT, COPY, 5000, 4000, 300, 310, 4990, Evidence.MAP, 4690, 4690, (COPY, 4990)),
+    JudgedPosition("odd", AT, COPY, 700, 700, 650, 650, None, Evidence.NONE, 0, 60),
+    JudgedPosition("ahead", AT, COPY, 10, 10, 12, 12, 10, Evidence.CONTENT, -2, -2),
+    JudgedPosition("unseen", AT, COPY, 7, note="no checkpoint"),
 )
 REPORT = MirrorReport("old", "new", 1234, 1500, ROWS, ("bounds only for some",))
-WRITTEN, NOT_WRITTEN = (Checkpoint("late", COPY, 5000, 4990),), (LeftOut("new", AT, "not copied yet"),)
+WRITTEN, NOT_WRITTEN = (MirrorCheckpoint("late", COPY, 5000, 4990),), (LeftOut("new", AT, "not copied yet"),)
 PLAN = PublishPlan("old-new", "old", ".", WRITTEN, NOT_WRITTEN, "cafe")
 PUBLISHED = Published("old", WRITTEN, NOT_WRITTEN)
 
@@ -157,6 +157,6 @@ def test_report_passes_its_options_on_and_writes_json(
 
 def test_a_bound_that_nobody_knows_is_not_counted_as_nothing() -> None:
     """It is said in its row and in the sum."""
-    row = Judged("blind", AT, COPY, 700, 700, 650, None, None, Evidence.NONE, 0, None)
+    row = JudgedPosition("blind", AT, COPY, 700, 700, 650, None, None, Evidence.NONE, 0, None)
     lines = text_of(tables.report(MirrorReport("old", "new", 0, None, (row,)))).splitlines()
     assert "not known" in lines[2] and "it is not known for 1 positions" in lines[3]

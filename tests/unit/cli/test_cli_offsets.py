@@ -41,19 +41,19 @@ LANE = LaneMap(
 MAPS = LinkMaps(SPEC, {"orders": "old.orders"}, {ORDERS: LANE})
 
 TABLE = """\
-PARTITION  OFFSET  ANSWER  TO            OFFSET THERE  WHY
-orders-0      101  exact   old.orders-0             8
-orders-0      110  exact   old.orders-0            16  everything before was copied, and the record here was not yet
-orders-0       90  before  old.orders-0             -  the map begins at 98: \
+PARTITION  OFFSET  ANSWER  TO            TO OFFSET  WHY
+orders-0      101  exact   old.orders-0          8
+orders-0      110  exact   old.orders-0         16  everything before was copied, and the record here was not yet
+orders-0       90  before  old.orders-0          -  the map begins at 98: \
 older records were not copied, or are gone on both sides; above: 98 is 7 there
-orders-0      111  after   old.orders-0             -  all is accounted for up to 110 only; below: 110 is 16 there
+orders-0      111  after   old.orders-0          -  all is accounted for up to 110 only; below: 110 is 16 there
 """
 
 RUNS = """\
 orders-0 to old.orders-0  mapped, 2 runs, 6 records, source 98 to 110, target 7 to 16
-SOURCE  TARGET  RECORDS  HOLE BEFORE  FOREIGN BEFORE
-   100       7        4            2               0
-   105      12        2            1               1
+SOURCE  TARGET  RECORDS  GAP BEFORE  FOREIGN BEFORE
+   100       7        4           2               0
+   105      12        2           1               1
 """
 
 

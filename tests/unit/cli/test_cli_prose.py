@@ -6,39 +6,39 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.checkpoints.position import Marker, offset_text
+from anabranch.checkpoints.position import SymbolicOffset, offset_text
 from anabranch.copier.source.truncation_check import truncated
-from anabranch.groups.answer import answer
 from anabranch.groups.plan import plan
-from anabranch.groups.world import Route
+from anabranch.groups.snapshot import PartitionMapping
+from anabranch.groups.translation import translate_commit
 from anabranch.kafka.log import LogShrunkError
 from anabranch.kafka.start import OutsideLogError
 from anabranch.model.groups import Commit
 from anabranch.model.reasons import Reason
 from anabranch.offsets.errors import RunOrderError
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.links.recovering import words
+from anabranch.operations.links.map_recovery import words
 from anabranch.protocol.endings import LaneStopped, Stop, refusal
 from anabranch.records.errors import CorruptBatchError, OldFormatError
 from tests.unit.cli.test_cli_numbers import assert_set_apart
-from tests.unit.groups.positions_samples import TO_A, A, group, world
+from tests.unit.groups.positions_samples import TO_A, A, group, snapshot
 
 pytestmark = pytest.mark.unit
 
 LONG = RunMap.of([Run(12_000, 70_000, 5000)], 12_000, 70_000).advance(18_000, 75_000)
-WHERE = Route(TO_A, LONG, 10_000, 70_000, 75_000)
+WHERE = PartitionMapping(TO_A, LONG, 10_000, 70_000, 75_000)
 
 
-def refused(offset: int, route: Route = WHERE) -> str:
+def refused(offset: int, route: PartitionMapping = WHERE) -> str:
     """Why a committed offset has no answer."""
-    found = answer(route, Commit(offset), "old-new")
+    found = translate_commit(route, Commit(offset), "old-new")
     assert isinstance(found, Reason)
     return f"{found.what}; {found.fix}"
 
 
 def backwards() -> str:
     """Why a group does not move that has committed more on the target."""
-    found = plan(world(group({A: Commit(13_000)}), group({TO_A: Commit(72_345)}), routes={A: WHERE}), ["g"])
+    found = plan(snapshot(group({A: Commit(13_000)}), group({TO_A: Commit(72_345)}), mappings={A: WHERE}), ["g"])
     return " ".join(one.what for one in found.groups[0].reasons)
 
 
@@ -69,4 +69,4 @@ def test_sentences_set_thousands_apart(sentence: str) -> None:
 
 def test_what_is_stored_in_place_of_an_offset_has_a_word() -> None:
     """None would be a word of Python."""
-    assert (offset_text(None), offset_text(Marker.LATEST), offset_text(7)) == ("no offset", "latest", "7")
+    assert (offset_text(None), offset_text(SymbolicOffset.LATEST), offset_text(7)) == ("no offset", "latest", "7")

@@ -443,6 +443,6 @@ def test_a_reason_is_written_by_its_kind_and_a_finding_by_its_severity() -> None
         "why": "expired",
         "what": "gone",
         "fix": "copy anew",
-        "place": "",
+        "location": "",
     }
     assert plain([Reason.found(Severity.INFO, "small")]) == [{"severity": "info", "what": "small", "fix": ""}]

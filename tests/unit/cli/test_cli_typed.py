@@ -106,13 +106,13 @@ def test_positions_are_published_by_what_is_said(run: Run, both: Lab) -> None:
     assert len(stored) == len(json.loads(out)["checkpoints"])
 
 
-def test_marks_maps_and_offsets_are_asked_of_clusters(run: Run, both: Lab, tmp_path: Path) -> None:
+def test_baselines_maps_and_offsets_are_asked_of_clusters(run: Run, both: Lab, tmp_path: Path) -> None:
     """The verbs that look, and the one that stores at once."""
     both.commit(both.source, "marked", {A: Commit(12)})
-    code, out, _ = run("groups", "mark", LINK, "marked", "-o", "json")
-    assert (code, json.loads(out)["stored"], both.stored().marks[LINK]["marked"].verdict) == (0, True, "covered")
+    code, out, _ = run("groups", "baseline", LINK, "marked", "-o", "json")
+    assert (code, json.loads(out)["stored"], both.stored().marks[LINK]["marked"].coverage) == (0, True, "covered")
     code, out, _ = run("groups", "show", LINK, "marked", "-o", "json")
-    assert (code, json.loads(out)["mark"]["partitions"][0]["begin"]) == (0, 10)
+    assert (code, json.loads(out)["baseline"]["partitions"][0]["begin"]) == (0, 10)
     code, out, _ = run("offsets", "translate", LINK, "--group", "marked", "--out", "there.json", "-o", "json")
     assert (code, json.loads(out)["answers"][0]["answer"]) == (0, 2)
     code, out, _ = run("offsets", "translate", LINK, "-f", "there.json", "--reverse", "-o", "json")

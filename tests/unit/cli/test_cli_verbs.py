@@ -19,7 +19,7 @@ import yaml
 from anabranch import __version__
 from anabranch.cli import main as cli
 from anabranch.errors import AnabranchError, ClusterError, ProtocolError, RefusedError
-from anabranch.groups.follow import Following
+from anabranch.groups.continuous_sync import SyncState
 from anabranch.groups.freshness import SyncRound
 from anabranch.kafka.errors import AuthenticationError, UnreachableError
 from anabranch.model.cluster import ClusterContext
@@ -149,8 +149,8 @@ def engine(no_clusters: list[str], monkeypatch: pytest.MonkeyPatch) -> Engine:
     async def read(standing: Any) -> list[LinkStatus]:
         return await made.read(standing)
 
-    monkeypatch.setattr(f"{links}.standing.Standing.of", of)
-    monkeypatch.setattr(f"{links}.standing.Standing.read", read)
+    monkeypatch.setattr(f"{links}.status.LinkStatusReader.of", of)
+    monkeypatch.setattr(f"{links}.status.LinkStatusReader.read", read)
     for name in ("start_link", "job_spec"):
         monkeypatch.setattr(f"anabranch.operations.jobs.launcher.{name}", getattr(made, name))
     return made
@@ -427,14 +427,14 @@ def test_a_link_begins_and_ends_to_follow_groups_while_it_runs(
 ) -> None:
     """New patterns replace the old ones, an interval alone keeps them, none ends it; `link show` tells how it goes."""
 
-    async def followed(target: ClusterContext, link_id: str) -> SyncRound:
-        return SyncRound(link_id, "run-1", 99_000, 98_000, 40, 10_000, 2, {Following.IN_STEP: 2})
+    async def last_sync(target: ClusterContext, link_id: str) -> SyncRound:
+        return SyncRound(link_id, "run-1", 99_000, 98_000, 40, 10_000, 2, {SyncState.IN_SYNC: 2})
 
     def follows(rules: GroupRules | None) -> None:
         wanted = WantedState(replace(SPEC, groups=rules))
         engine.status = LinkStatus(LinkRecord(wanted, ("A",), 0), (), None, 100_000)
 
-    monkeypatch.setattr("anabranch.operations.links.show.followed", followed)
+    monkeypatch.setattr("anabranch.operations.links.show.last_sync", last_sync)
     assert run("link", "set", "old-new", "--sync-groups", "a.*", "--sync-interval", "1s")[0] == 0
     assert engine.asked[-1][3] == WantedChanges(groups=GroupRules(("a.*",), interval_ms=1000))
     follows(GroupRules(("a.*",), ("b",), 5000))
@@ -443,9 +443,9 @@ def test_a_link_begins_and_ends_to_follow_groups_while_it_runs(
     assert run("link", "set", "old-new", "--sync-groups", "none")[0] == 0
     assert engine.asked[-1][3] == WantedChanges(groups=None)
     code, out, _ = run("link", "show", "old-new")
-    assert (code, "followed: 2 in step; positions of 2.0 s ago" in out) == (0, True)
+    assert (code, "continuous sync: 2 in sync; positions of 2.0 s ago" in out) == (0, True)
     value = json.loads(run("link", "show", "old-new", "-o", "json")[1])
-    assert value["followed"]["interval_ms"] == 10_000
+    assert value["sync"]["interval_ms"] == 10_000
     follows(None)
     assert run("link", "set", "old-new", "--sync-interval", "1s")[0] == 2
     assert run("link", "set", "old-new", "--sync-groups", "a", "--sync-interval", "500ms")[0] == 2

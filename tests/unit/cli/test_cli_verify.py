@@ -25,12 +25,12 @@ from anabranch.errors import AnabranchError
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.verify.start import VerifyPlan
 from anabranch.state.codecs.verified import NeverVerifiedError, RunState, VerifyRun, VerifyStatus
-from anabranch.verify.report import Circumstances, report
+from anabranch.verify.report import RunDetails, report
 
 pytestmark = pytest.mark.unit
 
 RUN = VerifyRun("old-new", "verify-1", RunState.DONE, 1, 2001, 10, 10, 20, 200, 0, {}, {})
-HOW = Circumstances("old-new", "verify-1", 1, 2001, ("old", "A"), ("new", "B"), "records", "both", 20, 200, {})
+HOW = RunDetails("old-new", "verify-1", 1, 2001, ("old", "A"), ("new", "B"), "records", "both", 20, 200, {})
 
 
 def made(verdict: str) -> dict[str, Any]:

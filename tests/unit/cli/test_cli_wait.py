@@ -171,7 +171,7 @@ class Engine:
 def through(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     """Have the verb ask this engine, and not sleep."""
     links = "anabranch.operations.links"
-    monkeypatch.setattr(f"{links}.standing.Standing.of", lambda _standing, link_id: engine.of(link_id))
+    monkeypatch.setattr(f"{links}.status.LinkStatusReader.of", lambda _standing, link_id: engine.of(link_id))
     monkeypatch.setattr(f"{links}.caughtup.goal", engine.goal)
     monkeypatch.setattr(sys.modules["anabranch.cli.links.wait"], "INTERVAL_S", 0.0)
 

@@ -52,9 +52,9 @@ NUMBERS = (
     ("reference/verify.md", "(5,000 of each side and lane at most)", "spark.verify.classifying.MOST_LOOKUPS", 5_000),
     ("reference/offsets-rebuild.md", "at most a million of each", "spark.align.run.MOST", 1_000_000),
     ("reference/offsets-rebuild.md", "more than 1,048,576 records", "offsets.align.gaps.LARGEST", 1_048_576),
-    ("reference/checkpoints.md", "younger than a minute", "operations.checkpoints.stillness.QUIET_MS", 60_000),
-    ("reference/checkpoints.md", "three times the usual distance", "operations.checkpoints.stillness._INTERVALS", 3),
-    ("reference/checkpoints.md", "Two looks two seconds apart", "operations.checkpoints.stillness._APART_S", 2.0),
+    ("reference/checkpoints.md", "younger than a minute", "operations.checkpoints.activity.QUIET_MS", 60_000),
+    ("reference/checkpoints.md", "three times the usual distance", "operations.checkpoints.activity._INTERVALS", 3),
+    ("reference/checkpoints.md", "Two looks two seconds apart", "operations.checkpoints.activity._APART_S", 2.0),
     ("reference/checkpoints.md", "(16 digits of a SHA-256)", "model.plans.HASH_DIGITS", 16),
     ("reference/cli.md", "more than 2.5 seconds once Python has started", "cli.completing.LONGEST_S", 2.5),
     ("reference/cli.md", "shows it every second", "cli.watch.INTERVAL_S", 1.0),
@@ -62,7 +62,7 @@ NUMBERS = (
     ("how-to/watch-a-link.md", "of the ten newest runs of each link", "operations.jobs.runlogs.KEPT_LOGS", 10),
     ("how-to/watch-a-link.md", "Of many lanes at one moment twenty are named", "model.runevents.MOST_LANES", 20),
     ("how-to/beside-mirrormaker.md", "at most 64 pairs of offsets", "mirrormaker.store.SLOTS", 64),
-    ("how-to/beside-mirrormaker.md", "(500 unless told", "operations.mirrormaker.report.LOOKED_AT", 500),
+    ("how-to/beside-mirrormaker.md", "(default 500", "operations.mirrormaker.report.LOOKED_AT", 500),
     ("how-to/move-consumer-groups.md", "(two reads, two seconds apart)", "kafka.groups.snapshot.SETTLE_S", 2.0),
 )
 

@@ -9,13 +9,13 @@ import pytest
 
 from anabranch.copier import groupsync
 from anabranch.copier.groupsync import GroupSync
-from anabranch.groups.follow import Following
+from anabranch.groups.continuous_sync import SyncState
 from anabranch.groups.freshness import Freshness
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError
 from anabranch.kafka.security import open_cluster
-from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.groups import Commit
 from anabranch.model.link import GroupRules
 from anabranch.model.topics import TopicPartition
@@ -39,10 +39,10 @@ class Driver:
         self.both = both
         self.source = source
         self.target = target
-        self.published: list[Checkpoint] = []
+        self.published: list[MirrorCheckpoint] = []
         self.sync = GroupSync(source, target, LINK, "run-1", read_maps, self._publish)
 
-    async def _publish(self, _: Cluster, alias: str, told: Iterable[Checkpoint]) -> None:
+    async def _publish(self, _: Cluster, alias: str, told: Iterable[MirrorCheckpoint]) -> None:
         assert alias == "old"
         self.published += told
 
@@ -79,13 +79,13 @@ def test_what_a_followed_group_commits_is_on_the_target_after_the_next_round(bot
         persisted = await driver.round()
         assert await driver.there("shop") == {TO_A: Commit(2, "noted"), TO_B: Commit(15)}
         assert persisted.round is not None
-        assert (persisted.round.moved, dict(persisted.round.groups)) == (1, {Following.IN_STEP: 1})
+        assert (persisted.round.moved, dict(persisted.round.groups)) == (1, {SyncState.IN_SYNC: 1})
         await driver.commit("shop", {A: Commit(14)})
         persisted = await driver.round()
         assert await driver.there("shop") == {TO_A: Commit(4), TO_B: Commit(15)}
         persisted = await driver.round()
         assert persisted.round is not None
-        assert (persisted.round.moved, persisted.groups["shop"].state) == (0, Following.IN_STEP)
+        assert (persisted.round.moved, persisted.groups["shop"].state) == (0, SyncState.IN_SYNC)
 
     drive(both, GroupRules(("shop",)), what)
 
@@ -98,7 +98,7 @@ def test_a_position_that_was_not_copied_waits_for_the_map(both: Lab) -> None:
         await asyncio.to_thread(lambda: driver.both.on(at, lambda cluster: append(cluster, A, 4)))
         await driver.commit("ahead", {A: Commit(33)})
         persisted = await driver.round()
-        assert persisted.groups["ahead"].state is Following.WAITING
+        assert persisted.groups["ahead"].state is SyncState.WAITING
         await driver.commit("ahead", {A: Commit(35)})
         await driver.round()
         assert driver.sync._waiting == {"ahead": {A: Commit(33)}}
@@ -124,9 +124,9 @@ def test_a_group_that_somebody_reads_in_on_the_target_is_left_to_them(both: Lab)
             patch.setattr(groupsync, "take_snapshot", before)
             persisted = await driver.round()
         assert persisted.round is not None
-        assert (persisted.round.moved, persisted.groups["till"].state) == (0, Following.ACTIVE)
+        assert (persisted.round.moved, persisted.groups["till"].state) == (0, SyncState.ACTIVE)
         persisted = await driver.round()
-        assert persisted.groups["till"].state is Following.ACTIVE
+        assert persisted.groups["till"].state is SyncState.ACTIVE
         assert await driver.there("till") == {}
         reading.__exit__(None, None, None)
 
@@ -150,9 +150,9 @@ def test_a_commit_that_the_target_refuses_holds_its_group_alone(both: Lab) -> No
             patch.setattr(groupsync.kafka_groups, "commit", refused)
             persisted = await driver.round()
         assert persisted.round is not None
-        assert (persisted.round.moved, persisted.groups["bad"].state) == (1, Following.HELD)
+        assert (persisted.round.moved, persisted.groups["bad"].state) == (1, SyncState.BLOCKED)
         assert "bad" in persisted.groups["bad"].why
-        assert persisted.groups["good"].state is Following.IN_STEP
+        assert persisted.groups["good"].state is SyncState.IN_SYNC
 
     drive(both, GroupRules(("good", "bad")), what)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.groups.world import Route, World
+from anabranch.groups.snapshot import GroupsSnapshot, PartitionMapping
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
@@ -14,9 +14,11 @@ TO_B = TopicPartition("old.orders", 1)
 MAP = RunMap.of([Run(10, 0, 10), Run(25, 10, 5)], 10, 0).advance(32, 15)
 
 
-def route(target: TopicPartition = TO_A, *, source_start: int = 0, target_start: int = 0, end: int = 15) -> Route:
+def mapping(
+    target: TopicPartition = TO_A, *, source_start: int = 0, target_start: int = 0, end: int = 15
+) -> PartitionMapping:
     """The map above: source 10 to 19 and 25 to 29 are target 0 to 14; 30 and 31 are gaps."""
-    return Route(target, MAP, source_start, target_start, end)
+    return PartitionMapping(target, MAP, source_start, target_start, end)
 
 
 def group(
@@ -29,8 +31,8 @@ def group(
     return Group(name, kind, state, (), commits)
 
 
-def world(source: Group, target: Group | None = None, **fields: object) -> World:
+def snapshot(source: Group, target: Group | None = None, **fields: object) -> GroupsSnapshot:
     """One group at both ends of a link with one lane."""
     there = {} if target is None else {target.name: target}
-    given = {"routes": {A: route()}, "later": {source.name: source.commits}, **fields}
-    return World("old-new", given.pop("routes"), {source.name: source}, there, **given)  # type: ignore[arg-type]
+    chosen = {"mappings": {A: mapping()}, "later": {source.name: source.commits}, **fields}
+    return GroupsSnapshot("old-new", chosen.pop("mappings"), {source.name: source}, there, **chosen)  # type: ignore[arg-type]

@@ -6,16 +6,16 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from positions_samples import TO_A, TO_B, A, B, group, route, world
+from positions_samples import TO_A, TO_B, A, B, group, mapping, snapshot
 
-from anabranch.groups.answer import answer as answer_of
+from anabranch.groups.baseline import Coverage, baseline
+from anabranch.groups.continuous_sync import SyncState, plan_round
 from anabranch.groups.create import create
-from anabranch.groups.follow import Following, follow
-from anabranch.groups.mark import Verdict, mark
-from anabranch.groups.plan import Step, plan
-from anabranch.groups.select import NoSuchGroupError, Selection
+from anabranch.groups.plan import GroupStep, plan
+from anabranch.groups.select import GroupSelection, NoSuchGroupError
+from anabranch.groups.snapshot import PartitionMapping, UnavailableMapping
+from anabranch.groups.translation import translate_commit as answer_of
 from anabranch.groups.undo import UndoRecord, undo
-from anabranch.groups.world import Route, Untold
 from anabranch.model.groups import Commit, GroupKind, GroupState, Member
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.start import StartPosition
@@ -34,9 +34,9 @@ def whys(found: object) -> list[ReasonKind]:
 )
 def test_an_answer_shows_exactly_what_was_not_read(committed: int, answer: int) -> None:
     """In a run, in a gap, and at the map's end; no lag is negative; metadata is kept, the leader epoch is not."""
-    found = plan(world(group({A: Commit(committed, "noted", 50)})), ["g"])
+    found = plan(snapshot(group({A: Commit(committed, "noted", 50)})), ["g"])
     (move,) = found.groups[0].moves
-    assert found.groups[0].step is Step.MOVE
+    assert found.groups[0].step is GroupStep.MOVE
     assert found.groups[0].writes == {TO_A: Commit(answer, "noted", -1)}
     assert move.lag == 15 - answer
     assert found.groups[0].former == {TO_A: None}
@@ -50,18 +50,18 @@ def test_positions_outside_of_the_map_are_refused() -> None:
         (12, {"target_start": 5}, ReasonKind.EXPIRED),
         (29, {"end": 13}, ReasonKind.NOT_COPIED),
     ):
-        found = plan(world(group({A: Commit(committed)}), routes={A: route(**fields)}), ["g"])
+        found = plan(snapshot(group({A: Commit(committed)}), mappings={A: mapping(**fields)}), ["g"])
         assert whys(found) == [why]
-        assert found.groups[0].step is Step.REFUSED
+        assert found.groups[0].step is GroupStep.REFUSED
         assert found.groups[0].reasons[0].fix
         assert not found.groups[0].writes
 
 
 def test_what_both_logs_have_lost_is_no_reason() -> None:
     """A reader then goes on at the first record that is left, and not at a position that no log has."""
-    found = plan(world(group({A: Commit(4)}), routes={A: route(source_start=10)}), ["g"])
+    found = plan(snapshot(group({A: Commit(4)}), mappings={A: mapping(source_start=10)}), ["g"])
     assert found.groups[0].writes == {TO_A: Commit(0)}
-    found = plan(world(group({A: Commit(12)}), routes={A: route(source_start=16, target_start=6)}), ["g"])
+    found = plan(snapshot(group({A: Commit(12)}), mappings={A: mapping(source_start=16, target_start=6)}), ["g"])
     assert found.groups[0].writes == {TO_A: Commit(6)}
 
 
@@ -70,7 +70,7 @@ def test_every_reason_is_named_at_once() -> None:
     here = group({A: Commit(12, "x" * 9), B: Commit(1)}, state=GroupState.STABLE)
     there = group({TO_A: Commit(9)}, state=GroupState.STABLE)
     later = {"g": {A: Commit(13, "x" * 9), B: Commit(1)}}
-    found = plan(world(here, there, later=later, pending={"g": (B,)}, metadata_limit=8), ["g"])
+    found = plan(snapshot(here, there, later=later, pending={"g": (B,)}, metadata_limit=8), ["g"])
     assert set(whys(found)) == {
         ReasonKind.ACTIVE,
         ReasonKind.MOVING,
@@ -83,14 +83,14 @@ def test_every_reason_is_named_at_once() -> None:
 
 def test_metadata_is_measured_as_brokers_do() -> None:
     """In UTF-16 units: two for a letter outside of the basic plane."""
-    assert whys(plan(world(group({A: Commit(12, "é" * 8)}), metadata_limit=8), ["g"])) == []
-    assert whys(plan(world(group({A: Commit(12, "𝄞" * 5)}), metadata_limit=8), ["g"])) == [ReasonKind.METADATA]
+    assert whys(plan(snapshot(group({A: Commit(12, "é" * 8)}), metadata_limit=8), ["g"])) == []
+    assert whys(plan(snapshot(group({A: Commit(12, "𝄞" * 5)}), metadata_limit=8), ["g"])) == [ReasonKind.METADATA]
 
 
 @pytest.mark.parametrize("kind", [GroupKind.SHARE, GroupKind.STREAMS, GroupKind.CONNECT, GroupKind.SCHEMAS])
 def test_kinds_whose_position_is_more_than_commits_get_advice(kind: GroupKind) -> None:
     """They are never moved, though their commits could be translated."""
-    found = plan(world(group({A: Commit(12)}, kind=kind)), ["g"])
+    found = plan(snapshot(group({A: Commit(12)}, kind=kind)), ["g"])
     assert whys(found) == [ReasonKind.KIND]
     assert found.groups[0].reasons[0].fix
 
@@ -100,16 +100,16 @@ def test_members_make_a_group_active_whatever_its_state() -> None:
     here = group({A: Commit(12)})
     there = group({})
     there = type(there)(there.name, there.kind, there.state, (Member("m", "c", "h"),), {})
-    assert whys(plan(world(here, there), ["g"])) == [ReasonKind.ACTIVE]
+    assert whys(plan(snapshot(here, there), ["g"])) == [ReasonKind.ACTIVE]
 
 
 def test_a_doubtful_map_and_an_empty_group_are_refused() -> None:
     """The reason of the map is handed on; a group without commits is for groups create."""
-    doubt = Untold("runs contradict the log", "ask again")
-    found = plan(world(group({A: Commit(12)}), routes={A: doubt}), ["g"])
-    assert whys(found) == [ReasonKind.UNTOLD]
+    doubt = UnavailableMapping("runs contradict the log", "ask again")
+    found = plan(snapshot(group({A: Commit(12)}), mappings={A: doubt}), ["g"])
+    assert whys(found) == [ReasonKind.UNAVAILABLE]
     assert "runs contradict the log" in found.groups[0].reasons[0].what
-    assert whys(plan(world(group({})), ["g"])) == [ReasonKind.NO_COMMITS]
+    assert whys(plan(snapshot(group({})), ["g"])) == [ReasonKind.NO_COMMITS]
 
 
 def test_a_plans_hash_is_of_what_it_rests_on() -> None:
@@ -118,68 +118,72 @@ def test_a_plans_hash_is_of_what_it_rests_on() -> None:
     Of a refused group it only counts that it is refused: one that is read in does not hold up the others.
     """
     here = group({A: Commit(12)})
-    first = plan(world(here), ["g"]).hash
-    assert plan(world(here, routes={A: route(end=99)}), ["g"]).hash == first
+    first = plan(snapshot(here), ["g"]).hash
+    assert plan(snapshot(here, mappings={A: mapping(end=99)}), ["g"]).hash == first
     others = [
-        world(group({A: Commit(13)})),
-        world(group({A: Commit(12, "noted")})),
-        world(here, group({TO_A: Commit(1)})),
-        world(here, group({}, state=GroupState.STABLE)),
+        snapshot(group({A: Commit(13)})),
+        snapshot(group({A: Commit(12, "noted")})),
+        snapshot(here, group({TO_A: Commit(1)})),
+        snapshot(here, group({}, state=GroupState.STABLE)),
     ]
     assert len({first, *(plan(other, ["g"]).hash for other in others)}) == 5
-    moving = [world(group({A: Commit(at)}), later={"g": {A: Commit(at + 1)}}) for at in (12, 13)]
+    moving = [snapshot(group({A: Commit(at)}), later={"g": {A: Commit(at + 1)}}) for at in (12, 13)]
     assert len({first, *(plan(one, ["g"]).hash for one in moving)}) == 2
 
 
 def test_topics_that_do_not_count_are_left_out_and_counted() -> None:
     """A group of which only a part is moved says so."""
-    found = plan(world(group({A: Commit(12), B: Commit(3)})), ["g"], frozenset({"none"}))
+    found = plan(snapshot(group({A: Commit(12), B: Commit(3)})), ["g"], frozenset({"none"}))
     assert found.left_out == {"g": 2}
     assert whys(found) == [ReasonKind.NO_COMMITS]
 
 
 def test_marks_tell_what_would_be_lost() -> None:
     """Before the lane's begin, in it, gone on both sides, and where no lane has begun."""
-    for committed, source_start, verdict in ((4, 0, Verdict.BEFORE), (12, 0, Verdict.COVERED), (4, 10, Verdict.GONE)):
-        made = mark("old-new", group({A: Commit(committed)}), {A: route(source_start=source_start)}, 7)
-        assert made.verdict is verdict
-    made = mark("old-new", group({A: Commit(4), B: Commit(1)}), {A: Untold("", "")}, 7)
-    assert [one.verdict for one in made.partitions] == [Verdict.UNKNOWN, Verdict.NOT_IN_LINK]
+    for committed, source_start, verdict in (
+        (4, 0, Coverage.BEFORE),
+        (12, 0, Coverage.COVERED),
+        (4, 10, Coverage.GONE),
+    ):
+        made = baseline("old-new", group({A: Commit(committed)}), {A: mapping(source_start=source_start)}, 7)
+        assert made.coverage is verdict
+    made = baseline("old-new", group({A: Commit(4), B: Commit(1)}), {A: UnavailableMapping("", "")}, 7)
+    assert [one.coverage for one in made.partitions] == [Coverage.UNKNOWN, Coverage.NOT_IN_LINK]
 
 
 def test_a_position_at_the_link_begin_is_covered() -> None:
     """The next record to read is the first that was copied; a group is as badly off as its worst partition."""
-    routes = {A: route(), B: route(TO_B)}
-    assert mark("old-new", group({A: Commit(10)}), routes, 7).verdict is Verdict.COVERED
-    made = mark("old-new", group({A: Commit(12), B: Commit(9)}), routes, 7)
-    assert [one.verdict for one in made.partitions] == [Verdict.COVERED, Verdict.BEFORE]
-    assert made.verdict is Verdict.BEFORE
+    mappings = {A: mapping(), B: mapping(TO_B)}
+    assert baseline("old-new", group({A: Commit(10)}), mappings, 7).coverage is Coverage.COVERED
+    made = baseline("old-new", group({A: Commit(12), B: Commit(9)}), mappings, 7)
+    assert [one.coverage for one in made.partitions] == [Coverage.COVERED, Coverage.BEFORE]
+    assert made.coverage is Coverage.BEFORE
 
 
 def test_a_first_commit_in_between_is_a_move_too() -> None:
     """A partition that had no commit at the first look has one at the second: somebody reads."""
-    found = plan(world(group({A: Commit(12)}), later={"g": {A: Commit(12), B: Commit(1)}}), ["g"])
+    found = plan(snapshot(group({A: Commit(12)}), later={"g": {A: Commit(12), B: Commit(1)}}), ["g"])
     assert whys(found) == [ReasonKind.MOVING]
 
 
 def test_a_note_alone_is_worth_a_move() -> None:
     """The offset is there already, what the application noted with it is not."""
-    found = plan(world(group({A: Commit(12, "noted")}), group({TO_A: Commit(2)})), ["g"])
-    assert (found.groups[0].step, found.groups[0].writes) == (Step.MOVE, {TO_A: Commit(2, "noted")})
+    found = plan(snapshot(group({A: Commit(12, "noted")}), group({TO_A: Commit(2)})), ["g"])
+    assert (found.groups[0].step, found.groups[0].writes) == (GroupStep.MOVE, {TO_A: Commit(2, "noted")})
 
 
 def test_one_refused_partition_refuses_the_group() -> None:
     """Nothing is written of the partitions that could be moved."""
-    found = plan(world(group({A: Commit(12), B: Commit(1)})), ["g"])
-    assert (whys(found), found.groups[0].step) == ([ReasonKind.NOT_IN_LINK], Step.REFUSED)
+    found = plan(snapshot(group({A: Commit(12), B: Commit(1)})), ["g"])
+    assert (whys(found), found.groups[0].step) == ([ReasonKind.NOT_IN_LINK], GroupStep.REFUSED)
     assert found.groups[0].writes == {}
 
 
 def test_another_answer_is_another_plan() -> None:
     """The same commits in a lane that was begun anew are other offsets on the target."""
     here = group({A: Commit(12)})
-    other = Route(TO_A, RunMap.of([Run(10, 3, 10)], 10, 0), 0, 0, 15)
-    plans = [plan(world(here, routes={A: one}), ["g"]) for one in (route(), other)]
+    other = PartitionMapping(TO_A, RunMap.of([Run(10, 3, 10)], 10, 0), 0, 0, 15)
+    plans = [plan(snapshot(here, mappings={A: one}), ["g"]) for one in (mapping(), other)]
     assert [one.groups[0].moves[0].answer for one in plans] == [2, 5]
     assert plans[0].hash != plans[1].hash
 
@@ -197,12 +201,12 @@ def test_a_group_that_a_move_made_stays_where_it_has_committed_more() -> None:
 def test_groups_that_sync_by_hand_refuses_are_not_followed() -> None:
     """A Streams application, an open transaction, too much metadata: held or waiting, and nothing is written."""
     there = group({TO_A: Commit(1)})
-    held = follow(world(group({A: Commit(12)}, kind=GroupKind.STREAMS), there), ["g"], {})
-    assert (held.groups[0].state, held.groups[0].writes) == (Following.HELD, {})
-    opened = follow(world(group({A: Commit(12)}), there, pending={"g": (A,)}), ["g"], {})
-    assert (opened.groups[0].state, opened.groups[0].writes) == (Following.WAITING, {})
-    large = follow(world(group({A: Commit(12, "x" * 9)}), there, metadata_limit=8), ["g"], {})
-    assert (large.groups[0].state, large.groups[0].writes) == (Following.HELD, {})
+    held = plan_round(snapshot(group({A: Commit(12)}, kind=GroupKind.STREAMS), there), ["g"], {})
+    assert (held.groups[0].state, held.groups[0].writes) == (SyncState.BLOCKED, {})
+    opened = plan_round(snapshot(group({A: Commit(12)}), there, pending={"g": (A,)}), ["g"], {})
+    assert (opened.groups[0].state, opened.groups[0].writes) == (SyncState.WAITING, {})
+    large = plan_round(snapshot(group({A: Commit(12, "x" * 9)}), there, metadata_limit=8), ["g"], {})
+    assert (large.groups[0].state, large.groups[0].writes) == (SyncState.BLOCKED, {})
 
 
 def test_a_subscription_is_refused_where_something_is_committed_or_read() -> None:
@@ -218,11 +222,11 @@ def test_a_subscription_is_refused_where_something_is_committed_or_read() -> Non
 def test_groups_are_selected_by_whole_names_and_exclude_wins() -> None:
     """With and without patterns; a pattern that matches none is an error."""
     known = ["shop", "shop-2", "till"]
-    assert Selection(("sh.p",)).names(known, "old") == ["shop"]
-    assert Selection(exclude=("shop.*",)).names(known, "old") == ["till"]
-    assert Selection(("shop.*",), ("shop",)).names(known, "old") == ["shop-2"]
+    assert GroupSelection(("sh.p",)).names(known, "old") == ["shop"]
+    assert GroupSelection(exclude=("shop.*",)).names(known, "old") == ["till"]
+    assert GroupSelection(("shop.*",), ("shop",)).names(known, "old") == ["shop-2"]
     with pytest.raises(NoSuchGroupError):
-        Selection(("sho",)).names(known, "old")
+        GroupSelection(("sho",)).names(known, "old")
 
 
 def test_an_answer_is_the_same_whether_the_map_s_oldest_runs_were_retired_or_not() -> None:
@@ -232,7 +236,7 @@ def test_an_answer_is_the_same_whether_the_map_s_oldest_runs_were_retired_or_not
     for source_start, target_start in product(range(33, 50, 4), range(15, 30, 3)):
         for offset in range(60):
             told = [
-                answer_of(Route(TO_A, runs, source_start, target_start, 30), Commit(offset), "old-new")
+                answer_of(PartitionMapping(TO_A, runs, source_start, target_start, 30), Commit(offset), "old-new")
                 for runs in (whole, left)
             ]
             if isinstance(told[0], Reason):

@@ -8,10 +8,10 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from anabranch.groups.follow import Waiting, follow
-from anabranch.groups.plan import Step, plan
+from anabranch.groups.continuous_sync import WaitingCommits, plan_round
+from anabranch.groups.plan import GroupStep, plan
+from anabranch.groups.snapshot import GroupsSnapshot, PartitionMapping
 from anabranch.groups.undo import UndoRecord, same, undo
-from anabranch.groups.world import Route, World
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
@@ -37,7 +37,7 @@ class Groups(RuleBasedStateMachine):
         self.target: dict[str, Commits | None] = dict.fromkeys(NAMES)
         self.active: set[str] = set()
         self.had: dict[str, list[Commits]] = {name: [] for name in NAMES}
-        self.waiting: Waiting = {}
+        self.waiting: WaitingCommits = {}
         self.undo: UndoRecord | None = None
 
     @initialize(start=st.integers(0, 5))
@@ -85,13 +85,13 @@ class Groups(RuleBasedStateMachine):
     @rule()
     def sync(self) -> None:
         """A plan is carried out: what nothing forbids moves wholly and exactly, the rest stands as it stood."""
-        found = plan(self.world(still=True), NAMES)
-        assert found.hash == plan(self.world(still=True), NAMES).hash
+        found = plan(self.snapshot(still=True), NAMES)
+        assert found.hash == plan(self.snapshot(still=True), NAMES).hash
         for one in found.groups:
             before = dict(self.target[one.group] or {})
-            if one.step is not Step.MOVE:
+            if one.step is not GroupStep.MOVE:
                 assert not one.writes
-                assert one.step is Step.IN_STEP or one.reasons
+                assert one.step is GroupStep.IN_SYNC or one.reasons
                 continue
             assert one.group not in self.active
             record = UndoRecord("id", one.group, self.target[one.group] is not None, one.former, one.writes, 0, "test")
@@ -103,8 +103,8 @@ class Groups(RuleBasedStateMachine):
             after = self.undone(one.group, again)
             assert (after or {}) == before
             self.undo = record
-        redone = {one.group: one.step for one in plan(self.world(still=True), NAMES).groups}
-        assert Step.MOVE not in redone.values()
+        redone = {one.group: one.step for one in plan(self.snapshot(still=True), NAMES).groups}
+        assert GroupStep.MOVE not in redone.values()
 
     def assert_exact(self, name: str, at: TopicPartition, copied: TopicPartition) -> None:
         """The unread records of the source that were copied are those from the position on, and no others."""
@@ -141,9 +141,9 @@ class Groups(RuleBasedStateMachine):
         self.undo = None
 
     @rule()
-    def follow(self) -> None:
+    def plan_round(self) -> None:
         """A round of continuous sync: only inactive groups, only forward, never past what was copied."""
-        done = follow(self.world(still=False), NAMES, self.waiting)
+        done = plan_round(self.snapshot(still=False), NAMES, self.waiting)
         for one in done.groups:
             self.had[one.group].append(dict(self.source[one.group]))
             assert not (one.writes and one.group in self.active)
@@ -172,10 +172,10 @@ class Groups(RuleBasedStateMachine):
             for at, commit in (commits or {}).items():
                 assert commit.offset <= self.maps[COPIES.index(at)].target_end
 
-    def world(self, still: bool) -> World:
+    def snapshot(self, still: bool) -> GroupsSnapshot:
         """What both clusters tell now."""
-        routes = {
-            at: Route(copied, runs, 0, 0, runs.target_end)
+        mappings = {
+            at: PartitionMapping(copied, runs, 0, 0, runs.target_end)
             for at, copied, runs in zip(PARTS, COPIES, self.maps, strict=True)
         }
         here = {
@@ -184,7 +184,7 @@ class Groups(RuleBasedStateMachine):
         }
         there = {name: found for name in NAMES if (found := self.group_there(name)) is not None}
         later = {name: group.commits for name, group in here.items()} if still else None
-        return World("l", routes, here, there, later)
+        return GroupsSnapshot("l", mappings, here, there, later)
 
     def group_there(self, name: str) -> Group | None:
         """A group as the target tells of it."""
@@ -209,12 +209,12 @@ TestGroups.settings = examples(150, stateful_step_count=40)
 
 def test_a_waiting_position_is_written_before_a_newer_one() -> None:
     """A group that commits at the log's end all the time moves on nevertheless: each round writes what waited."""
-    routes = {PARTS[0]: Route(COPIES[0], RunMap.of([Run(0, 0, 10)]), 0, 0, 10)}
+    mappings = {PARTS[0]: PartitionMapping(COPIES[0], RunMap.of([Run(0, 0, 10)]), 0, 0, 10)}
     ahead = Group("a", GroupKind.CLASSIC, GroupState.STABLE, (), {PARTS[0]: Commit(12)})
-    first = follow(World("l", routes, {"a": ahead}, {}), ["a"], {})
+    first = plan_round(GroupsSnapshot("l", mappings, {"a": ahead}, {}), ["a"], {})
     assert first.groups[0].writes == {}
-    routes = {PARTS[0]: Route(COPIES[0], RunMap.of([Run(0, 0, 14)]), 0, 0, 14)}
+    mappings = {PARTS[0]: PartitionMapping(COPIES[0], RunMap.of([Run(0, 0, 14)]), 0, 0, 14)}
     further = replace(ahead, commits={PARTS[0]: Commit(16)})
-    second = follow(World("l", routes, {"a": further}, {}), ["a"], first.waiting)
+    second = plan_round(GroupsSnapshot("l", mappings, {"a": further}, {}), ["a"], first.waiting)
     assert second.groups[0].writes == {COPIES[0]: Commit(12)}
     assert second.waiting == {"a": {PARTS[0]: Commit(16)}}

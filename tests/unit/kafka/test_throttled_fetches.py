@@ -20,7 +20,7 @@ from anabranch.sandbox import ClusterSpec
 from anabranch.spark.verify.batches import _stored
 from anabranch.spark.verify.samples import _record
 from anabranch.state.maps.rebuild import LogRange, headers
-from anabranch.verify.pace import Pace
+from anabranch.verify.pace import ReadPace
 from tests.simulated import Simulated
 from tests.unit.asking import append, on, records
 
@@ -71,12 +71,12 @@ async def sample(cluster: Cluster) -> int:
 
 async def compared(cluster: Cluster) -> int:
     """Read all, as a comparison does."""
-    return len(await _stored(cluster, TopicPartition(TOPIC, 0), 0, RECORDS, True, Pace(None)))
+    return len(await _stored(cluster, TopicPartition(TOPIC, 0), 0, RECORDS, True, ReadPace(None)))
 
 
 async def looked_through(cluster: Cluster) -> int:
     """Read all, as a copy without a map is looked through."""
-    return len((await content.read(await content.sight(cluster, TopicPartition(TOPIC, 0)), 0, RECORDS)).records)
+    return len((await content.read(await content.read_snapshot(cluster, TopicPartition(TOPIC, 0)), 0, RECORDS)).records)
 
 
 WHO: list[tuple[Callable[[Cluster], Awaitable[int]], int]] = [

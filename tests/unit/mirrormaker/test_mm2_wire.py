@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from anabranch.mirrormaker import names
 from anabranch.mirrormaker.store import OffsetSync
 from anabranch.mirrormaker.wire import (
-    Checkpoint,
     Heartbeat,
+    MirrorCheckpoint,
     MirrorRecordError,
     decode_checkpoint,
     decode_heartbeat,
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.unit
 OFFSETS = st.integers(-(2**63), 2**63 - 1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
 PARTITIONS = st.builds(TopicPartition, TEXT, st.integers(0, 2**31 - 1))
-CHECKPOINT = Checkpoint("readers", TopicPartition("old.flights", 3), 1000, 7, "noted")
+CHECKPOINT = MirrorCheckpoint("readers", TopicPartition("old.flights", 3), 1000, 7, "noted")
 
 
 def test_the_bytes_are_those_that_mirror_maker_writes() -> None:
@@ -38,7 +38,7 @@ def test_the_bytes_are_those_that_mirror_maker_writes() -> None:
         b"\0\1t" + b"\0\0\0\1",
         b"\0\0\0\0\0\0\0\2" + b"\0\0\0\0\0\0\0\3",
     )
-    assert encode_checkpoint(Checkpoint("g", TopicPartition("t", 1), 2, 3, "m")) == (
+    assert encode_checkpoint(MirrorCheckpoint("g", TopicPartition("t", 1), 2, 3, "m")) == (
         b"\0\1g" + b"\0\1t" + b"\0\0\0\1",
         b"\0\0" + b"\0\0\0\0\0\0\0\2" + b"\0\0\0\0\0\0\0\3" + b"\0\1m",
     )
@@ -50,7 +50,7 @@ def test_what_is_written_is_read_again(
     group: str, partition: TopicPartition, up: int, down: int, metadata: str
 ) -> None:
     """Every record survives, whatever its texts and numbers are."""
-    checkpoint = Checkpoint(group, partition, up, down, metadata)
+    checkpoint = MirrorCheckpoint(group, partition, up, down, metadata)
     assert decode_checkpoint(*encode_checkpoint(checkpoint)) == checkpoint
     assert decode_sync(*encode_sync(partition, OffsetSync(up, down))) == (partition, OffsetSync(up, down))
     heartbeat = Heartbeat(group, metadata, up)
@@ -69,7 +69,7 @@ SAMPLES: list[tuple[str, Callable[..., Any], Callable[..., tuple[bytes, bytes]],
         "checkpoint",
         decode_checkpoint,
         encode_checkpoint,
-        encode_checkpoint(Checkpoint("g", TopicPartition("t", 1), 2, 3, "m")),
+        encode_checkpoint(MirrorCheckpoint("g", TopicPartition("t", 1), 2, 3, "m")),
         2,
     ),
     ("heartbeat", decode_heartbeat, encode_heartbeat, encode_heartbeat(Heartbeat("a", "b", 5)), 2),
@@ -143,7 +143,7 @@ def test_a_version_below_zero_is_no_record() -> None:
 def test_a_string_too_long_for_its_length_is_refused() -> None:
     """Two bytes of length hold 32,767."""
     with pytest.raises(ValueError, match="32768 bytes"):
-        encode_checkpoint(Checkpoint("g", TopicPartition("t", 0), 0, 0, "x" * 32768))
+        encode_checkpoint(MirrorCheckpoint("g", TopicPartition("t", 0), 0, 0, "x" * 32768))
 
 
 def test_names_follow_the_separator_and_are_read_back() -> None:

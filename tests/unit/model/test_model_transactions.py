@@ -24,10 +24,10 @@ def known(
 
 
 def opened(
-    producer_id: int = 7, age: int = 60_000, tells: CoordinatedTransaction | None = None, untold: str = ""
+    producer_id: int = 7, age: int = 60_000, tells: CoordinatedTransaction | None = None, unavailable: str = ""
 ) -> SourceTransaction:
     """An open transaction that was written to so many ms ago."""
-    return SourceTransaction(OpenTransaction(producer_id, 2, 5, 17, NOW - age), NOW - age, tells, untold)
+    return SourceTransaction(OpenTransaction(producer_id, 2, 5, 17, NOW - age), NOW - age, tells, unavailable)
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,9 @@ def opened(
         (opened(tells=known("CompleteAbort")), True),
         (opened(tells=known(partition=4)), True),
         (opened(), False),
-        (opened(untold="a broker is away"), False),
+        (opened(unavailable="a broker is away"), False),
         (opened(age=TIMEOUT), True),
-        (opened(age=TIMEOUT, untold="a broker is away"), True),
+        (opened(age=TIMEOUT, unavailable="a broker is away"), True),
     ],
 )
 def test_only_what_nobody_would_end_is_ended_unnamed(transaction: SourceTransaction, ended: bool) -> None:

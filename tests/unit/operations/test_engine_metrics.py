@@ -23,7 +23,7 @@ from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.metrics import LinkCollector, PortTakenError, Read, metrics, served, serving
-from anabranch.operations.links.standing import Standing
+from anabranch.operations.links.status import LinkStatusReader
 
 pytestmark = pytest.mark.unit
 
@@ -140,9 +140,9 @@ def test_metrics_are_served_on_loopback_and_a_taken_port_is_refused_by_name() ->
 
 def test_a_target_that_is_away_for_a_scrape_is_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """One connection serves all scrapes; after an error nothing that was read before it is believed."""
-    looks: list[Standing] = []
+    looks: list[LinkStatusReader] = []
 
-    async def read(standing: Standing) -> list[LinkStatus]:
+    async def read(standing: LinkStatusReader) -> list[LinkStatus]:
         looks.append(standing)
         if len(looks) == 2:
             raise ClusterError
@@ -156,7 +156,7 @@ def test_a_target_that_is_away_for_a_scrape_is_read_anew(monkeypatch: pytest.Mon
         async with serving(cast(Any, None), 0) as chosen:
             return ["\nanabranch_up 1.0" in await asyncio.to_thread(scraped, chosen) for _ in range(3)]
 
-    monkeypatch.setattr(Standing, "read", read)
+    monkeypatch.setattr(LinkStatusReader, "read", read)
     assert asyncio.run(serve()) == [False, True, True]
     assert looks[0] is looks[1] is not looks[2] and looks[2] is looks[3]
 
@@ -164,12 +164,12 @@ def test_a_target_that_is_away_for_a_scrape_is_read_anew(monkeypatch: pytest.Mon
 def test_the_verb_asks_the_target_before_it_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A target that cannot be read is an error of the verb, not a silent 0 in the first scrape."""
 
-    async def fails(_standing: Standing) -> list[LinkStatus]:
+    async def fails(_standing: LinkStatusReader) -> list[LinkStatus]:
         raise ClusterError
 
     contexts = tmp_path / "contexts.yaml"
     contexts.write_text("version: 1\ncontexts:\n  new: {bootstrap: [127.0.0.1:1]}\n")
-    monkeypatch.setattr(Standing, "read", fails)
+    monkeypatch.setattr(LinkStatusReader, "read", fails)
     arguments = ["--contexts", str(contexts), "link", "metrics", "--target", "new", "--port", "0"]
     assert isinstance(CliRunner().invoke(cli.app, arguments).exception, ClusterError)
 

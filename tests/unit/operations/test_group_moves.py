@@ -12,7 +12,7 @@ from anabranch.kafka.connection import Transport
 from anabranch.kafka.errors import ConnectionLostError
 from anabranch.model.groups import Commit
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.groups import groupmoves
+from anabranch.operations.groups import commits
 from anabranch.state.topics.positions import Positions
 
 pytestmark = pytest.mark.unit
@@ -41,11 +41,11 @@ def test_groups_that_cannot_be_read_back_are_named_with_what_undoes_them(monkeyp
     async def committed(*_: Any) -> Any:
         raise ConnectionLostError("c", "1", "gone")
 
-    monkeypatch.setattr(groupmoves.kafka_groups, "commit", commit)
-    monkeypatch.setattr(groupmoves.kafka_groups, "committed", committed)
+    monkeypatch.setattr(commits.kafka_groups, "commit", commit)
+    monkeypatch.setattr(commits.kafka_groups, "committed", committed)
     records = [UndoRecord("u1", name, False, {AT: None}, {AT: Commit(5)}, 0, "groups sync l") for name in "ab"]
     cluster, store = Cluster(Transport("c", "User:ANONYMOUS"), []), Store()
-    failed = asyncio.run(groupmoves.move(cluster, cast(Positions, store), records))
+    failed = asyncio.run(commits.move(cluster, cast(Positions, store), records))
     assert (list(written), store.records) == (["a", "b"], records)
     assert list(failed) == ["a", "b"]
     assert all("read back" in why and "anabranch groups undo u1" in why for why in failed.values())

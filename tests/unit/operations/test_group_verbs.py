@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pytest
 
-from anabranch.groups.mark import Verdict
-from anabranch.groups.plan import GroupsMoved, GroupsPlan, Step
-from anabranch.groups.select import NoSuchGroupError, Selection
+from anabranch.groups.baseline import Coverage
+from anabranch.groups.plan import GroupsMoved, GroupsPlan, GroupStep
+from anabranch.groups.select import GroupSelection, NoSuchGroupError
 from anabranch.groups.undo import UndoRecord
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError
@@ -20,8 +20,8 @@ from anabranch.model.plans import PlanChangedError
 from anabranch.model.reasons import ReasonKind
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.groups import commits
 from anabranch.operations.groups import create as creating
-from anabranch.operations.groups import groupmoves
 from anabranch.operations.groups import undo as undoing
 from anabranch.operations.groups.create import GroupNotMadeError
 from anabranch.operations.groups.undo import NoSuchUndoError
@@ -72,12 +72,12 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def plan(both: Lab, *names: str, **chosen: tuple[str, ...]) -> GroupsPlan:
     """Plan to move groups."""
-    return groups.plan_sync(both.source, both.target, LINK, Selection(names, **chosen))
+    return groups.plan_sync(both.source, both.target, LINK, GroupSelection(names, **chosen))
 
 
 def sync(both: Lab, *names: str, planned: GroupsPlan | None = None, **chosen: tuple[str, ...]) -> GroupsMoved:
     """Move groups, by a plan that was made before or by one that is made now."""
-    return groups.sync(both.source, both.target, LINK, Selection(names, **chosen), planned)
+    return groups.sync(both.source, both.target, LINK, GroupSelection(names, **chosen), planned)
 
 
 def test_a_move_writes_what_was_shown_and_an_undo_gives_back_what_was_there(both: Lab) -> None:
@@ -85,16 +85,16 @@ def test_a_move_writes_what_was_shown_and_an_undo_gives_back_what_was_there(both
     both.commit(both.source, "shop", HERE)
     both.commit(both.target, "shop", {TO_A: Commit(1, "old")})
     shown = plan(both, "shop")
-    assert [one.step for one in shown.groups] == [Step.MOVE]
+    assert [one.step for one in shown.groups] == [GroupStep.MOVE]
     assert both.committed(both.target, "shop") == {TO_A: Commit(1, "old")}
     done = sync(both, "shop", planned=shown)
-    assert (done.hash, [one.step for one in done.groups]) == (shown.hash, [Step.MOVED])
+    assert (done.hash, [one.step for one in done.groups]) == (shown.hash, [GroupStep.MOVED])
     assert both.committed(both.target, "shop") == THERE
     (record,) = both.stored().undo[done.undo].values()
     assert (record.existed, record.undone_at_ms) == (True, None)
     assert record.former == {TO_A: Commit(1, "old"), TO_B: None}
     assert record.wrote == THERE
-    assert [one.step for one in sync(both, "shop").groups] == [Step.IN_STEP]
+    assert [one.step for one in sync(both, "shop").groups] == [GroupStep.IN_SYNC]
     seen = groups.plan_undo(both.target, done.undo)
     assert (seen.ok, both.committed(both.target, "shop")) == (True, THERE)
     taken = groups.undo(both.target, done.undo)
@@ -134,11 +134,11 @@ def test_a_group_that_somebody_reads_in_is_not_moved(both: Lab) -> None:
     for cluster, why in ((both.here, ReasonKind.MOVING), (both.there, ReasonKind.ACTIVE)):
         with both.reader(cluster, "read"):
             done = sync(both, "read")
-        assert [one.step for one in done.groups] == [Step.REFUSED]
+        assert [one.step for one in done.groups] == [GroupStep.REFUSED]
         assert [one.why for one in done.groups[0].reasons] == [why]
         assert done.undo == ""
         assert both.committed(both.target, "read") == {}
-    assert plan(both, "read").groups[0].step is Step.MOVE
+    assert plan(both, "read").groups[0].step is GroupStep.MOVE
 
 
 def test_a_group_with_an_open_transaction_is_not_moved(both: Lab) -> None:
@@ -229,7 +229,7 @@ def move(both: Lab, *records: UndoRecord) -> dict[str, str]:
     """Write what records say."""
 
     async def ask(cluster: Cluster) -> dict[str, str]:
-        return await groupmoves.move(cluster, Positions(cluster), records)
+        return await commits.move(cluster, Positions(cluster), records)
 
     return both.on(both.target, ask)
 
@@ -249,7 +249,7 @@ def test_a_group_that_a_broker_took_in_part_is_given_back_what_it_had(both: Lab)
         record("whole", {TO_A: Commit(5)}),
     )
     assert list(failed) == ["part"]
-    assert "nothing of it was left behind" in failed["part"]
+    assert "it was undone" in failed["part"]
     assert both.committed(both.target, "part") == {TO_A: Commit(3)}
     assert both.committed(both.target, "whole") == {TO_A: Commit(5)}
     stored = both.stored().undo
@@ -272,7 +272,7 @@ def test_nothing_is_written_where_the_undo_record_cannot_be_stored(both: Lab) ->
             raise ControlLostError
 
     async def ask(cluster: Cluster) -> None:
-        await groupmoves.move(cluster, Lost(cluster), [record("lost", {TO_A: Commit(5)})])
+        await commits.move(cluster, Lost(cluster), [record("lost", {TO_A: Commit(5)})])
 
     with pytest.raises(ControlLostError):
         both.on(both.target, ask)
@@ -281,13 +281,13 @@ def test_nothing_is_written_where_the_undo_record_cannot_be_stored(both: Lab) ->
 
 def test_a_move_that_does_not_read_back_is_no_move(both: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster that acknowledged and lost a commit: the group is told as failed, and the rest of it undone."""
-    real = groupmoves.kafka_groups.commit
+    real = commits.kafka_groups.commit
 
     async def loses(cluster: Cluster, group: str, commits: Mapping[TopicPartition, Commit]) -> None:
         await real(cluster, group, {at: one for at, one in commits.items() if at != TO_B})
 
     with monkeypatch.context() as patch:
-        patch.setattr(groupmoves.kafka_groups, "commit", loses)
+        patch.setattr(commits.kafka_groups, "commit", loses)
         failed = move(both, record("lossy", {TO_A: Commit(5), TO_B: Commit(6)}))
     assert "reads back otherwise" in failed["lossy"]
     assert both.described(both.target, "lossy").state is GroupState.DEAD
@@ -302,9 +302,9 @@ def test_an_undo_that_does_not_read_back_is_refused(both: Lab, monkeypatch: pyte
         """Acknowledge, and do nothing."""
 
     with monkeypatch.context() as patch:
-        patch.setattr(groupmoves.kafka_groups, "commit", loses)
+        patch.setattr(commits.kafka_groups, "commit", loses)
         found = groups.undo(both.target, "u-stuck")
-    assert (found.groups[0].done, [one.why for one in found.groups[0].refusals]) == (False, [ReasonKind.UNTOLD])
+    assert (found.groups[0].done, [one.why for one in found.groups[0].refusals]) == (False, [ReasonKind.UNAVAILABLE])
     assert both.stored().undo["u-stuck"]["stuck"].undone_at_ms is None
     assert groups.undo(both.target, "u-stuck").groups[0].done
     assert both.committed(both.target, "stuck") == {TO_A: Commit(1)}
@@ -326,13 +326,13 @@ def test_marks_are_stored_with_what_the_link_holds(both: Lab) -> None:
     """A group before the link's begin would lose records; one at its begin would not."""
     both.commit(both.source, "begins", {A: Commit(10)})
     both.commit(both.source, "before", {A: Commit(9), B: Commit(12)})
-    report = groups.mark(both.source, both.target, LINK, Selection(("begins", "before")))
+    report = groups.baseline(both.source, both.target, LINK, GroupSelection(("begins", "before")))
     assert (report.ok, report.stored) == (False, True)
     found = both.stored().marks[LINK]
-    assert (found["begins"].verdict, found["before"].verdict) == (Verdict.COVERED, Verdict.BEFORE)
+    assert (found["begins"].coverage, found["before"].coverage) == (Coverage.COVERED, Coverage.BEFORE)
     assert [one.lost() for one in found["before"].partitions] == [1, 0]
-    assert {one.group: one.mark for one in groups.list_groups(both.source, both.target, LINK).groups}["before"] is (
-        Verdict.BEFORE
+    assert {one.group: one.baseline for one in groups.list_groups(both.source, both.target, LINK).groups}["before"] is (
+        Coverage.BEFORE
     )
 
 
@@ -344,7 +344,7 @@ def test_groups_are_listed_and_shown_as_they_stand_on_both_sides(both: Lab) -> N
     assert (rows["listed"].state, rows["listed"].target_state) == (GroupState.EMPTY, GroupState.DEAD)
     both.commit(both.target, "listed", {TO_A: Commit(1)})
     shown = groups.show(both.source, both.target, LINK, "listed")
-    assert (shown.plan.step, [one.why for one in shown.plan.reasons]) == (Step.REFUSED, [ReasonKind.NOT_IN_LINK])
+    assert (shown.plan.step, [one.why for one in shown.plan.reasons]) == (GroupStep.REFUSED, [ReasonKind.NOT_IN_LINK])
     assert shown.target is not None
     assert shown.target.commits == {TO_A: Commit(1)}
     with pytest.raises(NoSuchGroupError):
@@ -402,7 +402,7 @@ def test_a_subscription_that_was_not_made_is_an_error(both: Lab, monkeypatch: py
     async def loses(*_: object) -> None:
         """Acknowledge, and do nothing."""
 
-    monkeypatch.setattr(groupmoves.kafka_groups, "commit", loses)
+    monkeypatch.setattr(commits.kafka_groups, "commit", loses)
     with pytest.raises(GroupNotMadeError):
         groups.create(both.target, "unmade", [TO_A.topic], StartPosition.parse("earliest"))
     assert both.described(both.target, "unmade").state is GroupState.DEAD
@@ -436,7 +436,7 @@ def test_an_undo_record_of_five_thousand_partitions_fits_and_a_larger_one_moves_
     large = undo_of("noted", 900, "m")
 
     async def move(cluster: Cluster) -> None:
-        await groupmoves.move(cluster, Positions(cluster), [beside, large])
+        await commits.move(cluster, Positions(cluster), [beside, large])
 
     with pytest.raises(BrokerRefusedError, match=r"TOO_LARGE"):
         both.on(both.target, move)

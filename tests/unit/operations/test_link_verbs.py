@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from anabranch.copier.planning.planner import LanePlan, Planner
-from anabranch.groups.mark import Mark, MarkedPartition, Verdict
+from anabranch.groups.baseline import Baseline, BaselinePartition, Coverage
 from anabranch.kafka.admin import delete_topic, grow_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
@@ -42,7 +42,7 @@ def both() -> Iterator[Lab]:
 
 def test_a_deletion_is_carried_out_as_it_was_shown_and_forgets_everything(both: Lab) -> None:
     """Shown, nothing is done; where the link changed since, nothing either; done, no control topic tells of it."""
-    made = Mark(LINK, "shop", GroupKind.CLASSIC, (MarkedPartition(A, Commit(12), 10, Verdict.COVERED),), 1)
+    made = Baseline(LINK, "shop", GroupKind.CLASSIC, (BaselinePartition(A, Commit(12), 10, Coverage.COVERED),), 1)
 
     async def mark(cluster: Cluster) -> None:
         await Positions(cluster).put_marks([made, replace(made, link="other")])

@@ -17,7 +17,7 @@ from anabranch.kafka.log import KeyedLog
 from anabranch.kafka.settling import until_led
 from anabranch.mirrormaker.report import Evidence
 from anabranch.mirrormaker.store import OffsetSync
-from anabranch.mirrormaker.wire import Checkpoint, decode_checkpoint, encode_sync
+from anabranch.mirrormaker.wire import MirrorCheckpoint, decode_checkpoint, encode_sync
 from anabranch.model.groups import Commit
 from anabranch.model.lane import LaneMode
 from anabranch.model.plans import PlanChangedError
@@ -223,7 +223,7 @@ def test_clients_of_mirror_maker_find_exact_positions_under_the_copy_s_name(both
     both.commit(both.source, "shop", {A: Commit(20, "noted"), BLANK: Commit(4)})
     shown = mirror_answers.plan_publish(both.source, both.target, LINK)
     assert shown.source_alias == "old"
-    assert shown.checkpoints == (Checkpoint("shop", TO_A, 20, 10, "noted"),)
+    assert shown.checkpoints == (MirrorCheckpoint("shop", TO_A, 20, 10, "noted"),)
     assert [(one.group, one.source) for one in shown.left_out] == [("shop", BLANK)]
 
     async def topics(cluster: Cluster) -> set[str]:

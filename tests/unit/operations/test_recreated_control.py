@@ -18,7 +18,7 @@ from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import RunMap
 from anabranch.operations.links import accept
 from anabranch.operations.links.accept import NothingToAcceptError
-from anabranch.operations.links.choices import HistoryLostError
+from anabranch.operations.links.pending_decisions import HistoryLostError
 from anabranch.state.codecs import topics
 from anabranch.state.topics.control import ensure_topics
 from anabranch.state.topics.recreated import ControlTopicsRecreatedError, topic_ids
@@ -82,7 +82,7 @@ def test_a_run_refuses_claims_that_are_not_the_links_until_that_is_accepted(both
     assert topics.CLAIMS in told(both) and f"anabranch link accept {LINK}" in told(both)
     assert links.show(both.target, LINK).record.control_topics == begun, "a refused plan stores nothing"
     shown = links.plan_accept(both.source, both.target, LINK)
-    assert (shown.recreated, {one.cause for one in shown.choices}) == ((topics.CLAIMS,), {Cause.CLAIMS_LOST})
+    assert (shown.recreated, {one.cause for one in shown.pending}) == ((topics.CLAIMS,), {Cause.CLAIMS_LOST})
     between(both.source, both.target, lambda here, there: accept.apply(here, there, shown))
     assert links.show(both.target, LINK).record.control_topics == ids(both) != begun
     assert plan(both).lanes and told(both) == ""

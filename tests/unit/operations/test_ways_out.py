@@ -19,7 +19,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId
 from anabranch.offsets.runs import Run
-from anabranch.operations.links.recovering import CAUSES, SKIPPABLE
+from anabranch.operations.links.map_recovery import CAUSES, SKIPPABLE
 from anabranch.protocol.endings import LaneStopped, Stop
 from anabranch.protocol.ways import WAYS, ways_out
 from anabranch.state.codecs import links as codec
@@ -89,7 +89,7 @@ def test_a_lane_that_stopped_goes_on_as_was_accepted() -> None:
             stop(both, reason, 30)
             with pytest.raises(InvalidFieldError):
                 links.plan_accept(both.source, both.target, LINK, "orders:0", at=SOURCE_END + 1)
-            (choice,) = links.accept(both.source, both.target, LINK, "orders:0").choices
+            (choice,) = links.accept(both.source, both.target, LINK, "orders:0").pending
             assert (choice.cause, choice.decision.generation, choice.decision.start) == (cause, 1, 30)
             assert both.on(both.target, decided) == list(RUNS)
             undo(both, place)
@@ -98,8 +98,8 @@ def test_a_lane_that_stopped_goes_on_as_was_accepted() -> None:
             with pytest.raises(InvalidFieldError):
                 links.plan_accept(both.source, both.target, LINK, "orders:0", at=20)
             done = links.accept(both.source, both.target, LINK, "orders:0", at=AT)
-            assert (done.choices[0].cause, done.choices[0].given_up) == (Cause.GIVEN_UP, (20, AT))
-            assert done.choices[0].decision.skip == (20, AT)
+            assert (done.pending[0].cause, done.pending[0].given_up) == (Cause.GIVEN_UP, (20, AT))
+            assert done.pending[0].decision.skip == (20, AT)
         with pytest.raises(InvalidFieldError):
             links.plan_accept(both.source, both.target, LINK, "orders", at=AT)
         assert links.show(both.target, LINK).wanted.revision > len(CAUSES) + len(SKIPPABLE)
@@ -115,7 +115,7 @@ def test_a_lane_whose_target_was_cut_below_what_was_retired_goes_on_where_it_sta
 
         both.on(both.target, retire)
         stop(both, Stop.POSITION_LOST, 20)
-        (choice,) = links.accept(both.source, both.target, LINK, "orders:0").choices
+        (choice,) = links.accept(both.source, both.target, LINK, "orders:0").pending
         assert (choice.decision.generation, choice.decision.start, choice.keeps) == (1, 20, None)
 
 

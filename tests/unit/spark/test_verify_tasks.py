@@ -22,8 +22,8 @@ from anabranch.records.header import LOG_APPEND_TIME, TRANSACTIONAL, read_header
 from anabranch.records.record import Record, TimestampType
 from anabranch.sandbox import ClusterSpec
 from anabranch.spark.verify import batches, classifying, folding
-from anabranch.verify.classify import Lane
-from anabranch.verify.findings import Kind
+from anabranch.verify.classify import ComparedLane
+from anabranch.verify.findings import FindingKind
 from anabranch.verify.pins import CHUNK, LogEnds, pin
 from tests.simulated import Simulated
 
@@ -88,7 +88,7 @@ def compared(
     end = LogEnds(0, 100)
     whole = pin("lane", at, at, RunMap.of([run], 0, 0), end, end)
     done = batches.run(batches.CompareTask(0, whole, whole, True, here, there, stable, None))
-    return sum(one.records for one in done.matched.sums.values()), done.matched.rest
+    return sum(one.records for one in done.matched.sums.values()), done.matched.undecided
 
 
 def test_equal_batches_are_equal_as_stored(both: tuple[Simulated, Simulated]) -> None:
@@ -135,10 +135,10 @@ def test_strays_beyond_those_that_can_be_named_are_counted(monkeypatch: pytest.M
         columns[name] = [False] * count
     for name in ("newest_here", "tombstone"):
         columns[name] = [-1] * count
-    lane = Lane(RunMap.of([Run(0, 0, count)]), (0, count), (0, count))
+    lane = ComparedLane(RunMap.of([Run(0, 0, count)]), (0, count), (0, count))
     found = classifying._namer({0: lane}, {}, 2)(pa.table(columns)).to_pylist()
     assert [(row["kind"], row["source"], row["number"]) for row in found] == [
-        (Kind.MISSING, 0, 3),
-        (Kind.MISSING, 1, 3),
-        (Kind.UNNAMED, -1, 5),
+        (FindingKind.MISSING, 0, 3),
+        (FindingKind.MISSING, 1, 3),
+        (FindingKind.UNNAMED, -1, 5),
     ]

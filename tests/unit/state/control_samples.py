@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
-from anabranch.groups.follow import Following
-from anabranch.groups.freshness import FollowedSince, SyncRound
-from anabranch.groups.mark import Mark, MarkedPartition, Verdict
+from anabranch.groups.baseline import Baseline, BaselinePartition, Coverage
+from anabranch.groups.continuous_sync import SyncState
+from anabranch.groups.freshness import GroupSyncStatus, SyncRound
 from anabranch.groups.undo import UndoRecord
 from anabranch.model.configs import ConfigRules
 from anabranch.model.decisions import LaneDecision, SourcePartition
@@ -129,15 +129,15 @@ FOLLOWING = replace(
 SHARING = replace(FOLLOWING, wanted=replace(FOLLOWING.wanted, spec=replace(FOLLOWING.wanted.spec, shared_topics=True)))
 BEGUN = replace(SHARING, control_topics={"__anabranch_claims": MIRROR, "__anabranch_runs": TopicId(UUID(int=7))})
 PLACE = TopicPartition("old.orders", 3)
-MARK = Mark(
+MARK = Baseline(
     "old-new",
     "shop/é",
     GroupKind.CONSUMER,
-    (MarkedPartition(TopicPartition("orders", 3), Commit(12, "noted"), 20, Verdict.BEFORE),),
+    (BaselinePartition(TopicPartition("orders", 3), Commit(12, "noted"), 20, Coverage.BEFORE),),
     1_700_000_000_000,
 )
-ROUND = SyncRound("old-new", "run-1", 1_700_000_000_500, None, 40, 1_000, 0, {Following.WAITING: 2}, "away")
-SINCE = FollowedSince("old-new", "shop/é", Following.HELD, 1_700_000_000_000, "it would go back")
+ROUND = SyncRound("old-new", "run-1", 1_700_000_000_500, None, 40, 1_000, 0, {SyncState.WAITING: 2}, "away")
+SINCE = GroupSyncStatus("old-new", "shop/é", SyncState.BLOCKED, 1_700_000_000_000, "it would go back")
 UNDO = UndoRecord(
     "20261121-100000-cafe",
     "shop/é",

@@ -211,7 +211,7 @@ def test_a_sections_table_has_the_stored_fields_and_no_others(section: str) -> N
 
 def test_each_golden_value_is_described() -> None:
     """Those of one or two fields in a sentence, and stored runs on their own page; assignments are not stored."""
-    sentences = {"since-v1": "How a followed group stands", "killed-v1": "A claim"}
+    sentences = {"since-v1": "How a group in continuous sync stands", "killed-v1": "A claim"}
     for name, section in sentences.items():
         fields = json.loads((GOLDEN / f"{name}.value").read_bytes()).keys() - {"v"}
         assert fields and all(f"`{field}`" in SECTIONS[section] for field in fields)

@@ -9,8 +9,8 @@ import numpy as np
 
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.offsets.translate import Exact, record_to_source, record_to_target
-from anabranch.verify.classify import Elsewhere, Lane, Named, classify, unresolved
-from anabranch.verify.findings import NO_FIELDS, Field, Kind
+from anabranch.verify.classify import ComparedLane, ContentOffsets, NamedStray, classify, unresolved
+from anabranch.verify.findings import NO_FIELDS, FindingKind, RecordField
 from anabranch.verify.rows import Rows, rows
 
 
@@ -19,7 +19,7 @@ class Record:
     """Contents: an identity, and what was changed of them."""
 
     number: int
-    changed: Field = NO_FIELDS
+    changed: RecordField = NO_FIELDS
 
     @property
     def digest(self) -> tuple[int, int]:
@@ -29,7 +29,7 @@ class Record:
     @property
     def parts(self) -> tuple[int, int, int, int]:
         """Key, value, headers, timestamp."""
-        return tuple(self.number * 2 + (1 if part in self.changed else 0) for part in Field)  # type: ignore[return-value]
+        return tuple(self.number * 2 + (1 if part in self.changed else 0) for part in RecordField)  # type: ignore[return-value]
 
 
 @dataclass
@@ -55,10 +55,10 @@ class Logs:
             _rows(odd, self.target, self.excused_target),
         )
 
-    def lane(self) -> Lane:
+    def lane(self) -> ComparedLane:
         """The pins are those of the map."""
         runs = self.runs
-        return Lane(
+        return ComparedLane(
             runs,
             (runs.source_start, runs.source_end),
             (runs.target_start, runs.target_end),
@@ -66,7 +66,7 @@ class Logs:
             self.target_start,
         )
 
-    def named(self) -> list[Named]:
+    def named(self) -> list[NamedStray]:
         """What is found, with both logs looked through for what has no pair."""
         source, target = self.strays()
         lost, odd = unresolved(source, target, 10_000)
@@ -93,7 +93,7 @@ def mapped(lengths: Iterable[tuple[int, int, int]], first: tuple[int, int] = (0,
     return Logs(source, target, runs)
 
 
-def altered(record: Record, changed: Field) -> Record:
+def altered(record: Record, changed: RecordField) -> Record:
     """The record with some fields changed."""
     return replace(record, changed=changed)
 
@@ -104,9 +104,9 @@ def shifted(logs: Logs, target: list[Record]) -> Logs:
     return replace(logs, target={start + at: record for at, record in enumerate(target)})
 
 
-def kinds(found: list[Named]) -> dict[Kind, int]:
+def kinds(found: list[NamedStray]) -> dict[FindingKind, int]:
     """How many of each."""
-    counted: dict[Kind, int] = {}
+    counted: dict[FindingKind, int] = {}
     for kind, *_ in found:
         counted[kind] = counted.get(kind, 0) + 1
     return counted
@@ -126,6 +126,6 @@ def _rows(places: list[tuple[int, int]], log: dict[int, Record], excused: frozen
     )
 
 
-def _look(digests: np.ndarray, log: dict[int, Record]) -> Elsewhere:
+def _look(digests: np.ndarray, log: dict[int, Record]) -> ContentOffsets:
     wanted = {tuple(one) for one in digests.tolist()}
     return {record.digest: offset for offset, record in reversed(log.items()) if record.digest in wanted}

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.verify.classify import classify, longest_rise
-from anabranch.verify.findings import Field, Kind
+from anabranch.verify.findings import FindingKind, RecordField
 from anabranch.verify.rows import rows
 from tests.chance import examples
 
 pytestmark = pytest.mark.unit
 
-NONE = Field(0)
-FIELDS = st.integers(1, 15).map(Field)
+NONE = RecordField(0)
+FIELDS = st.integers(1, 15).map(RecordField)
 RUNS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 12)), min_size=1, max_size=8)
 
 
@@ -36,19 +36,19 @@ def test_a_record_that_the_target_lacks_at_its_place_is_missing(
     logs = mapped(runs)
     offset = data.draw(st.sampled_from(sorted(logs.source)))
     del logs.target[_place(logs, offset)]
-    assert logs.named() == [(Kind.MISSING, offset, -1, NONE)]
+    assert logs.named() == [(FindingKind.MISSING, offset, -1, NONE)]
 
 
 @given(RUNS, FIELDS, st.data())
 def test_an_altered_record_is_named_with_its_fields(
-    runs: list[tuple[int, int, int]], fields: Field, data: st.DataObject
+    runs: list[tuple[int, int, int]], fields: RecordField, data: st.DataObject
 ) -> None:
     """A record with some fields changed is altered, at both of its offsets, and exactly those fields are named."""
     logs = mapped(runs)
     offset = data.draw(st.sampled_from(sorted(logs.source)))
     place = _place(logs, offset)
     logs.target[place] = altered(logs.target[place], fields)
-    assert logs.named() == [(Kind.ALTERED, offset, place, fields)]
+    assert logs.named() == [(FindingKind.MODIFIED, offset, place, fields)]
 
 
 @given(RUNS, st.data())
@@ -58,7 +58,7 @@ def test_two_records_that_changed_places_are_reordered(runs: list[tuple[int, int
     a, b = sorted(data.draw(st.lists(st.sampled_from(sorted(logs.source)), min_size=2, max_size=2, unique=True)))
     at, by = _place(logs, a), _place(logs, b)
     logs.target[at], logs.target[by] = logs.target[by], logs.target[at]
-    assert logs.named() == [(Kind.REORDERED, a, by, NONE), (Kind.REORDERED, b, at, NONE)]
+    assert logs.named() == [(FindingKind.REORDERED, a, by, NONE), (FindingKind.REORDERED, b, at, NONE)]
 
 
 @given(RUNS, st.data())
@@ -69,7 +69,7 @@ def test_a_foreign_copy_of_a_record_is_a_repeat(runs: list[tuple[int, int, int]]
     foreign = _foreign(logs)
     where = data.draw(st.sampled_from(foreign))
     logs.target[where] = logs.source[offset]
-    assert logs.named() == [(Kind.REPEATED, offset, where, NONE)]
+    assert logs.named() == [(FindingKind.DUPLICATE, offset, where, NONE)]
 
 
 @given(RUNS, st.data())
@@ -78,7 +78,7 @@ def test_a_record_that_the_source_never_had_is_extra(runs: list[tuple[int, int, 
     logs = mapped([*runs, (0, 1, 1)])
     where = data.draw(st.sampled_from(_foreign(logs)))
     logs.target[where] = Record(10_000)
-    assert logs.named() == [(Kind.EXTRA, -1, where, NONE)]
+    assert logs.named() == [(FindingKind.UNEXPECTED, -1, where, NONE)]
 
 
 @given(RUNS, st.data())
@@ -88,7 +88,7 @@ def test_a_record_in_a_gap_of_the_map_is_missing(runs: list[tuple[int, int, int]
     gaps = [o for o in range(logs.runs.source_start, logs.runs.source_end) if o not in logs.source]
     offset = data.draw(st.sampled_from(gaps))
     logs.source[offset] = Record(10_000)
-    assert logs.named() == [(Kind.MISSING, offset, -1, NONE)]
+    assert logs.named() == [(FindingKind.MISSING, offset, -1, NONE)]
 
 
 @given(st.integers(2, 60), st.data())
@@ -98,8 +98,8 @@ def test_a_record_left_out_before_others_displaces_them(count: int, data: st.Dat
     gap = data.draw(st.integers(3, count + 2))
     found = shifted(logs, [record for offset, record in logs.source.items() if offset != gap]).named()
     assert found == [
-        (Kind.MISSING, gap, -1, NONE),
-        *((Kind.DISPLACED, offset, offset - 1, NONE) for offset in range(gap + 1, count + 3)),
+        (FindingKind.MISSING, gap, -1, NONE),
+        *((FindingKind.DISPLACED, offset, offset - 1, NONE) for offset in range(gap + 1, count + 3)),
     ]
 
 
@@ -111,13 +111,13 @@ def test_a_record_written_twice_before_others_displaces_them(count: int, data: s
     records = list(logs.source.values())
     found = shifted(logs, [*records[: twice + 1], *records[twice:]]).named()
     assert found == [
-        (Kind.REPEATED, twice, twice + 1, NONE),
-        *((Kind.DISPLACED, offset, offset + 1, NONE) for offset in range(twice + 1, count)),
+        (FindingKind.DUPLICATE, twice, twice + 1, NONE),
+        *((FindingKind.DISPLACED, offset, offset + 1, NONE) for offset in range(twice + 1, count)),
     ]
 
 
 @given(st.integers(4, 60), FIELDS, st.data())
-def test_an_altered_record_among_displaced_ones_is_named(count: int, fields: Field, data: st.DataObject) -> None:
+def test_an_altered_record_among_displaced_ones_is_named(count: int, fields: RecordField, data: st.DataObject) -> None:
     """One record is left out and one behind it altered: the second is found though its place is another."""
     logs = identity(count)
     gap = data.draw(st.integers(0, count - 3))
@@ -128,11 +128,11 @@ def test_an_altered_record_among_displaced_ones_is_named(count: int, fields: Fie
         if offset != gap
     ]
     found = shifted(logs, target).named()
-    assert [one for one in found if one[0] is not Kind.DISPLACED] == [
-        (Kind.MISSING, gap, -1, NONE),
-        (Kind.ALTERED, changed, changed - 1, fields),
+    assert [one for one in found if one[0] is not FindingKind.DISPLACED] == [
+        (FindingKind.MISSING, gap, -1, NONE),
+        (FindingKind.MODIFIED, changed, changed - 1, fields),
     ]
-    assert kinds(found)[Kind.DISPLACED] == count - 2 - gap
+    assert kinds(found)[FindingKind.DISPLACED] == count - 2 - gap
 
 
 @given(st.integers(1, 40), st.integers(1, 40))
@@ -141,7 +141,7 @@ def test_a_tail_that_was_cut_off_is_missing(kept: int, lost: int) -> None:
     logs = identity(kept + lost)
     for offset in range(kept, kept + lost):
         del logs.target[offset]
-    assert logs.named() == [(Kind.MISSING, offset, -1, NONE) for offset in range(kept, kept + lost)]
+    assert logs.named() == [(FindingKind.MISSING, offset, -1, NONE) for offset in range(kept, kept + lost)]
 
 
 @given(st.integers(5, 60), st.data())
@@ -154,15 +154,15 @@ def test_a_record_that_was_carried_far_is_the_only_one_reordered(count: int, dat
     moved = records.pop(start)
     records.insert(end, moved)
     found = shifted(logs, records).named()
-    assert [one for one in found if one[0] is Kind.REORDERED] == [(Kind.REORDERED, start, end, NONE)]
-    assert kinds(found) == {Kind.REORDERED: 1, Kind.DISPLACED: end - start}
+    assert [one for one in found if one[0] is FindingKind.REORDERED] == [(FindingKind.REORDERED, start, end, NONE)]
+    assert kinds(found) == {FindingKind.REORDERED: 1, FindingKind.DISPLACED: end - start}
 
 
 def test_a_record_overwritten_by_its_neighbour_is_missing_and_the_other_repeated() -> None:
     """The contents decide: what stands in a record's place but is another's copy is a repeat, not an alteration."""
     logs = identity(8)
     logs.target[5] = logs.source[4]
-    assert logs.named() == [(Kind.MISSING, 5, -1, NONE), (Kind.REPEATED, 4, 5, NONE)]
+    assert logs.named() == [(FindingKind.MISSING, 5, -1, NONE), (FindingKind.DUPLICATE, 4, 5, NONE)]
 
 
 def test_what_retention_took_is_gone_and_not_missing() -> None:
@@ -173,7 +173,7 @@ def test_what_retention_took_is_gone_and_not_missing() -> None:
     for offset in range(5, 9):
         del logs.source[offset]
     logs.target_start, logs.source_start = 5, 9
-    assert kinds(logs.named()) == {Kind.GONE_TARGET_RETENTION: 5, Kind.GONE_SOURCE_RETENTION: 4}
+    assert kinds(logs.named()) == {FindingKind.GONE_TARGET_RETENTION: 5, FindingKind.GONE_SOURCE_RETENTION: 4}
 
 
 def test_the_first_record_of_a_log_is_not_expired() -> None:
@@ -181,7 +181,7 @@ def test_the_first_record_of_a_log_is_not_expired() -> None:
     logs = identity(20)
     del logs.target[5], logs.source[9]
     logs.target_start, logs.source_start = 5, 9
-    assert logs.named() == [(Kind.MISSING, 5, -1, NONE), (Kind.EXTRA, -1, 9, NONE)]
+    assert logs.named() == [(FindingKind.MISSING, 5, -1, NONE), (FindingKind.UNEXPECTED, -1, 9, NONE)]
 
 
 def test_a_copy_of_what_lies_before_the_pin_is_displaced() -> None:
@@ -189,8 +189,8 @@ def test_a_copy_of_what_lies_before_the_pin_is_displaced() -> None:
     logs = identity(20)
     stray = rows([15], [-1], [(77, 0)])
     lane = replace(logs.lane(), source=(10, 20), target=(10, 20))
-    assert classify(rows([], [], []), stray, lane, {(77, 0): 3}) == [(Kind.DISPLACED, 3, 15, NONE)]
-    assert classify(rows([], [], []), stray, lane, {(77, 0): 13}) == [(Kind.REPEATED, 13, 15, NONE)]
+    assert classify(rows([], [], []), stray, lane, {(77, 0): 3}) == [(FindingKind.DISPLACED, 3, 15, NONE)]
+    assert classify(rows([], [], []), stray, lane, {(77, 0): 13}) == [(FindingKind.DUPLICATE, 13, 15, NONE)]
 
 
 def test_what_the_cleaner_may_have_taken_is_gone() -> None:
@@ -199,9 +199,9 @@ def test_what_the_cleaner_may_have_taken_is_gone() -> None:
     del logs.target[3], logs.target[4], logs.source[6]
     logs.excused_source, logs.excused_target = frozenset({3}), frozenset({6})
     assert logs.named() == [
-        (Kind.MISSING, 4, -1, NONE),
-        (Kind.GONE_SOURCE_COMPACTION, 6, 6, NONE),
-        (Kind.GONE_TARGET_COMPACTION, 3, 3, NONE),
+        (FindingKind.MISSING, 4, -1, NONE),
+        (FindingKind.GONE_SOURCE_COMPACTION, 6, 6, NONE),
+        (FindingKind.GONE_TARGET_COMPACTION, 3, 3, NONE),
     ]
 
 
@@ -211,7 +211,7 @@ def test_a_move_past_untouched_records_is_a_reordering() -> None:
     runs = RunMap.of([Run(0, 0, 2), Run(3, 2, 5), Run(8, 8, 2)])
     target = {n: Record(n) for n in (0, 1)} | {n - 1: Record(n) for n in range(3, 8)} | {7: Record(2)}
     target |= {8: Record(8), 9: Record(9)}
-    assert Logs(source, target, runs).named() == [(Kind.REORDERED, 2, 7, NONE)]
+    assert Logs(source, target, runs).named() == [(FindingKind.REORDERED, 2, 7, NONE)]
 
 
 @examples(300)
@@ -223,8 +223,8 @@ def test_every_stray_has_exactly_one_name(ours: list[int], theirs: list[int]) ->
     logs.target = {at: Record(number) for at, number in enumerate(theirs)}
     source, target = logs.strays()
     found = logs.named()
-    named_source = sorted(one[1] for one in found if one[0] not in {Kind.REPEATED, Kind.EXTRA})
-    named_target = sorted(one[2] for one in found if one[0] is not Kind.MISSING)
+    named_source = sorted(one[1] for one in found if one[0] not in {FindingKind.DUPLICATE, FindingKind.UNEXPECTED})
+    named_target = sorted(one[2] for one in found if one[0] is not FindingKind.MISSING)
     assert named_source == source.offsets.tolist()
     assert named_target == target.offsets.tolist()
     assert (found == []) == (ours == theirs)

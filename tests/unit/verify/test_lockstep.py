@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.verify.lockstep import Stored, match
+from anabranch.verify.lockstep import StoredBatch, match
 from anabranch.verify.pins import LogEnds, Pin, pieces, pin
 
 pytestmark = pytest.mark.unit
@@ -20,13 +20,13 @@ FAR = 1 << 40
 SIZES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(1, 6)), min_size=1, max_size=20)
 
 
-def batch(first: int, count: int, contents: object = None, **changes: object) -> Stored:
+def batch(first: int, count: int, contents: object = None, **changes: object) -> StoredBatch:
     """A plain batch whose bytes are told by what it contains."""
     digest = hashlib.sha256(repr(first if contents is None else contents).encode()).digest()[:16]
-    return Stored(first, first + count - 1, True, 3, (5, 9), 100 * count, digest)._replace(**changes)  # type: ignore[arg-type]
+    return StoredBatch(first, first + count - 1, True, 3, (5, 9), 100 * count, digest)._replace(**changes)  # type: ignore[arg-type]
 
 
-def mirror(sizes: list[tuple[int, int, int]]) -> tuple[Pin, list[Stored], list[Stored]]:
+def mirror(sizes: list[tuple[int, int, int]]) -> tuple[Pin, list[StoredBatch], list[StoredBatch]]:
     """Batches behind (source gap, target gap), the same on both sides."""
     runs, source, target = RunMap(0, 0), [], []
     for number, (gap, foreign, count) in enumerate(sizes):
@@ -42,7 +42,7 @@ def test_equal_batches_need_no_second_look(sizes: list[tuple[int, int, int]]) ->
     """Everything is matched, and counted."""
     whole, source, target = mirror(sizes)
     matched = match(whole, whole, source, target)
-    assert matched.rest == []
+    assert matched.undecided == []
     assert sum(one.records for one in matched.sums.values()) == whole.runs.records
 
 
@@ -63,8 +63,8 @@ def test_an_unequal_batch_is_compared_as_records(sizes: list[tuple[int, int, int
     else:
         target[at] = target[at]._replace(**changes)
     matched = match(whole, whole, source, target)
-    assert any(first <= source[at].first and source[at].last < last for first, last in matched.rest)
-    assert covered(matched.sums, matched.rest, source)
+    assert any(first <= source[at].first and source[at].last < last for first, last in matched.undecided)
+    assert covered(matched.sums, matched.undecided, source)
 
 
 @given(SIZES, st.integers(0, 60), st.data())
@@ -77,8 +77,8 @@ def test_a_foreign_batch_is_compared_as_records(
     free = [at for at in range(whole.target_from, whole.target_to) if at not in taken]
     where = data.draw(st.sampled_from(free))
     matched = match(whole, whole, source, [*target, batch(where, 1, "foreign")])
-    parts = [whole.part(*one) for one in matched.rest]
-    assert any(part.target_from <= where < part.target_to for part in parts), (matched.rest, where, count)
+    parts = [whole.part(*one) for one in matched.undecided]
+    assert any(part.target_from <= where < part.target_to for part in parts), (matched.undecided, where, count)
 
 
 @given(st.lists(st.integers(1, 40_000), min_size=2, max_size=12), st.data())
@@ -95,7 +95,7 @@ def test_a_batch_over_the_edge_of_parts_is_looked_at_once(sizes: list[int], data
         assert number or ours
         matched = match(whole, part, ours, theirs)
         records += sum(one.records for one in matched.sums.values())
-        rest += matched.rest
+        rest += matched.undecided
     assert records + sum(last - first for first, last in rest) == sum(sizes)
 
 
@@ -105,10 +105,10 @@ def test_a_batch_that_reaches_out_of_the_pin_is_compared_as_records() -> None:
     late = pin("lane", WHERE, WHERE, whole.runs, LogEnds(0, FAR), LogEnds(0, FAR), since=(5, 5)).up_to(25, 25)
     matched = match(late, late, source, target)
     assert sum(one.records for one in matched.sums.values()) == 10
-    assert matched.rest == [(5, 10), (20, 25)]
+    assert matched.undecided == [(5, 10), (20, 25)]
 
 
-def covered(sums: object, rest: list[tuple[int, int]], source: list[Stored]) -> bool:
+def covered(sums: object, rest: list[tuple[int, int]], source: list[StoredBatch]) -> bool:
     """Whether every source record is matched or left over."""
     matched = sum(one.records for one in sums.values())  # type: ignore[attr-defined]
     left = sum(

@@ -18,10 +18,10 @@ from anabranch.offsets.runs import Run, RunMap
 from anabranch.state.codecs import verified
 from anabranch.state.codecs.errors import MalformedRecordError
 from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRecordKind, VerifyRun, VerifyStatus
-from anabranch.verify.findings import Counts, Field, Finding, Kind
+from anabranch.verify.findings import Finding, FindingCounts, FindingKind, RecordField
 from anabranch.verify.page import page
 from anabranch.verify.pins import LogEnds, Pin, pin
-from anabranch.verify.report import Circumstances, LaneResult, Verdict, report
+from anabranch.verify.report import ComparisonVerdict, LaneResult, RunDetails, report
 from anabranch.verify.sums import Sum
 
 pytestmark = pytest.mark.unit
@@ -132,14 +132,28 @@ def test_a_report_reads_back_and_other_bytes_are_malformed() -> None:
             verified.decode_report(other)
 
 
-def lane(counts: dict[Kind, int], done: tuple[int, int] = (100, 95), open_chunks: int = 0) -> LaneResult:
+def test_a_stored_report_keeps_the_words_of_its_format() -> None:
+    """Kinds of findings that were renamed are stored by their old words, and read back by their new ones."""
+    made = report(HOW, [lane({FindingKind.DUPLICATE: 1, FindingKind.MODIFIED: 2, FindingKind.UNEXPECTED: 3})], {})
+    data = verified.encode_report(made)
+    stored = json.loads(data)
+    assert verified.decode_report(data) == made
+    assert all(word not in data.decode() for word in ("duplicate", "modified", "unexpected"))
+    assert {one["repeated"] for one in (stored["counts"], stored["lanes"][0]["counts"])} == {1}
+    assert {one["kind"] for one in stored["samples"]} == {"repeated", "altered", "extra"}
+
+
+def lane(counts: dict[FindingKind, int], done: tuple[int, int] = (100, 95), open_chunks: int = 0) -> LaneResult:
     """A lane with these findings."""
-    samples = [Finding(LANE, kind, 7, 7, Field.VALUE if kind is Kind.ALTERED else Field(0)) for kind in counts]
+    samples = [
+        Finding(LANE, kind, 7, 7, RecordField.VALUE if kind is FindingKind.MODIFIED else RecordField(0))
+        for kind in counts
+    ]
     some = Sum(95, 1000, 1, 2, 3)
-    return LaneResult(PIN, (0, 0), done, some, some, some, Counts(counts), samples, open_chunks)
+    return LaneResult(PIN, (0, 0), done, some, some, some, FindingCounts(counts), samples, open_chunks)
 
 
-HOW = Circumstances(
+HOW = RunDetails(
     "old-new", "verify-1", 1, 2001, ("old", "A"), ("new", "B"), "records", "both", 190, 2000, {"anabranch": "0"}
 )
 
@@ -147,47 +161,56 @@ HOW = Circumstances(
 @pytest.mark.parametrize(
     ("lanes", "doubts", "verdict"),
     [
-        ([lane({})], {}, Verdict.EQUAL),
-        ([lane({Kind.GONE_TARGET_RETENTION: 3})], {}, Verdict.EQUAL),
-        ([lane({Kind.MISSING: 1}), lane({})], {"x": "why"}, Verdict.DIFFERENT),
-        ([lane({})], {"x": "why"}, Verdict.UNKNOWN),
-        ([lane({}, done=(50, 50))], {}, Verdict.UNKNOWN),
-        ([lane({}, done=(100, 50))], {}, Verdict.UNKNOWN),
-        ([lane({Kind.UNNAMED: 1})], {}, Verdict.DIFFERENT),
-        ([lane({}, open_chunks=1)], {}, Verdict.UNKNOWN),
+        ([lane({})], {}, ComparisonVerdict.EQUAL),
+        ([lane({FindingKind.GONE_TARGET_RETENTION: 3})], {}, ComparisonVerdict.EQUAL),
+        ([lane({FindingKind.MISSING: 1}), lane({})], {"x": "why"}, ComparisonVerdict.DIFFERENT),
+        ([lane({})], {"x": "why"}, ComparisonVerdict.UNKNOWN),
+        ([lane({}, done=(50, 50))], {}, ComparisonVerdict.UNKNOWN),
+        ([lane({}, done=(100, 50))], {}, ComparisonVerdict.UNKNOWN),
+        ([lane({FindingKind.UNNAMED: 1})], {}, ComparisonVerdict.DIFFERENT),
+        ([lane({}, open_chunks=1)], {}, ComparisonVerdict.UNKNOWN),
     ],
 )
 def test_the_verdict_is_never_better_than_what_was_compared(
-    lanes: list[LaneResult], doubts: dict[str, str], verdict: Verdict
+    lanes: list[LaneResult], doubts: dict[str, str], verdict: ComparisonVerdict
 ) -> None:
     """Equal only where all was compared and nothing differs; the report fits its schema and its page names it."""
     made = report(HOW, lanes, doubts)
     jsonschema.validate(made, json.loads((ROOT / "schemas" / "verify-report.schema.json").read_text()))
     assert made["verdict"] == verdict
     assert f"class='verdict {verdict}'" in page(made)
-    assert [Verdict.EQUAL, Verdict.DIFFERENT, Verdict.UNKNOWN][verdict.exit_code] is verdict
+    assert [ComparisonVerdict.EQUAL, ComparisonVerdict.DIFFERENT, ComparisonVerdict.UNKNOWN][
+        verdict.exit_code
+    ] is verdict
 
 
 def test_a_report_names_lanes_by_their_partitions() -> None:
     """A lane's key is nothing that a person knows; a sample has the name of its lane."""
-    made = report(HOW, [lane({Kind.MISSING: 1})], {"orders-9": "not begun"})
+    made = report(HOW, [lane({FindingKind.MISSING: 1})], {"orders-9": "not begun"})
     assert made["lanes"][0]["lane"] == made["samples"][0]["lane"] == str(PIN.source)
     assert LANE not in json.dumps(made)
 
 
 def test_a_report_counts_what_is_in_any_lane() -> None:
     """Kinds that only one lane has are in the totals too."""
-    made = report(HOW, [lane({Kind.MISSING: 1, Kind.HIDDEN: 3}), lane({Kind.EXTRA: 2, Kind.HIDDEN: 4})], {})
+    made = report(
+        HOW,
+        [
+            lane({FindingKind.MISSING: 1, FindingKind.HIDDEN: 3}),
+            lane({FindingKind.UNEXPECTED: 2, FindingKind.HIDDEN: 4}),
+        ],
+        {},
+    )
     assert {kind: number for kind, number in made["counts"].items() if number} == {
         "missing": 1,
-        "extra": 2,
+        "unexpected": 2,
         "hidden": 7,
     }
 
 
 def test_the_page_shows_foreign_text_as_text() -> None:
     """A value that looks like HTML stays what it is."""
-    finding = Finding(LANE, Kind.EXTRA, -1, 7)
+    finding = Finding(LANE, FindingKind.UNEXPECTED, -1, 7)
     made = report(
         HOW, [LaneResult(PIN, (0, 0), (100, 95), samples=(finding,))], {}, {finding: {"target": "<script>alert(1)"}}
     )
@@ -196,8 +219,8 @@ def test_the_page_shows_foreign_text_as_text() -> None:
 
 def test_a_report_that_is_too_large_is_kept_with_fewer_samples() -> None:
     """What is stored on the target stays below the limit of a control record; counts stay whole."""
-    findings = tuple(Finding(LANE, Kind.MISSING, at, -1) for at in range(20_000))
-    result = LaneResult(PIN, (0, 0), (100, 95), counts=Counts({Kind.MISSING: 20_000}), samples=findings)
+    findings = tuple(Finding(LANE, FindingKind.MISSING, at, -1) for at in range(20_000))
+    result = LaneResult(PIN, (0, 0), (100, 95), counts=FindingCounts({FindingKind.MISSING: 20_000}), samples=findings)
     stored = verified.encode_report(report(HOW, [result], {}))
     assert len(stored) <= verified.MOST_REPORT_BYTES
     assert verified.decode_report(stored)["counts"]["missing"] == 20_000

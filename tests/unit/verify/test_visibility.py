@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.bulk import to_source_bulk
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.verify.pace import Pace
+from anabranch.verify.pace import ReadPace
 from anabranch.verify.pins import CHUNK, CHUNK_BITS, LogEnds, Pin, by_shift, chunks_pin, pieces, pin
 from anabranch.verify.sums import Sum, fold, hashed
 from anabranch.verify.visibility import split
@@ -162,10 +162,10 @@ def test_words_are_hashed_as_the_specification_says(word: int, seed: int) -> Non
 def test_a_reader_that_waits_as_told_stays_below_its_rate(reads: list[tuple[int, float]], rate: int) -> None:
     """By the clock that it is given: after each wait, the bytes so far fit into the time so far."""
     now = 100.0
-    pace = Pace(rate, lambda: now)
+    pace = ReadPace(rate, lambda: now)
     for size, took in reads:
         now += took
         now += pace.passed(size)
         assert pace.bytes <= (now - 100.0) * rate * (1 + 1e-9) + rate * 1e-6
     assert pace.bytes == sum(size for size, _ in reads)
-    assert Pace(None, lambda: now).passed(1 << 40) == 0.0
+    assert ReadPace(None, lambda: now).passed(1 << 40) == 0.0

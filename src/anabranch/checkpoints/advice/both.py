@@ -7,8 +7,8 @@ from anabranch.checkpoints.advice.conditions import (
     committed,
     empty_targets,
     exact_answers,
+    explicit_offsets,
     fits,
-    given_offsets,
     identity_lanes,
     no_state,
     one_cluster,
@@ -18,11 +18,11 @@ from anabranch.checkpoints.advice.conditions import (
 )
 from anabranch.checkpoints.advice.effects import EXACT, by_route, from_beginning
 from anabranch.checkpoints.advice.facts import Attempt, Facts
-from anabranch.checkpoints.advice.values import Condition, Effect, Kind, Standing, Step, Way
-from anabranch.checkpoints.job import Format
+from anabranch.checkpoints.advice.values import AdviceStep, Condition, ConditionStatus, Effect, Way, WayKind
+from anabranch.checkpoints.job import CheckpointFormat
 from anabranch.model.reasons import ReasonKind
 
-_COPIED = "until the link has copied what the job stands at"
+_COPIED = "until the link has copied up to the job's positions"
 
 
 def identity(facts: Facts) -> Way:
@@ -31,12 +31,12 @@ def identity(facts: Facts) -> Way:
     batch = committed(facts)
     sinks = _transactions(facts, chosen=None)
     return Way(
-        Kind.IDENTITY,
+        WayKind.IDENTITY,
         "change nothing but the servers",
         (
             same_everywhere(facts)[0],
             identity_lanes(facts),
-            *given_offsets(facts),
+            *explicit_offsets(facts),
             *batch,
             *sinks,
             *fits(facts, waits, _COPIED),
@@ -44,7 +44,7 @@ def identity(facts: Facts) -> Way:
         by_route(facts),
         (
             words.stop(facts),
-            Step("see that every position is still the same there", words.checkpoint(facts, "plan")),
+            AdviceStep("see that every position is still the same there", words.checkpoint(facts, "plan")),
             words.start(facts, facts.path),
         ),
         waits,
@@ -61,13 +61,13 @@ def rewritten(facts: Facts) -> Way:
     notes = [f"{state:,} bytes of state are neither read nor copied"] if state else []
     if attempt is not None:
         notes += attempt.rewrite.notes
-    spark = facts.page.format is Format.SPARK
+    spark = facts.page.format is CheckpointFormat.SPARK
     return Way(
-        Kind.REWRITE,
+        WayKind.REWRITE,
         "rewrite the positions in the checkpoint" if spark else "rewrite the positions in the savepoint",
         (
             *rewritable("every position can be rewritten", attempt),
-            *given_offsets(facts),
+            *explicit_offsets(facts),
             *_transactions(facts, attempt),
             *fits(facts, waits, _COPIED),
         ),
@@ -97,20 +97,24 @@ def producers_first(facts: Facts) -> Way:
     flags = ("--start", "earliest", *named, *renames, *words.source_flags(facts))
     held = sum(log.end - log.start for at, log in facts.new.items() if at.topic in set(facts.targets()))
     return Way(
-        Kind.PRODUCERS_FIRST,
+        WayKind.PRODUCERS_FIRST,
         "move the producers first, and let the job drain the old cluster",
         (
             targets,
             *one_cluster(facts),
-            Condition("the producers can move before the job does", Standing.UNKNOWN, "nobody but you can tell"),
-            Condition("nobody needs the history on the new cluster", Standing.UNKNOWN, "it is not copied in this way"),
+            Condition("the producers can move before the job does", ConditionStatus.UNKNOWN, "only you know"),
+            Condition(
+                "nobody needs the history on the new cluster", ConditionStatus.UNKNOWN, "it is not copied in this way"
+            ),
             *committed(facts),
             *fits(facts, drain, behind),
         ),
-        EXACT if targets.standing is not Standing.UNMET else Effect(held, 0, "what the target topics hold already"),
+        EXACT
+        if targets.status is not ConditionStatus.UNMET
+        else Effect(held, 0, "what the target topics hold already"),
         (
-            Step("make the topics on the target, with as many partitions, and move the producers"),
-            Step(
+            AdviceStep("make the topics on the target, with as many partitions, and move the producers"),
+            AdviceStep(
                 "wait until the lag is 0",
                 words.command("anabranch", "checkpoint", "inspect", facts.path, "--cluster", facts.source or "OLD"),
             ),
@@ -126,26 +130,26 @@ def producers_first(facts: Facts) -> Way:
 
 def renamed(facts: Facts) -> Way:
     """The job subscribes to topics of other names, which it takes for new ones."""
-    spark = facts.page.format is Format.SPARK
+    spark = facts.page.format is CheckpointFormat.SPARK
     what = "the topics have other names on the target"
     same = sorted(set(facts.topics()) & set(facts.targets()))
     if not facts.routed:
-        other = Condition(what, Standing.UNKNOWN, "no route was given")
+        other = Condition(what, ConditionStatus.UNKNOWN, "no route was given")
     elif same:
         fix = "make the link with --naming prefix, or a template"
-        other = Condition(what, Standing.UNMET, f"{', '.join(same[:3])} keeps its name", fix)
+        other = Condition(what, ConditionStatus.UNMET, f"{', '.join(same[:3])} keeps its name", fix)
     else:
-        other = Condition(what, Standing.MET, ", ".join(facts.targets()[:3]))
+        other = Condition(what, ConditionStatus.MET, ", ".join(facts.targets()[:3]))
     loose = (
         Condition(
             "the query may miss records silently (failOnDataLoss=false)",
-            Standing.UNKNOWN,
+            ConditionStatus.UNKNOWN,
             "by default Spark ends the query with KAFKA_DATA_LOSS.PARTITIONS_DELETED",
-            "only where a lost record does not matter: it would not be told from now on",
+            "only where a lost record does not matter: from now on it would not be reported",
         ),
     )
     return Way(
-        Kind.RENAMED_TOPIC,
+        WayKind.RENAMED_TOPIC,
         "subscribe to topics of other names",
         (other, *(loose if spark else ()), *committed(facts), *fits(facts, facts.copying_s(), _COPIED)),
         from_beginning(facts),
@@ -155,7 +159,7 @@ def renamed(facts: Facts) -> Way:
         ()
         if spark
         else (
-            "a source that has discovered its topics once reads new ones from their beginning, whatever it is told "
+            "a source that has discovered its topics once reads new ones from their beginning, whatever is configured "
             "(connector 3.1 and later); older ones begin where the job says, and `latest` loses records",
             "the old topics stay in its state: without allow.auto.create.topics=false they may be made on the target, "
             "and they hold up watermarks",
@@ -163,37 +167,37 @@ def renamed(facts: Facts) -> Way:
     )
 
 
-def anew(facts: Facts) -> Way:
+def start_again(facts: Facts) -> Way:
     """Begin without the checkpoint, at the exact positions: what is left where there is no state to keep."""
-    spark = facts.page.format is Format.SPARK
+    spark = facts.page.format is CheckpointFormat.SPARK
     sinks = Condition(
         "no sink tells batches by the query's id or by their numbers",
-        Standing.UNKNOWN,
+        ConditionStatus.UNKNOWN,
         "; ".join(facts.page.sinks) or "Delta and Iceberg know a batch by id and number, a file sink by its number",
-        "with a new checkpoint both begin anew: a file sink would leave out batches whose numbers it has",
+        "with a new checkpoint both begin again: a file sink would leave out batches whose numbers it has",
     )
     steps = [words.stop(facts), *words.write_offsets(facts)]
     if spark:
         for source in sorted({one.source for one in facts.reading()}):
-            given = words.starting_offsets(facts, source) or f"those of {words.OFFSETS_FILE}"
-            steps.append(Step(f"source {source}: startingOffsets={given}"))
-        steps.append(Step(f"start with a new checkpoint and kafka.bootstrap.servers={words.servers(facts)}"))
+            explicit = words.starting_offsets(facts, source) or f"those of {words.OFFSETS_FILE}"
+            steps.append(AdviceStep(f"source {source}: startingOffsets={explicit}"))
+        steps.append(AdviceStep(f"start with a new checkpoint and kafka.bootstrap.servers={words.servers(facts)}"))
     else:
         steps += words.begin_group(facts)
         steps.append(
-            Step(
+            AdviceStep(
                 f"start without a savepoint, with bootstrap servers {words.servers(facts)}, at committed offsets",
                 words.command("flink", "run", "JOB.jar"),
             )
         )
     exact = facts.exact()
     return Way(
-        Kind.START_ANEW,
-        "begin anew at the exact positions, without the checkpoint",
+        WayKind.START_AGAIN,
+        "start again at the exact positions, without the checkpoint",
         (
             no_state(facts),
             *exact_answers(facts),
-            *given_offsets(facts),
+            *explicit_offsets(facts),
             *((sinks,) if spark else ()),
             *committed(facts),
         ),
@@ -213,7 +217,7 @@ def best_attempt(facts: Facts) -> Attempt | None:
 
 
 def _transactions(facts: Facts, chosen: Attempt | None) -> tuple[Condition, ...]:
-    """What pending transactions of a Flink sink mean for a way."""
+    """The condition that pending transactions of a Flink sink set."""
     what = "the sinks' pending transactions were committed on the old cluster"
     reasons = [
         one
@@ -226,4 +230,4 @@ def _transactions(facts: Facts, chosen: Attempt | None) -> tuple[Condition, ...]
     if chosen is not None and chosen.rewrite.refusals:
         return ()
     fix = "`flink stop` with a savepoint commits them; or say --transactions keep, if the sinks' cluster is not moved"
-    return (Condition(what, Standing.UNKNOWN, f"{reasons[0].what} ({plural(len(reasons), 'place')})", fix),)
+    return (Condition(what, ConditionStatus.UNKNOWN, f"{reasons[0].what} ({plural(len(reasons), 'location')})", fix),)

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from anabranch.checkpoints.job import Format, OperatorPage, Page
+from anabranch.checkpoints.job import CheckpointFormat, OperatorPage, Page
 from anabranch.checkpoints.plan import Rewrite
-from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
+from anabranch.checkpoints.route import TranslatedPosition
 from anabranch.model.lane import LaneMode
 from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
 
 #: Where a position leads; None for a partition that stays on the old cluster.
-Answer = Moved | Reason | None
+Answer = TranslatedPosition | Reason | None
 
 
 #: The roles of positions that a restart reads from, and of those that no restart depends on.
-READ_FROM = frozenset({Role.NEXT, Role.BATCH_START})
+READ_FROM = frozenset({OffsetRole.NEXT, OffsetRole.BATCH_START})
 _ROUTES = frozenset({"--link", "--maps", "--offsets", "--start"})
-_PAST = frozenset({Role.INITIAL, Role.PREVIOUS})
+_PAST = frozenset({OffsetRole.INITIAL, OffsetRole.PREVIOUS})
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
-    """A log's first offset and its end; ``per_s`` is how fast it grew between two looks, None for one look."""
+class LogFacts:
+    """A log's first offset and its end; ``per_s`` is its growth between two snapshots, None without a second one."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class LaneFacts:
     """How a link copies one source partition: ``why`` of its mode, source offsets not copied yet, records a second.
 
     ``lag`` is None where the source's end is not known now.
@@ -51,14 +51,14 @@ class Lane:
 class GroupFacts:
     """The job's consumer group: its commits on the old cluster, where they lead, what it has on the target.
 
-    ``per_s`` is how fast its commits rose between two looks, in offsets of all partitions; None where nobody looked
-    twice or nothing was committed meanwhile.
+    ``per_s`` is how fast its commits rose between two snapshots, in offsets of all partitions; None without a second
+    snapshot, or if nothing was committed meanwhile.
     """
 
     name: str
     commits: Mapping[TopicPartition, int] = field(hash=False)
     answers: Mapping[TopicPartition, Answer] = field(hash=False)
-    there: Mapping[TopicPartition, int] = field(hash=False)
+    target_commits: Mapping[TopicPartition, int] = field(hash=False)
     per_s: float | None = None
 
 
@@ -71,7 +71,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class There:
+class TargetFacts:
     """One of several target clusters; ``links`` as they were typed, ``topics`` by their old names and by their new."""
 
     name: str
@@ -83,7 +83,7 @@ class There:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that is known; nothing here is a guess, and what nobody could see is None or absent.
+    """All that is known; nothing here is a guess, and what is not known is None or absent.
 
     ``positions`` are those of the sources to be moved, ``answers`` where each leads (empty without a route).
     ``flags`` is the route as it was typed, with the sources. ``attempts`` are rewrites in the order of preference,
@@ -102,15 +102,15 @@ class Facts:
     answers: Mapping[Position, Answer] = field(default_factory=dict, hash=False)
     attempts: tuple[Attempt, ...] = ()
     drop: Attempt | None = None
-    lanes: Mapping[TopicPartition, Lane] = field(default_factory=dict, hash=False)
-    old: Mapping[TopicPartition, Log] = field(default_factory=dict, hash=False)
-    new: Mapping[TopicPartition, Log] = field(default_factory=dict, hash=False)
+    lanes: Mapping[TopicPartition, LaneFacts] = field(default_factory=dict, hash=False)
+    old: Mapping[TopicPartition, LogFacts] = field(default_factory=dict, hash=False)
+    new: Mapping[TopicPartition, LogFacts] = field(default_factory=dict, hash=False)
     group: GroupFacts | None = None
     uids: bool | None = None
     uids_why: str = ""
     sql: bool | None = None
     downtime_s: float | None = None
-    clusters: tuple[There, ...] = ()
+    clusters: tuple[TargetFacts, ...] = ()
     unread: tuple[Reason, ...] = ()
 
     @property
@@ -120,7 +120,7 @@ class Facts:
 
     @property
     def started(self) -> bool:
-        """Whether the route is a start position, which does not follow from where the job stands."""
+        """Whether the route is a start position, which does not follow from the job's positions."""
         return "--start" in self.flags
 
     def reading(self) -> tuple[Position, ...]:
@@ -140,7 +140,7 @@ class Facts:
         found: dict[Position, int] = {}
         for one in self.reading():
             answer = self.answers.get(one)
-            if not isinstance(answer, Moved) or answer.offset is None:
+            if not isinstance(answer, TranslatedPosition) or answer.offset is None:
                 return None
             found[one] = answer.offset
         return found or None
@@ -152,14 +152,16 @@ class Facts:
     def targets(self) -> tuple[str, ...]:
         """Their names on the target; the old ones where nothing else is known."""
         names = {
-            answer.partition.topic if isinstance(answer := self.answers.get(one), Moved) else one.partition.topic
+            answer.partition.topic
+            if isinstance(answer := self.answers.get(one), TranslatedPosition)
+            else one.partition.topic
             for one in self.moving()
         }
         return tuple(sorted(names))
 
     def stateful(self) -> tuple[OperatorPage, ...]:
         """The operators that keep state beside the positions of sources."""
-        sources = {one.source for one in self.page.sources} if self.page.format is Format.FLINK else set()
+        sources = {one.source for one in self.page.sources} if self.page.format is CheckpointFormat.FLINK else set()
         return tuple(one for one in self.page.operators if one.operator not in sources and one.state_bytes != 0)
 
     def lag(self) -> int | None:
@@ -169,14 +171,14 @@ class Facts:
         total = 0
         for one in self.reading():
             log = self.old.get(one.partition)
-            offset = 0 if one.offset is Marker.EARLIEST else one.offset
+            offset = 0 if one.offset is SymbolicOffset.EARLIEST else one.offset
             if log is None or not isinstance(offset, int):
                 return None
             total += max(0, log.end - max(offset, log.start))
         return total
 
     def written_per_s(self) -> float | None:
-        """How fast the moved topics grow on the old cluster, None where nobody looked twice."""
+        """How fast the moved topics grow on the old cluster, None without a second snapshot."""
         rates = [log.per_s for one in self.reading() if (log := self.old.get(one.partition)) is not None]
         known = [rate for rate in rates if rate is not None]
         return sum(known) if known and len(known) == len(rates) else None
@@ -190,8 +192,8 @@ class Facts:
         return None if lag is None or not rate else lag / rate
 
     def copying_s(self) -> float | None:
-        """How long the links need until they have copied all that there is; None where one stands still behind, or its
-        lag is not known.
+        """How long the links need until they have copied all that there is; None if one is behind and does not copy,
+        or its lag is not known.
         """
         moving = [self.lanes[at] for at in {one.partition for one in self.reading()} if at in self.lanes]
         if not moving or any(lane.lag is None or (lane.lag and lane.per_s <= 0) for lane in moving):

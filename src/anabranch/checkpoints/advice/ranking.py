@@ -1,6 +1,6 @@
 """Which way first: one that no condition is against, that repeats and loses nothing, and that leaves least open.
 
-The order is total and the same for equal facts. Invariant: no way with a failed condition stands before one without.
+The order is total and the same for equal facts. Invariant: no way with a failed condition comes before one without.
 """
 
 from __future__ import annotations
@@ -9,33 +9,33 @@ from dataclasses import replace
 
 from anabranch.checkpoints.advice import both, flink, spark
 from anabranch.checkpoints.advice.conditions import positions_known
-from anabranch.checkpoints.advice.effects import naive
+from anabranch.checkpoints.advice.effects import unmodified_restart
 from anabranch.checkpoints.advice.facts import Facts
-from anabranch.checkpoints.advice.seen import seen
-from anabranch.checkpoints.advice.values import Advice, Effect, Kind, Standing, Way
-from anabranch.checkpoints.job import Format
+from anabranch.checkpoints.advice.observations import observations
+from anabranch.checkpoints.advice.values import Advice, ConditionStatus, Effect, Way, WayKind
+from anabranch.checkpoints.job import CheckpointFormat
 
-_ORDER = {kind: number for number, kind in enumerate(Kind)}
+_ORDER = {kind: number for number, kind in enumerate(WayKind)}
 _FLINK = (both.identity, both.rewritten, flink.new_uid, flink.drop_source, flink.dynamic)
 _SPARK = (both.identity, both.rewritten, spark.named_sources)
-_BOTH = (both.producers_first, both.renamed, both.anew)
+_BOTH = (both.producers_first, both.renamed, both.start_again)
 
 
 def advise(facts: Facts) -> Advice:
     """Every way of the checkpoint's engine, the best first."""
-    kinds = (*(_SPARK if facts.page.format is Format.SPARK else _FLINK), *_BOTH)
+    kinds = (*(_SPARK if facts.page.format is CheckpointFormat.SPARK else _FLINK), *_BOTH)
     unknown = positions_known(facts)
     ways = [way(facts) for way in kinds]
     if unknown:
-        untold = Effect(None, None, "not all positions of the job are known")
-        ways = [replace(found, conditions=(*unknown, *found.conditions), effect=untold) for found in ways]
+        unknown_effect = Effect(None, None, "not all positions of the job are known")
+        ways = [replace(found, conditions=(*unknown, *found.conditions), effect=unknown_effect) for found in ways]
     return Advice(
         facts.path,
         facts.page.format,
         facts.page.engine,
         facts.page.job,
-        seen(facts),
-        naive(facts),
+        observations(facts),
+        unmodified_restart(facts),
         tuple(sorted(ways, key=rank)),
     )
 
@@ -52,10 +52,10 @@ def rank(way: Way) -> tuple[int, int, int, int, int, int]:
     else:
         harm = 3
     return (
-        way.count(Standing.UNMET),
+        way.count(ConditionStatus.UNMET),
         harm,
         effect.lost or 0,
         effect.repeated or 0,
-        way.count(Standing.UNKNOWN, Standing.LATER),
+        way.count(ConditionStatus.UNKNOWN, ConditionStatus.LATER),
         _ORDER[way.kind],
     )

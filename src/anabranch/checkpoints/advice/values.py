@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from anabranch.checkpoints.job import Format
+from anabranch.checkpoints.job import CheckpointFormat
 from anabranch.model.topics import TopicPartition
 
 
-class Kind(StrEnum):
+class WayKind(StrEnum):
     """The ways, those that ask least of a person first: this order decides where nothing else does."""
 
     IDENTITY = "identity lanes"
@@ -21,10 +21,10 @@ class Kind(StrEnum):
     DYNAMIC = "dynamic source"
     PRODUCERS_FIRST = "producers first"
     RENAMED_TOPIC = "renamed topic"
-    START_ANEW = "new checkpoint"
+    START_AGAIN = "new checkpoint"
 
 
-class Standing(StrEnum):
+class ConditionStatus(StrEnum):
     """Whether a condition holds. ``not yet``: it will, by waiting or by a step that is named."""
 
     MET = "met"
@@ -38,14 +38,14 @@ class Condition:
     """What must be so for a way to be right; ``why`` is what was seen, with numbers, and ``fix`` what changes it."""
 
     what: str
-    standing: Standing
+    status: ConditionStatus
     why: str = ""
     fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a way would read again, or never, if its conditions hold; in records, None where that cannot be told.
+    """What a way would read again, or never, if its conditions hold; in records, None where that cannot be determined.
 
     Offsets without a record (markers, aborted or compacted records) count as records where a difference of two
     offsets is all that is known: the numbers are never too low.
@@ -62,7 +62,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AdviceStep:
     """One thing to do; ``command`` is to be typed as it is, "" where it is done elsewhere."""
 
     what: str
@@ -71,40 +71,41 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to move the job. ``waits_s`` is how long the job stands still, or is behind, at least; None: unknown."""
+    """One way to move the job. ``waits_s`` is the least downtime or delay of the job; None: unknown."""
 
-    kind: Kind
+    kind: WayKind
     title: str
     conditions: tuple[Condition, ...]
     effect: Effect
-    steps: tuple[Step, ...]
+    steps: tuple[AdviceStep, ...]
     waits_s: float | None = None
     waits_why: str = ""
     notes: tuple[str, ...] = ()
 
-    def count(self, *standings: Standing) -> int:
-        """How many conditions stand so."""
-        return sum(one.standing in standings for one in self.conditions)
+    def count(self, *statuses: ConditionStatus) -> int:
+        """How many conditions have one of these statuses."""
+        return sum(one.status in statuses for one in self.conditions)
 
     @property
     def possible(self) -> bool:
         """Whether no condition fails, as far as is known."""
-        return not self.count(Standing.UNMET)
+        return not self.count(ConditionStatus.UNMET)
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
     """Every way, the best first; those with a failed condition last, each with its reason.
 
-    ``naive`` is what happens where only the servers are changed; ``seen`` what the advice rests on, in sentences.
+    ``unmodified_restart`` is what happens if only the servers are changed; ``seen`` what the advice rests on, in
+    sentences.
     """
 
     path: str
-    format: Format
+    format: CheckpointFormat
     engine: str
     job: str
     seen: tuple[str, ...]
-    naive: Effect
+    unmodified_restart: Effect
     ways: tuple[Way, ...]
 
     @property
@@ -114,10 +115,10 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class Onward:
-    """Where a job goes on on the target, exactly.
+class ResumeOffsets:
+    """The exact offsets at which a job resumes on the target.
 
-    ``unread`` are partitions there that nobody has read yet and for which no offset is given: where they begin is the
+    ``unread`` are partitions there that were not read yet and for which no offset is given: where they begin is the
     program's choice.
     """
 

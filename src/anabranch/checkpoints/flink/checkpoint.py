@@ -10,19 +10,19 @@ from itertools import pairwise
 
 from anabranch.checkpoints.errors import DamagedCheckpointError, NoCheckpointError
 from anabranch.checkpoints.flink import committables, old_consumer, page
-from anabranch.checkpoints.flink.committables import Sink, find_sinks
+from anabranch.checkpoints.flink.committables import TransactionalSink, find_sinks
 from anabranch.checkpoints.flink.comparing import AsFound, absent_files, differences, has_relatives
 from anabranch.checkpoints.flink.find import find_sources
-from anabranch.checkpoints.flink.metadata import Metadata, Operator, read_metadata
+from anabranch.checkpoints.flink.metadata import Operator, SavepointMetadata, read_metadata
 from anabranch.checkpoints.flink.moving import MovedSource, drop, move
-from anabranch.checkpoints.flink.selecting import Selection, select
-from anabranch.checkpoints.flink.source import Kind, Source, label
+from anabranch.checkpoints.flink.selecting import SourceSelection, select
+from anabranch.checkpoints.flink.source import Source, SourceKind, label
 from anabranch.checkpoints.flink.stored import StateStore
-from anabranch.checkpoints.job import Format, Page
-from anabranch.checkpoints.plan import Rewrite, Transactions, Wish
-from anabranch.checkpoints.ports import Entry, Files
-from anabranch.checkpoints.position import Position, Role
-from anabranch.checkpoints.route import Route
+from anabranch.checkpoints.job import CheckpointFormat, Page
+from anabranch.checkpoints.plan import PendingTransactions, Rewrite, RewriteSpec
+from anabranch.checkpoints.ports import FileEntry, Files
+from anabranch.checkpoints.position import OffsetRole, Position
+from anabranch.checkpoints.route import PositionRoute
 from anabranch.errors import InvalidFieldError
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
@@ -30,13 +30,13 @@ from anabranch.model.topics import TopicPartition
 METADATA = "_metadata"
 MAX_METADATA = 256 << 20
 
-_Key = tuple[TopicPartition, object, Role]
+_Key = tuple[TopicPartition, object, OffsetRole]
 
 
 class FlinkCheckpoint:
-    """One that was read whole; ``open_checkpoint`` makes it. Only ``_metadata`` is ever written anew."""
+    """One that was read whole; ``open_checkpoint`` makes it. Only ``_metadata`` is ever written again."""
 
-    format = Format.FLINK
+    format = CheckpointFormat.FLINK
     uncommitted = None
 
     def __init__(self, files: Files, data: bytes, written_at_ms: int) -> None:
@@ -46,10 +46,10 @@ class FlinkCheckpoint:
         self._store = StateStore(files)
         self._store.reads[METADATA] = hashlib.sha256(data).hexdigest()
         self.sources: tuple[Source, ...] = find_sources(self._metadata, self._store)
-        self.sinks: tuple[Sink, ...] = find_sinks(self._metadata, self._store)
+        self.sinks: tuple[TransactionalSink, ...] = find_sinks(self._metadata, self._store)
 
     @property
-    def metadata(self) -> Metadata:
+    def metadata(self) -> SavepointMetadata:
         """The file as values."""
         return self._metadata
 
@@ -67,7 +67,7 @@ class FlinkCheckpoint:
         return {source.id: source.label for source in self.sources if source.label != source.id}
 
     def page(self) -> Page:
-        """All that can be told of it."""
+        """All that is known of it."""
         written, beside = self._written_at_ms, self._checkpoints()
         return page.make(self._files.root, self._metadata, self.sources, self.sinks, written, beside)
 
@@ -81,12 +81,12 @@ class FlinkCheckpoint:
         times = sorted(entry.modified_ms for _, entry in self._checkpoints() if entry.modified_ms)
         return max((later - one for one, later in pairwise(times)), default=None)
 
-    def rewrite(self, wish: Wish, route: Route) -> Rewrite:
-        """The new ``_metadata``, or every reason against it. All state that changes stands in it inline."""
-        selection = select(self.sources, wish)
-        moved = tuple(move(source, wish, route) for source in selection.moved)
+    def rewrite(self, rewrite_spec: RewriteSpec, route: PositionRoute) -> Rewrite:
+        """The new ``_metadata``, or every reason against it. All state that changes is inlined in it."""
+        selection = select(self.sources, rewrite_spec)
+        moved = tuple(move(source, rewrite_spec, route) for source in selection.moved)
         refusals = [*selection.refusals, *(refusal for one in moved for refusal in one.refusals)]
-        if wish.sources is None:
+        if rewrite_spec.sources is None:
             refusals += _ambiguous(moved)
         operators: dict[bytes, Operator | None] = {one.source.operator.id: one.operator for one in moved if one.moves}
         for source in selection.dropped:
@@ -96,12 +96,12 @@ class FlinkCheckpoint:
             else:
                 operators[source.operator.id] = left
         if selection.dropped or any(one.moves or one.refusals for one in moved):
-            refusals += committables.refuse(self.sinks, wish.transactions)
+            refusals += committables.refuse(self.sinks, rewrite_spec.transactions)
         changes = tuple(change for one in moved for change in one.changes)
         if refusals:
             return Rewrite(changes, tuple(dict.fromkeys(refusals)), self._rewrite_notes(selection), reads=self._reads())
         notes = self._rewrite_notes(selection)
-        if operators and wish.transactions is Transactions.DISCARD:
+        if operators and rewrite_spec.transactions is PendingTransactions.DISCARD:
             for sink in self.sinks:
                 if sink.pending:
                     operators[sink.operator.id] = committables.discard(sink.operator)
@@ -122,13 +122,15 @@ class FlinkCheckpoint:
         except ValueError as error:
             raise InvalidFieldError("checkpoint", "place", str(error), "give an absolute path or a URI") from None
 
-    def unlike(self, new: FlinkCheckpoint, wish: Wish, route: Route, root: str | None = None) -> tuple[str, ...]:
+    def unlike(
+        self, new: FlinkCheckpoint, rewrite_spec: RewriteSpec, route: PositionRoute, root: str | None = None
+    ) -> tuple[str, ...]:
         """What of a result, beside the offsets of its positions, is not as this rewrite made again has it.
 
         ``root`` is where this checkpoint lies, an absolute path or URI, where the result lies elsewhere.
         """
         old, found = ({source.id: source for source in one.sources} for one in (self, new))
-        again = self.rewrite(wish, AsFound(route, old, found))
+        again = self.rewrite(rewrite_spec, AsFound(route, old, found))
         if again.refusals:
             more = f" (and {len(again.refusals) - 1:,} more)" if len(again.refusals) > 1 else ""
             what = f"the rewrite is refused by now: {again.refusals[0].what}{more}"
@@ -141,7 +143,7 @@ class FlinkCheckpoint:
             expected = expected.absolute(root)
         return differences(expected, new.metadata) + absent_files(new.metadata, new._files)
 
-    def _checkpoints(self) -> list[tuple[int, Entry]]:
+    def _checkpoints(self) -> list[tuple[int, FileEntry]]:
         """The checkpoints of the job that lie beside this one, by number; none where this is a savepoint."""
         if not page.CHECKPOINT.fullmatch(self._files.root.rstrip("/").rpartition("/")[2]):
             return []
@@ -151,11 +153,11 @@ class FlinkCheckpoint:
     def _reads(self) -> dict[str, str]:
         return dict(sorted(self._store.reads.items()))
 
-    def _replaced(self, operators: dict[bytes, Operator | None]) -> Metadata:
+    def _replaced(self, operators: dict[bytes, Operator | None]) -> SavepointMetadata:
         kept = (operators.get(one.id, one) for one in self._metadata.operators)
         return replace(self._metadata, operators=tuple(one for one in kept if one is not None))
 
-    def _check(self, new: Metadata, moved: tuple[MovedSource, ...]) -> None:
+    def _check(self, new: SavepointMetadata, moved: tuple[MovedSource, ...]) -> None:
         """Read the result again as if it were another's: it must say what the plan says, and nothing else."""
         again = read_metadata(new.emit(), self._files.root, METADATA)
         found = {source.id: source for source in find_sources(again, StateStore(self._files))}
@@ -167,7 +169,7 @@ class FlinkCheckpoint:
                 what = f"{one.source.label} would not read back as it was planned"
                 raise DamagedCheckpointError(self._files.root, METADATA, "result", what)
 
-    def _rewrite_notes(self, selection: Selection) -> tuple[str, ...]:
+    def _rewrite_notes(self, selection: SourceSelection) -> tuple[str, ...]:
         if not selection.moved and not selection.dropped:
             return ()
         notes = ["start the job with claim mode NO_CLAIM, so that Flink deletes no file of the original"]
@@ -177,16 +179,16 @@ class FlinkCheckpoint:
             notes.append(
                 "keep auto.create.topics.enable off on the target: a wrong name would become an empty topic there"
             )
-        if Kind.KAFKA in kinds or Kind.DYNAMIC in kinds:
+        if SourceKind.KAFKA in kinds or SourceKind.DYNAMIC in kinds:
             notes.append(
                 "OffsetsInitializer.committedOffsets() as the starting offsets lets the job fail, "
                 "and not begin elsewhere, should an offset be out of the log"
             )
-        if Kind.OLD in kinds:
+        if SourceKind.OLD in kinds:
             notes.append(page.STOPPED)
             notes.append("auto.offset.reset=none lets the old consumer fail should an offset be out of the log")
         notes += [f"{source.label}: {old_consumer.STALE}" for source in selection.moved if source.stale is not None]
-        if Kind.DYNAMIC in kinds:
+        if SourceKind.DYNAMIC in kinds:
             notes.append("the metadata service must give the new cluster, its servers and its topics at the start")
         return tuple(notes)
 
@@ -225,14 +227,14 @@ def _ambiguous(moved: tuple[MovedSource, ...]) -> list[Reason]:
 
 
 def _expected(one: MovedSource) -> Counter[_Key]:
-    asked = {change.old for change in one.changes}
-    expected = Counter(_key(position) for position in one.source.positions() if position not in asked)
+    translation = {change.old for change in one.changes}
+    expected = Counter(_key(position) for position in one.source.positions() if position not in translation)
     for change in one.changes:
         if change.moved is None:
             expected[_key(change.old)] += 1
         else:
-            waited = change.old.role is Role.UNASSIGNED and change.moved.offset is not None
-            role = Role.NEXT if waited else change.old.role
+            waited = change.old.role is OffsetRole.UNASSIGNED and change.moved.offset is not None
+            role = OffsetRole.NEXT if waited else change.old.role
             expected[change.moved.partition, change.moved.offset, role] += 1
     return expected
 

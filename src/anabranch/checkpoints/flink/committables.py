@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from anabranch.checkpoints.errors import DamagedCheckpointError
-from anabranch.checkpoints.flink.metadata import Metadata, Operator
+from anabranch.checkpoints.flink.metadata import Operator, SavepointMetadata
 from anabranch.checkpoints.flink.source import label
 from anabranch.checkpoints.flink.stored import StateStore
-from anabranch.checkpoints.plan import Transactions
+from anabranch.checkpoints.plan import PendingTransactions
 from anabranch.errors import ConfigError, RefusedError
 from anabranch.model.reasons import Reason, ReasonKind
 
@@ -23,7 +23,7 @@ _VERSION_ONE = re.compile(rb"(?=\x00\x00\x00\x01(....))", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Sink:
+class TransactionalSink:
     """An operator with transactions; ``ids`` are those that wait to be committed, None where that was not readable.
 
     ``old`` is the sink of Flink up to 1.20, FlinkKafkaProducer, whose state is not taken apart.
@@ -56,23 +56,23 @@ class Sink:
         return ", ".join(ids[:4]) + (" and more" if len(ids) > 4 else "")
 
 
-def find_sinks(metadata: Metadata, store: StateStore) -> tuple[Sink, ...]:
+def find_sinks(metadata: SavepointMetadata, store: StateStore) -> tuple[TransactionalSink, ...]:
     """All operators that keep a committer's or an old producer's state, in the order of the file."""
     sinks = []
     for operator in metadata.operators:
         if any(_count(operator, name) for name in _OLD_HINTS):
-            sinks.append(Sink(operator, None, old=True))
+            sinks.append(TransactionalSink(operator, None, old=True))
         elif _count(operator, COMMITTER_STATE):
-            sinks.append(Sink(operator, _pending(operator, store)))
+            sinks.append(TransactionalSink(operator, _pending(operator, store)))
     return tuple(sinks)
 
 
-def refuse(sinks: tuple[Sink, ...], wish: Transactions) -> Iterator[Reason]:
+def refuse(sinks: tuple[TransactionalSink, ...], rewrite_spec: PendingTransactions) -> Iterator[Reason]:
     """Why a job with these sinks cannot go on elsewhere, as it is wished."""
     for sink in sinks:
-        if not sink.pending or wish is Transactions.KEEP:
+        if not sink.pending or rewrite_spec is PendingTransactions.KEEP:
             continue
-        if wish is Transactions.REFUSE:
+        if rewrite_spec is PendingTransactions.REFUSE:
             yield Reason(
                 ReasonKind.PENDING_TRANSACTIONS,
                 f"{sink.text}; another cluster does not know them, the job would fail at its start",

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from anabranch.checkpoints.flink.handles import RelativeFile
-from anabranch.checkpoints.flink.metadata import Metadata, Operator, Subtask
+from anabranch.checkpoints.flink.metadata import Operator, SavepointMetadata, Subtask
 from anabranch.checkpoints.flink.source import Source, label
 from anabranch.checkpoints.flink.split import NOTHING
 from anabranch.checkpoints.ports import Files
-from anabranch.checkpoints.position import Position, Role
-from anabranch.checkpoints.route import Moved, Route
+from anabranch.checkpoints.position import OffsetRole, Position
+from anabranch.checkpoints.route import PositionRoute, TranslatedPosition
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
@@ -29,20 +29,20 @@ class AsFound:
     ``old`` are the original's sources, ``new`` the result's.
     """
 
-    route: Route
+    route: PositionRoute
     old: Mapping[str, Source]
     new: Mapping[str, Source]
     _led: dict[tuple[str, TopicPartition], TopicPartition] = field(default_factory=dict)
 
-    def move(self, position: Position) -> Moved | Reason | None:
-        """See ``route.Route``."""
+    def move(self, position: Position) -> TranslatedPosition | Reason | None:
+        """See ``route.PositionRoute``."""
         answer = self.route.move(position)
         if self._is_idle(position):
             return self._idle(position, answer)
-        if not isinstance(answer, Moved):
+        if not isinstance(answer, TranslatedPosition):
             return answer
         self._led[position.source, position.partition] = answer.partition
-        role = Role.NEXT if position.role is Role.UNASSIGNED else position.role
+        role = OffsetRole.NEXT if position.role is OffsetRole.UNASSIGNED else position.role
         source = self.new.get(position.source)
         found = next(
             (
@@ -57,27 +57,29 @@ class AsFound:
         return replace(answer, offset=found)
 
     def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
-        """See ``route.Route``."""
+        """See ``route.PositionRoute``."""
         return self.route.equal(partition, start, end)
 
     def partitions(self, topic: str) -> frozenset[int] | Reason:
-        """See ``route.Route``."""
+        """See ``route.PositionRoute``."""
         return self.route.partitions(topic)
 
     def _is_idle(self, position: Position) -> bool:
         """Whether it is an offset in an enumerator, which no restart uses once its partition was handed out."""
         source = self.old.get(position.source)
-        if source is None or position.role not in (Role.INITIAL, Role.STOP):
+        if source is None or position.role not in (OffsetRole.INITIAL, OffsetRole.STOP):
             return False
-        return position.place in {source.enumerator_place(cluster) for cluster in source.enumerators}
+        return position.location in {source.enumerator_location(cluster) for cluster in source.enumerators}
 
-    def _idle(self, position: Position, answer: Moved | Reason | None) -> Moved | Reason | None:
+    def _idle(
+        self, position: Position, answer: TranslatedPosition | Reason | None
+    ) -> TranslatedPosition | Reason | None:
         """The result's offset, unless the route leads to an earlier one now: where it leads only ever rises."""
         found = self._in_enumerator(position)
         if found is None:
             return Reason(ReasonKind.UNKNOWN, "not in the result")
-        now = answer.offset if isinstance(answer, Moved) else None
-        return answer if now is not None and found > now else Moved(position.partition, found)
+        now = answer.offset if isinstance(answer, TranslatedPosition) else None
+        return answer if now is not None and found > now else TranslatedPosition(position.partition, found)
 
     def _in_enumerator(self, position: Position) -> int | None:
         source = self.new.get(position.source)
@@ -85,12 +87,12 @@ class AsFound:
         for state in source.enumerators.values() if source is not None else ():
             for one in state.assignments:
                 if one.partition == target and one.split is not None:
-                    stored = one.split.start if position.role is Role.INITIAL else one.split.stop
+                    stored = one.split.start if position.role is OffsetRole.INITIAL else one.split.stop
                     return stored if stored >= 0 and stored != NOTHING else None
         return None
 
 
-def differences(expected: Metadata, found: Metadata) -> tuple[str, ...]:
+def differences(expected: SavepointMetadata, found: SavepointMetadata) -> tuple[str, ...]:
     """What of a result is not as a new rewrite has it, part by part."""
     lines: list[str] = []
     if found.version != expected.version:
@@ -114,7 +116,7 @@ def differences(expected: Metadata, found: Metadata) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def absent_files(metadata: Metadata, files: Files) -> tuple[str, ...]:
+def absent_files(metadata: SavepointMetadata, files: Files) -> tuple[str, ...]:
     """Files beside a ``_metadata`` that it names and that are not there, or are of another size."""
     lines = []
     for handle in dict.fromkeys(relatives(metadata)):
@@ -126,7 +128,7 @@ def absent_files(metadata: Metadata, files: Files) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def has_relatives(metadata: Metadata) -> bool:
+def has_relatives(metadata: SavepointMetadata) -> bool:
     """Whether it names a file beside itself."""
     return next(relatives(metadata), None) is not None
 
@@ -160,7 +162,7 @@ def _subtask(old: Subtask, new: Subtask) -> Iterator[str]:
         yield "the in-flight records"
 
 
-def relatives(metadata: Metadata) -> Iterator[RelativeFile]:
+def relatives(metadata: SavepointMetadata) -> Iterator[RelativeFile]:
     """Every file beside a ``_metadata`` that it names, as often as it does."""
     for operator in metadata.operators:
         for subtask in operator.subtasks or ():

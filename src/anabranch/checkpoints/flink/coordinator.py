@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch.checkpoints.flink import writer
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 
 _VERSION = 1
 
@@ -22,10 +22,10 @@ class Coordinator:
         return writer.i32(_VERSION) + writer.i32(self.version) + writer.blob(self.state)
 
 
-def read_coordinator(reader: Reader) -> Coordinator:
+def read_coordinator(reader: ByteReader) -> Coordinator:
     """A whole coordinator state. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``.
 
-    Version 0 is of Flink 1.12, which put the readers' assignments behind it; it is not read.
+    Version 0 is of Flink 1.12, which wrote the readers' assignments after it; it is not read.
     """
     version = reader.i32()
     if version != _VERSION:

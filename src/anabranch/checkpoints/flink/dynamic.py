@@ -1,4 +1,4 @@
-"""DynamicKafkaSource (FLIP-246): splits of several clusters, and the streams that told which clusters there are."""
+"""DynamicKafkaSource (FLIP-246): splits of several clusters, and the streams that list the clusters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from anabranch.checkpoints.flink import writer
 from anabranch.checkpoints.flink.elements import unwrap, wrap
 from anabranch.checkpoints.flink.enumerator import EnumeratorState, read_enumerator
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 from anabranch.checkpoints.flink.split import SPLIT_VERSION, KafkaSplit, check_topic, read_split
 
 CONNECTORS = {1: "connector 3.1 to 4.0", 2: "connector 5.0"}
@@ -30,7 +30,7 @@ class DynamicElement:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class DynamicCluster:
     """A cluster of a stream; ``initializers`` are two offset initializers as Java objects (version 2), kept."""
 
     id: str
@@ -57,7 +57,7 @@ class Stream:
     """A stream by the name that the metadata service gave it."""
 
     id: str
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[DynamicCluster, ...]
 
     def emit(self) -> bytes:
         clusters = b"".join(cluster.emit() for cluster in self.clusters)
@@ -81,7 +81,7 @@ class DynamicState:
         return writer.i32(len(self.streams)) + streams + counts + states
 
 
-def read_dynamic_element(reader: Reader) -> DynamicElement:
+def read_dynamic_element(reader: ByteReader) -> DynamicElement:
     """A whole element. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``."""
     version, inner = unwrap(reader)
     if version != _SPLIT_VERSION:
@@ -93,7 +93,7 @@ def read_dynamic_element(reader: Reader) -> DynamicElement:
     return DynamicElement(cluster, read_split(inner))
 
 
-def read_dynamic_state(reader: Reader, version: int) -> DynamicState:
+def read_dynamic_state(reader: ByteReader, version: int) -> DynamicState:
     """The state that is left, all of it. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``."""
     if version not in CONNECTORS:
         reader.unknown(f"the dynamic enumerator version {version}", "1 and 2 (connectors up to 5.0)", reader.at)
@@ -104,22 +104,22 @@ def read_dynamic_state(reader: Reader, version: int) -> DynamicState:
         start, name = reader.at, reader.utf()
         if name in enumerators:
             reader.fail("a cluster is there twice", start)
-        enumerators[name] = read_enumerator(Reader(reader.blob(), reader.path, reader.name), kafka_version)
+        enumerators[name] = read_enumerator(ByteReader(reader.blob(), reader.path, reader.name), kafka_version)
     reader.finish()
     return DynamicState(version, streams, kafka_version, enumerators)
 
 
-def _stream(reader: Reader, version: int) -> Stream:
+def _stream(reader: ByteReader, version: int) -> Stream:
     return Stream(reader.utf(), tuple(_cluster(reader, version) for _ in range(reader.count(8))))
 
 
-def _cluster(reader: Reader, version: int) -> Cluster:
+def _cluster(reader: ByteReader, version: int) -> DynamicCluster:
     name = reader.utf()
     topics = tuple(check_topic(reader, reader.utf(), reader.at) for _ in range(reader.count(2)))
     bootstrap = reader.utf()
     initializers = (_initializer(reader), _initializer(reader)) if version == 2 else ()
-    return Cluster(name, topics, bootstrap, initializers)
+    return DynamicCluster(name, topics, bootstrap, initializers)
 
 
-def _initializer(reader: Reader) -> bytes | None:
+def _initializer(reader: ByteReader) -> bytes | None:
     return reader.blob() if reader.boolean() else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from anabranch.checkpoints.flink import writer
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 from anabranch.checkpoints.flink.split import SPLIT_VERSION, KafkaSplit, read_split
 
 STATE = "SourceReaderState"
@@ -49,17 +49,17 @@ def wrap(version: int, split: bytes) -> bytes:
     return writer.blob(writer.i32(version) + writer.blob(split))
 
 
-def unwrap(reader: Reader) -> tuple[int, Reader]:
+def unwrap(reader: ByteReader) -> tuple[int, ByteReader]:
     """The split's version, and a reader of its bytes. Raises ``DamagedCheckpointError`` unless the lengths agree."""
     if reader.i32() != reader.left:
         reader.fail("the element's length is not its size", 0)
     version = reader.i32()
     if reader.i32() != reader.left:
         reader.fail("the split's length is not its size", 8)
-    return version, Reader(reader.raw(reader.left), reader.path, reader.name)
+    return version, ByteReader(reader.raw(reader.left), reader.path, reader.name)
 
 
-def read_kafka_element(reader: Reader) -> KafkaElement:
+def read_kafka_element(reader: ByteReader) -> KafkaElement:
     """A whole element of a KafkaSource. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``."""
     version, inner = unwrap(reader)
     if version != SPLIT_VERSION:

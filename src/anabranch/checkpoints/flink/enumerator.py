@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from anabranch.checkpoints.flink import writer
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 from anabranch.checkpoints.flink.split import (
     SPLIT_VERSION,
     KafkaSplit,
@@ -77,7 +77,7 @@ class EnumeratorState:
         return b"".join(pieces)
 
 
-def read_enumerator(reader: Reader, version: int) -> EnumeratorState:
+def read_enumerator(reader: ByteReader, version: int) -> EnumeratorState:
     """The state that is left in ``reader``, all of it. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``.
 
     A later version may hold topic ids, which mean other topics on another cluster: it is not read.
@@ -104,7 +104,7 @@ def read_enumerator(reader: Reader, version: int) -> EnumeratorState:
     return state
 
 
-def _read_first(reader: Reader) -> EnumeratorState:
+def _read_first(reader: ByteReader) -> EnumeratorState:
     start, count = reader.at, reader.count(0)
     _check_split_version(reader)
     if count * 8 > reader.left:
@@ -119,21 +119,21 @@ def _read_first(reader: Reader) -> EnumeratorState:
     return EnumeratorState(0, tuple(found), None, tuple(subtasks))
 
 
-def _with_split(reader: Reader) -> Assignment:
+def _with_split(reader: ByteReader) -> Assignment:
     split = _split_of(reader)
     return Assignment(split.partition, _status(reader), split)
 
 
-def _split_of(reader: Reader) -> KafkaSplit:
+def _split_of(reader: ByteReader) -> KafkaSplit:
     start = reader.at
     size = reader.i32()
-    inner = Reader(reader.data, reader.path, reader.name)
+    inner = ByteReader(reader.data, reader.path, reader.name)
     reader.skip(size)
     inner.at, inner.end = start + 4, reader.at
     return read_split(inner)
 
 
-def _status(reader: Reader) -> int:
+def _status(reader: ByteReader) -> int:
     start = reader.at
     status = reader.i32()
     if status not in (ASSIGNED, UNASSIGNED):
@@ -141,7 +141,7 @@ def _status(reader: Reader) -> int:
     return status
 
 
-def _check_split_version(reader: Reader) -> None:
+def _check_split_version(reader: ByteReader) -> None:
     start = reader.at
     version = reader.i32()
     if version != SPLIT_VERSION:

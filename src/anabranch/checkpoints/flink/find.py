@@ -17,11 +17,11 @@ from anabranch.checkpoints.flink.coordinator import Coordinator, read_coordinato
 from anabranch.checkpoints.flink.dynamic import DynamicState, read_dynamic_element, read_dynamic_state
 from anabranch.checkpoints.flink.elements import Element, read_kafka_element
 from anabranch.checkpoints.flink.enumerator import EnumeratorState, read_enumerator
-from anabranch.checkpoints.flink.metadata import Metadata, Operator
+from anabranch.checkpoints.flink.metadata import Operator, SavepointMetadata
 from anabranch.checkpoints.flink.old_consumer import read_old_element
 from anabranch.checkpoints.flink.operator_state import OperatorState
-from anabranch.checkpoints.flink.reader import Reader
-from anabranch.checkpoints.flink.source import Kind, Source, Stored, label
+from anabranch.checkpoints.flink.reader import ByteReader
+from anabranch.checkpoints.flink.source import Source, SourceKind, StoredSplit, label
 from anabranch.checkpoints.flink.stored import StateStore
 from anabranch.errors import ConfigError, RefusedError
 from anabranch.model.reasons import Reason, ReasonKind
@@ -35,13 +35,13 @@ _FIX = "take the savepoint again, or leave this source out: name those to move w
 class _Gathered:
     """Elements of one state of an operator, not understood yet."""
 
-    found: list[tuple[int, int, Reader]] = field(default_factory=list)
+    found: list[tuple[int, int, ByteReader]] = field(default_factory=list)
     states: dict[int, OperatorState] = field(default_factory=dict)
     problem: str = ""
     fix: str = ""
 
 
-def find_sources(metadata: Metadata, store: StateStore) -> tuple[Source, ...]:
+def find_sources(metadata: SavepointMetadata, store: StateStore) -> tuple[Source, ...]:
     """All Kafka sources, in the order of the file. Reads the operator state of operators that may be one."""
     stopped = properties.stopped(metadata.properties)
     found = (_source(operator, store, stopped) for operator in metadata.operators)
@@ -71,7 +71,7 @@ def _old(operator: Operator, store: StateStore, stopped: bool) -> Source:
     elif stopped:  # its state is then what the job's last checkpoint left in it
         stale = Reason(ReasonKind.UNKNOWN, old_consumer.STALE, old_consumer.ANYWAY, label(operator))
     return Source(
-        operator, Kind.OLD, old_consumer.STATE, stored, states=gathered.states, problems=problems, stale=stale
+        operator, SourceKind.OLD, old_consumer.STATE, stored, states=gathered.states, problems=problems, stale=stale
     )
 
 
@@ -79,12 +79,12 @@ def _new(operator: Operator, store: StateStore) -> Source | None:
     root = store.files.root
     name = f"coordinator of {label(operator)}"
     data = operator.coordinator.data if operator.coordinator else b""
-    coordinator, trouble = _try(lambda: read_coordinator(Reader(data, root, name)))
+    coordinator, trouble = _try(lambda: read_coordinator(ByteReader(data, root, name)))
 
-    def enumerator(read: Callable[[Reader, int], T]) -> tuple[T | None, str]:
+    def enumerator(read: Callable[[ByteReader, int], T]) -> tuple[T | None, str]:
         if coordinator is None:
             return None, "its enumerator's state is missing" if operator.coordinator is None else trouble
-        return _try(lambda: read(Reader(coordinator.state, root, name), coordinator.version))
+        return _try(lambda: read(ByteReader(coordinator.state, root, name), coordinator.version))
 
     gathered = _gather(operator, elements.STATE, store)
     plain, dynamic = enumerator(read_enumerator), enumerator(read_dynamic_state)
@@ -93,9 +93,9 @@ def _new(operator: Operator, store: StateStore) -> Source | None:
     plain_found = plain[0] is not None and bool(plain[0].assignments)
     dynamic_found = dynamic[0] is not None and any(one.assignments for one in dynamic[0].enumerators.values())
     if stored or (plain_found and not dynamic_stored):
-        return _whole(operator, Kind.KAFKA, gathered, stored, problem, coordinator, plain)
+        return _whole(operator, SourceKind.KAFKA, gathered, stored, problem, coordinator, plain)
     if dynamic_stored or dynamic_found:
-        return _whole(operator, Kind.DYNAMIC, gathered, dynamic_stored, dynamic_problem, coordinator, dynamic)
+        return _whole(operator, SourceKind.DYNAMIC, gathered, dynamic_stored, dynamic_problem, coordinator, dynamic)
     if hybrid.reads_kafka([reader for _, _, reader in gathered.found], coordinator, root, name):
         refusal = Reason(
             ReasonKind.UNSUPPORTED,
@@ -104,15 +104,15 @@ def _new(operator: Operator, store: StateStore) -> Source | None:
             "uid, at committed offsets: `anabranch checkpoint advise` shows how to begin its group",
             label(operator),
         )
-        return Source(operator, Kind.HYBRID, elements.STATE, problems=(refusal,))
+        return Source(operator, SourceKind.HYBRID, elements.STATE, problems=(refusal,))
     return None
 
 
 def _whole(
     operator: Operator,
-    kind: Kind,
+    kind: SourceKind,
     gathered: _Gathered,
-    stored: tuple[Stored, ...],
+    stored: tuple[StoredSplit, ...],
     problem: str,
     coordinator: Coordinator | None,
     enumerator: tuple[EnumeratorState | DynamicState | None, str],
@@ -150,18 +150,18 @@ def _gather(operator: Operator, state_name: str, store: StateStore) -> _Gathered
             continue
         gathered.states[at] = state
         for offset in entry.offsets:
-            gathered.found.append((at, offset, Reader(state.elements[offset], store.files.root, name)))
+            gathered.found.append((at, offset, ByteReader(state.elements[offset], store.files.root, name)))
     return gathered
 
 
-def _parse(gathered: _Gathered, read: Callable[[Reader], Element]) -> tuple[tuple[Stored, ...], str]:
+def _parse(gathered: _Gathered, read: Callable[[ByteReader], Element]) -> tuple[tuple[StoredSplit, ...], str]:
     """All elements, or none and the first that is not understood."""
     stored = []
     for subtask, offset, reader in gathered.found:
-        element, problem = _try(lambda: read(Reader(reader.data, reader.path, reader.name)))  # noqa: B023
+        element, problem = _try(lambda: read(ByteReader(reader.data, reader.path, reader.name)))  # noqa: B023
         if element is None:
             return (), gathered.problem or problem
-        stored.append(Stored(subtask, offset, element))
+        stored.append(StoredSplit(subtask, offset, element))
     return tuple(stored), gathered.problem
 
 
@@ -172,7 +172,7 @@ def _try(read: Callable[[], T]) -> tuple[T | None, str]:
         return None, error.message
 
 
-def _twice(stored: tuple[Stored, ...]) -> str:
+def _twice(stored: tuple[StoredSplit, ...]) -> str:
     twice = sorted(key for key, count in Counter(one.key for one in stored).items() if count > 1)
     return f"partitions are stored twice: {_names(twice)}" if twice else ""
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from anabranch.checkpoints.flink import writer
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 
 MAX_DEPTH = 8
 """Handles hold handles; no engine nests them deeper than three."""
@@ -70,7 +70,7 @@ class RelativeFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class FileSegment:
     """A range of a merged file, since Flink 1.20; ``scope`` is 0 for exclusive and 1 for shared files."""
 
     start: int
@@ -119,10 +119,10 @@ class KeyGroups:
         return writer.u8(_KEY_GROUPS) + writer.i32(self.first) + writer.i32(count) + self.offsets + self.stream.emit()
 
 
-StreamHandle = Null | Inline | File | RelativeFile | Segment | EmptySegment | KeyGroups
+StreamHandle = Null | Inline | File | RelativeFile | FileSegment | EmptySegment | KeyGroups
 
 
-def read_stream(reader: Reader, depth: int = 0) -> StreamHandle:
+def read_stream(reader: ByteReader, depth: int = 0) -> StreamHandle:
     """One stream handle. Raises ``DamagedCheckpointError``, and ``UnknownVersionError`` for an unknown type."""
     start = reader.at
     if depth > MAX_DEPTH:
@@ -142,7 +142,7 @@ def read_stream(reader: Reader, depth: int = 0) -> StreamHandle:
         at, size, scope = _size(reader), _size(reader), reader.i32()
         if scope not in (0, 1):
             reader.unknown(f"the scope {scope} of a file segment", "0 and 1", start)
-        return Segment(at, size, scope, reader.utf(), reader.utf())
+        return FileSegment(at, size, scope, reader.utf(), reader.utf())
     if kind == _EMPTY:
         return EmptySegment()
     if kind != _KEY_GROUPS:
@@ -169,7 +169,7 @@ def absolute_root(root: str) -> str:
     return root.rstrip("/")
 
 
-def _size(reader: Reader) -> int:
+def _size(reader: ByteReader) -> int:
     start = reader.at
     value = reader.i64()
     if value < 0:

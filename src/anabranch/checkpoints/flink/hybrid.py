@@ -6,28 +6,28 @@ from anabranch.checkpoints.errors import DamagedCheckpointError, UnknownVersionE
 from anabranch.checkpoints.flink.coordinator import Coordinator
 from anabranch.checkpoints.flink.elements import unwrap
 from anabranch.checkpoints.flink.enumerator import read_enumerator
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 from anabranch.checkpoints.flink.split import read_split
 
 
-def reads_kafka(elements: list[Reader], coordinator: Coordinator | None, path: str, name: str) -> bool:
+def reads_kafka(elements: list[ByteReader], coordinator: Coordinator | None, path: str, name: str) -> bool:
     """Whether a split or the enumerator of a hybrid source wraps one of a KafkaSource."""
     if any(_split(element) for element in elements):
         return True
     if coordinator is None or coordinator.version != 0:
         return False
-    reader = Reader(coordinator.state, path, name)
+    reader = ByteReader(coordinator.state, path, name)
     try:
         reader.skip(4)
         version = reader.i32()
-        inner = Reader(reader.blob(), path, name)
+        inner = ByteReader(reader.blob(), path, name)
         reader.finish()
         return bool(read_enumerator(inner, version).assignments)
     except (DamagedCheckpointError, UnknownVersionError):
         return False
 
 
-def _split(element: Reader) -> bool:
+def _split(element: ByteReader) -> bool:
     try:
         version, inner = unwrap(element)
         if version != 0:
@@ -35,7 +35,7 @@ def _split(element: Reader) -> bool:
         inner.skip(4)
         inner.utf()
         wrapped = inner.i32()
-        split = Reader(inner.blob(), element.path, element.name)
+        split = ByteReader(inner.blob(), element.path, element.name)
         inner.finish()
         read_split(split)
     except (DamagedCheckpointError, UnknownVersionError):

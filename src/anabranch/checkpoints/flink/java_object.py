@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 
 MAGIC = b"\xac\xed\x00\x05"
 _NULL, _REFERENCE, _CLASS, _OBJECT, _STRING, _BLOCK, _END, _ENUM = 0x70, 0x71, 0x72, 0x73, 0x74, 0x77, 0x78, 0x7E
@@ -28,8 +28,8 @@ class _Class:
     parent: _Class | None
 
 
-def skip_object(reader: Reader) -> None:
-    """Go on behind a stream of one object. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``."""
+def skip_object(reader: ByteReader) -> None:
+    """Skip a stream of one object. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``."""
     if reader.data[reader.at : min(reader.at + len(MAGIC), reader.end)] != MAGIC:
         reader.fail("a Java object does not begin as one")
     reader.skip(len(MAGIC))
@@ -37,7 +37,7 @@ def skip_object(reader: Reader) -> None:
 
 
 class _Walk:
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: ByteReader) -> None:
         self.reader = reader
         self.handles: list[_Class | None] = []
         """What can be referred to, in the order of the stream; None for all but classes."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from anabranch.checkpoints.flink.handles import (
     MAX_DEPTH,
     EmptySegment,
+    FileSegment,
     KeyGroups,
     RelativeFile,
-    Segment,
     read_stream,
 )
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 
 _NULL = 0
 _KEY_GROUPS = (3, 7, 12)
@@ -55,7 +55,7 @@ class Span:
 class _Walk:
     """Goes over handles and notes what is needed of them."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: ByteReader) -> None:
         self.reader = reader
         self.start = reader.at
         self.size = 0
@@ -72,10 +72,10 @@ class _Walk:
         while isinstance(handle, KeyGroups):
             handle = handle.stream
         if isinstance(handle, RelativeFile):
-            # The handle is the last thing in whatever holds it, so its own bytes end where the walk stands.
+            # The handle is the last thing in whatever holds it, so its own bytes end at the current position.
             end = self.reader.at - self.start
             self.relatives.append((end - len(handle.emit()), end, handle))
-        self.merged |= isinstance(handle, (Segment, EmptySegment))
+        self.merged |= isinstance(handle, (FileSegment, EmptySegment))
 
     def named_streams(self) -> None:
         for _ in range(self.reader.count(3)):
@@ -147,14 +147,14 @@ class _Walk:
                 reader.unknown(f"the kind {kind} of a channel state handle", "1 to 4", start)
 
 
-def read_keyed(reader: Reader) -> Span:
+def read_keyed(reader: ByteReader) -> Span:
     """One keyed state handle."""
     walk = _Walk(reader)
     walk.keyed()
     return walk.span()
 
 
-def read_channels(reader: Reader, version: int) -> Span:
+def read_channels(reader: ByteReader, version: int) -> Span:
     """A list of channel state handles of an unaligned checkpoint."""
     walk = _Walk(reader)
     walk.channels(version)

@@ -12,7 +12,7 @@ from anabranch.checkpoints.flink.handles import Inline, Null, read_stream
 from anabranch.checkpoints.flink.java_object import skip_object
 from anabranch.checkpoints.flink.keyed import NO_CHANNELS, NO_KEYED, Span, read_channels, read_keyed
 from anabranch.checkpoints.flink.operator_handle import OperatorHandle, read_operator_handle
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 
 MAGIC = 0x4960672D
 _MASTER_MAGIC = 0xC96B1696 - (1 << 32)
@@ -23,7 +23,7 @@ _FULLY_FINISHED = -1
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """One subtask's state; ``finished`` ones have none, nor any bytes behind their index.
+    """One subtask's state; ``finished`` ones have none, nor any bytes after their index.
 
     ``managed`` and ``raw`` are its operator state, None where there is none.
     """
@@ -104,7 +104,7 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata:
+class SavepointMetadata:
     """A whole ``_metadata``; ``properties`` is a serialized Java object, kept as it is (since version 4)."""
 
     version: int
@@ -129,7 +129,7 @@ class Metadata:
             )
         )
 
-    def absolute(self, root: str) -> Metadata:
+    def absolute(self, root: str) -> SavepointMetadata:
         """The same for another directory: every file that was relative to ``root`` by its whole path.
 
         Raises ``ValueError`` where ``root`` is no absolute path or URI.
@@ -145,12 +145,12 @@ class Metadata:
         )
 
 
-def read_metadata(data: bytes, path: str, name: str = "_metadata") -> Metadata:
+def read_metadata(data: bytes, path: str, name: str = "_metadata") -> SavepointMetadata:
     """Parse a whole file. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``.
 
     Invariant: ``read_metadata(data).emit() == data``, which is checked here: what cannot be emitted is not read.
     """
-    reader = Reader(data, path, name)
+    reader = ByteReader(data, path, name)
     if reader.i32() != MAGIC:
         reader.fail("it does not begin as a _metadata of Flink does", 0)
     version = reader.i32()
@@ -169,7 +169,7 @@ def read_metadata(data: bytes, path: str, name: str = "_metadata") -> Metadata:
         skip_object(reader)
         properties = data[start : reader.at]
     reader.finish()
-    metadata = Metadata(version, number, masters, operators, properties)
+    metadata = SavepointMetadata(version, number, masters, operators, properties)
     emitted = metadata.emit()
     if emitted != data:
         at = next((i for i, (a, b) in enumerate(zip(emitted, data, strict=False)) if a != b), len(emitted))
@@ -177,7 +177,7 @@ def read_metadata(data: bytes, path: str, name: str = "_metadata") -> Metadata:
     return metadata
 
 
-def _master(reader: Reader) -> bytes:
+def _master(reader: ByteReader) -> bytes:
     start = reader.at
     if reader.i32() != _MASTER_MAGIC:
         reader.fail("a master state does not begin as one", start)
@@ -187,7 +187,7 @@ def _master(reader: Reader) -> bytes:
     return state
 
 
-def _operator(reader: Reader, version: int) -> Operator:
+def _operator(reader: ByteReader, version: int) -> Operator:
     name, uid = (reader.utf(), reader.utf()) if version >= 5 else ("", "")
     identity, start = reader.raw(16), reader.at
     parallelism, max_parallelism = reader.i32(), reader.i32()
@@ -210,7 +210,7 @@ def _operator(reader: Reader, version: int) -> Operator:
     return Operator(name, uid, identity, parallelism, max_parallelism, kept, subtasks)
 
 
-def _subtask(reader: Reader, version: int) -> Subtask:
+def _subtask(reader: ByteReader, version: int) -> Subtask:
     index = reader.i32()
     if index < 0:
         return Subtask(-(index + 1), finished=True)
@@ -220,7 +220,7 @@ def _subtask(reader: Reader, version: int) -> Subtask:
     return Subtask(index, False, managed, raw, keyed, channels)
 
 
-def _optional(reader: Reader) -> OperatorHandle | None:
+def _optional(reader: ByteReader) -> OperatorHandle | None:
     start = reader.at
     present = reader.i32()
     if present not in (0, 1):
@@ -229,5 +229,5 @@ def _optional(reader: Reader) -> OperatorHandle | None:
         return None
     handle = read_operator_handle(reader)
     if handle is None:
-        reader.fail("a null handle where operator state is told to be", start)
+        reader.fail("a null handle where operator state should be", start)
     return handle

@@ -1,4 +1,4 @@
-"""One source on its way: its readers' and its enumerator's state anew, both or none."""
+"""One source on its way: its readers' and its enumerator's state again, both or none."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from anabranch.checkpoints.flink.coordinator import Coordinator
-from anabranch.checkpoints.flink.dynamic import Cluster, DynamicState
+from anabranch.checkpoints.flink.dynamic import DynamicCluster, DynamicState
 from anabranch.checkpoints.flink.enumerator import ASSIGNED, Assignment, EnumeratorState
 from anabranch.checkpoints.flink.metadata import Operator
 from anabranch.checkpoints.flink.operator_state import rebuild
-from anabranch.checkpoints.flink.source import Kind, Source
+from anabranch.checkpoints.flink.source import Source, SourceKind
 from anabranch.checkpoints.flink.split import NOTHING, KafkaSplit
 from anabranch.checkpoints.flink.translating import Translator
-from anabranch.checkpoints.plan import Change, StopSavepoint, Wish
-from anabranch.checkpoints.position import Role
-from anabranch.checkpoints.route import Route
+from anabranch.checkpoints.plan import PositionChange, RewriteSpec, StopSavepoint
+from anabranch.checkpoints.position import OffsetRole
+from anabranch.checkpoints.route import PositionRoute
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
 class MovedSource:
-    """The operator's new state; ``operator`` is the old one where nothing is to move or a refusal stands."""
+    """The operator's new state; ``operator`` is the old one where nothing is to move, or if it is refused."""
 
     source: Source
     operator: Operator
-    changes: tuple[Change, ...]
+    changes: tuple[PositionChange, ...]
     refusals: tuple[Reason, ...]
 
     @property
@@ -36,20 +36,20 @@ class MovedSource:
         return any(change.moved is not None for change in self.changes)
 
 
-def move(source: Source, wish: Wish, route: Route) -> MovedSource:
+def move(source: Source, rewrite_spec: RewriteSpec, route: PositionRoute) -> MovedSource:
     """Translate all of a source. Pure; asks the route for every position even where one was refused already."""
     problems = source.problems
-    if source.stale is not None and wish.stop_savepoint is StopSavepoint.REFUSE:
+    if source.stale is not None and rewrite_spec.stop_savepoint is StopSavepoint.REFUSE:
         problems = (*problems, source.stale)
     if problems:
         return MovedSource(source, source.operator, (), problems)
     clusters = [""]
-    if source.kind is Kind.DYNAMIC:
-        clusters = [name for name in source.enumerators if name in wish.renamed_clusters]
-        refusals = _clusters(source, clusters, wish)
+    if source.kind is SourceKind.DYNAMIC:
+        clusters = [name for name in source.enumerators if name in rewrite_spec.renamed_clusters]
+        refusals = _clusters(source, clusters, rewrite_spec)
         if refusals:
             return MovedSource(source, source.operator, (), refusals)
-    mover = _Mover(source, wish, {cluster: Translator(source, cluster, route) for cluster in clusters})
+    mover = _Mover(source, rewrite_spec, {cluster: Translator(source, cluster, route) for cluster in clusters})
     operator = mover.run()
     changes = tuple(change for one in mover.translators.values() for change in one.changes)
     refusals = tuple(refusal for one in mover.translators.values() for refusal in one.refusals)
@@ -62,7 +62,7 @@ def drop(source: Source) -> Operator | Reason | None:
     A job that starts from it begins this source as its program says, while all other state goes on. Not so the old
     consumer: in a restored job it takes missing partitions for new ones and reads them from their beginning.
     """
-    if source.kind is Kind.OLD:
+    if source.kind is SourceKind.OLD:
         return Reason(
             ReasonKind.UNSUPPORTED,
             f"{source.label}: without its entries, and with another uid too, a FlinkKafkaConsumer takes each "
@@ -90,16 +90,16 @@ def drop(source: Source) -> Operator | Reason | None:
     return replace(operator, coordinator=None, subtasks=emptied)
 
 
-def _clusters(source: Source, clusters: list[str], wish: Wish) -> tuple[Reason, ...]:
-    place = source.label
+def _clusters(source: Source, clusters: list[str], rewrite_spec: RewriteSpec) -> tuple[Reason, ...]:
+    location = source.label
     if not clusters:
         what = "a dynamic source stores its clusters by name; which of them is moved was not said"
         fix = f"say --dynamic-cluster OLD=NEW@BOOTSTRAP; there are: {', '.join(source.enumerators)}"
-        return (Reason(ReasonKind.AMBIGUOUS, what, fix, place),)
+        return (Reason(ReasonKind.AMBIGUOUS, what, fix, location),)
     refusals = []
-    names = [wish.renamed_clusters.get(name, (name, ""))[0] for name in source.enumerators]
+    names = [rewrite_spec.renamed_clusters.get(name, (name, ""))[0] for name in source.enumerators]
     for name in sorted({name for name in names if names.count(name) > 1}):
-        refusals.append(Reason(ReasonKind.COLLISION, f"two clusters of the source would be named {name}", "", place))
+        refusals.append(Reason(ReasonKind.COLLISION, f"two clusters of the source would be named {name}", "", location))
     topics: dict[str, str] = {}
     for cluster in clusters:
         for topic in sorted({one.partition.topic for one in source.enumerators[cluster].assignments}):
@@ -107,14 +107,14 @@ def _clusters(source: Source, clusters: list[str], wish: Wish) -> tuple[Reason, 
                 what = (
                     f"topic {topic} is on the clusters {topics[topic]} and {cluster}, one route cannot tell them apart"
                 )
-                refusals.append(Reason(ReasonKind.AMBIGUOUS, what, "move one cluster after the other", place))
+                refusals.append(Reason(ReasonKind.AMBIGUOUS, what, "move one cluster after the other", location))
     return tuple(refusals)
 
 
 class _Mover:
-    def __init__(self, source: Source, wish: Wish, translators: Mapping[str, Translator]) -> None:
+    def __init__(self, source: Source, rewrite_spec: RewriteSpec, translators: Mapping[str, Translator]) -> None:
         self.source = source
-        self.wish = wish
+        self.rewrite_spec = rewrite_spec
         self.translators = translators
         self.splits: dict[tuple[str, TopicPartition], KafkaSplit] = {}
 
@@ -124,7 +124,7 @@ class _Mover:
         for one in source.stored:
             cluster, split = one.element.cluster, one.element.split
             if cluster in self.translators:
-                new = self.translators[cluster].split(split, source.place_of(one))
+                new = self.translators[cluster].split(split, source.location_of(one))
                 self.splits[cluster, split.partition] = new
                 element = one.element.moved(new, self._cluster(cluster))
                 changed[one.subtask][one.offset] = element.emit()
@@ -144,38 +144,42 @@ class _Mover:
     def _cluster(self, cluster: str) -> str:
         if self.translators[cluster].stays:
             return cluster
-        return self.wish.renamed_clusters.get(cluster, (cluster, ""))[0]
+        return self.rewrite_spec.renamed_clusters.get(cluster, (cluster, ""))[0]
 
     def _assignments(self, cluster: str) -> tuple[Assignment, ...]:
         return tuple(self._assignment(cluster, one) for one in self.source.enumerators[cluster].assignments)
 
     def _assignment(self, cluster: str, one: Assignment) -> Assignment:
-        translator, place = self.translators[cluster], self.source.enumerator_place(cluster)
+        translator, location = self.translators[cluster], self.source.enumerator_location(cluster)
         if one.status != ASSIGNED:
-            return self._waiting(translator, one, place)
+            return self._waiting(translator, one, location)
         read = self.splits.get((cluster, one.partition))
-        partition = read.partition if read is not None else translator.name(one.partition, place)
+        partition = read.partition if read is not None else translator.name(one.partition, location)
         split = one.split
         if split is not None:
             # Flink uses the offsets of a partition that was handed out no more: its reader stores where it is.
             start = translator.idle(
-                split.start, one.partition, Role.INITIAL, place, read.start if read is not None else split.start
+                split.start,
+                one.partition,
+                OffsetRole.INITIAL,
+                location,
+                read.start if read is not None else split.start,
             )
             stop = translator.idle(
-                split.stop, one.partition, Role.STOP, place, read.stop if read is not None else split.stop
+                split.stop, one.partition, OffsetRole.STOP, location, read.stop if read is not None else split.stop
             )
             split = split.moved(partition, start, stop)
         return Assignment(partition, one.status, split)
 
-    def _waiting(self, translator: Translator, one: Assignment, place: str) -> Assignment:
+    def _waiting(self, translator: Translator, one: Assignment, location: str) -> Assignment:
         """A partition that was found and not handed out: version 3 alone stores from where it will be read.
 
         Where nothing is stored the route may give an offset.
         """
         if one.split is not None and one.split.start != NOTHING:
-            split = translator.split(one.split, place)
+            split = translator.split(one.split, location)
             return Assignment(split.partition, one.status, split)
-        target, start = translator.given(one.partition, place)
+        target, start = translator.given(one.partition, location)
         if translator.stays:
             return one
         if start is None:
@@ -184,7 +188,7 @@ class _Mover:
                 f"{one.partition} was found and not yet read; the program chooses where it begins, on the new cluster",
                 "take the savepoint again once all partitions are read; or give the positions of all, this one's too: "
                 "--offsets FILE",
-                place,
+                location,
             )
             return one
         if one.split is not None and one.split.stop == NOTHING:
@@ -192,7 +196,9 @@ class _Mover:
         room = "the source is bounded" if one.split is not None else self._no_room(translator.cluster)
         if room:
             what = f"{one.partition} was found and not yet read, and its offset cannot be put in ({room})"
-            translator.refuse(ReasonKind.MARKER, what, "take the savepoint again once all partitions are read", place)
+            translator.refuse(
+                ReasonKind.MARKER, what, "take the savepoint again once all partitions are read", location
+            )
             return one
         # Its own state has no place for an offset in this version: a reader takes it, and has it in its state.
         translator.handed[target] = start
@@ -239,11 +245,11 @@ class _Mover:
                 enumerators[name] = found
         return replace(state, streams=streams, enumerators=enumerators)
 
-    def _stream_cluster(self, cluster: Cluster, stream: str) -> Cluster:
+    def _stream_cluster(self, cluster: DynamicCluster, stream: str) -> DynamicCluster:
         translator = self.translators.get(cluster.id)
         if translator is None or translator.stays:
             return cluster
-        name, bootstrap = self.wish.renamed_clusters[cluster.id]
+        name, bootstrap = self.rewrite_spec.renamed_clusters[cluster.id]
         topics = translator.topics(f"{self.source.label}, stream {stream}", cluster.topics)
         return replace(cluster, id=name, bootstrap=bootstrap, topics=topics)
 

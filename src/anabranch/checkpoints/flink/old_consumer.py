@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from anabranch.checkpoints.flink import writer
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 from anabranch.checkpoints.flink.split import NOTHING, KafkaSplit, check_topic
 from anabranch.model.topics import TopicPartition
 
@@ -57,7 +57,7 @@ class OldElement:
         )
 
 
-def read_old_element(reader: Reader) -> OldElement:
+def read_old_element(reader: ByteReader) -> OldElement:
     """A whole element. Raises ``DamagedCheckpointError`` for what no such consumer writes, by the cached hash too."""
     class_id = _read_varint(reader)
     if class_id < _FIRST_REGISTERED or reader.u8() != _NEW_OBJECT:
@@ -106,7 +106,7 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _read_varint(reader: Reader) -> int:
+def _read_varint(reader: ByteReader) -> int:
     value = shift = 0
     while (byte := reader.u8()) > 0x7F:
         value |= (byte & 0x7F) << shift
@@ -127,7 +127,7 @@ def _string(text: str) -> bytes:
     return bytes([length & 0x3F | 0xC0]) + _varint(length >> 6) + raw
 
 
-def _read_string(reader: Reader) -> str:
+def _read_string(reader: ByteReader) -> str:
     first = reader.u8()
     raw = bytearray()
     if first & 0x80:

@@ -9,13 +9,13 @@ from enum import IntEnum
 from anabranch.checkpoints.flink import writer
 from anabranch.checkpoints.flink.handles import (
     EmptySegment,
+    FileSegment,
     Inline,
-    Segment,
     StreamHandle,
     make_absolute,
     read_stream,
 )
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 
 _NULL, _PARTITIONABLE, _SEGMENTED = 0, 4, 17
 
@@ -81,13 +81,13 @@ class OperatorHandle:
         return replace(self, states=states)
 
     def inlined(self, name: str, offsets: dict[str, tuple[int, ...]], data: bytes) -> OperatorHandle:
-        """The same states over another stream, which stands in ``_metadata`` itself; wherever the old one was."""
+        """The same states over another stream, inlined in ``_metadata``, wherever the old one was."""
         kept = self.delegate.name if isinstance(self.delegate, Inline) else name
         states = tuple(replace(state, offsets=offsets[state.name]) for state in self.states)
         return OperatorHandle(states, Inline(kept, data))
 
 
-def read_operator_handle(reader: Reader) -> OperatorHandle | None:
+def read_operator_handle(reader: ByteReader) -> OperatorHandle | None:
     """One handle, None for a null. Raises ``DamagedCheckpointError`` and ``UnknownVersionError``."""
     start = reader.at
     kind = reader.u8()
@@ -100,12 +100,12 @@ def read_operator_handle(reader: Reader) -> OperatorHandle | None:
         reader.fail("a state's name is there twice", start)
     merged = (reader.utf(), reader.utf(), reader.boolean()) if kind == _SEGMENTED else None
     delegate = read_stream(reader)
-    if merged is not None and not isinstance(delegate, (Segment, EmptySegment)):
+    if merged is not None and not isinstance(delegate, (FileSegment, EmptySegment)):
         reader.fail("merged operator state is in no segment", start)
     return OperatorHandle(states, delegate, merged)
 
 
-def _entry(reader: Reader) -> StateEntry:
+def _entry(reader: ByteReader) -> StateEntry:
     name, start = reader.utf(), reader.at
     mode = reader.u8()
     if mode > Mode.BROADCAST:

@@ -1,4 +1,4 @@
-"""The stream of one subtask's operator state: a header that is never looked into, and elements behind it.
+"""The stream of one subtask's operator state: a header that is never looked into, and elements after it.
 
 The header ends where the first element begins, so serializers of any class are carried along unread
 (``OperatorBackendSerializationProxy`` version 5 up to Flink 1.17, 6 since 1.18).
@@ -14,7 +14,7 @@ from uuid import UUID
 from anabranch.checkpoints.errors import UnknownVersionError
 from anabranch.checkpoints.flink import snappy
 from anabranch.checkpoints.flink.operator_handle import OperatorHandle
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 
 MAX_SIZE = 64 << 20
 """Most bytes of one subtask's operator state that are read, and that it may decompress to."""
@@ -41,7 +41,7 @@ def read_operator_state(handle: OperatorHandle, data: bytes, path: str, name: st
 
     The ranges between the sorted offsets of all states together are the elements, whosever they are.
     """
-    reader = Reader(data, path, name)
+    reader = ByteReader(data, path, name)
     proxy = reader.i32()
     if proxy not in (_PLAIN_PROXY, _PROXY):
         reader.unknown(f"the operator state version {proxy}", "5 (Flink up to 1.17) and 6 (since 1.18)", 0)
@@ -51,7 +51,7 @@ def read_operator_state(handle: OperatorHandle, data: bytes, path: str, name: st
         return OperatorState(proxy, data, compressed, {})
     first = offsets[0]
     if first < reader.at + 4 or offsets[-1] > len(data):
-        reader.fail(f"elements are told to be at bytes {first:,} to {offsets[-1]:,}, it has {len(data):,}", 0)
+        reader.fail(f"elements should be at bytes {first:,} to {offsets[-1]:,}, it has {len(data):,}", 0)
     ends = [*offsets[1:], len(data)]
     if not compressed:
         elements = {start: data[start:end] for start, end in zip(offsets, ends, strict=True)}
@@ -63,7 +63,7 @@ def read_operator_state(handle: OperatorHandle, data: bytes, path: str, name: st
     elements = {}
     left = MAX_SIZE
     for start, end in zip(offsets, ends, strict=True):
-        chunk = Reader(data, path, name)
+        chunk = ByteReader(data, path, name)
         chunk.at, chunk.end = start, end
         elements[start] = snappy.decompress(chunk, left)
         left -= len(elements[start])
@@ -82,13 +82,13 @@ def rebuild(
     """
     pieces = [state.header]
     size = len(state.header)
-    places: dict[int, int] = {}
+    locations: dict[int, int] = {}
     for offset, element in state.elements.items():
-        places[offset] = size
+        locations[offset] = size
         piece = changed.get(offset, element)
         pieces.append(piece)
         size += len(piece)
-    offsets = {entry.name: tuple(places[offset] for offset in entry.offsets) for entry in handle.states}
+    offsets = {entry.name: tuple(locations[offset] for offset in entry.offsets) for entry in handle.states}
     for name, elements in (added or {}).items():
         for element in elements:
             offsets[name] = (*offsets[name], size)

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 
 from anabranch.checkpoints.flink import old_consumer, properties, versions
-from anabranch.checkpoints.flink.committables import Sink
+from anabranch.checkpoints.flink.committables import TransactionalSink
 from anabranch.checkpoints.flink.keyed import NO_CHANNELS, NO_KEYED
-from anabranch.checkpoints.flink.metadata import Metadata, Operator
-from anabranch.checkpoints.flink.source import Kind, Source, label
-from anabranch.checkpoints.job import BatchPage, Format, OperatorPage, Page, SourcePage
-from anabranch.checkpoints.ports import Entry
-from anabranch.checkpoints.position import Marker, Role
+from anabranch.checkpoints.flink.metadata import Operator, SavepointMetadata
+from anabranch.checkpoints.flink.source import Source, SourceKind, label
+from anabranch.checkpoints.job import BatchPage, CheckpointFormat, OperatorPage, Page, SourcePage
+from anabranch.checkpoints.ports import FileEntry
+from anabranch.checkpoints.position import OffsetRole, SymbolicOffset
 
 CHECKPOINT = re.compile(r"chk-(\d{1,18})")
 STOPPED = (
@@ -24,18 +24,18 @@ _JOB = re.compile(r"(?:^|/)(?:([0-9a-f]{32})/chk-\d+|savepoint-([0-9a-f]{6})-[0-
 
 def make(
     root: str,
-    metadata: Metadata,
+    metadata: SavepointMetadata,
     sources: tuple[Source, ...],
-    sinks: tuple[Sink, ...],
+    sinks: tuple[TransactionalSink, ...],
     written_at_ms: int,
-    checkpoints: Sequence[tuple[int, Entry]],
+    checkpoints: Sequence[tuple[int, FileEntry]],
 ) -> Page:
     """Put the page together; ``checkpoints`` are the directories of the job's others, by number."""
     kind = properties.kind(metadata.properties)
     reading = {source.id: source for source in sources}
     found = _JOB.search(root)
     return Page(
-        format=Format.FLINK,
+        format=CheckpointFormat.FLINK,
         engine=versions.engine(metadata, sources),
         versions=versions.formats(metadata, sources),
         job=next((group for group in found.groups() if group), "") if found else "",
@@ -57,7 +57,7 @@ def _source(source: Source) -> SourcePage:
 
 
 def _timeline(
-    metadata: Metadata, written_at_ms: int, checkpoints: Sequence[tuple[int, Entry]]
+    metadata: SavepointMetadata, written_at_ms: int, checkpoints: Sequence[tuple[int, FileEntry]]
 ) -> tuple[BatchPage, ...]:
     # A checkpoint under way has a directory before it has a _metadata; only ours is known to be complete.
     own = metadata.checkpoint_id
@@ -82,27 +82,27 @@ def _operator(operator: Operator, source: Source | None) -> OperatorPage:
     return OperatorPage(operator.hex, label(operator), kind, operator.parallelism, operator.size)
 
 
-def _notes(metadata: Metadata, sources: tuple[Source, ...], kind: str) -> tuple[str, ...]:
+def _notes(metadata: SavepointMetadata, sources: tuple[Source, ...], kind: str) -> tuple[str, ...]:
     notes = [f"{source.label}: {problem.what}" for source in sources for problem in _source(source).problems]
     for source in sources:
         positions = source.positions()
-        markers = sum(isinstance(one.offset, Marker) for one in positions)
+        markers = sum(isinstance(one.offset, SymbolicOffset) for one in positions)
         if markers:
             what = "1 offset is a marker" if markers == 1 else f"{markers:,} offsets are markers"
-            notes.append(f"{source.label}: {what}, which a restart would look up anew")
-        waiting = sum(one.role is Role.UNASSIGNED for one in positions)
+            notes.append(f"{source.label}: {what}, which a restart would look up again")
+        waiting = sum(one.role is OffsetRole.UNASSIGNED for one in positions)
         if waiting:
             what = "1 partition was" if waiting == 1 else f"{waiting:,} partitions were"
             notes.append(
                 f"{source.label}: {what} found and not handed out yet; the program chooses where such a one begins"
             )
-        if any(one.role is Role.STOP for one in positions):
+        if any(one.role is OffsetRole.STOP for one in positions):
             notes.append(f"{source.label}: bounded; Flink does not end such a source after a restart (FLINK-31006)")
-        if source.kind is Kind.OLD:
+        if source.kind is SourceKind.OLD:
             notes.append(f"{source.label}: Flink 2.0 has no FlinkKafkaConsumer; Flink 1.20 is the last to restore it")
             notes.append(f"{source.label}: {STOPPED}")
     if metadata.version < 4:
-        notes.append("whether it is a savepoint is not told in this version of the format")
+        notes.append("this version of the format does not say whether it is a savepoint")
     if kind == "checkpoint":
         notes.append("a checkpoint belongs to its job, which may delete it; a savepoint is safer to move")
     return tuple(notes)

@@ -8,7 +8,7 @@ _CHECKPOINT = _PACKAGE + b"CheckpointType"
 
 
 def kind(properties: bytes) -> str:
-    """``savepoint``, ``checkpoint``, or empty where it is not told (before metadata version 4, or by other writers)."""
+    """``savepoint``, ``checkpoint``, or empty if not known (before metadata version 4, or by other writers)."""
     savepoint, checkpoint = _names(properties, _SAVEPOINT), _names(properties, _CHECKPOINT)
     if savepoint == checkpoint:
         return ""

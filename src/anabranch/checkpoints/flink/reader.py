@@ -13,7 +13,7 @@ _I32 = struct.Struct(">i")
 _I64 = struct.Struct(">q")
 
 
-class Reader:
+class ByteReader:
     """A cursor over ``data``, which is ``name`` of the checkpoint at ``path``.
 
     All numbers are big-endian. Reads past the end, counts that the rest cannot hold and values out of range raise
@@ -101,7 +101,7 @@ class Reader:
         return value
 
     def skip(self, size: int) -> None:
-        """Go on behind that many bytes."""
+        """Skip that many bytes."""
         if size < 0 or size > self.left:
             self.fail(f"{size:,} bytes should follow, {self.left:,} are left")
         self.at += size

@@ -1,4 +1,6 @@
-"""Which sources a wish means: by uid, by operator id, by name, or by a topic that they read (``topic:NAME``)."""
+"""Which sources a rewrite spec means: by uid, by operator id, by name, or by a topic that they read
+(``topic:NAME``).
+"""
 
 from __future__ import annotations
 
@@ -6,31 +8,31 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from anabranch.checkpoints.flink.metadata import Operator
-from anabranch.checkpoints.flink.source import Kind, Source
+from anabranch.checkpoints.flink.source import Source, SourceKind
 from anabranch.checkpoints.flink.uid import operator_id
-from anabranch.checkpoints.plan import Wish
+from anabranch.checkpoints.plan import RewriteSpec
 from anabranch.model.reasons import Reason, ReasonKind
 
 _TOPIC = "topic:"
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """What is moved, what is taken out, and what is wrong with the wish."""
+class SourceSelection:
+    """What is moved, what is taken out, and what is wrong with the rewrite spec."""
 
     moved: tuple[Source, ...]
     dropped: tuple[Source, ...]
     refusals: tuple[Reason, ...]
 
 
-def select(sources: tuple[Source, ...], wish: Wish) -> Selection:
-    """Resolve a wish. A word that means no source, or more than one by its name or topic, is refused."""
+def select(sources: tuple[Source, ...], rewrite_spec: RewriteSpec) -> SourceSelection:
+    """Resolve a rewrite spec. A word that means no source, or more than one by its name or topic, is refused."""
     refusals: list[Reason] = []
-    dropped = _all(sources, wish.drop, refusals)
-    if wish.sources is None:
+    dropped = _all(sources, rewrite_spec.drop, refusals)
+    if rewrite_spec.sources is None:
         moved = tuple(source for source in sources if source not in dropped)
     else:
-        moved = _all(sources, wish.sources, refusals)
+        moved = _all(sources, rewrite_spec.sources, refusals)
     both = [source.label for source in moved if source in dropped]
     if both:
         refusals.append(
@@ -40,14 +42,14 @@ def select(sources: tuple[Source, ...], wish: Wish) -> Selection:
         refusals.append(
             Reason(ReasonKind.UNKNOWN, "no source that reads Kafka was found", "give a checkpoint of such a job")
         )
-    if wish.split or wish.merge:
+    if rewrite_spec.split or rewrite_spec.merge:
         what = "a Flink source is not split or merged in its state"
         refusals.append(Reason(ReasonKind.UNSUPPORTED, what, "move it whole, or use a DynamicKafkaSource"))
-    clusters = {name for source in moved if source.kind is Kind.DYNAMIC for name in source.enumerators}
-    for name in sorted(set(wish.renamed_clusters) - clusters):
+    clusters = {name for source in moved if source.kind is SourceKind.DYNAMIC for name in source.enumerators}
+    for name in sorted(set(rewrite_spec.renamed_clusters) - clusters):
         what = f"no dynamic source that is moved has a cluster {name}"
         refusals.append(Reason(ReasonKind.UNKNOWN, what, f"there are: {', '.join(sorted(clusters)) or 'none'}"))
-    return Selection(moved, dropped, tuple(refusals))
+    return SourceSelection(moved, dropped, tuple(refusals))
 
 
 def matches(operator: Operator, word: str) -> bool:

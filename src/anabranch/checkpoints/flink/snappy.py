@@ -5,14 +5,14 @@ from __future__ import annotations
 import cramjam
 import google_crc32c
 
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 
 STREAM_ID = b"\xff\x06\x00\x00sNaPpY"
 _COMPRESSED, _STORED, _STREAM, _FIRST_SKIPPED = 0x00, 0x01, 0xFF, 0x80
 _BLOCK = 65536
 
 
-def decompress(reader: Reader, limit: int) -> bytes:
+def decompress(reader: ByteReader, limit: int) -> bytes:
     """All chunks that are left. Raises ``DamagedCheckpointError`` for what is no chunk, also by its checksum.
 
     The result has at most ``limit`` bytes; a block has at most 64 KiB, whatever it claims.
@@ -37,7 +37,7 @@ def decompress(reader: Reader, limit: int) -> bytes:
     return b"".join(pieces)
 
 
-def _block(reader: Reader, body: bytes, compressed: bool, start: int) -> bytes:
+def _block(reader: ByteReader, body: bytes, compressed: bool, start: int) -> bytes:
     if len(body) < 4:
         reader.fail("a snappy chunk has no checksum", start)
     piece = body[4:]

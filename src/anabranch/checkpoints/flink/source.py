@@ -13,14 +13,14 @@ from anabranch.checkpoints.flink.enumerator import ASSIGNED, EnumeratorState
 from anabranch.checkpoints.flink.metadata import Operator
 from anabranch.checkpoints.flink.operator_state import OperatorState
 from anabranch.checkpoints.flink.split import NOTHING, KafkaSplit, offset_of
-from anabranch.checkpoints.position import Position, Role
+from anabranch.checkpoints.position import OffsetRole, Position
 from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
 
 ENUMERATOR = "enumerator"
 
 
-class Kind(StrEnum):
+class SourceKind(StrEnum):
     """The sources that are known."""
 
     KAFKA = "kafka"
@@ -30,7 +30,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredSplit:
     """One element: ``subtask`` is the place in the operator's list, ``offset`` where the element is in its stream."""
 
     subtask: int
@@ -47,16 +47,16 @@ class Stored:
 class Source:
     """``problems`` are why it cannot be rewritten, whatever the route; ``states`` are by the subtask's place.
 
-    ``stale`` is no problem where the wish takes such positions as they are.
+    ``stale`` is no problem where the rewrite spec takes such positions as they are.
 
     Invariant, where there are no problems: every stored partition is one that the enumerator has handed out, none is
     stored twice, and all bytes were understood to the last one.
     """
 
     operator: Operator
-    kind: Kind
+    kind: SourceKind
     state_name: str
-    stored: tuple[Stored, ...] = ()
+    stored: tuple[StoredSplit, ...] = ()
     coordinator: Coordinator | None = None
     enumerator: EnumeratorState | DynamicState | None = None
     states: Mapping[int, OperatorState] = field(default_factory=dict, hash=False)
@@ -93,32 +93,32 @@ class Source:
 
     def _positions(self) -> Iterator[Position]:
         for one in self.stored:
-            yield from self.of_split(one.element.split, self.place_of(one))
+            yield from self.of_split(one.element.split, self.location_of(one))
         read = {one.key for one in self.stored}
         for cluster, state in self.enumerators.items():
-            place = self.enumerator_place(cluster)
+            location = self.enumerator_location(cluster)
             for found in state.assignments:
                 if found.status != ASSIGNED:
                     if found.split is not None and found.split.start != NOTHING:
-                        yield from self.of_split(found.split, place)
+                        yield from self.of_split(found.split, location)
                     else:
-                        yield Position(self.id, found.partition, None, Role.UNASSIGNED, place)
+                        yield Position(self.id, found.partition, None, OffsetRole.UNASSIGNED, location)
                 elif (cluster, found.partition) not in read:
-                    yield Position(self.id, found.partition, None, Role.ASSIGNED, place)
+                    yield Position(self.id, found.partition, None, OffsetRole.ASSIGNED, location)
 
-    def of_split(self, split: KafkaSplit, place: str) -> Iterator[Position]:
+    def of_split(self, split: KafkaSplit, location: str) -> Iterator[Position]:
         """Where a split goes on, and where it stops if it does."""
-        yield Position(self.id, split.partition, offset_of(split.start), Role.NEXT, place)
+        yield Position(self.id, split.partition, offset_of(split.start), OffsetRole.NEXT, location)
         if split.stop != NOTHING:
-            yield Position(self.id, split.partition, offset_of(split.stop), Role.STOP, place)
+            yield Position(self.id, split.partition, offset_of(split.stop), OffsetRole.STOP, location)
 
-    def place_of(self, stored: Stored) -> str:
+    def location_of(self, stored: StoredSplit) -> str:
         """The place of an element, for people."""
         index = (self.operator.subtasks or ())[stored.subtask].index
         cluster = f", cluster {stored.element.cluster}" if stored.element.cluster else ""
         return f"{self.label}, subtask {index}{cluster}"
 
-    def enumerator_place(self, cluster: str) -> str:
+    def enumerator_location(self, cluster: str) -> str:
         """The place of an enumerator, for people."""
         return f"{self.label}, {ENUMERATOR}{f', cluster {cluster}' if cluster else ''}"
 

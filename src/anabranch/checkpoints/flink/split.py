@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass, replace
 
 from anabranch.checkpoints.flink import writer
-from anabranch.checkpoints.flink.reader import Reader
-from anabranch.checkpoints.position import Marker
+from anabranch.checkpoints.flink.reader import ByteReader
+from anabranch.checkpoints.position import SymbolicOffset
 from anabranch.model.topics import MAX_NAME_LENGTH, TopicPartition
 
 SPLIT_VERSION = 0
 NOTHING = -(1 << 63)
 """Stored where there is no stopping offset, or no starting one any more."""
 
-_MARKERS = {-1: Marker.LATEST, -2: Marker.EARLIEST, -3: Marker.COMMITTED}
+_MARKERS = {-1: SymbolicOffset.LATEST, -2: SymbolicOffset.EARLIEST, -3: SymbolicOffset.COMMITTED}
 _TOPIC = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -35,19 +35,19 @@ class KafkaSplit:
         return replace(self, partition=partition, start=start, stop=stop)
 
 
-def offset_of(stored: int) -> int | Marker | None:
-    """What a stored number stands for; None where it is none."""
+def offset_of(stored: int) -> int | SymbolicOffset | None:
+    """The offset or symbolic offset that a stored number means; None for no offset."""
     return None if stored == NOTHING else _MARKERS.get(stored, stored)
 
 
-def read_split(reader: Reader) -> KafkaSplit:
+def read_split(reader: ByteReader) -> KafkaSplit:
     """The split that is left in ``reader``, all of it. Raises ``DamagedCheckpointError``."""
     split = KafkaSplit(read_partition(reader), _offset(reader), _offset(reader))
     reader.finish()
     return split
 
 
-def read_partition(reader: Reader) -> TopicPartition:
+def read_partition(reader: ByteReader) -> TopicPartition:
     """A topic's name and a partition."""
     start = reader.at
     topic = check_topic(reader, reader.utf(), start)
@@ -58,7 +58,7 @@ def read_partition(reader: Reader) -> TopicPartition:
     return TopicPartition(topic, partition)
 
 
-def check_topic(reader: Reader, topic: str, start: int) -> str:
+def check_topic(reader: ByteReader, topic: str, start: int) -> str:
     """The name, if Kafka could have a topic of it."""
     if len(topic) > MAX_NAME_LENGTH or not _TOPIC.fullmatch(topic) or topic in (".", ".."):
         reader.fail("there is no topic's name", start)
@@ -70,7 +70,7 @@ def emit_partition(partition: TopicPartition) -> bytes:
     return writer.utf(partition.topic) + writer.i32(partition.partition)
 
 
-def _offset(reader: Reader) -> int:
+def _offset(reader: ByteReader) -> int:
     start = reader.at
     value = reader.i64()
     if value < min(_MARKERS) and value != NOTHING:

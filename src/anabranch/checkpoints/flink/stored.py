@@ -1,4 +1,4 @@
-"""Reading the bytes behind handles of operator state: inline, beside ``_metadata``, elsewhere, or in a merged file."""
+"""Read the bytes that handles of operator state refer to: inline, beside ``_metadata``, elsewhere, or merged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 
 from anabranch.checkpoints.errors import DamagedCheckpointError, UnknownVersionError
-from anabranch.checkpoints.flink.handles import File, Inline, RelativeFile, Segment, StreamHandle
+from anabranch.checkpoints.flink.handles import File, FileSegment, Inline, RelativeFile, StreamHandle
 from anabranch.checkpoints.flink.operator_handle import OperatorHandle
 from anabranch.checkpoints.flink.operator_state import MAX_SIZE, OperatorState, read_operator_state
 from anabranch.checkpoints.ports import Files
@@ -42,7 +42,7 @@ class StateStore:
             return self._sized(self._file(handle.path, False, MAX_SIZE), handle.size, name)
         if isinstance(handle, File):
             return self._sized(self._file(handle.path, True, MAX_SIZE), handle.size, name)
-        if isinstance(handle, Segment):
+        if isinstance(handle, FileSegment):
             end = handle.start + handle.size
             if handle.size > MAX_SIZE:
                 raise DamagedCheckpointError(self.files.root, name, "size", f"{handle.size:,} bytes of operator state")

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from anabranch.checkpoints.flink.source import Source
 from anabranch.checkpoints.flink.split import NOTHING, KafkaSplit, offset_of
-from anabranch.checkpoints.plan import Change
-from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved, Route
+from anabranch.checkpoints.plan import PositionChange
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
+from anabranch.checkpoints.route import PositionRoute, TranslatedPosition
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
@@ -23,11 +23,11 @@ class Translator:
     the first reason: all of them are collected.
     """
 
-    def __init__(self, source: Source, cluster: str, route: Route) -> None:
+    def __init__(self, source: Source, cluster: str, route: PositionRoute) -> None:
         self.source = source
         self.cluster = cluster
         self.route = route
-        self.changes: list[Change] = []
+        self.changes: list[PositionChange] = []
         self.refusals: list[Reason] = []
         self.targets: dict[TopicPartition, TopicPartition] = {}
         self.added: dict[TopicPartition, int] = {}
@@ -41,41 +41,41 @@ class Translator:
         """Whether every partition is to stay where it is."""
         return bool(self._stays) and not self.targets
 
-    def split(self, split: KafkaSplit, place: str) -> KafkaSplit:
+    def split(self, split: KafkaSplit, location: str) -> KafkaSplit:
         """A split on the target; itself where it stays or has no answer."""
         start = stop = NOTHING
-        for position in self.source.of_split(split, place):
+        for position in self.source.of_split(split, location):
             offset = self._offset(position)
-            if position.role is Role.NEXT:
+            if position.role is OffsetRole.NEXT:
                 start = offset
             else:
                 stop = offset
         return split.moved(self.targets.get(split.partition, split.partition), start, stop)
 
-    def name(self, partition: TopicPartition, place: str) -> TopicPartition:
+    def name(self, partition: TopicPartition, location: str) -> TopicPartition:
         """A partition on the target, which no offset is stored of."""
-        self._move(Position(self.source.id, partition, None, Role.ASSIGNED, place))
+        self._move(Position(self.source.id, partition, None, OffsetRole.ASSIGNED, location))
         return self.targets.get(partition, partition)
 
-    def given(self, partition: TopicPartition, place: str) -> tuple[TopicPartition, int | None]:
-        """A partition that nobody has read on the target, with where it is to begin if the route says so."""
-        answer = self._move(Position(self.source.id, partition, None, Role.UNASSIGNED, place))
+    def given(self, partition: TopicPartition, location: str) -> tuple[TopicPartition, int | None]:
+        """A partition that was not read yet, on the target, with its start if the route gives one."""
+        answer = self._move(Position(self.source.id, partition, None, OffsetRole.UNASSIGNED, location))
         target = self.targets.get(partition, partition)
         return target, None if answer is None else answer.offset
 
-    def idle(self, stored: int, partition: TopicPartition, role: Role, place: str, otherwise: int) -> int:
+    def idle(self, stored: int, partition: TopicPartition, role: OffsetRole, location: str, otherwise: int) -> int:
         """An offset that no restart uses: what it is on the target, ``otherwise`` where that cannot be said."""
         offset = offset_of(stored)
         if not isinstance(offset, int):
             return stored
-        answer = self.route.move(Position(self.source.id, partition, offset, role, place))
-        if isinstance(answer, Moved) and answer.offset is not None and 0 <= answer.offset <= _MAX_OFFSET:
+        answer = self.route.move(Position(self.source.id, partition, offset, role, location))
+        if isinstance(answer, TranslatedPosition) and answer.offset is not None and 0 <= answer.offset <= _MAX_OFFSET:
             return answer.offset
         return otherwise
 
-    def refuse(self, why: ReasonKind, what: str, fix: str = "", place: str = "") -> None:
+    def refuse(self, why: ReasonKind, what: str, fix: str = "", location: str = "") -> None:
         """One more reason against it."""
-        refusal = Reason(why, what, fix, place or self.source.enumerator_place(self.cluster))
+        refusal = Reason(why, what, fix, location or self.source.enumerator_location(self.cluster))
         if refusal not in self.refusals:
             self.refusals.append(refusal)
 
@@ -99,7 +99,7 @@ class Translator:
         for topic in sorted({target.topic for target in self.targets.values()}):
             self._cover(topic, room)
 
-    def topics(self, place: str, names: Iterable[str]) -> tuple[str, ...]:
+    def topics(self, location: str, names: Iterable[str]) -> tuple[str, ...]:
         """Topics on the target by the partitions that they have here."""
         new: dict[str, set[str]] = defaultdict(set)
         for old, target in self.targets.items():
@@ -111,7 +111,7 @@ class Translator:
             elif not self.stays:
                 what = f"topic {name} of the stream leads to {len(new[name]):,} topics of the target"
                 self.refuse(
-                    ReasonKind.UNKNOWN, what, "take the savepoint once the source has found its partitions", place
+                    ReasonKind.UNKNOWN, what, "take the savepoint once the source has found its partitions", location
                 )
                 out.append(name)
             else:
@@ -123,27 +123,27 @@ class Translator:
         if moved is None:
             return 0
         if moved.offset is None:
-            stored = position.offset.value if isinstance(position.offset, Marker) else "no offset"
+            stored = position.offset.value if isinstance(position.offset, SymbolicOffset) else "no offset"
             self.refuse(
                 ReasonKind.MARKER,
                 f"{position.partition} has {stored} stored as its {position.role.value} offset",
                 "take the savepoint once a record of the partition was read, or give a start position",
-                position.place,
+                position.location,
             )
             return 0
         if not 0 <= moved.offset <= _MAX_OFFSET:
             self.refuse(
-                ReasonKind.OUTSIDE_LOG, f"{position.partition} would be at {moved.offset:,}", "", position.place
+                ReasonKind.OUTSIDE_LOG, f"{position.partition} would be at {moved.offset:,}", "", position.location
             )
             return 0
         return moved.offset
 
-    def _move(self, position: Position) -> Moved | None:
+    def _move(self, position: Position) -> TranslatedPosition | None:
         answer = self.route.move(position)
         if isinstance(answer, Reason):
             self.refusals.append(answer)
             return None
-        self.changes.append(Change(position, answer))
+        self.changes.append(PositionChange(position, answer))
         if answer is None:
             self._stays.add(position.partition)
             return None
@@ -151,7 +151,7 @@ class Translator:
         known = self.targets.setdefault(position.partition, answer.partition)
         if known != answer.partition:
             what = f"{position.partition} leads to {known} and to {answer.partition}"
-            self.refuse(ReasonKind.AMBIGUOUS, what, "", position.place)
+            self.refuse(ReasonKind.AMBIGUOUS, what, "", position.location)
         return answer
 
     def _collisions(self) -> None:
@@ -178,17 +178,17 @@ class Translator:
             answer = None
             if len(olds) == 1 and not room:
                 old = TopicPartition(min(olds), partition)
-                place = f"{self.source.label}, not stored yet"
-                position = Position(self.source.id, old, Marker.EARLIEST, Role.NEXT, place)
+                location = f"{self.source.label}, not stored yet"
+                position = Position(self.source.id, old, SymbolicOffset.EARLIEST, OffsetRole.NEXT, location)
                 answer = self.route.move(position)
             if (
-                isinstance(answer, Moved)
+                isinstance(answer, TranslatedPosition)
                 and answer.offset is not None
                 and answer.offset >= 0
                 and answer.partition == TopicPartition(topic, partition)
             ):
                 self.added[answer.partition] = answer.offset
-                self.changes.append(Change(position, answer))
+                self.changes.append(PositionChange(position, answer))
             else:
                 missing.append(partition)
         if missing:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from anabranch.checkpoints.flink import dynamic, enumerator
 from anabranch.checkpoints.flink.dynamic import DynamicState
 from anabranch.checkpoints.flink.enumerator import EnumeratorState
-from anabranch.checkpoints.flink.handles import EmptySegment, Segment
-from anabranch.checkpoints.flink.metadata import Metadata
+from anabranch.checkpoints.flink.handles import EmptySegment, FileSegment
+from anabranch.checkpoints.flink.metadata import SavepointMetadata
 from anabranch.checkpoints.flink.source import Source
 
 _BY_METADATA = {3: ("1.11", "1.15"), 4: ("1.16", "1.20"), 5: ("2.0", "2.0"), 6: ("2.1", "2.3")}
@@ -15,7 +15,7 @@ _BY_ENUMERATOR = {0: ("1.12", "1.12"), 1: ("1.13", "1.15")}
 _ORDER = ("1.11", "1.12", "1.13", "1.14", "1.15", "1.16", "1.17", "1.18", "1.20", "2.0", "2.1", "2.3")
 
 
-def engine(metadata: Metadata, sources: tuple[Source, ...]) -> str:
+def engine(metadata: SavepointMetadata, sources: tuple[Source, ...]) -> str:
     """The range of Flink versions, as narrow as metadata, enumerators, operator state and merged files make it."""
     first, last = _BY_METADATA[metadata.version]
     proxies = {state.proxy for source in sources for state in source.states.values()}
@@ -34,7 +34,7 @@ def engine(metadata: Metadata, sources: tuple[Source, ...]) -> str:
     return f"Flink {first}" if first == last else f"Flink {first} to {last}"
 
 
-def formats(metadata: Metadata, sources: tuple[Source, ...]) -> dict[str, str]:
+def formats(metadata: SavepointMetadata, sources: tuple[Source, ...]) -> dict[str, str]:
     """Each format version by where it is."""
     out = {"_metadata": str(metadata.version)}
     for source in sources:
@@ -53,19 +53,19 @@ def _later(one: str, other: str) -> str:
     return max(one, other, key=_ORDER.index)
 
 
-def _finished(metadata: Metadata) -> bool:
+def _finished(metadata: SavepointMetadata) -> bool:
     return any(
         operator.subtasks is None or any(subtask.finished for subtask in operator.subtasks)
         for operator in metadata.operators
     )
 
 
-def _merged(metadata: Metadata) -> bool:
+def _merged(metadata: SavepointMetadata) -> bool:
     for operator in metadata.operators:
         for subtask in operator.subtasks or ():
             if any(span.merged for span in (*subtask.keyed, *subtask.channels)):
                 return True
             for handle in (subtask.managed, subtask.raw):
-                if handle is not None and isinstance(handle.delegate, (Segment, EmptySegment)):
+                if handle is not None and isinstance(handle.delegate, (FileSegment, EmptySegment)):
                     return True
     return False

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from anabranch.checkpoints.job import Format, Page
-from anabranch.checkpoints.plan import Rewrite, Wish
+from anabranch.checkpoints.job import CheckpointFormat, Page
+from anabranch.checkpoints.plan import Rewrite, RewriteSpec
 from anabranch.checkpoints.ports import Files
 from anabranch.checkpoints.position import Position
-from anabranch.checkpoints.route import Route
+from anabranch.checkpoints.route import PositionRoute
 from anabranch.checkpoints.spark.contents import Contents, read_contents
 from anabranch.checkpoints.spark.errors import DStreamsCheckpointError, PipelineFlowError
-from anabranch.checkpoints.spark.layout import look
+from anabranch.checkpoints.spark.layout import read_layout
 from anabranch.checkpoints.spark.moving import rewrite
 from anabranch.checkpoints.spark.page import page_of
 from anabranch.checkpoints.spark.restart import required_positions
@@ -30,8 +30,8 @@ class SparkCheckpoint:
     files: Files = field(repr=False)
 
     @property
-    def format(self) -> Format:
-        return Format.SPARK
+    def format(self) -> CheckpointFormat:
+        return CheckpointFormat.SPARK
 
     @property
     def number(self) -> int:
@@ -50,10 +50,10 @@ class SparkCheckpoint:
     def page(self) -> Page:
         return page_of(self.files, self.contents)
 
-    def rewrite(self, wish: Wish, route: Route) -> Rewrite:
-        return rewrite(self.contents, wish, route)
+    def rewrite(self, rewrite_spec: RewriteSpec, route: PositionRoute) -> Rewrite:
+        return rewrite(self.contents, rewrite_spec, route)
 
-    def unlike(self, new: SparkCheckpoint, wish: Wish) -> tuple[str, ...]:
+    def unlike(self, new: SparkCheckpoint, rewrite_spec: RewriteSpec) -> tuple[str, ...]:
         """What of a result's log of offsets, beside Kafka's offsets, is not as it is here: a rewrite keeps it."""
         lines: list[str] = []
         theirs = [one for one in (new.contents.last, new.contents.previous) if one is not None]
@@ -63,7 +63,7 @@ class SparkCheckpoint:
                 continue
             if (one.file.version, one.file.head, one.file.end) != (was.file.version, was.file.head, was.file.end):
                 lines.append(f"{was.path}: the line of watermark and settings is not as it was")
-            if wish.split or wish.merge:
+            if rewrite_spec.split or rewrite_spec.merge:
                 continue
             there = {source.source: source.text for source in one.file.sources if source.kafka is None}
             here = {source.source: source.text for source in was.file.sources if source.kafka is None}
@@ -85,5 +85,5 @@ def open_checkpoint(files: Files) -> SparkCheckpoint | None:
     Raises DamagedCheckpointError, UnknownVersionError, MissingFileError, FileTooLargeError for one that cannot be
     read, DStreamsCheckpointError and PipelineFlowError for what is not one query of Structured Streaming.
     """
-    layout = look(files)
+    layout = read_layout(files)
     return None if layout is None else SparkCheckpoint(read_contents(files, layout), files)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from anabranch.checkpoints.plan import Change
-from anabranch.checkpoints.position import Marker, Position, Role, offset_text
-from anabranch.checkpoints.route import Moved, Route
+from anabranch.checkpoints.plan import PositionChange
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset, offset_text
+from anabranch.checkpoints.route import PositionRoute, TranslatedPosition
 from anabranch.checkpoints.spark.kafka_offset import KafkaOffset
 from anabranch.checkpoints.spark.shape import Line
 from anabranch.checkpoints.spark.translate import Translated
@@ -19,8 +19,8 @@ from anabranch.model.topics import TopicPartition
 class Composed:
     """Offsets by partition of the target; ``unchanged`` where they are, in order too, the old ones."""
 
-    positions: dict[TopicPartition, int | Marker] = field(hash=False)
-    changes: tuple[Change, ...]
+    positions: dict[TopicPartition, int | SymbolicOffset] = field(hash=False)
+    changes: tuple[PositionChange, ...]
     unchanged: bool
     collisions: tuple[Reason, ...] = ()
 
@@ -29,7 +29,7 @@ class Composed:
         """Its JSON."""
         return KafkaOffset(self.positions).text()
 
-    def filled(self, more: dict[TopicPartition, int | Marker]) -> Composed:
+    def filled(self, more: dict[TopicPartition, int | SymbolicOffset]) -> Composed:
         """With partitions that it does not have yet."""
         missing = {at: offset for at, offset in more.items() if at not in self.positions}
         return Composed({**self.positions, **missing}, self.changes, self.unchanged and not missing, self.collisions)
@@ -37,8 +37,8 @@ class Composed:
 
 def compose(line: Line, parts: Sequence[Translated]) -> Composed:
     """Put together what a line's parts became, in their order."""
-    positions: dict[TopicPartition, int | Marker] = {}
-    changes: list[Change] = []
+    positions: dict[TopicPartition, int | SymbolicOffset] = {}
+    changes: list[PositionChange] = []
     collisions: list[Reason] = []
     for part, translated in zip(line.parts, parts, strict=True):
         target = translated.target
@@ -51,7 +51,7 @@ def compose(line: Line, parts: Sequence[Translated]) -> Composed:
                 both = f"{offset_text(positions[at])} and at {offset_text(offset)}"
                 what = f"{at} would begin at {both}: {old} leads there too"
                 fix = "let the two go to different topics, or move them by sources of their own"
-                collisions.append(Reason(ReasonKind.COLLISION, what, fix, translated.stored.place))
+                collisions.append(Reason(ReasonKind.COLLISION, what, fix, translated.stored.location))
     whole = line.whole is not None and list(positions.items()) == list(parts[0].stored.offset.positions.items())
     return Composed(positions, tuple(changes), whole, tuple(collisions))
 
@@ -78,7 +78,7 @@ def cluster_refusal(line: Line, composed: Composed) -> Reason | None:
     return Reason(ReasonKind.UNSUPPORTED, what, fix)
 
 
-def missing_partitions(composed: Composed, route: Route, place: str) -> Iterator[Change | Reason]:
+def missing_partitions(composed: Composed, route: PositionRoute, location: str) -> Iterator[PositionChange | Reason]:
     """Partitions that the target's topics have and the offset has not: a query would read each from its beginning.
 
     The route may know where they begin, and gives them a change then; else each topic has one refusal.
@@ -95,16 +95,16 @@ def missing_partitions(composed: Composed, route: Route, place: str) -> Iterator
         known = {at.partition for at in composed.positions if at.topic == topic}
         gone = sorted(known - there)
         if gone:
-            yield Reason(ReasonKind.UNKNOWN, f"{topic} has no partitions {_numbers(gone)} on the target", "", place)
+            yield Reason(ReasonKind.UNKNOWN, f"{topic} has no partitions {_numbers(gone)} on the target", "", location)
         unknown = []
         for number in sorted(there - known):
             # A query that does not know a partition reads it from its beginning, which is another one on the target: a
             # map knows it for a partition that the source has too, a start position for any.
             unseen = TopicPartition(old.partition.topic, number)
-            question = Position(old.source, unseen, Marker.EARLIEST, Role.ASSIGNED, place)
+            question = Position(old.source, unseen, SymbolicOffset.EARLIEST, OffsetRole.ASSIGNED, location)
             answer = route.move(question)
-            if isinstance(answer, Moved) and answer.offset is not None:
-                yield Change(question, answer)
+            if isinstance(answer, TranslatedPosition) and answer.offset is not None:
+                yield PositionChange(question, answer)
             else:
                 unknown.append(number)
         if unknown:
@@ -114,7 +114,7 @@ def missing_partitions(composed: Composed, route: Route, place: str) -> Iterator
                 "query would read them from their beginning",
                 "let the query run once more on the old cluster if its topic has them too, or give each a place with "
                 "--offsets or --start",
-                place,
+                location,
             )
 
 

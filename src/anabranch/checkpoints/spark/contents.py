@@ -77,7 +77,7 @@ def initial_path(directory: str) -> str:
     return f"{SOURCES}/{directory}/0"
 
 
-class Reader:
+class LogReader:
     """Reads and parses files of one checkpoint, and keeps their digests."""
 
     def __init__(self, files: Files) -> None:
@@ -109,7 +109,7 @@ class Reader:
 
 def read_contents(files: Files, layout: Layout) -> Contents:
     """Read what a restart reads; raises DamagedCheckpointError, UnknownVersionError and what ``Files.read`` raises."""
-    reader = Reader(files)
+    reader = LogReader(files)
     query_id = reader.parse(METADATA, _MAX_METADATA_BYTES, _parse_query_id) if layout.has_metadata else None
     last, previous = _batch(reader, layout.last), _batch(reader, layout.previous)
     commit = None
@@ -135,14 +135,18 @@ def read_contents(files: Files, layout: Layout) -> Contents:
     )
 
 
-def _batch(reader: Reader, number: int | None) -> LoggedBatch | None:
+def _batch(reader: LogReader, number: int | None) -> LoggedBatch | None:
     if number is None:
         return None
     return LoggedBatch(number, reader.parse(f"{OFFSETS}/{number}", MAX_LOG_BYTES, parse_offsets))
 
 
 def _initials(
-    files: Files, reader: Reader, last: LoggedBatch | None, previous: LoggedBatch | None, directories: Mapping[str, str]
+    files: Files,
+    reader: LogReader,
+    last: LoggedBatch | None,
+    previous: LoggedBatch | None,
+    directories: Mapping[str, str],
 ) -> dict[str, InitialFile]:
     """Where Kafka sources began, by directory; one without any offset yet is Kafka's if the file begins as Kafka's."""
     found = {}
@@ -177,7 +181,7 @@ def _kafka_sources(*batches: LoggedBatch | None) -> set[str]:
 
 
 def _directories(
-    files: Files, reader: Reader, last: LoggedBatch | None, previous: LoggedBatch | None, there: frozenset[str]
+    files: Files, reader: LogReader, last: LoggedBatch | None, previous: LoggedBatch | None, there: frozenset[str]
 ) -> dict[str, str]:
     """Which directory of sources/ is whose. A source that a plan has twice has two lines and one directory."""
     if last is None:
@@ -198,7 +202,7 @@ def _directories(
     return found
 
 
-def _may_be_kafkas(files: Files, reader: Reader, directory: str) -> bool:
+def _may_be_kafkas(files: Files, reader: LogReader, directory: str) -> bool:
     path = initial_path(directory)
     if files.stat(path) is None:
         return False

@@ -15,7 +15,7 @@ from anabranch.checkpoints.spark.text_file import parse_text_file
 
 @dataclass(frozen=True, slots=True)
 class InitialFile:
-    """The file, whole; ``head`` is all that stands before the offsets."""
+    """The file, whole; ``head`` is all that precedes the offsets."""
 
     head: bytes
     text: str

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from anabranch.checkpoints.position import Marker
+from anabranch.checkpoints.position import SymbolicOffset
 from anabranch.checkpoints.spark.errors import MalformedError
 from anabranch.checkpoints.spark.strict_json import Json, parse
 from anabranch.model.topics import MAX_NAME_LENGTH, TopicPartition
@@ -20,7 +20,7 @@ from anabranch.model.topics import MAX_NAME_LENGTH, TopicPartition
 _TOPIC = re.compile(rf"[a-zA-Z0-9._-]{{1,{MAX_NAME_LENGTH}}}")
 _PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
 _LAST_PARTITION = (1 << 31) - 1
-_MARKERS = {-1: Marker.LATEST, -2: Marker.EARLIEST}
+_MARKERS = {-1: SymbolicOffset.LATEST, -2: SymbolicOffset.EARLIEST}
 _STORED = {marker: number for number, marker in _MARKERS.items()}
 
 
@@ -28,7 +28,7 @@ _STORED = {marker: number for number, marker in _MARKERS.items()}
 class KafkaOffset:
     """Offsets by partition, in the order of the file; partitions of a topic stand together. -1 and -2 are markers."""
 
-    positions: Mapping[TopicPartition, int | Marker] = field(hash=False)
+    positions: Mapping[TopicPartition, int | SymbolicOffset] = field(hash=False)
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ class KafkaOffset:
         """The JSON as Spark writes it, without spaces; topics and partitions in the order of ``positions``."""
         tree: dict[str, dict[str, int]] = {}
         for partition, offset in self.positions.items():
-            number = _STORED[offset] if isinstance(offset, Marker) else offset
+            number = _STORED[offset] if isinstance(offset, SymbolicOffset) else offset
             tree.setdefault(partition.topic, {})[str(partition.partition)] = number
         return json.dumps(tree, separators=(",", ":"))
 
@@ -54,7 +54,7 @@ def parse_kafka_offset(text: str, at: str) -> KafkaOffset | None:
     tree = parse(text, at)
     if not any(_looks_like_partitions(value) for value in tree.values()) and tree:
         return None
-    positions: dict[TopicPartition, int | Marker] = {}
+    positions: dict[TopicPartition, int | SymbolicOffset] = {}
     for topic, partitions in tree.items():
         if not _TOPIC.fullmatch(topic):
             raise MalformedError(at, f"{topic[:60]!r} is no name of a topic")
@@ -78,7 +78,7 @@ def _partition(number: str, topic: str, at: str) -> int:
     return int(number)
 
 
-def _offset(value: Json, topic: str, number: str, at: str) -> int | Marker:
+def _offset(value: Json, topic: str, number: str, at: str) -> int | SymbolicOffset:
     if isinstance(value, bool) or not isinstance(value, int) or value < min(_MARKERS):
         raise MalformedError(at, f"topic {topic}, partition {number}: {str(value)[:60]} is no offset")
     return _MARKERS.get(value, value)

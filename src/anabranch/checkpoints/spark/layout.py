@@ -3,7 +3,7 @@
     metadata                 the query's id
     offsets/N  commits/N     the log before a batch, the mark after it
     sources/<i or name>/0    where a source began
-    state/<op>/<partition>/  state, which nobody here reads
+    state/<op>/<partition>/  state, which is never read here
 
 Names that are no number are no batches: Hadoop's ``.N.crc``, and ``.N.<uuid>.tmp`` of a torn write. Logs may have
 gaps, with asynchronous progress. Source: ``HDFSMetadataLog.scala`` of sql/core.
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from anabranch.checkpoints.ports import Entry, Files
+from anabranch.checkpoints.ports import FileEntry, Files
 from anabranch.checkpoints.spark.errors import DStreamsCheckpointError, PipelineFlowError
 
 OFFSETS, COMMITS, SOURCES, STATE, METADATA = "offsets", "commits", "sources", "state", "metadata"
@@ -58,7 +58,7 @@ class Layout:
         return any(late - early > 1 for log in (self.offsets, self.commits) for early, late in pairwise(log))
 
 
-def look(files: Files) -> Layout | None:
+def read_layout(files: Files) -> Layout | None:
     """List a directory; None where it is no checkpoint of Spark.
 
     Raises DStreamsCheckpointError, and PipelineFlowError for the directory above a pipeline's checkpoints.
@@ -88,7 +88,7 @@ def look(files: Files) -> Layout | None:
     )
 
 
-def _refuse_others(files: Files, plain: Sequence[Entry], directories: set[str]) -> None:
+def _refuse_others(files: Files, plain: Sequence[FileEntry], directories: set[str]) -> None:
     """Raise for what people take for a checkpoint of Structured Streaming."""
     for entry in plain:
         if _DSTREAMS.fullmatch(entry.name):
@@ -98,6 +98,6 @@ def _refuse_others(files: Files, plain: Sequence[Entry], directories: set[str]) 
         raise PipelineFlowError(files.root, max(numbered))
 
 
-def _batches(entries: Sequence[Entry]) -> tuple[int, ...]:
+def _batches(entries: Sequence[FileEntry]) -> tuple[int, ...]:
     numbers = (int(entry.name) for entry in entries if not entry.is_directory and _NUMBER.fullmatch(entry.name))
     return tuple(sorted(number for number in numbers if number <= _LAST_BATCH))

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from anabranch.checkpoints.plan import Change, Rewrite, Uncommitted, Wish
-from anabranch.checkpoints.position import Marker, Role
-from anabranch.checkpoints.route import Route
+from anabranch.checkpoints.plan import PositionChange, Rewrite, RewriteSpec, Uncommitted
+from anabranch.checkpoints.position import OffsetRole, SymbolicOffset
+from anabranch.checkpoints.route import PositionRoute
 from anabranch.checkpoints.spark.compose import Composed, cluster_refusal, compose, missing_partitions
 from anabranch.checkpoints.spark.contents import Contents, LoggedBatch
 from anabranch.checkpoints.spark.new_files import NewLine, writes
 from anabranch.checkpoints.spark.restart import STARTS, order_refusals, stored
-from anabranch.checkpoints.spark.shape import Line, Shape, shape_of, twins_of
+from anabranch.checkpoints.spark.shape import Line, SourceShape, shape_of, twins_of
 from anabranch.checkpoints.spark.translate import (
     Translated,
     counted_once,
@@ -37,21 +37,21 @@ class _Findings:
     """What came up on the way."""
 
     refusals: list[Reason] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[PositionChange] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def rewrite(contents: Contents, wish: Wish, route: Route) -> Rewrite:
+def rewrite(contents: Contents, rewrite_spec: RewriteSpec, route: PositionRoute) -> Rewrite:
     """What a move means: every change, every reason against it, and the files if there is none."""
     found = _Findings(list(order_refusals(contents)))
     if contents.last is None:
         return Rewrite((), tuple(found.refusals), reads=contents.reads)
-    moving = _moving(contents, wish, found)
-    shape, refusals = shape_of(contents, wish)
+    moving = _moving(contents, rewrite_spec, found)
+    shape, refusals = shape_of(contents, rewrite_spec)
     found.refusals += refusals
-    if contents.uncommitted is not None and wish.uncommitted is Uncommitted.REFUSE:
+    if contents.uncommitted is not None and rewrite_spec.uncommitted is Uncommitted.REFUSE:
         found.refusals.append(_uncommitted(contents.last))
-    translated = _translate(contents, moving, wish, route, found)
+    translated = _translate(contents, moving, rewrite_spec, route, found)
     lines = tuple(_new_line(contents, line, translated, route, found) for line in shape.lines)
     new = {} if found.refusals else dict(writes(contents, shape, lines))
     if not new and not found.refusals:
@@ -67,14 +67,14 @@ def rewrite(contents: Contents, wish: Wish, route: Route) -> Rewrite:
     )
 
 
-def _moving(contents: Contents, wish: Wish, found: _Findings) -> frozenset[str]:
+def _moving(contents: Contents, rewrite_spec: RewriteSpec, found: _Findings) -> frozenset[str]:
     """The sources that are to move."""
     kafka = {each.source for each in stored(contents)}
     there = contents.last.file.by_id if contents.last is not None else {}
     refuse = found.refusals.append
     if not kafka:
         refuse(Reason(ReasonKind.UNSUPPORTED, "no source of this query has offsets of Kafka", "", "offsets"))
-    for source in sorted(wish.sources or ()):
+    for source in sorted(rewrite_spec.sources or ()):
         if source not in there:
             known = ", ".join(there)
             refuse(Reason(ReasonKind.UNKNOWN, f"there is no source {source}", f"sources are {known}", "offsets"))
@@ -82,10 +82,10 @@ def _moving(contents: Contents, wish: Wish, found: _Findings) -> frozenset[str]:
             refuse(
                 Reason(ReasonKind.UNSUPPORTED, f"source {source} has no offsets of Kafka", "leave it out", "offsets")
             )
-    if wish.drop:
+    if rewrite_spec.drop:
         what = "sources can be dropped from savepoints of Flink only"
         refuse(Reason(ReasonKind.UNSUPPORTED, what, "leave --drop-source away"))
-    chosen = frozenset(kafka if wish.sources is None else kafka & wish.sources)
+    chosen = frozenset(kafka if rewrite_spec.sources is None else kafka & rewrite_spec.sources)
     for sources in sorted(set(twins_of(contents).values())):
         if chosen & set(sources) and not chosen >= set(sources):
             what = f"sources {', '.join(sources)} are one source that the query uses more than once"
@@ -105,18 +105,18 @@ def _uncommitted(last: LoggedBatch) -> Reason:
 
 
 def _translate(
-    contents: Contents, moving: frozenset[str], wish: Wish, route: Route, found: _Findings
-) -> dict[tuple[str, Role], Translated]:
+    contents: Contents, moving: frozenset[str], rewrite_spec: RewriteSpec, route: PositionRoute, found: _Findings
+) -> dict[tuple[str, OffsetRole], Translated]:
     """Every stored offset by source and role; refusals of those that a restart depends on."""
-    made: dict[tuple[str, Role], Translated] = {}
+    made: dict[tuple[str, OffsetRole], Translated] = {}
     for each in stored(contents):
         made[each.source, each.role] = translate(each, route) if each.source in moving else stay(each)
     for source in dict.fromkeys(source for source, _ in made):
-        start, end = made.get((source, Role.BATCH_START)), made.get((source, Role.BATCH_END))
+        start, end = made.get((source, OffsetRole.BATCH_START)), made.get((source, OffsetRole.BATCH_END))
         if start is not None and end is not None:
             if source in moving:
-                start = made[source, Role.BATCH_START] = fill_starts(start, end, route)
-            found.refusals += range_refusals(start, end, route, wish.uncommitted)
+                start = made[source, OffsetRole.BATCH_START] = fill_starts(start, end, route)
+            found.refusals += range_refusals(start, end, route, rewrite_spec.uncommitted)
     for one in made.values():
         if is_required(one):
             found.refusals += one.refusals
@@ -127,20 +127,20 @@ def _translate(
 def _new_line(
     contents: Contents,
     line: Line,
-    translated: Mapping[tuple[str, Role], Translated],
-    route: Route,
+    translated: Mapping[tuple[str, OffsetRole], Translated],
+    route: PositionRoute,
     found: _Findings,
 ) -> NewLine:
     """One source of the rewritten query."""
     start = _composed(line, translated, STARTS, found)
-    end = _composed(line, translated, frozenset({Role.BATCH_END}), found)
+    end = _composed(line, translated, frozenset({OffsetRole.BATCH_END}), found)
     if start is None:
         return NewLine(line, None, end, None, None)
-    place = contents.last.path if contents.last is not None else ""
+    location = contents.last.path if contents.last is not None else ""
     of_line = {part.source for part in line.parts}
-    new: dict[TopicPartition, int | Marker] = {}
+    new: dict[TopicPartition, int | SymbolicOffset] = {}
     if not any(each.refusals for each in translated.values() if is_required(each) and each.stored.source in of_line):
-        for answer in missing_partitions(end or start, route, place):
+        for answer in missing_partitions(end or start, route, location):
             if isinstance(answer, Reason):
                 found.refusals.append(answer)
             elif answer.moved is not None and answer.moved.offset is not None:
@@ -155,13 +155,13 @@ def _new_line(
         line,
         start,
         end.filled(new) if end is not None else None,
-        _hygiene(line, translated, Role.PREVIOUS, start, found),
-        _hygiene(line, translated, Role.INITIAL, start, found),
+        _hygiene(line, translated, OffsetRole.PREVIOUS, start, found),
+        _hygiene(line, translated, OffsetRole.INITIAL, start, found),
     )
 
 
 def _composed(
-    line: Line, translated: Mapping[tuple[str, Role], Translated], roles: frozenset[Role], found: _Findings
+    line: Line, translated: Mapping[tuple[str, OffsetRole], Translated], roles: frozenset[OffsetRole], found: _Findings
 ) -> Composed | None:
     """What a line becomes in a file that counts; None where no part of it has an offset there."""
     parts = [
@@ -184,7 +184,11 @@ def _composed(
 
 
 def _hygiene(
-    line: Line, translated: Mapping[tuple[str, Role], Translated], role: Role, start: Composed, found: _Findings
+    line: Line,
+    translated: Mapping[tuple[str, OffsetRole], Translated],
+    role: OffsetRole,
+    start: Composed,
+    found: _Findings,
 ) -> Composed | None:
     """What a line becomes in a file that nothing depends on: exact if that can be had, else its own start."""
     parts = [translated.get((part.source, role)) for part in line.parts]
@@ -207,7 +211,7 @@ def _hygiene(
     return start
 
 
-def _notes(contents: Contents, shape: Shape, lines: tuple[NewLine, ...]) -> Iterator[str]:
+def _notes(contents: Contents, shape: SourceShape, lines: tuple[NewLine, ...]) -> Iterator[str]:
     """What the user has to know and do beside."""
     if shape.changed:
         order = "; ".join(f"{new.line.source}: {', '.join(_topics(new)) or 'as before'}" for new in lines)

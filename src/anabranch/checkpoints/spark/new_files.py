@@ -10,7 +10,7 @@ from anabranch.checkpoints.spark.contents import Contents, LoggedBatch, initial_
 from anabranch.checkpoints.spark.initial import new_initial_file
 from anabranch.checkpoints.spark.local_crc import crc_of, crc_path
 from anabranch.checkpoints.spark.restart import STARTS, stored
-from anabranch.checkpoints.spark.shape import Line, Shape, twins_of
+from anabranch.checkpoints.spark.shape import Line, SourceShape, twins_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class NewLine:
     initial: Composed | None
 
 
-def writes(contents: Contents, shape: Shape, lines: tuple[NewLine, ...]) -> Iterator[tuple[str, bytes | None]]:
+def writes(contents: Contents, shape: SourceShape, lines: tuple[NewLine, ...]) -> Iterator[tuple[str, bytes | None]]:
     """The files that change: beginnings, the file before the last, the last, and then all checksums.
 
     A restart begins on the old cluster until the last file is written; a rewrite that breaks off leaves a file whose
@@ -87,7 +87,9 @@ def _previous_file(contents: Contents, previous: LoggedBatch, lines: tuple[NewLi
     return previous.file.emit(texts)
 
 
-def _initial_files(contents: Contents, shape: Shape, lines: tuple[NewLine, ...]) -> Iterator[tuple[str, bytes | None]]:
+def _initial_files(
+    contents: Contents, shape: SourceShape, lines: tuple[NewLine, ...]
+) -> Iterator[tuple[str, bytes | None]]:
     """sources/<i or name>/0 of every Kafka source that has one."""
     if not contents.initials:
         return

@@ -25,7 +25,7 @@ NO_OFFSET = "-"
 
 @dataclass(frozen=True, slots=True)
 class SourceOffset:
-    """A source's line: ``text`` exactly as it stands (without the id), ``kafka`` where it is Kafka's."""
+    """A source's line: ``text`` exactly as stored (without the id), ``kafka`` where it is Kafka's."""
 
     source: str
     text: str

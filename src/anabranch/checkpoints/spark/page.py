@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anabranch.checkpoints.job import Format, Page, SourcePage
+from anabranch.checkpoints.job import CheckpointFormat, Page, SourcePage
 from anabranch.checkpoints.ports import Files
 from anabranch.checkpoints.position import Position
 from anabranch.checkpoints.spark.contents import Contents
@@ -37,7 +37,7 @@ def page_of(files: Files, contents: Contents) -> Page:
     layout = contents.layout
     positions = required_positions(contents)
     return Page(
-        Format.SPARK,
+        CheckpointFormat.SPARK,
         engine_version(conf, last.file.version if last is not None else 1, commit.version if commit is not None else 1),
         versions,
         contents.query_id or "",
@@ -87,7 +87,7 @@ def _sinks(contents: Contents) -> Iterator[str]:
 
 def _notes(contents: Contents) -> Iterator[str]:
     for refusal in order_refusals(contents):
-        yield f"{refusal.place}: {refusal.what}"
+        yield f"{refusal.location}: {refusal.what}"
     if contents.uncommitted is not None:
         yield f"batch {contents.uncommitted} has begun and was not committed; the next start runs it again"
     if contents.layout.has_gaps:

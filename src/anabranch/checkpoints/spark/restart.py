@@ -10,44 +10,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from anabranch.checkpoints.position import Position, Role
+from anabranch.checkpoints.position import OffsetRole, Position
 from anabranch.checkpoints.spark.contents import Contents, initial_path
 from anabranch.checkpoints.spark.kafka_offset import KafkaOffset
 from anabranch.model.reasons import Reason, ReasonKind
 
-REQUIRED = frozenset({Role.NEXT, Role.BATCH_START, Role.BATCH_END})
+REQUIRED = frozenset({OffsetRole.NEXT, OffsetRole.BATCH_START, OffsetRole.BATCH_END})
 """Roles that a restart depends on. The others are kept in order, and nothing hangs on them."""
 
-STARTS = frozenset({Role.NEXT, Role.BATCH_START})
+STARTS = frozenset({OffsetRole.NEXT, OffsetRole.BATCH_START})
 """Roles of where the next start begins to read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredSource:
     """The offset of one source in one file."""
 
     source: str
     path: str
-    role: Role
+    role: OffsetRole
     offset: KafkaOffset
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where it is, for people."""
         return f"{self.path}, source {self.source}" if self.path.startswith("offsets") else self.path
 
     def positions(self) -> Iterator[Position]:
         """Each partition's."""
         for partition, offset in self.offset.positions.items():
-            yield Position(self.source, partition, offset, self.role, self.place)
+            yield Position(self.source, partition, offset, self.role, self.location)
 
 
-def stored(contents: Contents) -> tuple[Stored, ...]:
+def stored(contents: Contents) -> tuple[StoredSource, ...]:
     """Every Kafka offset in the files that were read, required ones first in the order of the plan."""
     last = contents.last
     if last is None:
         return ()
-    found: list[Stored] = []
+    found: list[StoredSource] = []
     previous = contents.previous.file.by_id if contents.previous is not None else {}
     for source in last.file.sources:
         here = source.kafka
@@ -58,15 +58,17 @@ def stored(contents: Contents) -> tuple[Stored, ...]:
         again = contents.uncommitted is not None
         begun = earlier if again else here
         if here is not None:
-            found.append(Stored(source.source, last.path, Role.BATCH_END if again else Role.NEXT, here))
+            found.append(
+                StoredSource(source.source, last.path, OffsetRole.BATCH_END if again else OffsetRole.NEXT, here)
+            )
         if earlier is not None and contents.previous is not None:
-            role = Role.BATCH_START if again else Role.PREVIOUS
-            found.append(Stored(source.source, contents.previous.path, role, earlier))
+            role = OffsetRole.BATCH_START if again else OffsetRole.PREVIOUS
+            found.append(StoredSource(source.source, contents.previous.path, role, earlier))
         if initial is not None and directory is not None:
-            role = Role.INITIAL
+            role = OffsetRole.INITIAL
             if begun is None:
-                role = Role.BATCH_START if again and here is not None else Role.NEXT
-            found.append(Stored(source.source, initial_path(directory), role, initial.kafka))
+                role = OffsetRole.BATCH_START if again and here is not None else OffsetRole.NEXT
+            found.append(StoredSource(source.source, initial_path(directory), role, initial.kafka))
     return tuple(found)
 
 
@@ -155,7 +157,7 @@ def _start_refusals(contents: Contents) -> Iterator[Reason]:
             last.path,
         )
         return
-    begun = {each.source for each in stored(contents) if each.role is Role.BATCH_START}
+    begun = {each.source for each in stored(contents) if each.role is OffsetRole.BATCH_START}
     for source in last.file.sources:
         if source.kafka is not None and source.source not in begun and (previous is not None or last.number == 0):
             yield Reason(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from anabranch.checkpoints.plan import Split, Wish
+from anabranch.checkpoints.plan import RewriteSpec, Split
 from anabranch.checkpoints.spark.contents import Contents
 from anabranch.checkpoints.spark.offsets_log import OffsetsFile, SourceOffset
 from anabranch.checkpoints.spark.restart import stored
@@ -17,7 +17,7 @@ from anabranch.model.reasons import Reason, ReasonKind
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SourcePart:
     """Some topics of an old source, None for all that it has."""
 
     source: str
@@ -29,7 +29,7 @@ class Line:
     """One source of the rewritten query: its id, and what it is made of."""
 
     source: str
-    parts: tuple[Part, ...]
+    parts: tuple[SourcePart, ...]
 
     @property
     def whole(self) -> str | None:
@@ -38,7 +38,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class SourceShape:
     """The sources in the order of the plan; ``changed`` where they are not the old ones."""
 
     lines: tuple[Line, ...]
@@ -58,28 +58,28 @@ def twins_of(contents: Contents) -> dict[str, tuple[str, ...]]:
     return {source: tuple(sources) for sources in shared.values() if len(sources) > 1 for source in sources}
 
 
-def shape_of(contents: Contents, wish: Wish) -> tuple[Shape, tuple[Reason, ...]]:
+def shape_of(contents: Contents, rewrite_spec: RewriteSpec) -> tuple[SourceShape, tuple[Reason, ...]]:
     """The new sources. With a refusal they are the old ones."""
     if contents.last is None:
-        return Shape((), False), ()
+        return SourceShape((), False), ()
     file = contents.last.file
-    old = Shape(tuple(Line(source.source, (Part(source.source),)) for source in file.sources), False)
-    if not wish.split and not wish.merge:
+    old = SourceShape(tuple(Line(source.source, (SourcePart(source.source),)) for source in file.sources), False)
+    if not rewrite_spec.split and not rewrite_spec.merge:
         return old, ()
-    refusals = (*_wish_refusals(contents, wish), *_file_refusals(contents, wish))
+    refusals = (*_wish_refusals(contents, rewrite_spec), *_file_refusals(contents, rewrite_spec))
     if refusals:
         return old, refusals
     positional = is_positional(file)
     lines = list(old.lines)
-    for split in wish.split:
+    for split in rewrite_spec.split:
         at = _place(lines, split.source)
         names = split.names or ("",) * len(split.parts)
         lines[at : at + 1] = [
-            Line(name, (Part(split.source, topics),)) for name, topics in zip(names, split.parts, strict=True)
+            Line(name, (SourcePart(split.source, topics),)) for name, topics in zip(names, split.parts, strict=True)
         ]
-    for merge in wish.merge:
+    for merge in rewrite_spec.merge:
         at = _place(lines, merge[0])
-        lines[at] = replace(lines[at], parts=tuple(Part(source) for source in merge))
+        lines[at] = replace(lines[at], parts=tuple(SourcePart(source) for source in merge))
         for source in merge[1:]:
             del lines[_place(lines, source)]
     if positional:
@@ -89,7 +89,7 @@ def shape_of(contents: Contents, wish: Wish) -> tuple[Shape, tuple[Reason, ...]]
         refusals = tuple(_moved_directories(contents, lines))
     elif len({line.source for line in lines}) < len(lines):
         refusals = (Reason(ReasonKind.AMBIGUOUS, "two sources would have one name", "give each part another name"),)
-    return (old, refusals) if refusals else (Shape(tuple(lines), True), ())
+    return (old, refusals) if refusals else (SourceShape(tuple(lines), True), ())
 
 
 def _by_plan(lines: Sequence[Line]) -> list[Line]:
@@ -100,12 +100,14 @@ def _place(lines: Sequence[Line], source: str) -> int:
     return next(at for at, line in enumerate(lines) if line.whole == source or line.parts[0].source == source)
 
 
-def _wish_refusals(contents: Contents, wish: Wish) -> Iterator[Reason]:
-    """What is wrong with the wish by itself."""
+def _wish_refusals(contents: Contents, rewrite_spec: RewriteSpec) -> Iterator[Reason]:
+    """What is wrong with the rewrite spec by itself."""
     if contents.last is None:
         return
     sources = contents.last.file.by_id
-    named = [split.source for split in wish.split] + [source for merge in wish.merge for source in merge]
+    named = [split.source for split in rewrite_spec.split] + [
+        source for merge in rewrite_spec.merge for source in merge
+    ]
     for source in sorted(set(named)):
         if source not in sources:
             yield Reason(ReasonKind.UNKNOWN, f"there is no source {source}", f"sources are {', '.join(sources)}")
@@ -113,10 +115,10 @@ def _wish_refusals(contents: Contents, wish: Wish) -> Iterator[Reason]:
             yield Reason(ReasonKind.UNSUPPORTED, f"source {source} has no offset of Kafka", "split and merge others")
         if named.count(source) > 1:
             yield Reason(ReasonKind.AMBIGUOUS, f"source {source} is split or merged twice", "do it in two rewrites")
-    for split in wish.split:
+    for split in rewrite_spec.split:
         if split.source in sources:
             yield from _split_refusals(contents, split, sources[split.source])
-    for merge in wish.merge:
+    for merge in rewrite_spec.merge:
         if len(merge) < 2:
             yield Reason(ReasonKind.AMBIGUOUS, f"a merge of {', '.join(merge)} alone", "name two sources or more")
 
@@ -154,7 +156,7 @@ def _split_refusals(contents: Contents, split: Split, source: SourceOffset) -> I
         )
 
 
-def _file_refusals(contents: Contents, wish: Wish) -> Iterator[Reason]:
+def _file_refusals(contents: Contents, rewrite_spec: RewriteSpec) -> Iterator[Reason]:
     """What the files have that a change of the sources would break."""
     if contents.last is None:
         return
@@ -167,7 +169,10 @@ def _file_refusals(contents: Contents, wish: Wish) -> Iterator[Reason]:
                 batch.path,
             )
     twins = twins_of(contents)
-    for source in (*(split.source for split in wish.split), *(source for merge in wish.merge for source in merge)):
+    for source in (
+        *(split.source for split in rewrite_spec.split),
+        *(source for merge in rewrite_spec.merge for source in merge),
+    ):
         if source in twins:
             yield Reason(
                 ReasonKind.AMBIGUOUS,

@@ -12,7 +12,7 @@ _VERSION = re.compile(r"v([1-9][0-9]{0,8})")
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """The lines after the version, and what stands behind the last: nothing in what Spark writes."""
+    """The lines after the version, and what follows the last: nothing in what Spark writes."""
 
     version: int
     lines: tuple[str, ...]

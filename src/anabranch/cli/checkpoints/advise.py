@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from anabranch.checkpoints.advice import Advice, Onward
-from anabranch.checkpoints.plan import Wish
+from anabranch.checkpoints.advice import Advice, ResumeOffsets
+from anabranch.checkpoints.plan import RewriteSpec
 from anabranch.cli import words
 from anabranch.cli.checkpoints import render_advice
 from anabranch.cli.checkpoints.options import (
@@ -21,14 +21,14 @@ from anabranch.cli.checkpoints.options import (
     OffsetsOption,
     PathArgument,
     RenameOption,
+    RewriteFlags,
     RouteFlags,
     SourceOption,
     StartOption,
     StayOption,
     TargetOption,
-    WishFlags,
-    asked,
-    wish,
+    rewrite_spec,
+    translation_source,
 )
 from anabranch.cli.completing import context_names
 from anabranch.cli.options import contexts
@@ -38,13 +38,13 @@ from anabranch.config import offsets_file
 from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.reasons import Reason
-from anabranch.operations.checkpoints.asked import Asked, ByLinks
-from anabranch.operations.checkpoints.told import Told
+from anabranch.operations.checkpoints.advice_input import AdviceInput
+from anabranch.operations.checkpoints.translation_source import ByLinks, TranslationSource
 
 
 @dataclass(eq=False)
 class NoOffsetsFileError(RefusedError):
-    """Where the job goes on was to be written down, and is not known exactly."""
+    """The offsets at which the job resumes were to be written, and are not all exact."""
 
     file: str
     why: str
@@ -86,7 +86,7 @@ def advise(
     ] = None,
     downtime: Annotated[
         float | None,
-        typer.Option("--downtime", metavar="SECONDS", min=0, help="How long the job may stand still."),
+        typer.Option("--downtime", metavar="SECONDS", min=0, help="The longest downtime of the job."),
     ] = None,
     sql: Annotated[
         bool | None, typer.Option("--sql/--no-sql", help="Flink: the job is of SQL or the Table API.")
@@ -99,25 +99,25 @@ def advise(
     ] = 5.0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write where the job goes on on the target as an offsets file, if all is exact."),
+        typer.Option("--out", help="Write the offsets at which the job resumes as an offsets file, if all are exact."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show the steps of every way, not only of the first.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Rank the ways to move a job, each with its conditions, steps, and what it would repeat or lose."""
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
-    flags = WishFlags(source=source, dynamic=dynamic)
+    flags = RewriteFlags(source=source, dynamic=dynamic)
     if out is not None and not route:
         fix = "add --link LINK, --maps FILE, --offsets FILE or --start POSITION"
         raise InvalidFieldError("checkpoint advise", "--out", "no route says where positions lead", fix)
-    by = asked(ctx, route) if route else None
-    if out is not None and by is not None and isinstance(by.way, ByLinks) and len(_targets(by.way)) > 1:
+    by = translation_source(ctx, route) if route else None
+    if out is not None and by is not None and isinstance(by.method, ByLinks) and len(_targets(by.method)) > 1:
         fix = "name the links of one cluster at a time, with --stay for the topics of the others"
-        what = f"the links lead to {' and '.join(_targets(by.way))}, and an offsets file is of one cluster"
+        what = f"the links lead to {' and '.join(_targets(by.method))}, and an offsets file is of one cluster"
         raise InvalidFieldError("checkpoint advise", "--out", what, fix)
-    told = Told(tuple(_typed(route, flags)), group, uids, sql, downtime, measure)
+    inputs = AdviceInput(tuple(_typed(route, flags)), group, uids, sql, downtime, measure)
     old = None if cluster is None else contexts(ctx).get(cluster)
-    found, exact = run(_advise(ctx, path, told, wish(flags), by, old))
+    found, exact = run(_advise(ctx, path, inputs, rewrite_spec(flags), by, old))
     if output is Format.TABLE:
         console().print(render_advice.advice(found, every), crop=False)  # commands are whole, however long
     else:
@@ -132,29 +132,34 @@ def advise(
             typer.echo(f"not in it: {names}, which nobody has read yet; add the offsets at which to begin", err=True)
     if found.best is None:
         failed = sum(not way.possible for way in found.ways)
-        raise CheckpointRefusedError(f"{path} cannot be moved as things are", failed, "impossible way")
+        raise CheckpointRefusedError(f"{path} cannot be moved as it is now", failed, "impossible way")
 
 
 async def _advise(
-    ctx: typer.Context, path: str, told: Told, wanted: Wish, by: Asked | None, old: ClusterContext | None
-) -> tuple[Advice, Onward | Reason]:
+    ctx: typer.Context,
+    path: str,
+    inputs: AdviceInput,
+    wanted: RewriteSpec,
+    by: TranslationSource | None,
+    old: ClusterContext | None,
+) -> tuple[Advice, ResumeOffsets | Reason]:
     from anabranch.kafka.clusters import Clusters
     from anabranch.operations.checkpoints import advise as operation
 
     async with Clusters(contexts(ctx).get) as clusters:
-        return await operation.advise(clusters, path, told, wanted, by, old)
+        return await operation.advise(clusters, path, inputs, wanted, by, old)
 
 
-def _target(by: Asked) -> str:
+def _target(by: TranslationSource) -> str:
     """The context that the offsets are of."""
-    return (by.way.links[0] if isinstance(by.way, ByLinks) else by.way).target.name
+    return (by.method.links[0] if isinstance(by.method, ByLinks) else by.method).target.name
 
 
 def _targets(way: ByLinks) -> list[str]:
     return list(dict.fromkeys(one.target.name for one in way.links))
 
 
-def _typed(route: RouteFlags, flags: WishFlags) -> Iterator[str]:
+def _typed(route: RouteFlags, flags: RewriteFlags) -> Iterator[str]:
     """Route and sources as words of a command line."""
     for name, value in (
         ("--link", route.link),

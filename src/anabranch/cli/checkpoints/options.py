@@ -1,4 +1,4 @@
-"""Options that the verbs about checkpoints share: the route, the wish, and both as they were typed."""
+"""Options that the verbs about checkpoints share: the route, the rewrite spec, and both as they were typed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from anabranch.checkpoints.plan import Split, StopSavepoint, Transactions, Uncommitted, Wish
+from anabranch.checkpoints.plan import PendingTransactions, RewriteSpec, Split, StopSavepoint, Uncommitted
 from anabranch.cli.completing import context_names, link_ids
 from anabranch.cli.hints import quoted, typed_target
 from anabranch.cli.options import contexts, target
@@ -17,7 +17,14 @@ from anabranch.config import maps_file, offsets_file
 from anabranch.config.contexts import Contexts
 from anabranch.errors import ConfigError, InvalidFieldError, RefusedError
 from anabranch.model.cluster import ClusterContext
-from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, ByStart, LinkAt
+from anabranch.operations.checkpoints.translation_source import (
+    ByLinks,
+    ByMaps,
+    ByOffsets,
+    ByStart,
+    LinkAt,
+    TranslationSource,
+)
 
 T = TypeVar("T")
 
@@ -90,7 +97,7 @@ UncommittedOption = Annotated[
     Uncommitted, typer.Option("--uncommitted", help="Spark: a batch that has begun and was not committed.")
 ]
 TransactionsOption = Annotated[
-    Transactions, typer.Option("--transactions", help="Flink: pending transactions of exactly-once sinks.")
+    PendingTransactions, typer.Option("--transactions", help="Flink: pending transactions of exactly-once sinks.")
 ]
 StopSavepointOption = Annotated[
     StopSavepoint,
@@ -143,7 +150,7 @@ class RouteFlags:
 
 
 @dataclass(frozen=True, slots=True)
-class WishFlags:
+class RewriteFlags:
     """The wish as it was typed."""
 
     source: Sequence[str] | None = None
@@ -151,12 +158,12 @@ class WishFlags:
     merge: Sequence[str] | None = None
     drop: Sequence[str] | None = None
     uncommitted: Uncommitted = Uncommitted.REFUSE
-    transactions: Transactions = Transactions.REFUSE
+    transactions: PendingTransactions = PendingTransactions.REFUSE
     dynamic: Sequence[str] | None = None
     stop_savepoint: StopSavepoint = StopSavepoint.REFUSE
 
 
-def asked(ctx: typer.Context, flags: RouteFlags) -> Asked:
+def translation_source(ctx: typer.Context, flags: RouteFlags) -> TranslationSource:
     """What was typed, checked; raises ``ConfigError``."""
     given = [
         name
@@ -176,10 +183,10 @@ def asked(ctx: typer.Context, flags: RouteFlags) -> Asked:
             "checkpoint", "--rename", f"{given[0]} tells the new names itself", "leave --rename away"
         )
     rename = _pairs("--rename", flags.rename, "OLD=NEW")
-    return Asked(_way(ctx, flags), rename, frozenset(flags.stay or ()))
+    return TranslationSource(_way(ctx, flags), rename, frozenset(flags.stay or ()))
 
 
-def wish(flags: WishFlags) -> Wish:
+def rewrite_spec(flags: RewriteFlags) -> RewriteSpec:
     """What was typed, checked; raises ``InvalidFieldError``."""
     clusters = {}
     for old, text in _pairs("--dynamic-cluster", flags.dynamic, "OLD=NEW@HOST:PORT").items():
@@ -189,7 +196,7 @@ def wish(flags: WishFlags) -> Wish:
                 "checkpoint", "--dynamic-cluster", f"{text!r} is not NEW@HOST:PORT", "as in old=new@kafka-2:9092"
             )
         clusters[old] = (new, servers)
-    return Wish(
+    return RewriteSpec(
         frozenset(flags.source) if flags.source else None,
         tuple(_split(one) for one in flags.split or ()),
         tuple(_merge(one) for one in flags.merge or ()),
@@ -201,8 +208,8 @@ def wish(flags: WishFlags) -> Wish:
     )
 
 
-def repeated(route: RouteFlags, flags: WishFlags) -> str:
-    """The route and the wish as they were typed, to be repeated in a hint."""
+def repeated(route: RouteFlags, flags: RewriteFlags) -> str:
+    """The route and the rewrite spec as they were typed, to be repeated in a hint."""
     words = [f"--link {quoted(one)}" for one in route.link or ()]
     words += [
         f"{name} {quoted(str(value))}"
@@ -223,7 +230,7 @@ def repeated(route: RouteFlags, flags: WishFlags) -> str:
         words += [f"{name} {quoted(one)}" for one in values or ()]
     if flags.uncommitted is not Uncommitted.REFUSE:
         words.append(f"--uncommitted {flags.uncommitted.value}")
-    if flags.transactions is not Transactions.REFUSE:
+    if flags.transactions is not PendingTransactions.REFUSE:
         words.append(f"--transactions {flags.transactions.value}")
     if flags.stop_savepoint is not StopSavepoint.REFUSE:
         words.append(f"--stop-savepoint {flags.stop_savepoint.value}")

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from anabranch.checkpoints.job import Format, OperatorPage, Page
-from anabranch.checkpoints.plan import Change
-from anabranch.checkpoints.position import Marker, Role
+from anabranch.checkpoints.job import CheckpointFormat, OperatorPage, Page
+from anabranch.checkpoints.plan import PositionChange
+from anabranch.checkpoints.position import OffsetRole, SymbolicOffset
 from anabranch.checkpoints.reports import (
     FileChange,
     Inspection,
@@ -17,7 +17,7 @@ from anabranch.checkpoints.reports import (
     Proof,
     UndoRewritePlan,
     UndoRewriteReport,
-    Verified,
+    VerificationReport,
 )
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, duration, moment, size
@@ -26,8 +26,8 @@ from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport
 
 _TIMELINE = 8
 
-#: Positions from which a naive move would read; the others bound or remember what was read.
-_STARTS = frozenset({Role.NEXT, Role.BATCH_START, Role.ASSIGNED, Role.UNASSIGNED})
+#: Positions from which an unmodified restart would read; the others bound or remember what was read.
+_STARTS = frozenset({OffsetRole.NEXT, OffsetRole.BATCH_START, OffsetRole.ASSIGNED, OffsetRole.UNASSIGNED})
 
 
 def page(found: Inspection) -> RenderableType:
@@ -36,7 +36,7 @@ def page(found: Inspection) -> RenderableType:
     parts: list[RenderableType] = []
     if found.unfinished is not None:
         text = f"UNFINISHED: rewrite {found.unfinished} has begun here and did not end, some files are old and some new"
-        undoing = f"  take it back: anabranch checkpoint undo {found.place} --execute"
+        undoing = f"  take it back: anabranch checkpoint undo {found.path} --execute"
         parts += [Text(text, style="bold red"), Text(undoing), Text()]
     parts += [_head(found), _versions(shown), Text(), _sources(found)]
     if shown.operators:
@@ -54,14 +54,14 @@ def page(found: Inspection) -> RenderableType:
 
 def plan(found: RewritePlan) -> RenderableType:
     """Every change, every file, every reason, and the hash."""
-    title = Text.assemble((found.place, "bold"), f"  {found.format.value} {found.number}, by {found.route}")
+    title = Text.assemble((found.path, "bold"), f"  {found.format.value} {found.number}, by {found.route}")
     parts: list[RenderableType] = [title]
     if found.changes:
-        parts += [_changes(found), Text(_naive(found))]
+        parts += [_changes(found), Text(_restart(found))]
     if found.files:
         parts += [Text(), _files(found.files)]
     if found.untouched:
-        what = "source" if found.format is Format.SPARK else "operator"
+        what = "source" if found.format is CheckpointFormat.SPARK else "operator"
         names = ", ".join(f"{what} {one}" for one in found.untouched)
         parts.append(Text(f"left as they are: {names}", style="dim"))
     parts += [Text(note, style="dim") for note in found.notes]
@@ -77,21 +77,21 @@ def done(found: RewriteReport, whole: bool) -> RenderableType:
     """What was done; with ``whole`` what the plan was, too."""
     parts: list[RenderableType] = [plan(found.plan)] if whole else []
     parts += [Text(note) for note in found.notes]
-    parts.append(Text(f"{found.place} is written, in {duration(found.took_ms / 1000)}", style="green"))
+    parts.append(Text(f"{found.path} was written, in {duration(found.took_ms / 1000)}", style="green"))
     if found.undo is not None:
-        parts.append(Text(f"backup {found.undo}; take it back with: anabranch checkpoint undo {found.place}"))
+        parts.append(Text(f"backup {found.undo}; undo with: anabranch checkpoint undo {found.path}"))
     return Group(*parts)
 
 
 def refused(found: RewritePlan | UndoRewritePlan) -> RenderableType:
-    """Why a plan is not carried out."""
+    """Why a plan is not applied."""
     return Group(*_reasons(found.refusals))
 
 
-def proof(found: Verified) -> RenderableType:
+def proof(found: VerificationReport) -> RenderableType:
     """One line a position, and the verdict of each source."""
     against = "nothing" if found.was is None else found.was
-    title = Text.assemble((found.place, "bold"), f"  {found.format.value} {found.number}, held against {against}")
+    title = Text.assemble((found.path, "bold"), f"  {found.format.value} {found.number}, held against {against}")
     table = grid("SOURCE", "WAS", "AT", "IS", "AT", "LOG", "", right=("AT",))
     for one in sorted(found.proofs, key=lambda one: (_named(one.new.source, found.names), one.new.partition)):
         old = one.old
@@ -114,8 +114,8 @@ def proof(found: Verified) -> RenderableType:
 
 
 def undo(found: UndoRewritePlan) -> RenderableType:
-    """What taking a rewrite back means."""
-    state = "was carried out" if found.finished else "broke off"
+    """What undoing a rewrite would do."""
+    state = "was applied" if found.finished else "broke off"
     parts: list[RenderableType] = [Text(f"rewrite {found.id} of {moment(found.at_ms)} UTC {state}")]
     if found.files:
         parts.append(_files(found.files))
@@ -123,9 +123,9 @@ def undo(found: UndoRewritePlan) -> RenderableType:
 
 
 def undone(found: UndoRewriteReport, whole: bool) -> RenderableType:
-    """That it was taken back; with ``whole`` what the plan was, too."""
+    """That it was undone; with ``whole`` what the plan was, too."""
     parts: list[RenderableType] = [undo(found.plan)] if whole else []
-    return Group(*parts, Text(f"{found.plan.place} is as it was before", style="green"))
+    return Group(*parts, Text(f"{found.plan.path} is as it was before", style="green"))
 
 
 def _head(found: Inspection) -> RenderableType:
@@ -133,7 +133,7 @@ def _head(found: Inspection) -> RenderableType:
     age = duration((found.read_at_ms - shown.written_at_ms) / 1000)
     table = grid("", "")
     table.show_header = False
-    table.add_row("checkpoint", Text(found.place, style="bold"))
+    table.add_row("checkpoint", Text(found.path, style="bold"))
     table.add_row("engine", f"{shown.format.value}, {shown.engine}")
     table.add_row("job", shown.job or "-")
     table.add_row("number", str(shown.number))
@@ -162,7 +162,7 @@ def _sources(found: Inspection) -> RenderableType:
     for source in found.page.sources:
         name = source.source
         if source.name and source.name != name:  # people know a uid, and only machines its hash
-            name = f"{source.name} ({name})" if found.page.format is Format.FLINK else f"{name} {source.name}"
+            name = f"{source.name} ({name})" if found.page.format is CheckpointFormat.FLINK else f"{name} {source.name}"
         if not source.positions:
             table.add_row(name, source.kind)
         for one in sorted(source.positions, key=lambda one: (one.partition, one.role.value)):
@@ -178,13 +178,15 @@ def _lag(lag: Lag | None) -> tuple[str, str, str]:
     return (log, "-" if lag.records is None else count(lag.records), lag.why)
 
 
-def _operators(operators: Iterable[OperatorPage], engine: Format) -> RenderableType:
-    names = ("NAME", "OPERATOR") if engine is Format.FLINK else ("OPERATOR", "NAME")
+def _operators(operators: Iterable[OperatorPage], engine: CheckpointFormat) -> RenderableType:
+    names = ("NAME", "OPERATOR") if engine is CheckpointFormat.FLINK else ("OPERATOR", "NAME")
     table = grid(*names, "KIND", "PARTITIONS", "STATE", right=("PARTITIONS", "STATE"))
     for one in operators:
         state = "?" if one.state_bytes is None else size(one.state_bytes)
         both = (one.operator, one.name or "-")
-        table.add_row(*(reversed(both) if engine is Format.FLINK else both), one.kind, count(one.partitions), state)
+        table.add_row(
+            *(reversed(both) if engine is CheckpointFormat.FLINK else both), one.kind, count(one.partitions), state
+        )
     return table
 
 
@@ -199,7 +201,7 @@ def _timeline(shown: Page) -> RenderableType:
 
 
 def _changes(found: RewritePlan) -> RenderableType:
-    table = grid("SOURCE", "FROM", "AT", "TO", "AT", "FOR", "NAIVE MOVE", "PLACE", "NOTE", right=("AT",))
+    table = grid("SOURCE", "FROM", "AT", "TO", "AT", "FOR", "UNMODIFIED RESTART", "LOCATION", "NOTE", right=("AT",))
     order = sorted(found.changes, key=lambda one: (_named(one.old.source, found.names), one.old.partition))
     for one in order:
         moved = one.moved
@@ -211,18 +213,18 @@ def _changes(found: RewritePlan) -> RenderableType:
             "" if moved is None else _offset(moved.offset),
             one.old.role.value,
             _effect(one),
-            one.old.place,
+            one.old.location,
             "" if moved is None else moved.note,
         )
     return table
 
 
-def _effect(change: Change) -> Text:
+def _effect(change: PositionChange) -> Text:
     moved = change.moved
     if moved is None or change.old.role not in _STARTS:
         return Text("")
     if moved.repeated is None or moved.skipped is None:
-        return Text(moved.naive or "?", style="yellow")
+        return Text(moved.unmodified_restart or "?", style="yellow")
     if moved.skipped:
         return Text(f"skips {count(moved.skipped)}", style="bold red")
     if moved.repeated:
@@ -230,7 +232,7 @@ def _effect(change: Change) -> Text:
     return Text("same", style="dim")
 
 
-def _naive(found: RewritePlan) -> str:
+def _restart(found: RewritePlan) -> str:
     more = f"; {found.uncounted:,} positions cannot be counted" if found.uncounted else ""
     if not found.repeated and not found.skipped:
         return f"the old offsets on the new cluster would repeat and skip nothing{more}"
@@ -258,8 +260,8 @@ def _reasons(refusals: Iterable[Reason]) -> list[RenderableType]:
     number = "1 reason" if len(reasons) == 1 else f"{len(reasons):,} reasons"
     found: list[RenderableType] = [Text(f"REFUSED ({number})", style="bold red")] if reasons else []
     for one in reasons:
-        place = f" ({one.place})" if one.place else ""
-        found.append(Text(f"{one.why.value}: {one.what}{place}", style="bold red"))
+        location = f" ({one.location})" if one.location else ""
+        found.append(Text(f"{one.why.value}: {one.what}{location}", style="bold red"))
         if one.fix:
             found.append(Text(f"  {one.fix}"))
     return found
@@ -292,7 +294,7 @@ def _verdicts(proofs: Iterable[Proof], names: Mapping[str, str]) -> Iterable[Tex
             )
 
 
-def _offset(offset: int | Marker | None) -> str:
+def _offset(offset: int | SymbolicOffset | None) -> str:
     if offset is None:
         return "-"
     return count(offset) if isinstance(offset, int) else offset.value

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from anabranch.checkpoints.advice import Advice, Condition, Effect, Standing, Way
+from anabranch.checkpoints.advice import Advice, Condition, ConditionStatus, Effect, Way
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, duration
 
-_STYLE: Mapping[Standing, str] = {
-    Standing.MET: "green",
-    Standing.LATER: "yellow",
-    Standing.UNKNOWN: "yellow",
-    Standing.UNMET: "bold red",
+_STYLE: Mapping[ConditionStatus, str] = {
+    ConditionStatus.MET: "green",
+    ConditionStatus.LATER: "yellow",
+    ConditionStatus.UNKNOWN: "yellow",
+    ConditionStatus.UNMET: "bold red",
 }
 
 
@@ -23,7 +23,10 @@ def advice(found: Advice, every: bool = False) -> RenderableType:
     """All ways; the steps of the first, with ``every`` those of each."""
     head = Text.assemble((found.path, "bold"), f"  {found.engine}, job {found.job or '-'}")
     seen = Text("\n".join(found.seen))
-    naive = Text(f"only the servers changed: {_effect(found.naive)}", style="" if found.naive.exact else "yellow")
+    naive = Text(
+        f"only the servers changed: {_effect(found.unmodified_restart)}",
+        style="" if found.unmodified_restart.exact else "yellow",
+    )
     parts: list[RenderableType] = [head, seen, naive, Text(), _table(found), Text()]
     for number, way in enumerate(found.ways, 1):
         parts.append(_way(number, way, every or (way is found.best)))
@@ -43,17 +46,17 @@ def _table(found: Advice) -> RenderableType:
             "?" if effect.repeated is None else count(effect.repeated),
             "?" if effect.lost is None else count(effect.lost),
             waits,
-            _standings(way),
+            _statuses(way),
         )
     return table
 
 
-def _standings(way: Way) -> Text:
+def _statuses(way: Way) -> Text:
     text = Text()
-    for standing in Standing:
-        number = way.count(standing)
+    for status in ConditionStatus:
+        number = way.count(status)
         if number:
-            text.append(", " if text else "").append(f"{number:,} {standing.value}", style=_STYLE[standing])
+            text.append(", " if text else "").append(f"{number:,} {status.value}", style=_STYLE[status])
     return text
 
 
@@ -78,12 +81,12 @@ def _way(number: int, way: Way, steps: bool) -> RenderableType:
 
 def _condition(one: Condition) -> Text:
     text = Text("   ")
-    text.append(one.standing.value, style=_STYLE[one.standing])
+    text.append(one.status.value, style=_STYLE[one.status])
     text.append(f": {one.what}")
     if one.why:
         text.append(f" ({one.why})")
     text.append("\n")
-    if one.fix and one.standing is not Standing.MET:
+    if one.fix and one.status is not ConditionStatus.MET:
         text.append(f"      fix: {one.fix}\n")
     return text
 

@@ -1,4 +1,4 @@
-"""``anabranch checkpoint plan`` and ``rewrite``: what moving the positions means, and doing exactly that."""
+"""``anabranch checkpoint plan`` and ``rewrite``: plan to move the positions, and apply that plan."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from anabranch.checkpoints.plan import StopSavepoint, Transactions, Uncommitted
-from anabranch.cli.applying import Change, carry_out
+from anabranch.checkpoints.plan import PendingTransactions, StopSavepoint, Uncommitted
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.checkpoints import render as render_checkpoints
 from anabranch.cli.checkpoints.options import (
     CheckpointRefusedError,
@@ -23,6 +23,7 @@ from anabranch.cli.checkpoints.options import (
     OffsetsOption,
     PathArgument,
     RenameOption,
+    RewriteFlags,
     RouteFlags,
     SourceOption,
     SplitOption,
@@ -32,10 +33,9 @@ from anabranch.cli.checkpoints.options import (
     TargetOption,
     TransactionsOption,
     UncommittedOption,
-    WishFlags,
-    asked,
     repeated,
-    wish,
+    rewrite_spec,
+    translation_source,
 )
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, say_dry_run
 from anabranch.cli.hints import quoted
@@ -62,15 +62,15 @@ def plan(
     merge: MergeOption = None,
     drop: DropOption = None,
     uncommitted: UncommittedOption = Uncommitted.REFUSE,
-    transactions: TransactionsOption = Transactions.REFUSE,
+    transactions: TransactionsOption = PendingTransactions.REFUSE,
     dynamic: DynamicOption = None,
     stop_savepoint: StopSavepointOption = StopSavepoint.REFUSE,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show every position with where it leads, what a naive move would repeat or skip, and every reason not to."""
+    """Show every position with where it leads, what an unmodified restart would repeat or skip, and every refusal."""
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
-    flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
-    request = RewriteRequest(path, wish(flags), asked(ctx, route))
+    flags = RewriteFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
+    request = RewriteRequest(path, rewrite_spec(flags), translation_source(ctx, route))
     run(_rewrite(ctx, request, _Typed(route, flags), False, None, output))
 
 
@@ -89,13 +89,13 @@ def rewrite(
     merge: MergeOption = None,
     drop: DropOption = None,
     uncommitted: UncommittedOption = Uncommitted.REFUSE,
-    transactions: TransactionsOption = Transactions.REFUSE,
+    transactions: TransactionsOption = PendingTransactions.REFUSE,
     dynamic: DynamicOption = None,
     stop_savepoint: StopSavepointOption = StopSavepoint.REFUSE,
     to: Annotated[
         str | None,
         typer.Option(
-            "--to", metavar="PLACE", help="A new place; default is in place, with a backup.", show_default=False
+            "--to", metavar="PATH", help="A new path; default is in place, with a backup.", show_default=False
         ),
     ] = None,
     plan_: PlanOption = None,
@@ -116,13 +116,13 @@ def rewrite(
     execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Write the positions anew, in place with a backup or to a new place; the job must be stopped."""
+    """Write translated positions, in place with a backup or to a new path; the job must be stopped."""
     if plan_ is not None and finish_command is not None:
         fix = "leave --plan away: the plan is made when the batch is finished"
         raise InvalidFieldError("checkpoint rewrite", "--plan", "it cannot be known before --finish-command", fix)
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
-    flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
-    request = RewriteRequest(path, wish(flags), asked(ctx, route), to, stopped)
+    flags = RewriteFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
+    request = RewriteRequest(path, rewrite_spec(flags), translation_source(ctx, route), to, stopped)
     typed = _Typed(route, flags, finish_command, finish_timeout)
     run(_rewrite(ctx, request, typed, execute, plan_, output))
 
@@ -132,21 +132,21 @@ class _Typed:
     """What was typed beside the request, or is repeated in a hint as it was typed."""
 
     route: RouteFlags
-    flags: WishFlags
+    flags: RewriteFlags
     finish: str | None = None
     finish_s: float = 600.0
 
     def command(self, request: RewriteRequest) -> str:
         """The rewrite, without what applies it."""
-        words = f"anabranch checkpoint rewrite {quoted(request.place)}{repeated(self.route, self.flags)}"
+        words = f"anabranch checkpoint rewrite {quoted(request.path)}{repeated(self.route, self.flags)}"
         words += "" if request.to is None else f" --to {quoted(request.to)}"
         words += " --stopped" if request.stopped else ""
         return words + ("" if self.finish is None else f" --finish-command {quoted(self.finish)}")
 
     def proof(self, request: RewriteRequest) -> str:
         """What proves its result."""
-        words = f"anabranch checkpoint verify {quoted(request.to or request.place)}{repeated(self.route, self.flags)}"
-        return words + ("" if request.to is None else f" --was {quoted(request.place)}")
+        words = f"anabranch checkpoint verify {quoted(request.to or request.path)}{repeated(self.route, self.flags)}"
+        return words + ("" if request.to is None else f" --was {quoted(request.path)}")
 
 
 async def _rewrite(
@@ -159,7 +159,7 @@ async def _rewrite(
 
     command = typed.command(request)
     if typed.finish is not None and execute:
-        batch = await finish.finish(request.place, typed.finish, typed.finish_s, request.stopped)
+        batch = await finish.finish(request.path, typed.finish, typed.finish_s, request.stopped)
         request = replace(request, finished=batch)
     async with Clusters(contexts(ctx).get) as clusters:
         if typed.finish is not None and not execute:  # its hash cannot be known before the batch is finished
@@ -167,18 +167,18 @@ async def _rewrite(
             emit(seen, render_checkpoints.plan(seen), output)
             say_dry_run(f"{command} --execute")
             return
-        change = Change(
+        change = PlannedChange(
             command=command,
-            what=request.place,
+            what=request.path,
             plan=lambda: operation.plan(clusters, request),
             apply=lambda plan: operation.apply(clusters, plan),
             table=render_checkpoints.plan,
-            told=partial(render_checkpoints.done, whole=wanted is not None),
+            done_table=partial(render_checkpoints.done, whole=wanted is not None),
             empty=lambda plan: plan.empty,
             refuse=lambda plan: _refuse(plan.refusals, execute),
         )
         try:
-            done = await carry_out(change, execute=execute, wanted=wanted, output=output)
+            done = await apply_change(change, execute=execute, wanted=wanted, output=output)
         except PlanRefusedError as error:
             emit(error.plan, render_checkpoints.refused(error.plan), output)
             _refuse(error.refusals, execute)

@@ -1,11 +1,11 @@
-"""``anabranch checkpoint undo``: take a rewrite in place back, byte for byte."""
+"""``anabranch checkpoint undo``: undo a rewrite in place, byte for byte."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from anabranch.checkpoints.reports import UndoRewritePlan
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.checkpoints import render as render_checkpoints
 from anabranch.cli.checkpoints.options import CheckpointRefusedError, PathArgument
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
@@ -27,17 +27,17 @@ def undo(
 async def _undo(path: str, execute: bool, wanted: str | None, output: Format) -> None:
     from anabranch.operations.checkpoints import undo as operation
 
-    change = Change(
+    change = PlannedChange(
         command=f"anabranch checkpoint undo {quoted(path)}",
         what=path,
         plan=lambda: operation.plan(path),
         apply=operation.apply,
         table=render_checkpoints.undo,
-        told=partial(render_checkpoints.undone, whole=wanted is not None),
+        done_table=partial(render_checkpoints.undone, whole=wanted is not None),
         empty=lambda plan: bool(plan.refusals),
         refuse=_refuse,
     )
-    await carry_out(change, execute=execute, wanted=wanted, output=output)
+    await apply_change(change, execute=execute, wanted=wanted, output=output)
 
 
 def _refuse(plan: UndoRewritePlan) -> None:

@@ -1,4 +1,4 @@
-"""``anabranch checkpoint verify``: read a result as if it were another's, and prove where it starts."""
+"""``anabranch checkpoint verify``: read a rewritten checkpoint again, and prove its positions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from anabranch.checkpoints.plan import StopSavepoint, Transactions, Uncommitted, Wish
-from anabranch.checkpoints.reports import Verified
+from anabranch.checkpoints.plan import PendingTransactions, RewriteSpec, StopSavepoint, Uncommitted
+from anabranch.checkpoints.reports import VerificationReport
 from anabranch.cli.checkpoints import render as render_checkpoints
 from anabranch.cli.checkpoints.options import (
     CheckpointRefusedError,
@@ -19,6 +19,7 @@ from anabranch.cli.checkpoints.options import (
     OffsetsOption,
     PathArgument,
     RenameOption,
+    RewriteFlags,
     RouteFlags,
     SourceOption,
     SplitOption,
@@ -28,14 +29,13 @@ from anabranch.cli.checkpoints.options import (
     TargetOption,
     TransactionsOption,
     UncommittedOption,
-    WishFlags,
-    asked,
-    wish,
+    rewrite_spec,
+    translation_source,
 )
 from anabranch.cli.options import contexts
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import run
-from anabranch.operations.checkpoints.asked import Asked
+from anabranch.operations.checkpoints.translation_source import TranslationSource
 
 
 def verify(
@@ -53,29 +53,31 @@ def verify(
     merge: MergeOption = None,
     drop: DropOption = None,
     uncommitted: UncommittedOption = Uncommitted.REFUSE,
-    transactions: TransactionsOption = Transactions.REFUSE,
+    transactions: TransactionsOption = PendingTransactions.REFUSE,
     dynamic: DynamicOption = None,
     stop_savepoint: StopSavepointOption = StopSavepoint.REFUSE,
     was: Annotated[
         str | None,
         typer.Option(
-            "--was", metavar="PLACE", help="What it was made from; default is its own backup.", show_default=False
+            "--was", metavar="PATH", help="What it was made from; default is its own backup.", show_default=False
         ),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """State for each source that it starts where the map says, inside of the target's log, and nothing else differs."""
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
-    flags = WishFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
-    found = run(_verify(ctx, path, wish(flags), asked(ctx, route), was))
+    flags = RewriteFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
+    found = run(_verify(ctx, path, rewrite_spec(flags), translation_source(ctx, route), was))
     emit(found, render_checkpoints.proof(found), output)
     wrong = sum(bool(one.problem) for one in found.proofs) + len(found.problems)
     if wrong:
         hint = "do not start the job from it; `anabranch checkpoint undo` takes a rewrite in place back"
-        raise CheckpointRefusedError(f"{found.place} is not as it must be", wrong, "problem", hint)
+        raise CheckpointRefusedError(f"{found.path} is not as it must be", wrong, "problem", hint)
 
 
-async def _verify(ctx: typer.Context, path: str, wanted: Wish, by: Asked, was: str | None) -> Verified:
+async def _verify(
+    ctx: typer.Context, path: str, wanted: RewriteSpec, by: TranslationSource, was: str | None
+) -> VerificationReport:
     from anabranch.kafka.clusters import Clusters
     from anabranch.operations.checkpoints import verify as operation
 

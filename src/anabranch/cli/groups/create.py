@@ -1,4 +1,4 @@
-"""``anabranch groups create``: a subscription that does not exist yet, at a position of one's choice."""
+"""``anabranch groups create``: the first commits of a group, at any start position."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.completing import target_topics
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.groups import render as render_groups
@@ -58,7 +58,7 @@ async def _create(
         if not found.ok:
             raise GroupsRefusedError("was not created", 1, found.refusals[0].fix)
 
-    def told(done: GroupCreated) -> RenderableType:
+    def done_table(done: GroupCreated) -> RenderableType:
         return render_groups.created(done, shown=wanted is None)
 
     words = "".join(f" --topic {quoted(topic)}" for topic in topics)
@@ -72,14 +72,14 @@ async def _create(
                 typer.echo(f"note: {note}", err=True)
             return found
 
-        change = Change(
+        change = PlannedChange(
             command=f"anabranch groups create {quoted(group)}{words}{repeated(target_name)}",
             what=f"group {group!r}",
             plan=plan,
             apply=lambda planned: operation.apply(target, planned),
             table=render_groups.creating,
-            told=told,
+            done_table=done_table,
             empty=lambda found: not found.ok,
             refuse=refuse,
         )
-        await carry_out(change, execute=execute, wanted=wanted, output=output)
+        await apply_change(change, execute=execute, wanted=wanted, output=output)

@@ -10,7 +10,7 @@ import typer
 from anabranch.cli.completing import context_names, source_groups, source_topics
 from anabranch.cli.hints import quoted, repeated
 from anabranch.errors import RefusedError
-from anabranch.groups.select import Selection
+from anabranch.groups.select import GroupSelection
 
 GroupsArgument = Annotated[
     list[str] | None,
@@ -61,9 +61,9 @@ class GroupsRefusedError(RefusedError):
         return self.next
 
 
-def selection(groups: list[str] | None, exclude: list[str] | None, topics: list[str] | None) -> Selection:
+def selection(groups: list[str] | None, exclude: list[str] | None, topics: list[str] | None) -> GroupSelection:
     """What was typed, checked; raises ``InvalidFieldError``."""
-    return Selection(tuple(groups or ()), tuple(exclude or ()), tuple(topics or ()))
+    return GroupSelection(tuple(groups or ()), tuple(exclude or ()), tuple(topics or ()))
 
 
 def arguments(

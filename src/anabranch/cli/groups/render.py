@@ -10,63 +10,63 @@ from rich.text import Text
 from anabranch.cli.hints import aimed, repeated, typed_target
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, duration, moment
+from anabranch.groups.baseline import BaselineReport, Coverage
 from anabranch.groups.create import CreatePlan, GroupCreated
 from anabranch.groups.freshness import SyncRound
-from anabranch.groups.mark import MarkReport, Verdict
-from anabranch.groups.plan import GroupPlan, GroupsMoved, GroupsPlan, Step
+from anabranch.groups.plan import GroupPlan, GroupsMoved, GroupsPlan, GroupStep
 from anabranch.groups.report import GroupReport, GroupsReport
 from anabranch.groups.undo import GroupsUndone, GroupUndo, UndoPlan
 from anabranch.model.groups import Commit
 from anabranch.model.reasons import Reason
 
-_STEP_STYLE: Mapping[Step, str] = {
-    Step.MOVE: "cyan",
-    Step.IN_STEP: "green",
-    Step.REFUSED: "bold red",
-    Step.MOVED: "green",
-    Step.FAILED: "bold red",
+_STEP_STYLE: Mapping[GroupStep, str] = {
+    GroupStep.MOVE: "cyan",
+    GroupStep.IN_SYNC: "green",
+    GroupStep.REFUSED: "bold red",
+    GroupStep.MOVED: "green",
+    GroupStep.FAILED: "bold red",
 }
 
 
 def report(found: GroupsReport) -> RenderableType:
-    """One line a group, and below what advice there is and how fresh the followed ones are."""
+    """One line a group, and below what advice there is and how fresh continuous sync is."""
     table = grid(
-        "GROUP", "KIND", "SOURCE", "TARGET", "IN LINK", "OUTSIDE", "MARK", "FOLLOWED", right=("IN LINK", "OUTSIDE")
+        "GROUP", "KIND", "SOURCE", "TARGET", "IN LINK", "OUTSIDE", "BASELINE", "SYNC", right=("IN LINK", "OUTSIDE")
     )
     advice = []
     for row in found.groups:
-        followed = "-" if row.followed is None else row.followed.state.value
+        sync = "-" if row.sync is None else row.sync.state.value
         table.add_row(
             row.group,
             row.kind.value,
             row.state.value,
-            "not there" if row.target_state.value == "dead" else row.target_state.value,
+            "absent" if row.target_state.value == "dead" else row.target_state.value,
             count(row.in_link),
             count(row.outside),
-            "-" if row.mark is None else row.mark.value,
-            followed,
+            "-" if row.baseline is None else row.baseline.value,
+            sync,
         )
         if row.advice:
             advice.append(Text(row.advice, style="yellow"))
-        if row.followed is not None and row.followed.why:
-            age = duration((found.read_at_ms - row.followed.since_ms) / 1000)
-            advice.append(Text(f"{row.group} is {followed} since {age}: {row.followed.why}"))
+        if row.sync is not None and row.sync.why:
+            age = duration((found.read_at_ms - row.sync.since_ms) / 1000)
+            advice.append(Text(f"{row.group} is {sync} since {age}: {row.sync.why}"))
     return Group(
         table if found.groups else Text("no groups that we may see"), *advice, fresh(found.round, found.read_at_ms)
     )
 
 
 def fresh(last: SyncRound | None, now_ms: int) -> Text:
-    """How old the followed groups' positions are."""
+    """How old the positions of continuous sync are."""
     if last is None:
         return Text("no continuous sync has run", style="dim")
     if not last.groups:
         ago = duration(max(0, now_ms - last.ended_at_ms) / 1000)
-        text = Text(f"followed: no groups; the last round was {ago} ago", style="dim")
+        text = Text(f"continuous sync: no groups; the last round was {ago} ago", style="dim")
         return text.append(f"\nit failed: {last.error}", style="red") if last.error else text
     age = last.age_ms(now_ms)
     states = ", ".join(f"{count(number)} {state.value}" for state, number in last.groups.items())
-    text = Text(f"followed: {states}; ")
+    text = Text(f"continuous sync: {states}; ")
     text.append("never read yet" if age is None else f"positions of {duration(age / 1000)} ago")
     text.append(f", every {duration(last.interval_ms / 1000)}, the last round took {duration(last.took_ms / 1000)}")
     if last.error:
@@ -75,20 +75,21 @@ def fresh(last: SyncRound | None, now_ms: int) -> Text:
 
 
 def one(found: GroupReport) -> RenderableType:
-    """A group on both sides, and what moving it now would mean."""
-    here = found.source
-    there = "not there" if found.target is None else found.target.state.value
+    """A group on both clusters, and the plan to move it now."""
+    source = found.source
+    target_state = "absent" if found.target is None else found.target.state.value
     head = Text.assemble(
-        (here.name, "bold"), f"  {here.kind.value} group, {here.state.value} on the source, {there} on the target"
+        (source.name, "bold"),
+        f"  {source.kind.value} group, {source.state.value} on the source, {target_state} on the target",
     )
     parts: list[RenderableType] = [head]
-    for side, group in (("source", here), ("target", found.target)):
+    for side, group in (("source", source), ("target", found.target)):
         for member in group.members if group is not None else ():
             parts.append(Text(f"  member on the {side}: {member.client_id} at {member.host}"))
-    if found.mark is not None:
-        parts.append(Text(f"marked {moment(found.mark.marked_at_ms)}: {found.mark.verdict.value}"))
-    if found.followed is not None:
-        parts.append(Text(f"followed: {found.followed.state.value}  {found.followed.why}"))
+    if found.baseline is not None:
+        parts.append(Text(f"baseline of {moment(found.baseline.taken_at_ms)}: {found.baseline.coverage.value}"))
+    if found.sync is not None:
+        parts.append(Text(f"sync: {found.sync.state.value}  {found.sync.why}"))
     parts += [_moves([found.plan]), *_reasons(found.plan), fresh(found.round, found.read_at_ms)]
     return Group(*parts)
 
@@ -108,41 +109,43 @@ def plan(found: GroupsPlan) -> RenderableType:
 
 
 def done(found: GroupsMoved, reasons: bool = True) -> RenderableType:
-    """What was carried out; without reasons where the plan was shown with them just before."""
+    """What was applied; without reasons if the plan was shown with them just before."""
     parts: list[RenderableType] = []
     for group in found.groups:
-        if group.step is Step.FAILED:
+        if group.step is GroupStep.FAILED:
             parts.append(Text(f"{group.group}: {group.failure}", style="red"))
         if reasons:
             parts += _reasons(group)
     parts.append(_summary(found))
     if found.undo:
-        parts.append(Text(f"take it back with: {_undo_command(found.undo)}"))
+        parts.append(Text(f"undo with: {_undo_command(found.undo)}"))
     return Group(*parts)
 
 
-def marks(found: MarkReport) -> RenderableType:
+def baselines(found: BaselineReport) -> RenderableType:
     """One line a group, and the partitions that the link does not hold."""
-    if not found.marks:
-        return Text("no group has committed anything that the link copies; nothing was marked")
-    table = grid("GROUP", "KIND", "PARTITIONS", "MARK", right=("PARTITIONS",))
-    for mark in found.marks:
-        table.add_row(mark.group, mark.kind.value, count(len(mark.partitions)), _verdict(mark.verdict))
+    if not found.baselines:
+        return Text("no group has committed anything that the link copies; no baseline was stored")
+    table = grid("GROUP", "KIND", "PARTITIONS", "BASELINE", right=("PARTITIONS",))
+    for baseline in found.baselines:
+        table.add_row(
+            baseline.group, baseline.kind.value, count(len(baseline.partitions)), _coverage(baseline.coverage)
+        )
     lines = []
-    for mark in found.marks:
-        for part in mark.partitions:
-            if part.verdict is Verdict.BEFORE:
+    for baseline in found.baselines:
+        for part in baseline.partitions:
+            if part.coverage is Coverage.BEFORE:
                 at, begin = count(part.commit.offset), count(part.begin)
                 what = f"has committed {at}, the link begins at {begin}: records are lost to it"
-                lines.append(Text(f"{mark.group}: {part.source} {what}", style="red"))
-            elif part.verdict in (Verdict.UNKNOWN, Verdict.NOT_IN_LINK):
-                lines.append(Text(f"{mark.group}: {part.source} {part.verdict.value}", style="yellow"))
+                lines.append(Text(f"{baseline.group}: {part.source} {what}", style="red"))
+            elif part.coverage in (Coverage.UNKNOWN, Coverage.NOT_IN_LINK):
+                lines.append(Text(f"{baseline.group}: {part.source} {part.coverage.value}", style="yellow"))
     return Group(table, *lines)
 
 
 def undo(found: UndoPlan | GroupsUndone) -> RenderableType:
-    """Each partition that is given back or deleted, and what forbids it."""
-    table = grid("GROUP", "PARTITION", "STANDS AT", "GOES BACK TO", right=("STANDS AT", "GOES BACK TO"))
+    """Each partition that is restored or deleted, and every refusal."""
+    table = grid("GROUP", "PARTITION", "COMMITTED", "RESTORED TO", right=("COMMITTED", "RESTORED TO"))
     lines: list[RenderableType] = []
     for group in found.groups:
         record = group.record
@@ -152,16 +155,16 @@ def undo(found: UndoPlan | GroupsUndone) -> RenderableType:
         lines += _refusals(group.refusals)
         if group.delete_group:
             gone = "was" if group.done else "is"
-            lines.append(Text(f"{record.group} was not there before, and {gone} deleted"))
+            lines.append(Text(f"{record.group} did not exist before, and {gone} deleted"))
         elif group.empty and not group.refusals:
-            lines.append(Text(f"{record.group} stands as it stood"))
+            lines.append(Text(f"{record.group} needs no undo"))
     return Group(table, *lines)
 
 
 def undone(found: GroupsUndone, shown: bool = False) -> RenderableType:
     """What was undone; where the plan was ``shown`` just before, only what failed since."""
     number = sum(group.done for group in found.groups)
-    total = Text(f"done: {'1 group has' if number == 1 else f'{number:,} groups have'} what was there before")
+    total = Text(f"done: {'1 group has its' if number == 1 else f'{number:,} groups have their'} former commits")
     if not shown:
         return Group(undo(found), total)
     return Group(*(line for group in found.groups if _failed(group) for line in _refusals(group.refusals)), total)
@@ -178,8 +181,8 @@ def creating(found: CreatePlan) -> RenderableType:
 
 
 def created(found: GroupCreated, shown: bool = False) -> RenderableType:
-    """Where it begins, unless that was ``shown`` just before, and what takes it back."""
-    done = Text(f"done; take it back with: {_undo_command(found.undo)}")
+    """Where it begins, unless that was ``shown`` just before, and how to undo it."""
+    done = Text(f"done; undo with: {_undo_command(found.undo)}")
     return done if shown else Group(*_begins(found), done)
 
 
@@ -202,9 +205,9 @@ def _moves(groups: Iterable[GroupPlan]) -> RenderableType:
         "COMMITTED",
         "TARGET",
         "ANSWER",
-        "THERE NOW",
+        "TARGET NOW",
         "LAG LEFT",
-        right=("COMMITTED", "ANSWER", "THERE NOW", "LAG LEFT"),
+        right=("COMMITTED", "ANSWER", "TARGET NOW", "LAG LEFT"),
     )
     for group in groups:
         step = Text(group.step.value, style=_STEP_STYLE[group.step])
@@ -240,13 +243,13 @@ def _refusals(refusals: Iterable[Reason], before: str = "") -> list[RenderableTy
 
 
 def _summary(found: GroupsPlan | GroupsMoved) -> Text:
-    numbers = ", ".join(f"{count(len(found.of(step)))} {step.value}" for step in Step if found.of(step))
+    numbers = ", ".join(f"{count(len(found.of(step)))} {step.value}" for step in GroupStep if found.of(step))
     return Text(f"{numbers or 'no groups'}; plan {found.hash}, {duration(found.took_ms / 1000)}")
 
 
-def _verdict(verdict: Verdict) -> Text:
-    style = "bold red" if verdict is Verdict.BEFORE else "green" if verdict is Verdict.COVERED else "yellow"
-    return Text(verdict.value, style=style)
+def _coverage(coverage: Coverage) -> Text:
+    style = "bold red" if coverage is Coverage.BEFORE else "green" if coverage is Coverage.COVERED else "yellow"
+    return Text(coverage.value, style=style)
 
 
 def _at(commit: Commit | None) -> str:

@@ -1,4 +1,4 @@
-"""``anabranch groups list`` and ``anabranch groups show``: where groups stand on both clusters."""
+"""``anabranch groups list`` and ``anabranch groups show``: groups on both clusters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from anabranch.cli.running import on_both, run
 def list_(
     ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None, output: FormatOption = Format.TABLE
 ) -> None:
-    """List the groups of a link's source, and how fresh those are that the link follows."""
+    """List the groups of a link's source, and how fresh continuous sync is."""
     run(_list(ctx, link, target_name, output))
 
 
@@ -29,7 +29,7 @@ def show(
     target_name: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show one group: members and commits on both sides, what moving it now would mean, its mark."""
+    """Show one group: members and commits on both sides, what moving it now would do, its baseline."""
     run(_show(ctx, link, group, target_name, output))
 
 

@@ -1,11 +1,11 @@
-"""``anabranch groups plan`` and ``anabranch groups sync``: what moving groups means, and doing exactly that."""
+"""``anabranch groups plan`` and ``anabranch groups sync``: plan to move groups, and apply that plan."""
 
 from __future__ import annotations
 
 import typer
 from rich.console import RenderableType
 
-from anabranch.cli.applying import Change, carry_out, check_flags
+from anabranch.cli.applying import PlannedChange, apply_change, check_flags
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import (
@@ -19,8 +19,8 @@ from anabranch.cli.groups.options import (
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.running import on_both, run
-from anabranch.groups.plan import GroupsMoved, GroupsPlan, Step
-from anabranch.groups.select import Selection
+from anabranch.groups.plan import GroupsMoved, GroupsPlan, GroupStep
+from anabranch.groups.select import GroupSelection
 
 
 def plan(
@@ -32,7 +32,7 @@ def plan(
     target_name: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show per group and partition where it stands, where it would stand on the target, and every reason not to."""
+    """Show per group and partition the committed offset, the offset it would have on the target, and every refusal."""
     chosen, words = selection(groups, exclude, topics), arguments(groups, exclude, topics, target_name)
     run(_sync(ctx, link, chosen, words, target_name, False, None, output))
 
@@ -56,7 +56,7 @@ def sync(
 async def _sync(
     ctx: typer.Context,
     link: str,
-    chosen: Selection,
+    chosen: GroupSelection,
     words: str,
     target_name: str | None,
     execute: bool,
@@ -66,27 +66,27 @@ async def _sync(
     from anabranch.operations.groups import sync as operation
 
     def refuse(found: GroupsPlan | GroupsMoved) -> None:
-        number = len(found.of(Step.REFUSED)) + len(found.of(Step.FAILED))
+        number = len(found.of(GroupStep.REFUSED)) + len(found.of(GroupStep.FAILED))
         if number and execute:
             raise GroupsRefusedError("did not move", number, f"anabranch groups plan {link}{words}")
         if number:
             raise GroupsRefusedError("would not be moved", number, "the plan names every reason and its next step")
 
-    def told(done: GroupsMoved) -> RenderableType:
+    def done_table(done: GroupsMoved) -> RenderableType:
         return render_groups.done(done, reasons=wanted is not None)
 
     command = f"anabranch groups sync {link}{words}"
     check_flags(command, execute, wanted)
     async with on_both(ctx, link, target_name) as (source, target):
-        change = Change(
+        change = PlannedChange(
             command=command,
             what=f"groups of link {link!r}",
             plan=lambda: operation.plan(source, target, link, chosen),
             apply=lambda planned: operation.apply(source, target, planned),
             table=render_groups.plan,
-            told=told,
-            empty=lambda found: not found.of(Step.MOVE),
+            done_table=done_table,
+            empty=lambda found: not found.of(GroupStep.MOVE),
             refuse=refuse,
             refuse_done=refuse,
         )
-        await carry_out(change, execute=execute, wanted=wanted, output=output)
+        await apply_change(change, execute=execute, wanted=wanted, output=output)

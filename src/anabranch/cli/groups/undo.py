@@ -1,4 +1,4 @@
-"""``anabranch groups undo``: give groups back what they had committed before they were moved."""
+"""``anabranch groups undo``: restore what groups had committed before they were moved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import ClusterOption, GroupsRefusedError
@@ -25,7 +25,7 @@ def undo(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Restore exactly the former commits, and delete those that were not there; a group that moved since is left."""
+    """Restore exactly the former commits, and delete those that were not there; groups that commit since are kept."""
     run(_undo(ctx, id_, target_name, execute, plan, output))
 
 
@@ -37,21 +37,21 @@ async def _undo(
     def refuse(found: UndoPlan | GroupsUndone) -> None:
         refused = sum(bool(group.refusals) for group in found.groups)
         if refused:
-            raise GroupsRefusedError("cannot be given back what was there before", refused)
+            raise GroupsRefusedError("cannot get their former commits back", refused)
 
-    def told(done: GroupsUndone) -> RenderableType:
+    def done_table(done: GroupsUndone) -> RenderableType:
         return render_groups.undone(done, shown=wanted is None)
 
     async with on_target(ctx, target_name) as target:
-        change = Change(
+        change = PlannedChange(
             command=f"anabranch groups undo {id_}{repeated(target_name)}",
             what=f"the undoing of {id_}",
             plan=lambda: operation.plan(target, id_),
             apply=lambda planned: operation.apply(target, planned),
             table=render_groups.undo,
-            told=told,
+            done_table=done_table,
             empty=lambda found: all(group.refusals for group in found.groups),
             refuse=refuse,
             refuse_done=refuse,
         )
-        await carry_out(change, execute=execute, wanted=wanted, output=output)
+        await apply_change(change, execute=execute, wanted=wanted, output=output)

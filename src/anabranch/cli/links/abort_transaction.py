@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.completing import link_partitions
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted, repeated
@@ -41,14 +41,14 @@ def abort_transaction(
         from anabranch.operations.links import abort_transaction as operation
 
         async with on_both(ctx, link, target_name) as (source, target):
-            change = Change(
+            change = PlannedChange(
                 command=f"anabranch link abort-transaction {link} {quoted(where)}{named}{repeated(target_name)}",
                 what=f"partition {where}",
                 plan=lambda: operation.plan(source, target, link, where, producer_id),
                 apply=lambda found: operation.apply(source, target, found),
                 table=render_decisions.abort_plan,
-                told=render_decisions.abort_report,
+                done_table=render_decisions.abort_report,
             )
-            await carry_out(change, execute=execute, wanted=plan, output=output)
+            await apply_change(change, execute=execute, wanted=plan, output=output)
 
     run(verb())

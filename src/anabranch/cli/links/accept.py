@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.completing import link_partitions
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted, repeated
@@ -47,19 +47,19 @@ def accept(
         from anabranch.operations.links import accept as operation
 
         async with on_both(ctx, link, target_name) as (source, target):
-            change = Change(
+            change = PlannedChange(
                 command=command,
                 what=f"link {link!r}",
                 plan=lambda: operation.plan(source, target, link, where, at),
                 apply=lambda found: operation.apply(source, target, found),
                 table=render_decisions.accept_plan,
-                told=_told,
+                done_table=_told,
             )
-            await carry_out(change, execute=execute, wanted=plan, output=output)
+            await apply_change(change, execute=execute, wanted=plan, output=output)
 
     run(verb())
 
 
 def _told(done: AcceptReport) -> Text:
-    number = len(done.plan.choices)
+    number = len(done.plan.pending)
     return Text("done: 1 lane goes on" if number == 1 else f"done: {number:,} lanes go on")

@@ -39,7 +39,7 @@ def set_(
         bool | None, typer.Option("--checkpoints/--no-checkpoints", help="Publish as MirrorMaker 2 does, or no more.")
     ] = None,
 ) -> None:
-    """Change a link's filter, rate limit or followed groups; a list that is not given stays as it is."""
+    """Change a link's filter, rate limit or groups in continuous sync; a list that is not given stays as it is."""
     changes: dict[str, Any] = {}
     if rate_limit is not None:
         changes["rate_limit"] = None if rate_limit == "none" else parse_rate(rate_limit)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from anabranch.cli import render
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.completing import context_names, source_topics
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
 from anabranch.cli.hints import typed_target
@@ -114,17 +114,17 @@ async def _create(
     from anabranch.operations.links import create as operation
 
     async with on_context(source_context) as source, on_context(target_context) as target:
-        change = Change(
+        change = PlannedChange(
             command=typed(),
             what=f"link {spec.id!r}",
             plan=lambda: operation.plan(source, target, spec, adopt),
             apply=lambda plan: operation.apply(source, target, plan),
             table=render.probe,
-            told=lambda done: render.created(done.plan.spec.id),
+            done_table=lambda done: render.created(done.plan.spec.id),
             empty=lambda plan: not plan.ok,
             refuse=operation.check_allowed,
         )
-        await carry_out(change, execute=execute, wanted=wanted, output=output)
+        await apply_change(change, execute=execute, wanted=wanted, output=output)
 
 
 def _other_than_default(known: Contexts, name: str) -> str | None:

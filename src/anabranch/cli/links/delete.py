@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from anabranch.cli import render
-from anabranch.cli.applying import Change, carry_out
+from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption
@@ -38,12 +38,12 @@ async def _delete(
                 typer.echo(f"link {link} is running: its workers stop within seconds", err=True)
             return await operation.apply(target, plan)
 
-        change = Change(
+        change = PlannedChange(
             command=f"anabranch link delete {link}{repeated(target_name)}",
             what=f"link {link!r}",
             plan=lambda: operation.plan(target, link),
             apply=apply,
             table=render.delete_plan,
-            told=render.deleted,
+            done_table=render.deleted,
         )
-        await carry_out(change, execute=execute, wanted=wanted, output=output)
+        await apply_change(change, execute=execute, wanted=wanted, output=output)

@@ -15,7 +15,7 @@ NONE = "none"
 
 SyncGroupsOption = Annotated[
     list[str] | None,
-    typer.Option(help="Consumer groups to keep in step: regular expression, repeatable; none for no group."),
+    typer.Option(help="Consumer groups to keep in sync: regular expression, repeatable; none for no group."),
 ]
 SyncIntervalOption = Annotated[str | None, typer.Option(help="How often groups are followed, from 1s to 1h.")]
 

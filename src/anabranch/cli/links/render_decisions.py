@@ -7,7 +7,7 @@ from rich.text import Text
 
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, moment, span
-from anabranch.model.decisions import AcceptPlan, Choice
+from anabranch.model.decisions import AcceptPlan, PendingDecision
 from anabranch.model.topics import TopicPartition
 from anabranch.model.transactions import AbortPlan, AbortReport, SourceTransaction
 
@@ -16,14 +16,14 @@ def accept_plan(plan: AcceptPlan) -> RenderableType:
     """Each lane with what happened to it, and below what accepting it means."""
     parts: list[RenderableType] = [Text(f"{name} is missing and is made again, empty") for name in plan.remake]
     parts += [Text(f"{name} was deleted and made again: the link goes on with it as it is") for name in plan.recreated]
-    for choice in plan.choices:
+    for choice in plan.pending:
         head = Text(f"{choice.source}", style="bold")
         head.append(f"  {choice.cause.value}; copied up to offset {count(choice.position)}", style="not bold")
         parts += [head, Text(f"  accept: {choice.means}")]
     table = grid(
         "LANE", "TARGET", "GENERATION", "GOES ON AT", "GIVEN UP", "KEPT TWICE", right=("GENERATION", "GOES ON AT")
     )
-    for choice in plan.choices:
+    for choice in plan.pending:
         table.add_row(
             str(choice.source),
             str(choice.target),
@@ -32,7 +32,7 @@ def accept_plan(plan: AcceptPlan) -> RenderableType:
             _range(choice.given_up),
             _range(choice.twice),
         )
-    return Group(*parts, table) if plan.choices else Group(*parts)
+    return Group(*parts, table) if plan.pending else Group(*parts)
 
 
 def abort_plan(plan: AbortPlan) -> RenderableType:
@@ -85,12 +85,12 @@ def _ends(source: TopicPartition, stable: int, high_watermark: int) -> Text:
 
 def _coordinator(one: SourceTransaction, now_ms: int) -> str:
     if one.known is None:
-        return one.untold or "none tells of it"
+        return one.unavailable or "none tells of it"
     left = one.known.ends_itself_in_ms(now_ms) / 1000
     return f"{one.known.state}, timeout in {left:.0f} s" if one.known.state == "Ongoing" else one.known.state
 
 
-def _onward(choice: Choice) -> int:
+def _onward(choice: PendingDecision) -> int:
     if choice.decision.skip is not None:
         return choice.decision.skip[1]
     return choice.decision.start or 0

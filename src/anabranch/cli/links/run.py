@@ -145,20 +145,20 @@ async def _until_planned(
     started: StartedLink, how: Submission, before: LinkStatus, target: Cluster, typed: str
 ) -> None:
     from anabranch.kafka.errors import passing
-    from anabranch.operations.links.standing import Standing
+    from anabranch.operations.links.status import LinkStatusReader
 
     link, planned = before.spec.id, None if before.plan is None else before.plan.owner
     name = "spark-submit" if how.in_cluster else started.run
     typer.echo(f"{name} starts as process {started.process.pid}; its log is {started.log}", err=True)
     submitted: float | None = None
-    standing = Standing(target)
+    statuses = LinkStatusReader(target)
     while (code := started.process.poll()) is None or (how.in_cluster and code == 0):
         try:
-            plan = (await standing.of(link)).plan
+            plan = (await statuses.of(link)).plan
         except AnabranchError as error:  # the target may not answer now: the run goes on meanwhile
             if not passing(error):
                 raise
-            plan, standing = None, Standing(target)
+            plan, statuses = None, LinkStatusReader(target)
         if plan is not None and (plan.owner == started.run or (how.in_cluster and plan.owner != planned)):
             typer.echo(f"it runs; end it with: anabranch link stop {link}{typed}", err=True)
             return

@@ -57,14 +57,14 @@ async def _show(ctx: typer.Context, link: str, target_name: str | None, output: 
         if status.spec.groups is None:
             emit(status, render.status(status), output)
             return
-        fresh = await operation.followed(target, link)
+        fresh = await operation.last_sync(target, link)
     table = Group(render.status(status), render_groups.fresh(fresh, status.read_at_ms))
-    emit({**plain(status), "followed": fresh}, table, output)
+    emit({**plain(status), "sync": fresh}, table, output)
 
 
 async def _watch(ctx: typer.Context, link: str, target_name: str | None) -> None:
-    from anabranch.operations.links.standing import Standing
+    from anabranch.operations.links.status import LinkStatusReader
 
     async with on_target(ctx, target_name) as target:
-        standing = Standing(target)
-        await watch(lambda: standing.of(link), console())
+        statuses = LinkStatusReader(target)
+        await watch(lambda: statuses.of(link), console())

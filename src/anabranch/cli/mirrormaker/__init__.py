@@ -7,6 +7,6 @@ import typer
 from anabranch.cli.mirrormaker.publish import publish
 from anabranch.cli.mirrormaker.report import report
 
-app = typer.Typer(help="Judge MirrorMaker 2's answers, and give exact ones to its clients.", no_args_is_help=True)
+app = typer.Typer(help="Check MirrorMaker 2's offsets, and publish exact ones for its clients.", no_args_is_help=True)
 app.command("report")(report)
 app.command("publish")(publish)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import RenderableType
 
-from anabranch.cli.applying import Change, carry_out, check_flags
+from anabranch.cli.applying import PlannedChange, apply_change, check_flags
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted, repeated
 from anabranch.cli.mirrormaker import tables
@@ -47,7 +47,7 @@ async def _publish(
 ) -> None:
     from anabranch.operations.mirrormaker import publish as operation
 
-    def told(done: Published) -> RenderableType:
+    def done_table(done: Published) -> RenderableType:
         return tables.published(done, separator, shown=wanted is None)
 
     words = "" if source_alias is None else f" --source-alias {quoted(source_alias)}"
@@ -55,12 +55,12 @@ async def _publish(
     command = f"anabranch mm2 publish {link}{words}{repeated(target_name)}"
     check_flags(command, execute, wanted)
     async with on_both(ctx, link, target_name) as (source, target):
-        change = Change(
+        change = PlannedChange(
             command=command,
             what=f"link {link!r}",
             plan=lambda: operation.plan(source, target, link, source_alias=source_alias, separator=separator),
             apply=lambda planned: operation.apply(source, target, planned),
             table=tables.publishing,
-            told=told,
+            done_table=done_table,
         )
-        await carry_out(change, execute=execute, wanted=wanted, output=output)
+        await apply_change(change, execute=execute, wanted=wanted, output=output)

@@ -1,4 +1,4 @@
-"""``anabranch mm2 report``: how far off a running MirrorMaker 2 is, group by group."""
+"""``anabranch mm2 report``: the error of a running MirrorMaker 2, group by group."""
 
 from __future__ import annotations
 

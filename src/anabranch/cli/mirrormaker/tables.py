@@ -1,4 +1,4 @@
-"""Answers about MirrorMaker 2 as tables."""
+"""Reports about MirrorMaker 2 as tables."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rich.text import Text
 from anabranch.cli import render
 from anabranch.cli.words import count, duration
 from anabranch.mirrormaker.names import checkpoints_topic
-from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
+from anabranch.mirrormaker.report import Evidence, JudgedPosition, MirrorReport
 
 if TYPE_CHECKING:
     from anabranch.operations.mirrormaker.publish import Published, PublishPlan
 
 
 def report(found: MirrorReport) -> RenderableType:
-    """The worst first, and in one line what it all comes to."""
+    """One row a position, the worst first, and a line with the sums."""
     right = ("COMMITTED", "SEEN", "ANSWER", "NEXT", "EXACT", "READ AGAIN")
     columns = ["GROUP", "PARTITION", "COMMITTED", "SEEN", "ANSWER", "NEXT", "EXACT", "READ AGAIN", "BY"]
     with_link = any(row.ours is not None for row in found.rows)
@@ -39,11 +39,11 @@ def report(found: MirrorReport) -> RenderableType:
     return Group(text, grid, total, *(Text(note, style="yellow") for note in found.notes))
 
 
-def _worst(row: Judged) -> tuple[bool, int, str, str]:
+def _worst(row: JudgedPosition) -> tuple[bool, int, str, str]:
     return row.is_answered, -(row.most or 0), row.group, str(row.source)
 
 
-def _again(row: Judged) -> str:
+def _again(row: JudgedPosition) -> str:
     if row.least is None:
         return "-"
     if row.most is None:

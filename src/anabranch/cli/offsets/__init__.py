@@ -1,4 +1,4 @@
-"""``anabranch offsets``: what a link's maps say of offsets, exactly or not at all."""
+"""``anabranch offsets``: translate offsets by a link's maps, exactly or not at all."""
 
 from __future__ import annotations
 

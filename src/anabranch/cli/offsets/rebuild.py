@@ -81,7 +81,7 @@ def rebuild(
     master: Annotated[str, typer.Option(help="Spark master.")] = "local[*]",
     conf: Annotated[list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting.")] = None,
 ) -> None:
-    """Align two topics by their records, and write which offset is which; what is unclear is said, never guessed."""
+    """Align two topics by their records, and write which offset is which; what is unclear is never guessed."""
     settings = settings_of(conf)
     source, there = contexts(ctx).get(source_name), target(ctx, target_name)
     names = _names(topics, naming, source.name)
@@ -149,7 +149,7 @@ async def _rebuild(source: ClusterContext, target: ClusterContext, flags: Rebuil
 
 
 def _say_kept(out: Path, spec: RebuildSpec) -> None:
-    """Say that maps of an earlier run are kept, and not made again."""
+    """Print that maps of an earlier run are kept, and not made again."""
     part, before = rebuild_progress.part_of(out), len(rebuild_progress.kept(out, spec))
     if before:
         at = moment(round(part.stat().st_mtime * 1000))
@@ -158,7 +158,7 @@ def _say_kept(out: Path, spec: RebuildSpec) -> None:
 
 
 def _follow(job: subprocess.Popen[str]) -> int:
-    """Say each step of the job; its exit code."""
+    """Print each step of the job; its exit code."""
     for line in job.stdout or ():
         typer.echo(_step(line), err=True)
     return job.wait()

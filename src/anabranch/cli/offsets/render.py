@@ -22,7 +22,7 @@ _STYLE: Mapping[AnswerKind, str] = {
 
 def translation(found: Translation) -> RenderableType:
     """One line an answer, with the nearest offsets where it is refused."""
-    table = grid("PARTITION", "OFFSET", "ANSWER", "TO", "OFFSET THERE", "WHY", right=("OFFSET", "OFFSET THERE"))
+    table = grid("PARTITION", "OFFSET", "ANSWER", "TO", "TO OFFSET", "WHY", right=("OFFSET", "TO OFFSET"))
     for one in found.answers:
         table.add_row(
             str(one.partition),
@@ -40,7 +40,7 @@ def lanes(found: Sequence[LaneRuns]) -> RenderableType:
     if not found:
         return Text("no lane has begun")
     table = grid(
-        "SOURCE", "TARGET", "MODE", "RUNS", "RECORDS", "SOURCE OFFSETS", "TARGET OFFSETS", "FILED",
+        "SOURCE", "TARGET", "MODE", "RUNS", "RECORDS", "SOURCE OFFSETS", "TARGET OFFSETS", "PERSISTED",
         right=("RUNS", "RECORDS"),
     )  # fmt: skip
     for one in found:
@@ -70,8 +70,8 @@ def runs(found: Sequence[LaneRuns], limit: int) -> RenderableType:
             style="not bold",
         )
         table = grid(
-            "SOURCE", "TARGET", "RECORDS", "HOLE BEFORE", "FOREIGN BEFORE",
-            right=("SOURCE", "TARGET", "RECORDS", "HOLE BEFORE", "FOREIGN BEFORE"),
+            "SOURCE", "TARGET", "RECORDS", "GAP BEFORE", "FOREIGN BEFORE",
+            right=("SOURCE", "TARGET", "RECORDS", "GAP BEFORE", "FOREIGN BEFORE"),
         )  # fmt: skip
         first = max(0, len(lane.runs) - limit)
         source, target = lane.source_start, lane.target_start

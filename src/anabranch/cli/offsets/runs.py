@@ -29,7 +29,7 @@ def runs(
     target_name: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show which source offsets lie where on the target: a line a lane, or the runs of one topic or partition."""
+    """Show which source offset is which target offset: a line a lane, or the runs of one topic or partition."""
     run(_runs(ctx, link, where, limit, target_name, output))
 
 

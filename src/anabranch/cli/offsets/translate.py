@@ -1,4 +1,4 @@
-"""``anabranch offsets translate``: where on the other side a reader goes on."""
+"""``anabranch offsets translate``: the offset on the other cluster at which a reader resumes."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ async def _of_offsets(
 
 
 def _check_side(spec: LinkSpec, file: Path, named: str, reverse: bool) -> None:
-    """Refuse a file that names the link's other cluster: its offsets would lead somewhere, and not where they lie."""
+    """Refuse a file that names the link's other cluster: its offsets would be translated the wrong way."""
     asked, other = (spec.target, spec.source) if reverse else (spec.source, spec.target)
     if named == other.context != asked.context:
         problem = f"its offsets are those of {named}, and this translates offsets of {asked.context}"

@@ -1,4 +1,4 @@
-"""``anabranch verify``: whether both clusters of a link hold the same, and what differs."""
+"""``anabranch verify``: whether both clusters of a link hold the same records, and what differs."""
 
 from __future__ import annotations
 

@@ -39,12 +39,12 @@ def line(found: VerifyStatus) -> str:
     """The run in a sentence."""
     run = found.run
     seconds = max(run.updated_at_ms - run.started_at_ms, 1) / 1000
-    told = (
+    text = (
         f"{run.link} {run.run}: {_state(found)}, {words.count(run.records)} records read "
         f"({words.count(run.records / seconds)}/s), {words.size(run.bytes)}, "
         f"chunks that differ: {words.count(run.differing)}"
     )
-    return f"{told}; {run.why}" if run.why else told
+    return f"{text}; {run.why}" if run.why else text
 
 
 def _state(found: VerifyStatus) -> str:

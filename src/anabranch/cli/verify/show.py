@@ -1,4 +1,4 @@
-"""``anabranch verify show``: where a comparison stands, or what it said."""
+"""``anabranch verify show``: the status of a comparison, or its report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anabranch.cli.verify.guard import COULD_NOT_TELL, no_false_verdict
 from anabranch.cli.verify.watch import follow
 from anabranch.state.codecs.verified import VerifyStatus
 from anabranch.verify.page import page as make_page
-from anabranch.verify.report import Verdict
+from anabranch.verify.report import ComparisonVerdict
 
 
 def show(
@@ -38,7 +38,7 @@ def show(
         if made is not None and page is not None:
             page.write_text(make_page(made), encoding="utf-8")
         emit({"run": found.run, "lanes": found.lanes, "report": made}, render.status(found), output)
-        raise typer.Exit(COULD_NOT_TELL if made is None else Verdict(made["verdict"]).exit_code)
+        raise typer.Exit(COULD_NOT_TELL if made is None else ComparisonVerdict(made["verdict"]).exit_code)
 
 
 async def _show(ctx: typer.Context, link: str, target_name: str | None, live: bool) -> VerifyStatus:

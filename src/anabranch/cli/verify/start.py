@@ -25,7 +25,7 @@ from anabranch.config.jobspec import write_spec
 from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, ReaderKind, VerifyOptions
 from anabranch.state.codecs.verified import RunState, VerifyStatus
-from anabranch.verify.report import Verdict
+from anabranch.verify.report import ComparisonVerdict
 
 _Master = Annotated[str, typer.Option(help="Spark master.")]
 _Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark setting KEY=VALUE; repeatable.")]
@@ -96,7 +96,7 @@ class VerifyFlags:
     output: Format
 
     @property
-    def place(self) -> Path:
+    def output_dir(self) -> Path:
         """Where specification, log, report and page go."""
         return self.directory or platformdirs.user_state_path("anabranch") / "verify" / self.link
 
@@ -116,22 +116,22 @@ async def _compare(ctx: typer.Context, flags: VerifyFlags) -> FollowedJob | None
     from anabranch.operations.links import show as links
     from anabranch.operations.verify import resume, show, start
 
-    link, there = flags.link, target(ctx, flags.target_name)
-    async with on_context(there) as target_cluster:
-        here = contexts(ctx).get((await links.show(target_cluster, link)).spec.source.context)
-        async with on_context(here) as source_cluster:
+    link, target_context = flags.link, target(ctx, flags.target_name)
+    async with on_context(target_context) as target_cluster:
+        source = contexts(ctx).get((await links.show(target_cluster, link)).spec.source.context)
+        async with on_context(source) as source_cluster:
             if flags.options is None:
                 planned = await resume.plan(source_cluster, target_cluster, link)
             else:
                 planned = await start.plan(source_cluster, target_cluster, link, flags.options)
         if flags.only_spec is not None:
             await start.prepare(target_cluster, planned)
-            write_spec(flags.only_spec, planned.spec(here, there).to_json())
+            write_spec(flags.only_spec, planned.spec(source, target_context).to_json())
             typer.echo(f"{planned.run} is described in {flags.only_spec}", err=True)
             return None
-        job = ReaderJob(here, there, flags.master, flags.place, flags.settings, flags.detach)
+        job = ReaderJob(source, target_context, flags.master, flags.output_dir, flags.settings, flags.detach)
         process = await start.apply(target_cluster, planned, job)
-        typer.echo(f"{planned.run}: process {process.pid}; log, report and page are in {flags.place}", err=True)
+        typer.echo(f"{planned.run}: process {process.pid}; log, report and page are in {flags.output_dir}", err=True)
         if flags.detach:
             return None
         read = partial(show.show, target_cluster, link)
@@ -150,17 +150,19 @@ def _end(flags: VerifyFlags, ended: FollowedJob | None) -> None:
         typer.echo(f"no verdict yet: anabranch verify show {link}{repeated(flags.target_name)} --watch", err=True)
         raise typer.Exit(LEFT)
     if found is None or found.own_report is None:
-        _fail(ended.run, link, found, ended.process, flags.place)
+        _fail(ended.run, link, found, ended.process, flags.output_dir)
     emit(found.own_report, render.status(found), flags.output)
     if found.run.state is RunState.STOPPED:
         typer.echo(f"stopped; go on with: anabranch verify resume {link}{repeated(flags.target_name)}", err=True)
-    raise typer.Exit(Verdict(found.own_report["verdict"]).exit_code)
+    raise typer.Exit(ComparisonVerdict(found.own_report["verdict"]).exit_code)
 
 
-def _fail(run: str, link: str, found: VerifyStatus | None, process: subprocess.Popen[bytes], place: Path) -> NoReturn:
+def _fail(
+    run: str, link: str, found: VerifyStatus | None, process: subprocess.Popen[bytes], output_dir: Path
+) -> NoReturn:
     """Say why there is no verdict; a job that has persisted its failure may be about to end, or hang as it does."""
     code = ended(process) if found is not None and found.run.state is not RunState.RUNNING else process.poll()
-    log = place / f"{run}.log"
+    log = output_dir / f"{run}.log"
     why, fix = last_error(log)
     if found is not None and found.run.state is RunState.FAILED:
         why = found.run.why or why

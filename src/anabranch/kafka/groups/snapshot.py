@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from anabranch.errors import AnabranchError
-from anabranch.groups.world import Commits, Route, Untold, World
+from anabranch.groups.snapshot import Commits, GroupsSnapshot, PartitionMapping, UnavailableMapping
 from anabranch.kafka import admin
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
@@ -87,14 +87,14 @@ async def take_snapshot(
     *,
     still: bool,
     metadata_limit: int | None,
-) -> World:
+) -> GroupsSnapshot:
     """The named groups now; ``kinds`` are the source's as listed.  Raises ClusterError."""
     wanted = sorted(set(names))
     begun = time.monotonic()
     first, pending = await read_commits(source, wanted, _PENDING_S if still else 0.0)
     at = {partition for commits in first.values() for partition in commits}
     maps, target_groups = await asyncio.gather(read_maps(target, link, at), _target_groups(target, wanted))
-    routes = await routes_of(maps, source, target, at)
+    mappings = await mappings_of(maps, source, target, at)
     later: dict[str, Commits] | None = None
     states: Mapping[str, Group] = kinds
     if still:
@@ -107,24 +107,24 @@ async def take_snapshot(
         name: replace(kinds[name], state=states[name].state, members=states[name].members, commits=first.get(name, {}))
         for name in wanted
     }
-    return World(link, routes, source_groups, target_groups, later, pending, metadata_limit)
+    return GroupsSnapshot(link, mappings, source_groups, target_groups, later, pending, metadata_limit)
 
 
-async def routes_of(
+async def mappings_of(
     maps: LinkMapsView, source: Cluster, target: Cluster, partitions: Iterable[TopicPartition]
-) -> dict[TopicPartition, Route | Untold]:
+) -> dict[TopicPartition, PartitionMapping | UnavailableMapping]:
     """Where some source partitions went; those that are not in the link are absent."""
     link = maps.spec.id
     chosen = filters.load(maps.spec.filter)
-    routes: dict[TopicPartition, Route | Untold] = {}
+    mappings: dict[TopicPartition, PartitionMapping | UnavailableMapping] = {}
     lanes: dict[TopicPartition, LaneMapView] = {}
     for at in partitions:
         if at in maps.doubts:
-            routes[at] = Untold(maps.doubts[at].message, maps.doubts[at].hint)
+            mappings[at] = UnavailableMapping(maps.doubts[at].message, maps.doubts[at].hint)
         elif at in maps.maps:
             lanes[at] = maps.maps[at]
         elif filters.select(chosen, [at.topic]):
-            routes[at] = Untold("the link has not begun to copy it", f"anabranch link show {link}")
+            mappings[at] = UnavailableMapping("the link has not begun to copy it", f"anabranch link show {link}")
     source_logs, target_logs = await asyncio.gather(
         log_ends(source, list(lanes)), log_ends(target, [lane.target for lane in lanes.values()])
     )
@@ -132,11 +132,13 @@ async def routes_of(
         missing = "source" if at not in source_logs else "target" if lane.target not in target_logs else ""
         if missing:
             where = at if missing == "source" else lane.target
-            routes[at] = Untold(f"{where} cannot be read on the {missing} now", f"anabranch link show {link}")
+            mappings[at] = UnavailableMapping(
+                f"{where} cannot be read on the {missing} now", f"anabranch link show {link}"
+            )
         else:
             ends = target_logs[lane.target]
-            routes[at] = Route(lane.target, lane.runs, source_logs[at].start, ends.start, ends.end)
-    return routes
+            mappings[at] = PartitionMapping(lane.target, lane.runs, source_logs[at].start, ends.start, ends.end)
+    return mappings
 
 
 async def _target_groups(target: Cluster, names: list[str]) -> dict[str, Group]:

@@ -1,4 +1,4 @@
-"""Checkpoints of stream engines as their owners handle them: look, plan, rewrite, verify, undo."""
+"""Operations on checkpoints of stream engines: inspect, advise, plan, rewrite, verify, undo."""
 
 from __future__ import annotations
 

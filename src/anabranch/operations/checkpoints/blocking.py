@@ -13,7 +13,7 @@ T = TypeVar("T")
 async def in_thread(work: Callable[[], T], halt: Event | None = None) -> T:
     """What comes of ``work``.  Where this is cancelled ``halt`` is set, and the end of ``work`` is waited for.
 
-    A thread cannot be ended from outside, and what it writes must not go on behind the back of who cancelled it.
+    A thread cannot be ended from outside, and what it writes must not go on after the caller was cancelled.
     """
     working = asyncio.ensure_future(asyncio.to_thread(work))
     try:
@@ -23,5 +23,5 @@ async def in_thread(work: Callable[[], T], halt: Event | None = None) -> T:
             halt.set()
         await asyncio.wait([working])
         if not working.cancelled():
-            working.exception()  # seen: it is no loss that nobody hears of
+            working.exception()  # retrieved, so that asyncio does not log it as lost
         raise

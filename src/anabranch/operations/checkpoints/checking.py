@@ -1,4 +1,4 @@
-"""Prove a result: read it anew, and hold each of its positions against the maps and the target's log.
+"""Prove a result: read it again, and hold each of its positions against the maps and the target's log.
 
 No manifest and no plan is believed. What a result was made from, its former place or a backup, is read as a checkpoint
 of its own: each former position is translated again and must be found, at that offset or at one with no copied record
@@ -12,21 +12,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from anabranch.checkpoints.flink import FlinkCheckpoint
-from anabranch.checkpoints.job import Checkpoint, Format
-from anabranch.checkpoints.plan import Rewrite, Wish
-from anabranch.checkpoints.position import Marker, Position, Role, offset_text
-from anabranch.checkpoints.reports import Proof, Verified
-from anabranch.checkpoints.route import Moved
+from anabranch.checkpoints.job import Checkpoint, CheckpointFormat
+from anabranch.checkpoints.plan import Rewrite, RewriteSpec
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset, offset_text
+from anabranch.checkpoints.reports import Proof, VerificationReport
+from anabranch.checkpoints.route import TranslatedPosition
 from anabranch.checkpoints.spark import SparkCheckpoint
 from anabranch.model.reasons import Reason
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Exact, to_source
-from anabranch.operations.checkpoints.asked import Asked, ByStart
 from anabranch.operations.checkpoints.copying import is_litter
 from anabranch.operations.checkpoints.errors import WrittenSinceError
 from anabranch.operations.checkpoints.manifest import some
-from anabranch.operations.checkpoints.routes import Looked, MappedLane, MapRoute, same_place
+from anabranch.operations.checkpoints.routes import LiveRoute, MappedLane, MapRoute, same_place
+from anabranch.operations.checkpoints.translation_source import ByStart, TranslationSource
 from anabranch.storage.files import StoredFiles
 
 _METADATA = "_metadata"
@@ -36,7 +36,7 @@ _MOVES_ON = "only that it lies in the log was checked: the start position itself
 
 
 @dataclass(slots=True)
-class _Found:
+class _Findings:
     proofs: list[Proof] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -47,20 +47,20 @@ def against(
     new: Checkpoint,
     old: Checkpoint,
     was: str,
-    wish: Wish,
-    asked: Asked,
-    route: Looked,
+    rewrite_spec: RewriteSpec,
+    translation: TranslationSource,
+    route: LiveRoute,
     root: str | None = None,
-) -> Verified:
+) -> VerificationReport:
     """Hold a result against what it was made from; ``root`` is the original's directory where that is another one."""
-    found = _Found()
-    by_source = not (wish.split or wish.merge)
+    found = _Findings()
+    by_source = not (rewrite_spec.split or rewrite_spec.merge)
     pool = list(new.positions())
-    planned = old.rewrite(wish, route)
-    moving = _moving(old, wish, planned)
-    loose = isinstance(asked.way, ByStart) and asked.way.start.kind is not StartKind.OFFSETS
+    planned = old.rewrite(rewrite_spec, route)
+    moving = _moving(old, rewrite_spec, planned)
+    loose = isinstance(translation.method, ByStart) and translation.method.start.kind is not StartKind.OFFSETS
     for one in old.positions():
-        if one not in moving and wish.drop and not any(at.source == one.source for at in new.positions()):
+        if one not in moving and rewrite_spec.drop and not any(at.source == one.source for at in new.positions()):
             continue  # its entries were taken out
         answer = route.move(one) if one in moving else None
         if isinstance(answer, Reason):
@@ -84,32 +84,36 @@ def against(
     if page.number != former.number:
         found.problems.append(f"it is number {page.number}, and was {former.number}")
     lost = {one.operator for one in former.operators} - {one.operator for one in page.operators}
-    if lost and not wish.drop:
+    if lost and not rewrite_spec.drop:
         found.problems.append(f"operators are missing: {', '.join(sorted(lost))}")
     if isinstance(old, FlinkCheckpoint) and isinstance(new, FlinkCheckpoint):
-        found.problems += old.unlike(new, wish, route, root)
+        found.problems += old.unlike(new, rewrite_spec, route, root)
     if isinstance(old, SparkCheckpoint) and isinstance(new, SparkCheckpoint):
-        found.problems += old.unlike(new, wish)
+        found.problems += old.unlike(new, rewrite_spec)
     proofs, problems, notes = tuple(found.proofs), tuple(found.problems), tuple(found.notes)
-    return Verified(files.root, new.format, page.number, was, proofs, problems, (), notes, new.names())
+    return VerificationReport(files.root, new.format, page.number, was, proofs, problems, (), notes, new.names())
 
 
-def _moving(old: Checkpoint, wish: Wish, planned: Rewrite) -> set[Position]:
+def _moving(old: Checkpoint, rewrite_spec: RewriteSpec, planned: Rewrite) -> set[Position]:
     """The positions that must have been moved: all, but for sources and clusters that were not wished to be."""
-    asked = {one.old for one in planned.changes if one.moved is not None}
+    translation = {one.old for one in planned.changes if one.moved is not None}
     clusters = {source.source for source in old.page().sources if source.kind.startswith("dynamic")}
     return {
         one
         for one in old.positions()
-        if one in asked or (wish.sources is None and not wish.drop and one.source not in clusters)
+        if one in translation or (rewrite_spec.sources is None and not rewrite_spec.drop and one.source not in clusters)
     }
 
 
-def alone(files: StoredFiles, new: Checkpoint, wish: Wish, route: Looked, of: str = "") -> Verified:
+def alone(
+    files: StoredFiles, new: Checkpoint, rewrite_spec: RewriteSpec, route: LiveRoute, of: str = ""
+) -> VerificationReport:
     """Translate a result back, where its former place was not named; ``of`` is where it is known to be from."""
-    found = _Found()
+    found = _Findings()
     for one in new.positions():
-        if (wish.sources is not None and one.source not in wish.sources) or one.partition.topic in route.stay:
+        if (
+            rewrite_spec.sources is not None and one.source not in rewrite_spec.sources
+        ) or one.partition.topic in route.stay:
             found.proofs.append(Proof(one, None, None, None, note="not moved"))
             continue
         found.proofs.append(_back(one, route))
@@ -120,7 +124,7 @@ def alone(files: StoredFiles, new: Checkpoint, wish: Wish, route: Looked, of: st
     )
     found.notes.append(f"{see}; each position was only translated back, and nothing beside them was compared")
     proofs, notes = tuple(found.proofs), tuple(found.notes)
-    return Verified(files.root, new.format, new.number, None, proofs, (), (), notes, new.names())
+    return VerificationReport(files.root, new.format, new.number, None, proofs, (), (), notes, new.names())
 
 
 def refuse_gone_on(old: StoredFiles, former: Checkpoint, new: StoredFiles, result: Checkpoint) -> None:
@@ -129,7 +133,7 @@ def refuse_gone_on(old: StoredFiles, former: Checkpoint, new: StoredFiles, resul
     if newer := sorted(here - there):
         raise WrittenSinceError(new.root, result.number, f"it was made from {old.root}", some(newer), EARLIER)
     if newer := sorted(there - here):
-        fix = "stop the job for good, and make the copy anew from where it is now"
+        fix = "stop the job for good, and make the copy again from where it is now"
         raise WrittenSinceError(old.root, former.number, f"{new.root} was made from it", some(newer), fix)
 
 
@@ -140,9 +144,9 @@ def _batches(files: StoredFiles) -> set[str]:
     }
 
 
-def differing(old: StoredFiles, new: StoredFiles, format_: Format) -> tuple[list[str], list[str]]:
-    """(files that differ, what must not) between two places; a file of Spark's state is told by its name and size."""
-    if format_ is Format.FLINK:
+def differing(old: StoredFiles, new: StoredFiles, format_: CheckpointFormat) -> tuple[list[str], list[str]]:
+    """(files that differ, what must not) between two paths; files of Spark's state are compared by name and size."""
+    if format_ is CheckpointFormat.FLINK:
         there = {path for path, _ in old.walk() if not is_litter(path)}
         here = [path for path, _ in new.walk() if path in there and path != _METADATA]
         wrong = [path for path in here if old.digest(path) != new.digest(path)]
@@ -159,18 +163,20 @@ def differing(old: StoredFiles, new: StoredFiles, format_: Format) -> tuple[list
     return changed, [f"{path} is not as it was" for path in changed if not path.startswith(_LOGS)]
 
 
-def _matching(pool: list[Position], old: Position, answer: Moved | None, by_source: bool) -> Position | None:
+def _matching(
+    pool: list[Position], old: Position, answer: TranslatedPosition | None, by_source: bool
+) -> Position | None:
     """The result's position that is to be this one; the one at the right offset where a source is used twice."""
     to = old.partition if answer is None else answer.partition
     offset = old.offset if answer is None else answer.offset
-    role = Role.NEXT if old.role is Role.UNASSIGNED and offset is not None else old.role
+    role = OffsetRole.NEXT if old.role is OffsetRole.UNASSIGNED and offset is not None else old.role
     fitting = [
         one for one in pool if one.partition == to and one.role is role and (not by_source or one.source == old.source)
     ]
     return next((one for one in fitting if one.offset == offset), fitting[0] if fitting else None)
 
 
-def _proof(new: Position, old: Position, answer: Moved | None, route: Looked, loose: bool) -> Proof:
+def _proof(new: Position, old: Position, answer: TranslatedPosition | None, route: LiveRoute, loose: bool) -> Proof:
     if answer is None:
         same = new.offset == old.offset
         problem = "" if same else f"it stays on the old cluster, where it was at {offset_text(old.offset)}"
@@ -180,7 +186,7 @@ def _proof(new: Position, old: Position, answer: Moved | None, route: Looked, lo
     proof = _ranged(new, old, route, _MOVES_ON if loose else answer.note)
     if proof.problem or loose or new.offset == answer.offset:
         return proof
-    if old.offset is Marker.EARLIEST and isinstance(new.offset, int) and new.offset < answer.offset:
+    if old.offset is SymbolicOffset.EARLIEST and isinstance(new.offset, int) and new.offset < answer.offset:
         note = f"the old cluster's log begins later since: its first record is at {answer.offset:,} now"
         return Proof(new, old, proof.start, proof.end, "", note)
     lane = route.lanes.get(old.partition) if isinstance(route, MapRoute) else None
@@ -190,7 +196,7 @@ def _proof(new: Position, old: Position, answer: Moved | None, route: Looked, lo
     return Proof(new, old, proof.start, proof.end, f"{offset_text(old.offset)} leads to {answer.offset:,}")
 
 
-def _ranged(new: Position, old: Position | None, route: Looked, note: str) -> Proof:
+def _ranged(new: Position, old: Position | None, route: LiveRoute, note: str) -> Proof:
     """Whether a position lies in its log."""
     log = route.target.log(new.partition)
     if isinstance(log, Reason):
@@ -201,7 +207,7 @@ def _ranged(new: Position, old: Position | None, route: Looked, note: str) -> Pr
     return Proof(new, old, log.start, log.end, "" if inside else "it lies outside of the target's log", note)
 
 
-def _back(one: Position, route: Looked) -> Proof:
+def _back(one: Position, route: LiveRoute) -> Proof:
     if not isinstance(route, MapRoute):
         given = route.offsets.get(one.partition)
         proof = _ranged(one, None, route, "")

@@ -12,16 +12,16 @@ from anabranch.operations.checkpoints.plans import RewritePlan
 
 @dataclass(eq=False)
 class PlanRefusedError(RefusedError):
-    """A plan with reasons against it is never carried out; nothing was written."""
+    """A plan with reasons against it is never applied; nothing was written."""
 
-    place: str
+    path: str
     refusals: tuple[Reason, ...]
     plan: RewritePlan | UndoRewritePlan
 
     @property
     def message(self) -> str:
         more = f", and {len(self.refusals) - 1:,} more" if len(self.refusals) > 1 else ""
-        return f"{self.place}: {self.refusals[0].what}{more}"
+        return f"{self.path}: {self.refusals[0].what}{more}"
 
     @property
     def hint(self) -> str:
@@ -32,27 +32,27 @@ class PlanRefusedError(RefusedError):
 class UnfinishedRewriteError(RefusedError):
     """A rewrite has begun here and broke off, so that the checkpoint is neither the old one nor the new one."""
 
-    place: str
+    path: str
     id: str
 
     @property
     def message(self) -> str:
-        return f"{self.place}: rewrite {self.id} has begun here and did not end"
+        return f"{self.path}: rewrite {self.id} has begun here and did not end"
 
     @property
     def hint(self) -> str:
-        return f"take it back: anabranch checkpoint undo {self.place} --execute"
+        return f"take it back: anabranch checkpoint undo {self.path} --execute"
 
 
 @dataclass(eq=False)
 class UnfinishedCopyError(RefusedError):
     """A copy to this place broke off."""
 
-    place: str
+    path: str
 
     @property
     def message(self) -> str:
-        return f"{self.place}: a copy to this place has begun and did not end"
+        return f"{self.path}: a copy to this place has begun and did not end"
 
     @property
     def hint(self) -> str:
@@ -60,15 +60,15 @@ class UnfinishedCopyError(RefusedError):
 
 
 @dataclass(eq=False)
-class StillRunningError(RefusedError):
+class JobStillWritingError(RefusedError):
     """Two listings of a checkpoint of a job that is said to be stopped differ."""
 
-    place: str
+    path: str
     changed: str
 
     @property
     def message(self) -> str:
-        return f"{self.place}: the job still writes: {self.changed} changed while it was looked at"
+        return f"{self.path}: the job still writes: {self.changed} changed while it was looked at"
 
     @property
     def hint(self) -> str:
@@ -77,9 +77,9 @@ class StillRunningError(RefusedError):
 
 @dataclass(eq=False)
 class WrittenSinceError(RefusedError):
-    """A result of which the job has gone on: where it stands by now proves nothing of the rewrite."""
+    """The job has gone on since the rewrite: its positions of now prove nothing about the rewrite."""
 
-    place: str
+    path: str
     number: int
     since: str
     names: str
@@ -88,7 +88,7 @@ class WrittenSinceError(RefusedError):
     @property
     def message(self) -> str:
         return (
-            f"{self.place}: the job has written since {self.since}: {self.names}; it is at number {self.number} now, "
+            f"{self.path}: the job has written since {self.since}: {self.names}; it is at number {self.number} now, "
             "and no longer where it was"
         )
 
@@ -101,13 +101,13 @@ class WrittenSinceError(RefusedError):
 class MayRunError(RefusedError):
     """A query that may still run is not started a second time: two on one checkpoint ruin it."""
 
-    place: str
+    path: str
     why: str
     fix: str
 
     @property
     def message(self) -> str:
-        return f"{self.place}: {self.why}; the command was not started"
+        return f"{self.path}: {self.why}; the command was not started"
 
     @property
     def hint(self) -> str:
@@ -115,15 +115,15 @@ class MayRunError(RefusedError):
 
 
 @dataclass(eq=False)
-class PlaceTakenError(RefusedError):
+class PathTakenError(RefusedError):
     """The new place has something in it, or is a part of the old one."""
 
-    place: str
+    path: str
     why: str
 
     @property
     def message(self) -> str:
-        return f"{self.place}: {self.why}"
+        return f"{self.path}: {self.why}"
 
     @property
     def hint(self) -> str:
@@ -134,11 +134,11 @@ class PlaceTakenError(RefusedError):
 class NothingToUndoError(RefusedError):
     """No rewrite in place has left a backup here."""
 
-    place: str
+    path: str
 
     @property
     def message(self) -> str:
-        return f"{self.place}: nothing to undo: there is no backup of a rewrite in place"
+        return f"{self.path}: nothing to undo: there is no backup of a rewrite in place"
 
     @property
     def hint(self) -> str:
@@ -149,13 +149,13 @@ class NothingToUndoError(RefusedError):
 class DamagedBackupError(ProtocolError):
     """A backup that does not hold what its manifest says; nothing was written."""
 
-    place: str
+    path: str
     name: str
     what: str
 
     @property
     def message(self) -> str:
-        return f"{self.place}: {self.name}: {self.what}"
+        return f"{self.path}: {self.name}: {self.what}"
 
     @property
     def hint(self) -> str:
@@ -166,12 +166,12 @@ class DamagedBackupError(ProtocolError):
 class WrittenOtherwiseError(ProtocolError):
     """A file that was written reads back otherwise."""
 
-    place: str
+    path: str
     name: str
 
     @property
     def message(self) -> str:
-        return f"{self.place}: {self.name} reads back otherwise than it was written"
+        return f"{self.path}: {self.name} reads back otherwise than it was written"
 
     @property
     def hint(self) -> str:
@@ -182,13 +182,13 @@ class WrittenOtherwiseError(ProtocolError):
 class NotFinishedError(RefusedError):
     """The operator's command has not brought the batch to its end."""
 
-    place: str
+    path: str
     batch: int
     why: str
 
     @property
     def message(self) -> str:
-        return f"{self.place}: batch {self.batch} is still not committed: {self.why}"
+        return f"{self.path}: batch {self.batch} is still not committed: {self.why}"
 
     @property
     def hint(self) -> str:

@@ -15,11 +15,11 @@ from contextlib import suppress
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.model.clock import now_ms
+from anabranch.operations.checkpoints.activity import running
 from anabranch.operations.checkpoints.errors import MayRunError, NotFinishedError, UnfinishedRewriteError
 from anabranch.operations.checkpoints.manifest import unfinished
-from anabranch.operations.checkpoints.place import files_at
+from anabranch.operations.checkpoints.paths import files_at
 from anabranch.operations.checkpoints.planning import opened
-from anabranch.operations.checkpoints.stillness import running
 from anabranch.storage.files import StoredFiles
 
 _GRACE_S = 10.0
@@ -36,7 +36,7 @@ def words(command: str) -> list[str]:
     return found
 
 
-async def finish(place: str, command: str, timeout_s: float = 600.0, stopped: bool = False) -> int | None:
+async def finish(path: str, command: str, timeout_s: float = 600.0, stopped: bool = False) -> int | None:
     """Run it where a batch is not committed, until commits equal offsets; returns that batch, None where none was.
 
     Its output goes to standard error. Ends when the command has ended; raises NotFinishedError where the batch is then
@@ -44,7 +44,7 @@ async def finish(place: str, command: str, timeout_s: float = 600.0, stopped: bo
     off has left positions of both clusters: raises UnfinishedRewriteError, and nothing is run. Nor is it where the
     query may still run, unless it is said to be ``stopped``: raises MayRunError.
     """
-    files = files_at(place)
+    files = files_at(path)
     batch = _to_finish(files, stopped)
     if batch is None:
         return None

@@ -1,33 +1,33 @@
-"""A checkpoint as it stands, beside the cluster that its job reads."""
+"""Inspect a checkpoint, and its lag on the cluster that its job reads."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from anabranch.checkpoints.position import Position, Role
+from anabranch.checkpoints.position import OffsetRole, Position
 from anabranch.checkpoints.reports import Inspection, Lag
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.reasons import Reason
 from anabranch.operations.checkpoints.blocking import in_thread
-from anabranch.operations.checkpoints.live import look_at
-from anabranch.operations.checkpoints.manifest import State, manifests
-from anabranch.operations.checkpoints.place import files_at
+from anabranch.operations.checkpoints.live import read_target
+from anabranch.operations.checkpoints.manifest import RewriteState, manifests
+from anabranch.operations.checkpoints.paths import files_at
 from anabranch.operations.checkpoints.planning import opened
-from anabranch.operations.checkpoints.routes import Target
+from anabranch.operations.checkpoints.routes import TargetSnapshot
 
 #: Positions from which a restart reads on.
-_READS = frozenset({Role.NEXT, Role.BATCH_END, Role.ASSIGNED, Role.UNASSIGNED})
+_READS = frozenset({OffsetRole.NEXT, OffsetRole.BATCH_END, OffsetRole.ASSIGNED, OffsetRole.UNASSIGNED})
 
 
-async def inspect(place: str, cluster: Cluster | None = None) -> Inspection:
+async def inspect(path: str, cluster: Cluster | None = None) -> Inspection:
     """The page, and the lag against the cluster that it reads; raises what opening raises, and ClusterError."""
-    files = files_at(place)
+    files = files_at(path)
     checkpoint = await in_thread(partial(opened, files))
     positions = [one for one in checkpoint.positions() if one.role in _READS]
     lags: tuple[Lag, ...] = ()
     if cluster is not None:
-        seen = await look_at(cluster, {one.partition.topic for one in positions})
+        seen = await read_target(cluster, {one.partition.topic for one in positions})
         lags = tuple(_lag(one, seen) for one in positions)
     backups = manifests(files)
     return Inspection(
@@ -37,13 +37,13 @@ async def inspect(place: str, cluster: Cluster | None = None) -> Inspection:
         now_ms(),
         None if cluster is None else cluster.name,
         lags,
-        next((one.id for one in backups if one.state is State.BEGUN), None),
-        tuple(one.id for one in backups if one.state is State.DONE),
-        tuple(f"{one.id}: {one.route}, from {one.of}" for one in backups if one.state is State.COPIED),
+        next((one.id for one in backups if one.state is RewriteState.BEGUN), None),
+        tuple(one.id for one in backups if one.state is RewriteState.DONE),
+        tuple(f"{one.id}: {one.route}, from {one.of}" for one in backups if one.state is RewriteState.COPIED),
     )
 
 
-def _lag(position: Position, seen: Target) -> Lag:
+def _lag(position: Position, seen: TargetSnapshot) -> Lag:
     log = seen.log(position.partition)
     if isinstance(log, Reason):
         return Lag(position.source, position.partition, None, None, None, log.what)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from anabranch.checkpoints.position import Marker, Position, Role
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.clusters import Clusters
@@ -21,50 +21,50 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, ByStart
-from anabranch.operations.checkpoints.naive import Log
 from anabranch.operations.checkpoints.proving import prove
 from anabranch.operations.checkpoints.routes import (
-    GivenRoute,
-    Looked,
+    ExplicitRoute,
+    LiveRoute,
     MappedLane,
     MapRoute,
     Range,
-    Target,
+    TargetSnapshot,
+    target_offset,
     unequal,
-    where,
 )
+from anabranch.operations.checkpoints.translation_source import ByLinks, ByMaps, ByOffsets, ByStart, TranslationSource
+from anabranch.operations.checkpoints.unmodified_restart import LogBounds
 from anabranch.state.maps.reading import read_maps
 
 _PURPOSE = "ends"
 _READ_COMMITTED = 1
 
 
-async def look(
-    clusters: Clusters, asked: Asked, positions: Sequence[Position] | None
-) -> tuple[Looked, tuple[str, ...]]:
+async def read_route(
+    clusters: Clusters, translation: TranslationSource, positions: Sequence[Position] | None
+) -> tuple[LiveRoute, tuple[str, ...]]:
     """The route for these positions, None for all that the maps have, and notes.
 
     Raises UnknownLinkError, OutsideLogError, NothingCommittedError, ClusterError, ConfigError.
     """
     at = None
     if positions is not None:
-        at = {one.partition for one in positions if one.partition.topic not in asked.stay}
-    if isinstance(asked.way, ByOffsets | ByStart):
-        return await _given(clusters, asked, asked.way, at or ())
-    if isinstance(asked.way, ByLinks):
-        maps = await _linked(clusters, asked, asked.way, at)
+        at = {one.partition for one in positions if one.partition.topic not in translation.stay}
+    if isinstance(translation.method, ByOffsets | ByStart):
+        return await _given(clusters, translation, translation.method, at or ())
+    if isinstance(translation.method, ByLinks):
+        maps = await _linked(clusters, translation, translation.method, at)
     else:
-        maps = _persisted(clusters, asked, asked.way)
+        maps = _persisted(clusters, translation, translation.method)
     return await maps.route(at, positions or ()), ()
 
 
 class _Maps:
     """Maps of one or more sources and targets, before the logs are looked at."""
 
-    def __init__(self, clusters: Clusters, asked: Asked) -> None:
+    def __init__(self, clusters: Clusters, translation: TranslationSource) -> None:
         self.clusters = clusters
-        self.asked = asked
+        self.translation = translation
         self.topics: dict[str, str | Reason] = {}
         self.lanes: dict[TopicPartition, MappedLane | Reason] = {}
         self.targets: dict[str, ClusterContext] = {}
@@ -79,7 +79,8 @@ class _Maps:
         if source in self.topics or self.on.get(target, on.name) != on.name:
             self.topics[source] = Reason(
                 ReasonKind.AMBIGUOUS,
-                f"topic {source} is copied by more than one of {self.asked}, or to topics of one name on two clusters",
+                f"topic {source} is copied by more than one of {self.translation}, or to topics of one name on two "
+                "clusters",
                 "name one link at a time, with the sources that it is for: --source",
             )
             for at in [one for one in self.lanes if one.topic == source]:
@@ -96,21 +97,21 @@ class _Maps:
         topics = {one.topic for one in at}
         lanes = {one: lane for one, lane in self.lanes.items() if one.topic in topics}
         wanted = {name for one in at if isinstance(name := self.topics.get(one.topic), str)}
-        target = Target()
+        target = TargetSnapshot()
         for name in {self.on[topic] for topic in wanted}:
-            seen = await look_at(
+            seen = await read_target(
                 self.clusters.of(self.targets[name]), {topic for topic in wanted if self.on[topic] == name}
             )
-            target = Target(
+            target = TargetSnapshot(
                 {**target.logs, **seen.logs}, {**target.topics, **seen.topics}, {**target.ids, **seen.ids}, self.on
             )
         lanes = await self._with_starts(
             {one: self._same(lane, target) for one, lane in lanes.items()}, positions, target
         )
-        route = MapRoute(str(self.asked), self.topics, lanes, target, self.asked.stay)
+        route = MapRoute(str(self.translation), self.topics, lanes, target, self.translation.stay)
         return replace(route, proofs=await self._proofs(route, positions))
 
-    def _same(self, lane: MappedLane | Reason, target: Target) -> MappedLane | Reason:
+    def _same(self, lane: MappedLane | Reason, target: TargetSnapshot) -> MappedLane | Reason:
         """The lane, unless its map is of a topic that was made again since."""
         if isinstance(lane, Reason) or self.ids.get(lane.target.topic) in (None, target.ids.get(lane.target.topic)):
             return lane
@@ -118,34 +119,34 @@ class _Maps:
         return Reason(ReasonKind.IN_DOUBT, what, lane.wait)
 
     async def _with_starts(
-        self, lanes: Mapping[TopicPartition, MappedLane | Reason], positions: Sequence[Position], target: Target
+        self, lanes: Mapping[TopicPartition, MappedLane | Reason], positions: Sequence[Position], target: TargetSnapshot
     ) -> dict[TopicPartition, MappedLane | Reason]:
         """With the starts of the source's logs, where a position may have expired there; unknown ones stay 0.
 
         A partition without a position, which the job has not found yet, is read from its beginning.
         """
         found = dict(lanes)
-        asked: dict[str, set[TopicPartition]] = {}
+        translation: dict[str, set[TopicPartition]] = {}
         stored = [(one.partition, one.offset) for one in positions]
         unseen = lanes.keys() - {partition for partition, _ in stored} if stored else set()
-        for partition, told_offset in [*stored, *((one, Marker.EARLIEST) for one in sorted(unseen))]:
+        for partition, told_offset in [*stored, *((one, SymbolicOffset.EARLIEST) for one in sorted(unseen))]:
             lane = lanes.get(partition)
-            earliest = told_offset is Marker.EARLIEST
+            earliest = told_offset is SymbolicOffset.EARLIEST
             offset = 0 if earliest else told_offset
             if not isinstance(lane, MappedLane) or not isinstance(offset, int) or partition not in self.sources:
                 continue
             log = target.log(lane.target)
             if isinstance(log, Reason):
                 continue
-            told = where(lane, offset, log)
-            if earliest or (isinstance(told, Reason) and told.why in (ReasonKind.BEFORE_START, ReasonKind.EXPIRED)):
-                asked.setdefault(self.sources[partition].name, set()).add(partition)
+            answer = target_offset(lane, offset, log)
+            if earliest or (isinstance(answer, Reason) and answer.why in (ReasonKind.BEFORE_START, ReasonKind.EXPIRED)):
+                translation.setdefault(self.sources[partition].name, set()).add(partition)
         contexts = {context.name: context for context in self.sources.values()}
-        for name, partitions in asked.items():
+        for name, partitions in translation.items():
             try:
                 ends = await log_ends(self.clusters.of(contexts[name]), partitions)
             except AnabranchError:
-                continue  # the old cluster may be gone; then it still has what nobody read
+                continue  # the old cluster may be gone; then its start stays unknown
             for at, end in ends.items():
                 lane = found[at]
                 if isinstance(lane, MappedLane):
@@ -176,8 +177,10 @@ class _Maps:
         return found
 
 
-async def _linked(clusters: Clusters, asked: Asked, way: ByLinks, at: Collection[TopicPartition] | None) -> _Maps:
-    maps = _Maps(clusters, asked)
+async def _linked(
+    clusters: Clusters, translation: TranslationSource, way: ByLinks, at: Collection[TopicPartition] | None
+) -> _Maps:
+    maps = _Maps(clusters, translation)
     # All partitions of a topic: a job may not have found the newest of them yet.
     topics = None if at is None else {partition.topic for partition in at}
     for one in way.links:
@@ -201,9 +204,9 @@ async def _linked(clusters: Clusters, asked: Asked, way: ByLinks, at: Collection
     return maps
 
 
-def _persisted(clusters: Clusters, asked: Asked, way: ByMaps) -> _Maps:
-    maps = _Maps(clusters, asked)
-    name, wait = f"the maps of {way.file}", "make the maps anew: `anabranch offsets export`, or `offsets rebuild`"
+def _persisted(clusters: Clusters, translation: TranslationSource, way: ByMaps) -> _Maps:
+    maps = _Maps(clusters, translation)
+    name, wait = f"the maps of {way.file}", "make the maps again: `anabranch offsets export`, or `offsets rebuild`"
     targets: dict[str, set[str]] = {}
     for one in way.maps:
         targets.setdefault(one.source.topic, set()).add(one.target.topic)
@@ -221,12 +224,12 @@ def _persisted(clusters: Clusters, asked: Asked, way: ByMaps) -> _Maps:
 
 
 async def _given(
-    clusters: Clusters, asked: Asked, way: ByOffsets | ByStart, at: Iterable[TopicPartition]
-) -> tuple[GivenRoute, tuple[str, ...]]:
-    topics = {asked.rename.get(one.topic, one.topic) for one in at}
+    clusters: Clusters, translation: TranslationSource, way: ByOffsets | ByStart, at: Iterable[TopicPartition]
+) -> tuple[ExplicitRoute, tuple[str, ...]]:
+    topics = {translation.rename.get(one.topic, one.topic) for one in at}
     notes: tuple[str, ...] = ()
     cluster = clusters.of(way.target)
-    target = await look_at(cluster, topics)
+    target = await read_target(cluster, topics)
     if isinstance(way, ByOffsets):
         offsets = way.offsets
     else:
@@ -235,15 +238,15 @@ async def _given(
             there |= {one for one in way.start.offsets if isinstance(target.topics.get(one.topic), frozenset)}
         found = await look_up(cluster, way.start, there)
         offsets, notes = found.offsets, found.notes
-    return GivenRoute(str(asked), offsets, asked.rename, target, asked.stay), notes
+    return ExplicitRoute(str(translation), offsets, translation.rename, target, translation.stay), notes
 
 
-async def look_at(cluster: Cluster, topics: Collection[str]) -> Target:
+async def read_target(cluster: Cluster, topics: Collection[str]) -> TargetSnapshot:
     """Every partition of some topics with its ends; raises ClusterError."""
     if not topics:
-        return Target()
+        return TargetSnapshot()
     answer = await cluster.metadata(sorted(topics))
-    logs: dict[TopicPartition, Log] = {}
+    logs: dict[TopicPartition, LogBounds] = {}
     found: dict[str, frozenset[int] | Reason] = {}
     ids: dict[str, UUID] = {}
     by_leader: dict[int, dict[tuple[str, int], int]] = {}
@@ -260,17 +263,17 @@ async def look_at(cluster: Cluster, topics: Collection[str]) -> Target:
         for number, part in topic.partitions.items():
             if part.leader >= 0:
                 by_leader.setdefault(part.leader, {})[(name, number)] = part.leader_epoch
-    for leader, asked in by_leader.items():
+    for leader, translation in by_leader.items():
         connection = await cluster.connection(leader, _PURPOSE)
-        first = await list_offsets(connection, {key: (EARLIEST, epoch) for key, epoch in asked.items()})
+        first = await list_offsets(connection, {key: (EARLIEST, epoch) for key, epoch in translation.items()})
         stable = await list_offsets(
-            connection, {key: (LATEST, epoch) for key, epoch in asked.items()}, isolation=_READ_COMMITTED
+            connection, {key: (LATEST, epoch) for key, epoch in translation.items()}, isolation=_READ_COMMITTED
         )
-        last = await list_offsets(connection, {key: (LATEST, epoch) for key, epoch in asked.items()})
-        for key in asked:
+        last = await list_offsets(connection, {key: (LATEST, epoch) for key, epoch in translation.items()})
+        for key in translation:
             if not (first[key].code or stable[key].code or last[key].code):
-                logs[TopicPartition(*key)] = Log(first[key].offset, stable[key].offset, last[key].offset)
-    return Target(logs, found, ids)
+                logs[TopicPartition(*key)] = LogBounds(first[key].offset, stable[key].offset, last[key].offset)
+    return TargetSnapshot(logs, found, ids)
 
 
 def batches(positions: Iterable[Position]) -> list[Range]:
@@ -278,7 +281,7 @@ def batches(positions: Iterable[Position]) -> list[Range]:
     starts: dict[tuple[str, TopicPartition], int] = {}
     ends: dict[tuple[str, TopicPartition], int] = {}
     for one in positions:
-        side = {Role.BATCH_START: starts, Role.BATCH_END: ends}.get(one.role)
+        side = {OffsetRole.BATCH_START: starts, OffsetRole.BATCH_END: ends}.get(one.role)
         if side is not None and isinstance(one.offset, int):
             side[(one.source, one.partition)] = one.offset
     return sorted({(key[1], starts[key], end) for key, end in ends.items() if starts.get(key, end) < end})

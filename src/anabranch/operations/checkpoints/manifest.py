@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from anabranch.checkpoints.ports import Entry, Files
+from anabranch.checkpoints.ports import FileEntry, Files
 from anabranch.operations.checkpoints.errors import DamagedBackupError
 from anabranch.storage.files import StoredFiles
 
@@ -35,7 +35,7 @@ Listing = Mapping[str, tuple[int, int]]
 """(size, time of the last write in ms) by path."""
 
 
-class State(StrEnum):
+class RewriteState(StrEnum):
     """How far a rewrite in place has come; ``copied`` is one to a new place."""
 
     BEGUN = "begun"
@@ -45,7 +45,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedFile:
     """One file: SHA-256 of the old bytes and of the new ones, None where there is none, and the old one's time."""
 
     path: str
@@ -64,11 +64,11 @@ class Manifest:
     """
 
     id: str
-    state: State
+    state: RewriteState
     plan: str
     route: str
     at_ms: int
-    files: tuple[Saved, ...]
+    files: tuple[SavedFile, ...]
     watched: Listing
     made: tuple[str, ...]
     moved: frozenset[tuple[str, str]] = frozenset()
@@ -131,7 +131,7 @@ def manifests(files: Files) -> list[Manifest]:
 
 def unfinished(files: Files) -> Manifest | None:
     """The rewrite that has begun here and not ended; raises DamagedBackupError."""
-    return next((one for one in manifests(files) if one.state is State.BEGUN), None)
+    return next((one for one in manifests(files) if one.state is RewriteState.BEGUN), None)
 
 
 def litter(files: Files) -> list[str]:
@@ -176,11 +176,11 @@ def some(paths: Sequence[str]) -> str:
     return ", ".join(paths[:5]) + (f" and {len(paths) - 5:,} more" if len(paths) > 5 else "")
 
 
-def _directories(files: Files) -> list[Entry]:
+def _directories(files: Files) -> list[FileEntry]:
     return [entry for entry in files.list(HIDDEN) if entry.is_directory]
 
 
-def _name(files: Files, entry: Entry) -> str | None:
+def _name(files: Files, entry: FileEntry) -> str | None:
     """The manifest of a backup; None where there is none, or where it was not yet whole when its writer ended."""
     name, following = (f"{HIDDEN}/{entry.name}/{one}" for one in (_MANIFEST, _NEXT))
     if files.stat(name) is not None:
@@ -201,11 +201,11 @@ def _parse(root: str, name: str, id_: str, data: bytes) -> Manifest:
             raise DamagedBackupError(root, name, "it is of another version, or of another backup")
         return Manifest(
             id_,
-            State(value["state"]),
+            RewriteState(value["state"]),
             str(value["plan"]),
             str(value["route"]),
             int(value["at_ms"]),
-            tuple(Saved(str(one["path"]), one["old"], one["new"], one["modified_ms"]) for one in value["files"]),
+            tuple(SavedFile(str(one["path"]), one["old"], one["new"], one["modified_ms"]) for one in value["files"]),
             {str(path): (int(size), int(at)) for path, (size, at) in value["watched"].items()},
             tuple(map(str, value["made"])),
             frozenset((str(source), str(topic)) for source, topic in value.get("moved", ())),

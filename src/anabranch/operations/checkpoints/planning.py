@@ -1,7 +1,7 @@
-"""Plan a rewrite: read the checkpoint, look at the clusters, and name every change and every reason against it.
+"""Plan a rewrite: read the checkpoint and the clusters, and name every change and every refusal.
 
-Nothing is written. The hash is of what the plan rests on and of what it would write; the ends of the target's logs,
-which rise all the time, are not in it: they are looked at again when it is carried out.
+Nothing is written. The hash covers what the plan was made from and what it would write. It does not cover the ends of
+the target's logs, which rise all the time: they are read again when the plan is applied.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from anabranch.checkpoints.job import Checkpoint
-from anabranch.checkpoints.plan import Rewrite, Wish
+from anabranch.checkpoints.plan import Rewrite, RewriteSpec
 from anabranch.checkpoints.recognise import open_checkpoint
-from anabranch.checkpoints.reports import Effect, FileChange
+from anabranch.checkpoints.reports import FileChange, FileEffect
 from anabranch.errors import ProtocolError
 from anabranch.kafka.clusters import Clusters
 from anabranch.model.clock import now_ms
@@ -22,38 +22,38 @@ from anabranch.model.plans import plan_hash
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.operations.checkpoints.blocking import in_thread
 from anabranch.operations.checkpoints.errors import UnfinishedCopyError, UnfinishedRewriteError
-from anabranch.operations.checkpoints.live import look
-from anabranch.operations.checkpoints.manifest import COPYING, State, manifests, unfinished, written_since
-from anabranch.operations.checkpoints.place import files_at
+from anabranch.operations.checkpoints.live import read_route
+from anabranch.operations.checkpoints.manifest import COPYING, RewriteState, manifests, unfinished, written_since
+from anabranch.operations.checkpoints.paths import files_at
 from anabranch.operations.checkpoints.plans import RewritePlan, RewriteRequest
-from anabranch.operations.checkpoints.routes import Looked, MapRoute
+from anabranch.operations.checkpoints.routes import LiveRoute, MapRoute
 from anabranch.storage.files import StoredFiles
 
-LOOK_AGAIN = "anabranch checkpoint plan"
+PLAN_COMMAND = "anabranch checkpoint plan"
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class PreparedRewrite:
     """A plan with what it was made from."""
 
     files: StoredFiles
     checkpoint: Checkpoint
-    route: Looked
+    route: LiveRoute
     rewrite: Rewrite
     planned: RewritePlan
 
     def allow(self) -> None:
-        """Raise ValueError for a plan with refusals, which nobody may carry out."""
+        """Raise ValueError for a plan with refusals, which must never be applied."""
         if self.planned.refusals or self.rewrite.refusals:
-            raise ValueError("a plan with refusals is never carried out")
+            raise ValueError("a plan with refusals is never applied")
 
 
-async def draw(clusters: Clusters, request: RewriteRequest) -> Drawn:
-    """Plan anew; raises what opening the checkpoint raises, UnknownLinkError, ClusterError, ConfigError."""
-    files = files_at(request.place)
+async def build_plan(clusters: Clusters, request: RewriteRequest) -> PreparedRewrite:
+    """Plan again; raises what opening the checkpoint raises, UnknownLinkError, ClusterError, ConfigError."""
+    files = files_at(request.path)
     checkpoint = await in_thread(partial(opened, files))
-    route, notes = await look(clusters, request.asked, checkpoint.positions())
-    return await in_thread(partial(drawn, files, checkpoint, request, route, notes))
+    route, notes = await read_route(clusters, request.translation, checkpoint.positions())
+    return await in_thread(partial(prepare, files, checkpoint, request, route, notes))
 
 
 def opened(files: StoredFiles) -> Checkpoint:
@@ -69,12 +69,12 @@ def opened(files: StoredFiles) -> Checkpoint:
         raise UnfinishedRewriteError(files.root, begun.id) from error
 
 
-def drawn(
-    files: StoredFiles, checkpoint: Checkpoint, request: RewriteRequest, route: Looked, notes: tuple[str, ...] = ()
-) -> Drawn:
-    """The plan by a route that was looked at."""
-    wish, by = request.wish, str(request.asked)
-    rewrite = checkpoint.rewrite(wish, route)
+def prepare(
+    files: StoredFiles, checkpoint: Checkpoint, request: RewriteRequest, route: LiveRoute, notes: tuple[str, ...] = ()
+) -> PreparedRewrite:
+    """The plan by a route that was read."""
+    rewrite_spec, by = request.spec, str(request.translation)
+    rewrite = checkpoint.rewrite(rewrite_spec, route)
     refusals = rewrite.refusals
     begun = unfinished(files)
     if begun is not None:
@@ -90,7 +90,7 @@ def drawn(
         checkpoint.format,
         checkpoint.number,
         by,
-        _hash(rewrite, refusals, wish),
+        _hash(rewrite, refusals, rewrite_spec),
         rewrite.changes,
         refusals,
         (*notes, *(() if refusals else rewrite.notes)),  # how to start is no matter of what is refused
@@ -103,7 +103,7 @@ def drawn(
         now_ms(),
         checkpoint.names(),
     )
-    return Drawn(files, checkpoint, route, rewrite, planned)
+    return PreparedRewrite(files, checkpoint, route, rewrite, planned)
 
 
 def _moved_already(files: StoredFiles, rewrite: Rewrite, by: str) -> Iterator[Reason]:
@@ -116,14 +116,14 @@ def _moved_already(files: StoredFiles, rewrite: Rewrite, by: str) -> Iterator[Re
         for one in rewrite.changes
         if one.moved is not None and isinstance(one.old.offset, int) and one.moved.offset != one.old.offset
     }
-    for done in reversed([one for one in manifests(files) if one.state in (State.DONE, State.COPIED)]):
+    for done in reversed([one for one in manifests(files) if one.state in (RewriteState.DONE, RewriteState.COPIED)]):
         again = wanted & done.moved
         wanted -= again
         if not again or done.route != by or any(one.old == files.digest(one.path) for one in done.files):
             continue
         names = ", ".join(f"{topic} of source {source}" for source, topic in sorted(again))
         if done.of:
-            fix = f"start the job from it; to make it anew rewrite {done.of}"
+            fix = f"start the job from it; to make it again rewrite {done.of}"
         elif written_since(files, done):
             fix = "nothing is left to be done: the job has gone on from there since"
         else:
@@ -135,7 +135,7 @@ def _moved_already(files: StoredFiles, rewrite: Rewrite, by: str) -> Iterator[Re
         )
 
 
-def _hash(rewrite: Rewrite, refusals: tuple[Reason, ...], wish: Wish) -> str:
+def _hash(rewrite: Rewrite, refusals: tuple[Reason, ...], rewrite_spec: RewriteSpec) -> str:
     """The hash of all that a plan rests on and would do."""
     value = {
         "reads": dict(rewrite.reads),
@@ -150,8 +150,8 @@ def _hash(rewrite: Rewrite, refusals: tuple[Reason, ...], wish: Wish) -> str:
             ]
             for one in rewrite.changes
         ],
-        "refusals": sorted({(one.why.value, one.place) for one in refusals}),
-        "wish": _plain(wish),
+        "refusals": sorted({(one.why.value, one.location) for one in refusals}),
+        "wish": _plain(rewrite_spec),
     }
     return plan_hash(value)
 
@@ -160,7 +160,7 @@ def _files(files: StoredFiles, writes: Mapping[str, bytes | None]) -> list[FileC
     found = []
     for path, data in writes.items():
         old = files.stat(path)
-        effect = Effect.REMOVE if data is None else Effect.ADD if old is None else Effect.CHANGE
+        effect = FileEffect.REMOVE if data is None else FileEffect.ADD if old is None else FileEffect.CHANGE
         found.append(FileChange(path, effect, None if old is None else old.size, None if data is None else len(data)))
     return found
 
@@ -169,14 +169,14 @@ def _digest(data: bytes | None) -> str | None:
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
-def _plain(wish: Wish) -> dict[str, object]:
+def _plain(rewrite_spec: RewriteSpec) -> dict[str, object]:
     return {
-        "sources": None if wish.sources is None else sorted(wish.sources),
-        "split": [[one.source, [sorted(part) for part in one.parts], list(one.names)] for one in wish.split],
-        "merge": [list(one) for one in wish.merge],
-        "drop": sorted(wish.drop),
-        "uncommitted": wish.uncommitted.value,
-        "transactions": wish.transactions.value,
-        "stop_savepoint": wish.stop_savepoint.value,
-        "clusters": {old: list(new) for old, new in wish.renamed_clusters.items()},
+        "sources": None if rewrite_spec.sources is None else sorted(rewrite_spec.sources),
+        "split": [[one.source, [sorted(part) for part in one.parts], list(one.names)] for one in rewrite_spec.split],
+        "merge": [list(one) for one in rewrite_spec.merge],
+        "drop": sorted(rewrite_spec.drop),
+        "uncommitted": rewrite_spec.uncommitted.value,
+        "transactions": rewrite_spec.transactions.value,
+        "stop_savepoint": rewrite_spec.stop_savepoint.value,
+        "clusters": {old: list(new) for old, new in rewrite_spec.renamed_clusters.items()},
     }

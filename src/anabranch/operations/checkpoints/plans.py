@@ -1,29 +1,29 @@
-"""A rewrite of a checkpoint as data: what was asked for, what it would do, and what came of it."""
+"""A rewrite of a checkpoint as data: the request, the plan, and the report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from anabranch.checkpoints.job import Format
-from anabranch.checkpoints.plan import Change, Wish
+from anabranch.checkpoints.job import CheckpointFormat
+from anabranch.checkpoints.plan import PositionChange, RewriteSpec
 from anabranch.checkpoints.reports import FileChange
 from anabranch.model.plans import REQUEST
 from anabranch.model.reasons import Reason
-from anabranch.operations.checkpoints.asked import Asked
+from anabranch.operations.checkpoints.translation_source import TranslationSource
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteRequest:
     """Which checkpoint is rewritten, and how.
 
-    ``to`` is the new place, None for in place with a backup.  ``stopped`` says that the job is stopped, although it
+    ``to`` is the new path, None for in place with a backup.  ``stopped`` says that the job is stopped, although it
     has written lately.  ``finished`` is the batch that was finished on the old cluster just before.
     """
 
-    place: str
-    wish: Wish
-    asked: Asked
+    path: str
+    spec: RewriteSpec
+    translation: TranslationSource
     to: str | None = None
     stopped: bool = False
     finished: int | None = None
@@ -31,19 +31,19 @@ class RewriteRequest:
 
 @dataclass(frozen=True, slots=True)
 class RewritePlan:
-    """What a rewrite would do; ``hash`` is of all that it rests on.
+    """What a rewrite would do; ``hash`` covers all that it was made from.
 
-    ``repeated`` and ``skipped`` are what a naive move would do in all, ``uncounted`` the positions where nobody can
-    count, because the old offset is not even in the target's log.  ``names`` are what people know the sources by.
+    ``repeated`` and ``skipped`` are what an unmodified restart would do in all.  ``uncounted`` are the positions where
+    this is not known, because the old offset is not in the target's log.  ``names`` are the sources' readable names.
     """
 
     request: RewriteRequest = field(metadata=REQUEST)
-    place: str
-    format: Format
+    path: str
+    format: CheckpointFormat
     number: int
     route: str
     hash: str
-    changes: tuple[Change, ...]
+    changes: tuple[PositionChange, ...]
     refusals: tuple[Reason, ...]
     notes: tuple[str, ...]
     files: tuple[FileChange, ...]
@@ -63,10 +63,10 @@ class RewritePlan:
 
 @dataclass(frozen=True, slots=True)
 class RewriteReport:
-    """A plan that was carried out at ``place``; ``undo`` is the backup's id, None where another place was written."""
+    """A plan that was applied at ``path``; ``undo`` is the backup's id, None if another path was written."""
 
     plan: RewritePlan
-    place: str
+    path: str
     undo: str | None = None
     took_ms: int = 0
     notes: tuple[str, ...] = ()

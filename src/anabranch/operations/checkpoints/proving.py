@@ -11,16 +11,18 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST
 from anabranch.model.reasons import Reason, ReasonKind
-from anabranch.operations.checkpoints.naive import Log
-from anabranch.operations.checkpoints.routes import MappedLane, records_of, where
+from anabranch.operations.checkpoints.routes import MappedLane, records_of, target_offset
+from anabranch.operations.checkpoints.unmodified_restart import LogBounds
 from anabranch.state.maps.rebuild import LogRange, headers
 
 _FIX = "let the batch finish on the old cluster: --finish-command"
 
 
-async def prove(source: Cluster, target: Cluster, lane: MappedLane, start: int, end: int, log: Log) -> Reason | None:
+async def prove(
+    source: Cluster, target: Cluster, lane: MappedLane, start: int, end: int, log: LogBounds
+) -> Reason | None:
     """None where both logs prove it; raises ClusterError."""
-    ends = [where(lane, offset, log) for offset in (start, end)]
+    ends = [target_offset(lane, offset, log) for offset in (start, end)]
     for one in ends:
         if isinstance(one, Reason):
             return one
@@ -39,7 +41,7 @@ async def prove(source: Cluster, target: Cluster, lane: MappedLane, start: int, 
         name = f"{within.topic}-{within.partition} {within.start:,} to {within.end:,} of the {side} cluster"
         if there is None:
             return Reason(
-                ReasonKind.NOT_EQUAL, f"{name} was compacted: nobody can tell which records the batch had", _FIX
+                ReasonKind.NOT_EQUAL, f"{name} was compacted: it cannot be determined which records the batch had", _FIX
             )
         if there != copies:
             return Reason(

@@ -1,4 +1,4 @@
-"""Rewriting a checkpoint: planned with every reason against it, and carried out only as it was planned."""
+"""Rewriting a checkpoint: planned with every reason against it, and applied only as it was planned."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from threading import Event
 from anabranch.kafka.clusters import Clusters
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import check_holds
+from anabranch.operations.checkpoints.activity import running, watch
 from anabranch.operations.checkpoints.blocking import in_thread
-from anabranch.operations.checkpoints.copying import to_place
+from anabranch.operations.checkpoints.copying import copy_to
 from anabranch.operations.checkpoints.errors import PlanRefusedError
-from anabranch.operations.checkpoints.planning import LOOK_AGAIN, Drawn, draw
+from anabranch.operations.checkpoints.planning import PLAN_COMMAND, PreparedRewrite, build_plan
 from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport, RewriteRequest
 from anabranch.operations.checkpoints.rewriting import in_place
-from anabranch.operations.checkpoints.stillness import running, watch
 from anabranch.storage.opening import open_files
 
 
@@ -25,11 +25,11 @@ async def plan(clusters: Clusters, request: RewriteRequest) -> RewritePlan:
 
     Raises what opening the checkpoint raises, UnknownLinkError, ClusterError and ConfigError.
     """
-    found = await draw(clusters, request)
-    quiet = running(found.checkpoint, found.planned.read_at_ms)
+    prepared = await build_plan(clusters, request)
+    quiet = running(prepared.checkpoint, prepared.planned.read_at_ms)
     if quiet is None:
-        return found.planned
-    return replace(found.planned, notes=(*found.planned.notes, f"{quiet.what}; {quiet.fix}"))
+        return prepared.planned
+    return replace(prepared.planned, notes=(*prepared.planned.notes, f"{quiet.what}; {quiet.fix}"))
 
 
 async def apply(clusters: Clusters, planned: RewritePlan) -> RewriteReport:
@@ -39,30 +39,32 @@ async def apply(clusters: Clusters, planned: RewritePlan) -> RewriteReport:
     StillRunningError, PlaceTakenError, and what planning raises; then nothing was written.
     """
     begun, request = time.monotonic(), planned.request
-    found = await draw(clusters, request)
-    check_holds(found.files.root, planned, found.planned, LOOK_AGAIN)
+    prepared = await build_plan(clusters, request)
+    check_holds(prepared.files.root, planned, prepared.planned, PLAN_COMMAND)
     stopped = request.stopped or request.finished is not None
-    quiet = None if stopped else running(found.checkpoint, now_ms())
+    quiet = None if stopped else running(prepared.checkpoint, now_ms())
     if quiet is not None:
-        found = replace(found, planned=replace(found.planned, refusals=(*found.planned.refusals, quiet), files=()))
-    if found.planned.refusals:
-        raise PlanRefusedError(found.files.root, found.planned.refusals, found.planned)
-    place = found.files.root if request.to is None else open_files(request.to).root
-    if found.planned.empty:
-        return RewriteReport(found.planned, place)
+        prepared = replace(
+            prepared, planned=replace(prepared.planned, refusals=(*prepared.planned.refusals, quiet), files=())
+        )
+    if prepared.planned.refusals:
+        raise PlanRefusedError(prepared.files.root, prepared.planned.refusals, prepared.planned)
+    path = prepared.files.root if request.to is None else open_files(request.to).root
+    if prepared.planned.empty:
+        return RewriteReport(prepared.planned, path)
     if stopped:
-        await in_thread(partial(watch, found.files, found.rewrite.reads))
-    undo = await _write(found, request.to)
+        await in_thread(partial(watch, prepared.files, prepared.rewrite.reads))
+    undo = await _write(prepared, request.to)
     took = round((time.monotonic() - begun) * 1000)
     finished = request.finished
     notes = () if finished is None else (f"batch {finished} was finished on the old cluster first",)
-    return RewriteReport(found.planned, place, undo, took, notes)
+    return RewriteReport(prepared.planned, path, undo, took, notes)
 
 
-async def _write(found: Drawn, to: str | None) -> str | None:
+async def _write(prepared: PreparedRewrite, to: str | None) -> str | None:
     """Write a plan without refusals; returns the backup's id where that was in place."""
     if to is None:
-        return await in_thread(partial(in_place, found))
+        return await in_thread(partial(in_place, prepared))
     halt = Event()
-    await in_thread(partial(to_place, found, open_files(to), halt), halt)
+    await in_thread(partial(copy_to, prepared, open_files(to), halt), halt)
     return None

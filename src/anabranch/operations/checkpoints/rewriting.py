@@ -1,4 +1,4 @@
-"""Carry a plan out in place: the backup first, then each file by one rename or PUT, then a look at what was written.
+"""Apply a plan in place: the backup first, then each file by one rename or PUT, then a look at what was written.
 
     old bytes saved -> manifest begun -> reads digested again -> files replaced in the plan's order -> read back -> done
 
@@ -17,10 +17,10 @@ from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
+from anabranch.operations.checkpoints.activity import modified
 from anabranch.operations.checkpoints.errors import WrittenOtherwiseError
-from anabranch.operations.checkpoints.manifest import Manifest, Saved, State, fresh_id, listing, litter
-from anabranch.operations.checkpoints.planning import LOOK_AGAIN, Drawn
-from anabranch.operations.checkpoints.stillness import altered
+from anabranch.operations.checkpoints.manifest import Manifest, RewriteState, SavedFile, fresh_id, listing, litter
+from anabranch.operations.checkpoints.planning import PLAN_COMMAND, PreparedRewrite
 from anabranch.operations.checkpoints.undoing import restore
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles
@@ -29,18 +29,18 @@ from anabranch.storage.overlay import Overlay
 _LARGEST = 1 << 30
 
 
-def in_place(drawn: Drawn) -> str:
+def in_place(prepared: PreparedRewrite) -> str:
     """Do it; returns the backup's id.
 
     Raises InUseError and PlanChangedError, before anything changed, and StorageError.
     """
-    drawn.allow()
-    with drawn.files.alone():
-        return _write(drawn)
+    prepared.allow()
+    with prepared.files.alone():
+        return _write(prepared)
 
 
-def _write(drawn: Drawn) -> str:
-    files, writes = drawn.files, drawn.rewrite.writes
+def _write(prepared: PreparedRewrite) -> str:
+    files, writes = prepared.files, prepared.rewrite.writes
     for directory in litter(files):
         files.delete_tree(directory)
     at = now_ms()
@@ -51,21 +51,21 @@ def _write(drawn: Drawn) -> str:
         old = None if entry is None else files.read(path, _LARGEST)
         if old is not None:
             files.put(f".anabranch/{id_}/old/{path}", old)
-        saved.append(Saved(path, sha256(old), sha256(data), None if entry is None else entry.modified_ms))
-    seen = listing(files, [*drawn.rewrite.reads, *writes])
+        saved.append(SavedFile(path, sha256(old), sha256(data), None if entry is None else entry.modified_ms))
+    seen = listing(files, [*prepared.rewrite.reads, *writes])
     manifest = Manifest(
         id_,
-        State.BEGUN,
-        drawn.planned.hash,
-        drawn.planned.route,
+        RewriteState.BEGUN,
+        prepared.planned.hash,
+        prepared.planned.route,
         at,
         tuple(saved),
         {path: what for path, what in seen.items() if path not in writes},
         tuple(_missing_directories(files, writes)),
-        moved_sources(drawn),
-        {path: digest for path, digest in drawn.rewrite.reads.items() if path in seen and path not in writes},
+        moved_sources(prepared),
+        {path: digest for path, digest in prepared.rewrite.reads.items() if path in seen and path not in writes},
     )
-    _refuse_moved(drawn, manifest)
+    _refuse_moved(prepared, manifest)
     manifest.store(files)
     try:
         for number, (path, data) in enumerate(writes.items()):
@@ -80,28 +80,28 @@ def _write(drawn: Drawn) -> str:
     for one in saved:
         if files.digest(one.path) != one.new:
             raise WrittenOtherwiseError(files.root, one.path)
-    replace(manifest, state=State.DONE).store(files)
+    replace(manifest, state=RewriteState.DONE).store(files)
     return id_
 
 
-def _refuse_moved(drawn: Drawn, manifest: Manifest) -> None:
+def _refuse_moved(prepared: PreparedRewrite, manifest: Manifest) -> None:
     """The last look before the first write: all that the plan read, and all that was saved, is as it was."""
-    files = drawn.files
-    moved = altered(files, drawn.rewrite.reads)
+    files = prepared.files
+    moved = modified(files, prepared.rewrite.reads)
     moved += [one.path for one in manifest.files if files.digest(one.path) != one.old]
     moved += [
         one.path for one in manifest.files if one.old is not None and files.digest(manifest.old(one.path)) != one.old
     ]
     if moved:
         files.delete_tree(manifest.directory)
-        raise PlanChangedError(f"{files.root}: {moved[0]}", drawn.planned.hash, "", LOOK_AGAIN)
+        raise PlanChangedError(f"{files.root}: {moved[0]}", prepared.planned.hash, "", PLAN_COMMAND)
 
 
-def moved_sources(drawn: Drawn) -> frozenset[tuple[str, str]]:
+def moved_sources(prepared: PreparedRewrite) -> frozenset[tuple[str, str]]:
     """The sources as the result numbers them, each with the topics that it reads on the target."""
-    changes = (one.moved for one in drawn.rewrite.changes if one.moved is not None)
+    changes = (one.moved for one in prepared.rewrite.changes if one.moved is not None)
     there = {(one.partition, one.offset) for one in changes if one.offset is not None}
-    result = open_checkpoint(Overlay(drawn.files, drawn.rewrite.writes))
+    result = open_checkpoint(Overlay(prepared.files, prepared.rewrite.writes))
     return frozenset(
         (one.source, one.partition.topic) for one in result.positions() if (one.partition, one.offset) in there
     )

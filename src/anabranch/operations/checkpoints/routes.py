@@ -1,4 +1,4 @@
-"""Where positions lead, from what was looked at: pure, so that a plan can be made again from the same look."""
+"""Translate positions by a snapshot of the clusters: pure, so that the same snapshot gives the same plan."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved
-from anabranch.groups.answer import answer
-from anabranch.groups.world import Route as LaneRoute
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
+from anabranch.checkpoints.route import TranslatedPosition
+from anabranch.groups.snapshot import PartitionMapping as LaneRoute
+from anabranch.groups.translation import translate_commit
 from anabranch.model.groups import Commit
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.align.gaps import Unclear
 from anabranch.offsets.runs import MAX_OFFSET, RunMap
 from anabranch.offsets.translate import After, Before, Exact, to_target
-from anabranch.operations.checkpoints.naive import Log, naive
+from anabranch.operations.checkpoints.unmodified_restart import LogBounds, unmodified_restart
 
 Range = tuple[TopicPartition, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class MappedLane:
-    """One lane with its map; ``source_start`` is 0 where nobody could tell where the source's log begins now.
+    """One lane with its map; ``source_start`` is 0 if the start of the source's log is not known.
 
     ``name`` says whose map it is, ``wait`` what to do until it reaches further.
     """
@@ -38,14 +38,14 @@ class MappedLane:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetSnapshot:
     """The clusters that positions lead to, as they were looked at.
 
-    ``logs`` are the ends by partition, ``topics`` the partitions of each topic or why they cannot be told, ``on`` the
-    cluster that each topic is on, where they are on several.
+    ``logs`` are the ends by partition, ``topics`` the partitions of each topic or why they cannot be determined, ``on``
+    the cluster that each topic is on, where they are on several.
     """
 
-    logs: Mapping[TopicPartition, Log] = field(default_factory=dict)
+    logs: Mapping[TopicPartition, LogBounds] = field(default_factory=dict)
     topics: Mapping[str, frozenset[int] | Reason] = field(default_factory=dict)
     ids: Mapping[str, UUID] = field(default_factory=dict)
     on: Mapping[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Target:
         """Every partition that a topic has now."""
         return self.topics.get(topic, Reason(ReasonKind.UNKNOWN, f"topic {topic} was not looked at"))
 
-    def log(self, partition: TopicPartition) -> Log | Reason:
+    def log(self, partition: TopicPartition) -> LogBounds | Reason:
         """A partition's ends."""
         found = self.logs.get(partition)
         if found is not None:
@@ -79,11 +79,11 @@ class MapRoute:
     what: str
     topics: Mapping[str, str | Reason]
     lanes: Mapping[TopicPartition, MappedLane | Reason]
-    target: Target
+    target: TargetSnapshot
     stay: frozenset[str] = frozenset()
     proofs: Mapping[Range, Reason | None] = field(default_factory=dict)
 
-    def move(self, position: Position) -> Moved | Reason | None:
+    def move(self, position: Position) -> TranslatedPosition | Reason | None:
         """See ``route.Route``."""
         at = position.partition
         if at.topic in self.stay:
@@ -95,40 +95,42 @@ class MapRoute:
         if isinstance(log, Reason):
             return log
         if position.offset is None:
-            return Moved(lane.target, None, cluster=self._on(lane))
-        if position.offset is Marker.EARLIEST:
+            return TranslatedPosition(lane.target, None, cluster=self._on(lane))
+        if position.offset is SymbolicOffset.EARLIEST:
             return self._first(lane, log)
-        if isinstance(position.offset, Marker):
+        if isinstance(position.offset, SymbolicOffset):
             return Reason(
                 ReasonKind.MARKER,
                 f"{at} is stored as {position.offset.value}: it was not looked up yet, so that nothing was read",
                 "let the job read it once on the old cluster; or give a start position: --start",
             )
-        found = where(lane, position.offset, log)
+        found = target_offset(lane, position.offset, log)
         if isinstance(found, Reason):
             return found
-        told = naive(position.offset, found, log, lane.runs)
-        return Moved(
+        effect = unmodified_restart(position.offset, found, log, lane.runs)
+        return TranslatedPosition(
             lane.target,
             found,
-            told.repeated,
-            told.skipped,
-            told.text,
+            effect.repeated,
+            effect.skipped,
+            effect.text,
             _note(lane, position.offset, found),
             self._on(lane),
         )
 
-    def _first(self, lane: MappedLane, log: Log) -> Moved | Reason:
+    def _first(self, lane: MappedLane, log: LogBounds) -> TranslatedPosition | Reason:
         """Where a partition of which nothing was read begins: a job that stays would read the source's log whole.
 
-        A naive move begins at the target's first record, whoever wrote it.
+        An unmodified restart begins at the target's first record, whoever wrote it.
         """
-        found = where(lane, lane.source_start, log)
+        found = target_offset(lane, lane.source_start, log)
         if isinstance(found, Reason):
             return found
-        told = naive(log.start, found, log, lane.runs)
+        effect = unmodified_restart(log.start, found, log, lane.runs)
         note = f"nothing was read of {lane.source}: the first record that the source has is meant"
-        return Moved(lane.target, found, told.repeated, told.skipped, told.text, note, self._on(lane))
+        return TranslatedPosition(
+            lane.target, found, effect.repeated, effect.skipped, effect.text, note, self._on(lane)
+        )
 
     def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """See ``route.Route``; proven by the map alone, or by a look into both logs where it has gaps there."""
@@ -170,16 +172,16 @@ class MapRoute:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenRoute:
+class ExplicitRoute:
     """By offsets of the target: those of a file, or a start position's.  What was read before has no say in it."""
 
     what: str
     offsets: Mapping[TopicPartition, int]
     rename: Mapping[str, str]
-    target: Target
+    target: TargetSnapshot
     stay: frozenset[str] = frozenset()
 
-    def move(self, position: Position) -> Moved | Reason | None:
+    def move(self, position: Position) -> TranslatedPosition | Reason | None:
         """See ``route.Route``."""
         at = position.partition
         if at.topic in self.stay:
@@ -188,9 +190,9 @@ class GivenRoute:
         log = self.target.log(to)
         if isinstance(log, Reason):
             return log
-        if position.offset is None and (position.role is not Role.UNASSIGNED or to not in self.offsets):
-            return Moved(to, None)
-        if position.role in (Role.STOP, Role.BATCH_START, Role.BATCH_END):
+        if position.offset is None and (position.role is not OffsetRole.UNASSIGNED or to not in self.offsets):
+            return TranslatedPosition(to, None)
+        if position.role in (OffsetRole.STOP, OffsetRole.BATCH_START, OffsetRole.BATCH_END):
             return Reason(
                 ReasonKind.UNSUPPORTED,
                 f"the {position.role.value} of {at} is an offset of the old cluster, and {self.what} has none for it",
@@ -210,11 +212,13 @@ class GivenRoute:
                 "give an offset inside of it",
             )
         if position.offset is None:
-            return Moved(to, found, None, None, "the program would choose where it begins")
+            return TranslatedPosition(to, found, None, None, "the program would choose where it begins")
         if not isinstance(position.offset, int):
-            return Moved(to, found, None, None, f"{position.offset.value} would be looked up on the target")
-        told = naive(position.offset, found, log)
-        return Moved(to, found, told.repeated, told.skipped, told.text)
+            return TranslatedPosition(
+                to, found, None, None, f"{position.offset.value} would be looked up on the target"
+            )
+        effect = unmodified_restart(position.offset, found, log)
+        return TranslatedPosition(to, found, effect.repeated, effect.skipped, effect.text)
 
     def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """See ``route.Route``: given offsets prove nothing."""
@@ -230,10 +234,10 @@ class GivenRoute:
         return self.target.partitions(topic)
 
 
-Looked = MapRoute | GivenRoute
+LiveRoute = MapRoute | ExplicitRoute
 
 
-def where(lane: MappedLane, offset: int, log: Log) -> int | Reason:
+def target_offset(lane: MappedLane, offset: int, log: LogBounds) -> int | Reason:
     """The target offset from which a reader sees exactly what it has not read, or why that cannot be said."""
     doubt = _unclear(lane, offset)
     if doubt is not None:
@@ -243,16 +247,16 @@ def where(lane: MappedLane, offset: int, log: Log) -> int | Reason:
             ReasonKind.IN_DOUBT,
             f"{lane.name}: the map of {lane.source} goes up to {lane.runs.target_end:,} of {lane.target}, whose log "
             f"ends at {log.high:,}: it was cut, or made again",
-            "make the map anew: `anabranch offsets export`, or `offsets rebuild`",
+            "make the map again: `anabranch offsets export`, or `offsets rebuild`",
         )
     route = LaneRoute(lane.target, lane.runs, lane.source_start, log.start, log.end)
-    found = answer(route, Commit(offset), lane.name)
+    found = translate_commit(route, Commit(offset), lane.name)
     if isinstance(found, int):
         return found
     return _reason(lane, offset, log, found)
 
 
-def _reason(lane: MappedLane, offset: int, log: Log, told: Reason) -> Reason:
+def _reason(lane: MappedLane, offset: int, log: LogBounds, told: Reason) -> Reason:
     """The same reason, in words about a checkpoint."""
     position = to_target(lane.runs, offset)
     at = lane.source
@@ -270,7 +274,7 @@ def _reason(lane: MappedLane, offset: int, log: Log, told: Reason) -> Reason:
             ReasonKind.EXPIRED,
             f"{at} is at {offset:,}; the records that follow were copied to {lane.target}, whose log begins at "
             f"{log.start:,} by now: it lost some that were not read",
-            "copy the topic anew with a longer retention, or read up to there on the old cluster first",
+            "copy the topic again with a longer retention, or read up to there on the old cluster first",
         )
     if isinstance(position, After):
         what = (
@@ -281,12 +285,12 @@ def _reason(lane: MappedLane, offset: int, log: Log, told: Reason) -> Reason:
     return Reason(ReasonKind.NOT_COPIED, what, lane.wait)
 
 
-def unequal(lane: MappedLane, start: int, end: int, log: Log) -> Reason | None:
+def unequal(lane: MappedLane, start: int, end: int, log: LogBounds) -> Reason | None:
     """Why a map alone does not prove a source range equal to its translation; None where it does.
 
     It does where every offset of the range has its copy, and every offset of the translation is one.
     """
-    ends = [where(lane, offset, log) for offset in (start, end)]
+    ends = [target_offset(lane, offset, log) for offset in (start, end)]
     for one in ends:
         if isinstance(one, Reason):
             return one
@@ -327,7 +331,7 @@ def _copies(runs: RunMap, start: int, end: int) -> bool:
 
 
 def _unclear(lane: MappedLane, offset: int) -> Reason | None:
-    """A stretch that nobody could align and that lies between a reader at ``offset`` and what it would go on with."""
+    """A span that could not be aligned, between a reader at ``offset`` and the record that it reads next."""
     if not lane.unclear:
         return None
     index = lane.runs.find_source(offset)

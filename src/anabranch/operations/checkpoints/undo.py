@@ -1,4 +1,4 @@
-"""Taking the newest rewrite in place back, byte for byte: shown first, done only as it was shown."""
+"""Undo the newest rewrite in place, byte for byte: planned first, applied only as it was planned."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from functools import partial
 from anabranch.checkpoints.reports import UndoRewritePlan, UndoRewriteReport
 from anabranch.operations.checkpoints import undoing
 from anabranch.operations.checkpoints.blocking import in_thread
-from anabranch.operations.checkpoints.place import files_at
+from anabranch.operations.checkpoints.paths import files_at
 
 
-async def plan(place: str) -> UndoRewritePlan:
+async def plan(path: str) -> UndoRewritePlan:
     """What would be put back, with every reason against it.
 
     Raises NothingToUndoError, DamagedBackupError, StorageError.
     """
-    return await in_thread(partial(undoing.plan, files_at(place)))
+    return await in_thread(partial(undoing.plan, files_at(path)))
 
 
 async def apply(planned: UndoRewritePlan) -> UndoRewriteReport:
@@ -24,4 +24,4 @@ async def apply(planned: UndoRewritePlan) -> UndoRewriteReport:
     Raises PlanChangedError where the plan is another one by now, PlanRefusedError where something forbids it,
     InUseError, and what planning raises; then nothing was written.
     """
-    return await in_thread(partial(undoing.take_back, files_at(planned.place), planned))
+    return await in_thread(partial(undoing.take_back, files_at(planned.path), planned))

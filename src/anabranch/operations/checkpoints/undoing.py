@@ -1,4 +1,4 @@
-"""Take a rewrite in place back, byte for byte: a finished one, and one that broke off at any moment.
+"""Undo a rewrite in place, byte for byte: a finished one, and one that broke off at any moment.
 
 Every file must hold its old bytes or its new ones, or be missing, and nothing beside them may be newer than the
 rewrite: what an engine has written since rests on the new positions.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from anabranch.checkpoints.reports import Effect, FileChange, UndoRewritePlan, UndoRewriteReport
+from anabranch.checkpoints.reports import FileChange, FileEffect, UndoRewritePlan, UndoRewriteReport
 from anabranch.model.plans import check_holds, plan_hash
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.operations.checkpoints.errors import (
@@ -18,7 +18,15 @@ from anabranch.operations.checkpoints.errors import (
     PlanRefusedError,
     WrittenOtherwiseError,
 )
-from anabranch.operations.checkpoints.manifest import HIDDEN, Manifest, Saved, State, manifests, some, written_since
+from anabranch.operations.checkpoints.manifest import (
+    HIDDEN,
+    Manifest,
+    RewriteState,
+    SavedFile,
+    manifests,
+    some,
+    written_since,
+)
 from anabranch.storage.files import StoredFiles
 
 _LARGEST = 1 << 30
@@ -42,7 +50,7 @@ def take_back(files: StoredFiles, planned: UndoRewritePlan) -> UndoRewriteReport
 
 
 def _newest(files: StoredFiles) -> Manifest:
-    found = [one for one in manifests(files) if one.state is not State.COPIED]
+    found = [one for one in manifests(files) if one.state is not RewriteState.COPIED]
     if not found:
         raise NothingToUndoError(files.root)
     return found[-1]
@@ -51,21 +59,21 @@ def _newest(files: StoredFiles) -> Manifest:
 def _plan(files: StoredFiles, newest: Manifest) -> UndoRewritePlan:
     now = {one.path: files.digest(one.path) for one in newest.files}
     changes = tuple(_changes(files, newest))
-    refusals = () if newest.state is State.UNDONE else tuple(_refusals(files, newest, now))
+    refusals = () if newest.state is RewriteState.UNDONE else tuple(_refusals(files, newest, now))
     return UndoRewritePlan(
         files.root,
         newest.id,
         newest.at_ms,
-        newest.state is State.DONE,
+        newest.state is RewriteState.DONE,
         changes,
         refusals,
-        plan_hash(newest.id, newest.state, now, [[one.why, one.place] for one in refusals]),
+        plan_hash(newest.id, newest.state, now, [[one.why, one.location] for one in refusals]),
     )
 
 
 def restore(files: StoredFiles, manifest: Manifest) -> None:
-    """Give every old byte back, and take the backup away; raises WrittenOtherwiseError, StorageError."""
-    if manifest.state is not State.UNDONE:
+    """Restore every old byte, and delete the backup; raises WrittenOtherwiseError, StorageError."""
+    if manifest.state is not RewriteState.UNDONE:
         for number, one in reversed(list(enumerate(manifest.files))):
             if one.old is None:
                 files.delete(one.path)
@@ -78,7 +86,7 @@ def restore(files: StoredFiles, manifest: Manifest) -> None:
         for directory in reversed(manifest.made):
             if not files.list(directory):
                 files.delete_tree(directory)
-        replace(manifest, state=State.UNDONE).store(files)
+        replace(manifest, state=RewriteState.UNDONE).store(files)
     for inner in ("old", "new"):  # the manifest last: until then this is known to be a backup that was used
         files.delete_tree(f"{manifest.directory}/{inner}")
     files.delete_tree(manifest.directory)
@@ -89,7 +97,7 @@ def restore(files: StoredFiles, manifest: Manifest) -> None:
 def _changes(files: StoredFiles, manifest: Manifest) -> Iterator[FileChange]:
     for one in manifest.files:
         now, old = files.stat(one.path), files.stat(manifest.old(one.path))
-        effect = Effect.REMOVE if one.old is None else Effect.ADD if now is None else Effect.CHANGE
+        effect = FileEffect.REMOVE if one.old is None else FileEffect.ADD if now is None else FileEffect.CHANGE
         if one.old is None and now is None:
             continue
         yield FileChange(one.path, effect, None if now is None else now.size, None if old is None else old.size)
@@ -110,7 +118,7 @@ def _refusals(files: StoredFiles, manifest: Manifest, now: Mapping[str, str | No
         )
 
 
-def _altered(one: Saved, now: str | None) -> Iterator[Reason]:
+def _altered(one: SavedFile, now: str | None) -> Iterator[Reason]:
     if now is not None and now not in (one.old, one.new):
         what = f"{one.path} holds neither its old bytes nor those of the rewrite: somebody else wrote it"
         yield Reason(ReasonKind.UNKNOWN, what, "see who did; the old bytes stay in the backup", one.path)

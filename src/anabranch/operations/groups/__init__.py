@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from anabranch.offering import modules
 
-__all__ = ["create", "mark", "show", "sync", "undo"]
+__all__ = ["baseline", "create", "show", "sync", "undo"]
 __getattr__ = modules(__name__, __all__)

@@ -1,4 +1,4 @@
-"""Subscriptions that do not exist yet: a group and some topics of one cluster, at any start position."""
+"""Create a group: its first commits for some topics of one cluster, at any start position."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.groups.create import CreatePlan, GroupCreated
-from anabranch.groups.create import create as planned_of
+from anabranch.groups.create import create as build_plan
 from anabranch.groups.undo import UndoRecord
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import UNKNOWN_TOPIC
@@ -18,13 +18,13 @@ from anabranch.model.groups import GroupState
 from anabranch.model.plans import check_holds
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.groups.groupmoves import move, new_id, stands
+from anabranch.operations.groups.commits import move, new_id, read_groups
 from anabranch.state.topics.positions import Positions
 
 
 @dataclass(eq=False)
 class NoSuchTopicError(RefusedError):
-    """A topic in which a group is to begin is not there, or we may not see it."""
+    """A topic in which a group is to begin does not exist, or we may not see it."""
 
     cluster: str
     topic: str
@@ -40,7 +40,7 @@ class NoSuchTopicError(RefusedError):
 
 @dataclass(eq=False)
 class GroupNotMadeError(RefusedError):
-    """A cluster took not all of a new subscription, which was taken back, or something forbade it."""
+    """A group was not created: something refuses it, or the cluster refused a part, and the rest was undone."""
 
     cluster: str
     group: str
@@ -57,20 +57,20 @@ class GroupNotMadeError(RefusedError):
 
 
 async def plan(cluster: Cluster, group: str, topics: Sequence[str], start: StartPosition) -> CreatePlan:
-    """Where a group would begin in some topics of a cluster, and what forbids it.
+    """Where a group would begin in some topics of a cluster, and every refusal.
 
     Raises NoSuchTopicError, and what ``anabranch.kafka.start.look_up`` raises.
     """
-    return (await _look(cluster, group, topics, start))[0]
+    return (await _plan(cluster, group, topics, start))[0]
 
 
 async def apply(cluster: Cluster, planned: CreatePlan) -> GroupCreated:
     """Begin the group.
 
-    Raises PlanChangedError where the plan is another one by now, and GroupNotMadeError where something forbids it, or
-    where the cluster would not take all of it, after which nothing of it is left.
+    Raises PlanChangedError if the plan has changed, and GroupNotMadeError if something refuses it, or if the
+    cluster refused a part of it, after which nothing of it is left.
     """
-    now, existed = await _look(cluster, planned.group, planned.topics, planned.asked)
+    now, existed = await _plan(cluster, planned.group, planned.topics, planned.asked)
     again = shlex.join(["anabranch", "groups", "create", planned.group, *(f"--topic={one}" for one in planned.topics)])
     check_holds(f"group {planned.group!r}", planned, now, again)
     if not now.ok:
@@ -85,21 +85,21 @@ async def apply(cluster: Cluster, planned: CreatePlan) -> GroupCreated:
     return GroupCreated(cluster.name, now.group, now.start, now.begins, record.id, now.notes)
 
 
-async def _look(cluster: Cluster, group: str, topics: Sequence[str], start: StartPosition) -> tuple[CreatePlan, bool]:
-    """The plan, and whether the group is there."""
+async def _plan(cluster: Cluster, group: str, topics: Sequence[str], start: StartPosition) -> tuple[CreatePlan, bool]:
+    """The plan, and whether the group exists."""
     partitions = await _partitions(cluster, topics)
     found = await look_up(cluster, start, partitions)
-    now = (await stands(cluster, [group]))[group]
+    now = (await read_groups(cluster, [group]))[group]
     existed = now.state is not GroupState.DEAD
     notes = (*found.notes, *_unused(start, topics, partitions))
-    plan = planned_of(cluster.name, group, topics, start, found.offsets, now if existed else None, notes)
+    plan = build_plan(cluster.name, group, topics, start, found.offsets, now if existed else None, notes)
     return plan, existed
 
 
 def _unused(start: StartPosition, topics: Sequence[str], partitions: Sequence[TopicPartition]) -> Iterator[str]:
-    for one in sorted(set(start.offsets).difference(partitions)):
-        why = "there is no such partition" if one.topic in topics else f"--topic does not name {one.topic}"
-        yield f"the offset that is given for {one} is not used: {why}"
+    for partition in sorted(set(start.offsets).difference(partitions)):
+        why = "there is no such partition" if partition.topic in topics else f"--topic does not name {partition.topic}"
+        yield f"the offset for {partition} is not used: {why}"
 
 
 async def _partitions(cluster: Cluster, topics: Sequence[str]) -> list[TopicPartition]:

@@ -1,4 +1,4 @@
-"""Groups of a link's source as they stand on both clusters, and how fresh those are that the link follows."""
+"""The groups of a link's source on both clusters, and how fresh continuous sync is."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from anabranch.model import filters
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import GroupState
 from anabranch.model.link import LinkSpec
-from anabranch.operations.groups.looking import stored
+from anabranch.operations.groups.inputs import stored
 from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.positions import Positions
 
 
 async def list_groups(source: Cluster, target: Cluster, link_id: str) -> GroupsReport:
-    """Every group of the source, how it stands on both sides, and how fresh it is."""
+    """Every group of the source, its state on both clusters, and how fresh its sync is."""
     maps = await read_maps(target, link_id, ())
     chosen = filters.load(maps.spec.filter)
-    kinds, kinds_there, store = await asyncio.gather(list_kinds(source), list_kinds(target), stored(target))
+    kinds, target_kinds, store = await asyncio.gather(list_kinds(source), list_kinds(target), stored(target))
     commits, _ = await read_commits(source, [name for name, one in kinds.items() if one.kind.is_movable])
     marks, fresh = store.marks.get(link_id, {}), _fresh(store, maps.spec)
     rows = []
@@ -38,10 +38,10 @@ async def list_groups(source: Cluster, target: Cluster, link_id: str) -> GroupsR
                 name,
                 group.kind,
                 group.state,
-                kinds_there[name].state if name in kinds_there else GroupState.DEAD,
+                target_kinds[name].state if name in target_kinds else GroupState.DEAD,
                 inside,
                 len(mine) - inside,
-                marks[name].verdict if name in marks else None,
+                marks[name].coverage if name in marks else None,
                 fresh.groups.get(name),
                 "" if advice is None else f"{advice.what}; {advice.fix}",
             )
@@ -56,13 +56,13 @@ async def show(source: Cluster, target: Cluster, link_id: str, name: str) -> Gro
     )
     if name not in kinds:
         raise NoSuchGroupError(name, source.name)
-    world = await take_snapshot(source, target, link_id, [name], kinds, read_maps, still=True, metadata_limit=limit)
+    snapshot = await take_snapshot(source, target, link_id, [name], kinds, read_maps, still=True, metadata_limit=limit)
     fresh = _fresh(store, maps.spec)
     return GroupReport(
         link_id,
-        world.source[name],
-        world.target.get(name),
-        plan(world, [name]).groups[0],
+        snapshot.source[name],
+        snapshot.target.get(name),
+        plan(snapshot, [name]).groups[0],
         store.marks.get(link_id, {}).get(name),
         fresh.groups.get(name),
         fresh.round,
@@ -71,7 +71,7 @@ async def show(source: Cluster, target: Cluster, link_id: str, name: str) -> Gro
 
 
 def _fresh(store: Positions, spec: LinkSpec) -> Freshness:
-    """What is persisted of continuous sync; where the link follows no groups any more, only that it once did."""
+    """What is persisted of continuous sync; only its last round if the link syncs no groups any more."""
     fresh = store.freshness(spec.id)
     if spec.groups is not None:
         return fresh

@@ -1,4 +1,4 @@
-"""Moving groups to the target: what it means, group by group, and doing exactly that."""
+"""Move groups to the target: plan it group by group, and apply exactly that plan."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
-from anabranch.groups.plan import GroupsMoved, GroupsPlan, Step
-from anabranch.groups.plan import plan as planned_of
-from anabranch.groups.select import EVERY, Selection
+from anabranch.groups.plan import GroupsMoved, GroupsPlan, GroupStep
+from anabranch.groups.plan import plan as build_plan
+from anabranch.groups.select import EVERY, GroupSelection
 from anabranch.groups.undo import UndoRecord
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups.snapshot import list_kinds, metadata_limit, take_snapshot
@@ -18,69 +18,77 @@ from anabranch.model import filters
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Group
 from anabranch.model.plans import check_holds
-from anabranch.operations.groups.groupmoves import move, new_id
-from anabranch.operations.groups.looking import counted, touches
+from anabranch.operations.groups.commits import move, new_id
+from anabranch.operations.groups.inputs import counted, touches
 from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.positions import Positions
 
 
-async def plan(source: Cluster, target: Cluster, link_id: str, selection: Selection = EVERY) -> GroupsPlan:
-    """What moving groups to the target means; raises UnknownLinkError, NoSuchGroupError."""
+async def plan(source: Cluster, target: Cluster, link_id: str, selection: GroupSelection = EVERY) -> GroupsPlan:
+    """The plan that moves groups to the target; raises UnknownLinkError, NoSuchGroupError."""
     begun = time.monotonic()
-    found, _ = await _look(source, target, link_id, selection)
+    found, _ = await _plan(source, target, link_id, selection)
     return replace(found, took_ms=_since(begun))
 
 
 async def apply(source: Cluster, target: Cluster, planned: GroupsPlan) -> GroupsMoved:
-    """Move the groups that nothing forbids; raises PlanChangedError where the plan is another one by now."""
+    """Move the groups that are not refused; raises PlanChangedError if the plan has changed."""
     begun = time.monotonic()
-    found, standing = await _look(source, target, planned.link, planned.selection)
-    check_holds(f"groups of link {planned.link!r}", planned, found, _command(planned))
-    moved = await _carry_out(target, found, standing)
+    now, target_groups = await _plan(source, target, planned.link, planned.selection)
+    check_holds(f"groups of link {planned.link!r}", planned, now, _command(planned))
+    moved = await _apply(target, now, target_groups)
     return replace(moved, took_ms=_since(begun))
 
 
-async def _look(
-    source: Cluster, target: Cluster, link_id: str, selection: Selection
+async def _plan(
+    source: Cluster, target: Cluster, link_id: str, selection: GroupSelection
 ) -> tuple[GroupsPlan, Mapping[str, Group]]:
-    """The plan, and how its groups stand on the target."""
+    """The plan, and its groups on the target."""
     kinds, limit, maps = await asyncio.gather(
         list_kinds(source), metadata_limit(target), read_maps(target, link_id, ())
     )
     names = selection.names(list(kinds), source.name)
-    world = await take_snapshot(source, target, link_id, names, kinds, read_maps, still=True, metadata_limit=limit)
+    snapshot = await take_snapshot(source, target, link_id, names, kinds, read_maps, still=True, metadata_limit=limit)
     if not selection.groups:
         chosen = filters.load(maps.spec.filter)
         names = [
             name
             for name in names
-            if any(selection.counts(at.topic) for at in world.pending.get(name, ()))
-            or touches(counted(world.source[name].commits, selection), chosen)
+            if any(selection.counts(at.topic) for at in snapshot.pending.get(name, ()))
+            or touches(counted(snapshot.source[name].commits, selection), chosen)
         ]
     topics = frozenset(
-        at.topic for group in world.source.values() for at in group.commits if selection.counts(at.topic)
+        at.topic for group in snapshot.source.values() for at in group.commits if selection.counts(at.topic)
     )
-    found = planned_of(world, names, topics if selection.topics else None)
-    return replace(found, selection=selection), world.target
+    found = build_plan(snapshot, names, topics if selection.topics else None)
+    return replace(found, selection=selection), snapshot.target
 
 
-async def _carry_out(target: Cluster, found: GroupsPlan, standing: Mapping[str, Group]) -> GroupsMoved:
+async def _apply(target: Cluster, found: GroupsPlan, target_groups: Mapping[str, Group]) -> GroupsMoved:
     at = now_ms()
-    moving = found.of(Step.MOVE)
+    moving = found.of(GroupStep.MOVE)
     undo_id = new_id(at) if moving else ""
     records = [
-        UndoRecord(undo_id, one.group, one.group in standing, one.former, one.writes, at, f"groups sync {found.link}")
-        for one in moving
+        UndoRecord(
+            undo_id,
+            group.group,
+            group.group in target_groups,
+            group.former,
+            group.writes,
+            at,
+            f"groups sync {found.link}",
+        )
+        for group in moving
     ]
     failed = await move(target, Positions(target), records)
     groups = []
-    for one in found.groups:
-        if one.step is not Step.MOVE:
-            groups.append(one)
-        elif one.group in failed:
-            groups.append(replace(one, step=Step.FAILED, failure=failed[one.group]))
+    for group in found.groups:
+        if group.step is not GroupStep.MOVE:
+            groups.append(group)
+        elif group.group in failed:
+            groups.append(replace(group, step=GroupStep.FAILED, failure=failed[group.group]))
         else:
-            groups.append(replace(one, step=Step.MOVED))
+            groups.append(replace(group, step=GroupStep.MOVED))
     return GroupsMoved(found.link, tuple(groups), found.hash, undo_id, left_out=found.left_out)
 
 

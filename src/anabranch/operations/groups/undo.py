@@ -1,4 +1,4 @@
-"""Undoing what ``groups sync`` and ``groups create`` have written, for groups that have not moved since."""
+"""Undo ``groups sync`` and ``groups create``, for groups that have not committed since."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import check_holds
 from anabranch.model.reasons import Reason, ReasonKind
-from anabranch.operations.groups.groupmoves import carry_out, stands
-from anabranch.operations.groups.looking import stored
+from anabranch.operations.groups.commits import apply_undo, read_groups
+from anabranch.operations.groups.inputs import stored
 from anabranch.state.topics.positions import Positions
 
 
@@ -33,34 +33,34 @@ class NoSuchUndoError(RefusedError):
 
 
 async def plan(cluster: Cluster, undo_id: str) -> UndoPlan:
-    """What giving groups back what they had means; raises NoSuchUndoError."""
-    return await _look(cluster, await stored(cluster), undo_id)
+    """The plan that restores former commits; raises NoSuchUndoError."""
+    return await _plan(cluster, await stored(cluster), undo_id)
 
 
 async def apply(cluster: Cluster, planned: UndoPlan) -> GroupsUndone:
-    """Undo the groups that nothing forbids; raises PlanChangedError where the plan is another one by now."""
+    """Undo the groups that are not refused; raises PlanChangedError if the plan has changed."""
     store = await stored(cluster)
-    now = await _look(cluster, store, planned.id)
+    now = await _plan(cluster, store, planned.id)
     check_holds(f"the undoing of {planned.id}", planned, now, f"anabranch groups undo {planned.id}")
     done = []
-    for one in now.groups:
-        if one.refusals:
-            done.append(one)
+    for group in now.groups:
+        if group.refusals:
+            done.append(group)
             continue
         try:
-            await carry_out(cluster, one)
+            await apply_undo(cluster, group)
         except AnabranchError as error:
-            done.append(replace(one, refusals=(Reason(ReasonKind.UNTOLD, error.message, error.hint),)))
+            done.append(replace(group, refusals=(Reason(ReasonKind.UNAVAILABLE, error.message, error.hint),)))
             continue
-        await store.put_undo([replace(one.record, undone_at_ms=now_ms())])
-        done.append(replace(one, done=True))
+        await store.put_undo([replace(group.record, undone_at_ms=now_ms())])
+        done.append(replace(group, done=True))
     return GroupsUndone(planned.id, tuple(done))
 
 
-async def _look(cluster: Cluster, store: Positions, undo_id: str) -> UndoPlan:
+async def _plan(cluster: Cluster, store: Positions, undo_id: str) -> UndoPlan:
     records = store.undo.get(undo_id)
     if not records:
         raise NoSuchUndoError(undo_id, cluster.name, tuple(sorted(store.undo)[-3:]))
     names = sorted(records)
-    now = await stands(cluster, names)
+    now = await read_groups(cluster, names)
     return undo_plan(undo_id, [undo(records[name], now[name]) for name in names])

@@ -130,7 +130,7 @@ class Submission:
             raise NoSparkSubmitError(str(program))
         settings = _flags(self._all((spec,)))
         job = _inside("anabranch") / "spark" / "jobs" / "link.py"
-        # The driver sets these itself, over what spark-submit was told: so it is told what the user states.
+        # The driver sets these itself, over the settings of spark-submit: so it gets what the user has set.
         stated = _flags({name: value for name, value in self.settings.items() if name in ALWAYS})
         submit = [str(program), "--master", self.master, "--deploy-mode", "cluster", *settings]
         return [*submit, str(job), spec.name, *stated]

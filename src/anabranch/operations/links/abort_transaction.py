@@ -1,4 +1,4 @@
-"""Ending a transaction that hangs on a source partition: named first, ended when told (KIP-664)."""
+"""Abort a hanging transaction on a source partition: planned first, aborted when applied (KIP-664)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from anabranch.model.clock import now_ms
 from anabranch.model.plans import check_holds, plan_hash
 from anabranch.model.topics import TopicPartition
 from anabranch.model.transactions import LONGEST_TIMEOUT_MS, AbortPlan, AbortReport, SourceTransaction, choose
-from anabranch.operations.links.accept import parse_place
-from anabranch.operations.links.standing import stored
+from anabranch.operations.links.accept import parse_partition
+from anabranch.operations.links.status import stored
 
 _SETTLES_S = 10.0
 PURPOSE = "produce"
@@ -124,10 +124,10 @@ async def plan(source: Cluster, target: Cluster, link_id: str, where: str, produ
 
     Raises NoOpenTransactionError, UnknownLinkError, InvalidFieldError.
     """
-    topic, partition = parse_place(where)
+    topic, partition = parse_partition(where)
     if topic is None or partition is None:
         raise InvalidFieldError(
-            "link abort-transaction", "place", f"{where!r} names no partition", "for example orders-3"
+            "link abort-transaction", "partition", f"{where!r} names no partition", "for example orders-3"
         )
     found = await _Partition.of(source, target, link_id, TopicPartition(topic, partition))
     return await found.plan(link_id, producer_id)
@@ -156,7 +156,7 @@ async def _known(cluster: Cluster, transaction: SourceTransaction) -> SourceTran
     try:
         return replace(transaction, known=await coordinated(cluster, transaction.open.producer_id))
     except AnabranchError as error:  # an old broker, no permission, one that is away: said, and counted as not hanging
-        return replace(transaction, untold=error.message)
+        return replace(transaction, unavailable=error.message)
 
 
 async def _longest_timeout(cluster: Cluster, node: int) -> int:

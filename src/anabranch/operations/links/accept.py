@@ -1,4 +1,4 @@
-"""Accepting what a link may not do by itself: shown first, stored when told."""
+"""Accept what a link may not do by itself: planned first, stored when applied."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.decisions import AcceptPlan, AcceptReport
 from anabranch.model.plans import check_holds
-from anabranch.operations.links.choices import Seen
-from anabranch.operations.links.recovering import keep
+from anabranch.operations.links.map_recovery import keep
+from anabranch.operations.links.pending_decisions import LinkSnapshot
 from anabranch.state.topics.control import ensure_topics
 from anabranch.state.topics.recreated import topic_ids
 
@@ -29,9 +29,7 @@ class NothingToAcceptError(RefusedError):
 
     @property
     def hint(self) -> str:
-        return (
-            f"`anabranch link show {self.link}` says why a lane stands; what you have mended goes on with `link resume`"
-        )
+        return f"`anabranch link show {self.link}` says why a lane is stopped; after a fix, `link resume` goes on"
 
 
 async def plan(
@@ -42,34 +40,34 @@ async def plan(
     ``at`` is the source offset at which one lane, ``topic-partition``, is to go on.
     Raises NothingToAcceptError, HistoryLostError, InvalidFieldError, UnknownLinkError.
     """
-    return await _plan(await Seen.look(source, target, link_id), link_id, where, at)
+    return await _plan(await LinkSnapshot.read(source, target, link_id), link_id, where, at)
 
 
 async def apply(source: Cluster, target: Cluster, planned: AcceptPlan) -> AcceptReport:
     """Store what was decided; raises PlanChangedError where something else waits by now, and what ``plan`` raises."""
-    seen = await Seen.look(source, target, planned.link)
-    now = await _plan(seen, planned.link, planned.where, planned.at)
+    snapshot = await LinkSnapshot.read(source, target, planned.link)
+    now = await _plan(snapshot, planned.link, planned.where, planned.at)
     check_holds(f"link {planned.link!r}", planned, now, _command(planned))
     if now.remake:
         await ensure_topics(target, now.remake)
-    await keep(target, now.choices)
-    wanted = replace(seen.record.wanted, revision=seen.record.wanted.revision + 1)
-    ids = {**seen.record.control_topics}
+    await keep(target, now.pending)
+    wanted = replace(snapshot.record.wanted, revision=snapshot.record.wanted.revision + 1)
+    ids = {**snapshot.record.control_topics}
     for name in (*now.remake, *now.recreated):
         ids.pop(name, None)  # where a broker does not know the new one yet, the next plan stores its id
     ids |= await topic_ids(target)
-    record = replace(seen.record, wanted=wanted, control_topics=ids)
-    await seen.links.decide(record, [choice.decision for choice in now.choices], now.remember, now.forget)
+    record = replace(snapshot.record, wanted=wanted, control_topics=ids)
+    await snapshot.links.decide(record, [pending.decision for pending in now.pending], now.remember, now.forget)
     return AcceptReport(now)
 
 
-async def _plan(seen: Seen, link_id: str, where: str | None, at: int | None) -> AcceptPlan:
-    topic, partition = parse_place(where, [one.source for one in seen.links.topics_of(link_id)])
+async def _plan(snapshot: LinkSnapshot, link_id: str, where: str | None, at: int | None) -> AcceptPlan:
+    topic, partition = parse_partition(where, [one.source for one in snapshot.links.topics_of(link_id)])
     if at is not None and partition is None:
         fix = f"anabranch link accept {link_id} TOPIC-PARTITION --at {at}"
         raise InvalidFieldError("link accept", "--at", "an offset is of one partition", fix)
-    found = await seen.plan(topic, partition, at)
-    if not (found.choices or found.remake or found.recreated):
+    found = await snapshot.plan(topic, partition, at)
+    if not (found.pending or found.remake or found.recreated):
         raise NothingToAcceptError(link_id, where or "")
     return replace(found, where=where, at=at)
 
@@ -80,7 +78,7 @@ def _command(planned: AcceptPlan) -> str:
     return f"anabranch link accept {planned.link}{where}" + ("" if planned.at is None else f" --at {planned.at}")
 
 
-def parse_place(where: str | None, topics: Collection[str] | None = None) -> tuple[str | None, int | None]:
+def parse_partition(where: str | None, topics: Collection[str] | None = None) -> tuple[str | None, int | None]:
     """The topic and the partition of ``TOPIC`` or ``TOPIC-PARTITION``; raises InvalidFieldError.
 
     ``topics`` are those that there are, and tell whether ``flights-2`` is a topic; without them it is a partition.
@@ -94,11 +92,11 @@ def parse_place(where: str | None, topics: Collection[str] | None = None) -> tup
         is_partition = bool(topic and dash and _is_number(partition)) and (topics is None or topic in topics)
         if topics is not None and where in topics and is_partition:
             problem = f"{where!r} is a topic, and a partition of topic {topic!r}"
-            raise InvalidFieldError("link", "place", problem, f"for the partition write {topic}:{partition}")
+            raise InvalidFieldError("link", "partition", problem, f"for the partition write {topic}:{partition}")
         if not is_partition and topics is not None:
             return where, None
     if not (topic and _is_number(partition)):
-        raise InvalidFieldError("link", "place", f"{where!r} is not TOPIC-PARTITION", "for example orders-3")
+        raise InvalidFieldError("link", "partition", f"{where!r} is not TOPIC-PARTITION", "for example orders-3")
     return topic, int(partition)
 
 

@@ -4,7 +4,7 @@ A lane is adopted before it ever began, by what its first owner finds: persisted
 released claim, which says where the lane starts in the source and below which target offset it never wrote.  The claim
 has a producer id of its own that no record has, so nothing of the other tool is taken for the lane's.
 
-History begins behind the last unclear span of a map: what lies before it is told as older than the lane.
+History begins after the last unclear span of a map: what precedes it is refused as older than the lane.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _topic(
             if end > start:
                 yield _error(
                     f"partition {where} holds {end - start:,} records that no map tells of",
-                    "add the topic to the maps, or exclude it: the link would copy all of it behind them",
+                    "add the topic to the maps, or exclude it: the link would append a copy of all of it",
                 )
             continue
         if one.target != where:
@@ -117,7 +117,7 @@ def _lane(one: StoredMap, end: int) -> Iterator[Reason]:
     if one.unclear and (last is None or one.unclear[-1].source_to > last.source_end):
         tail = one.unclear[-1]
         yield _error(
-            f"the map of {one.source} is unclear at its end: nobody knows which of the source offsets "
+            f"the map of {one.source} is unclear at its end: it is not known which of the source offsets "
             f"{tail.source_from:,} to {tail.source_to:,} were copied to {tail.target_from:,} to {tail.target_to:,}",
             "exclude the topic, or copy it again into a new one",
         )
@@ -133,7 +133,7 @@ def _lane(one: StoredMap, end: int) -> Iterator[Reason]:
         )
 
 
-async def carry_out(target: Cluster, link: str, maps: Sequence[StoredMap]) -> None:
+async def apply(target: Cluster, link: str, maps: Sequence[StoredMap]) -> None:
     """File the histories and the claims of a link that is not stored yet; raises ClusterError.
 
     What an attempt that broke off has left is forgotten first: starts and floors are minima over all claims.
@@ -171,7 +171,7 @@ async def carry_out(target: Cluster, link: str, maps: Sequence[StoredMap]) -> No
 
 
 def _history(one: StoredMap) -> list[Run]:
-    """The runs behind the last unclear span."""
+    """The runs after the last unclear span."""
     if not one.unclear:
         return list(one.runs)
     start = one.unclear[-1].source_to

@@ -9,7 +9,7 @@ from anabranch.model.caughtup import Goal, SourceLog
 from anabranch.model.clock import now_ms
 from anabranch.model.filters import load, select
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.operations.links.standing import stored
+from anabranch.operations.links.status import stored
 
 
 async def goal(source: Cluster, target: Cluster, link_id: str) -> Goal:

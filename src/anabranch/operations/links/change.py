@@ -13,7 +13,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.model.link import GroupRules, LinkRecord, WantedState
 from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.plugins import PluginSpec
-from anabranch.operations.links.standing import stored
+from anabranch.operations.links.status import stored
 
 
 class Kept(Enum):

@@ -17,9 +17,9 @@ from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import ProbeReport, TopicPlan
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId
-from anabranch.operations.links import adopting, given, probing
-from anabranch.operations.links.predicting import forecast
-from anabranch.operations.links.rights import beyond_producing
+from anabranch.operations.links import adopting, explicit_offsets, probing
+from anabranch.operations.links.forecasting import forecast
+from anabranch.operations.links.permissions import probe_permissions
 from anabranch.state.codecs import topics as control_topics
 from anabranch.state.codecs.specs import spec_fields
 from anabranch.state.topics.control import Links, ensure_topics
@@ -74,7 +74,7 @@ class LinkRefusedError(RefusedError):
 
     @property
     def hint(self) -> str:
-        return "mend what the report names, then run the same command again"
+        return "fix the reported errors, then run the same command again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ async def apply(source: Cluster, target: Cluster, planned: CreateLinkPlan) -> Cr
     await links.sync()
     _check_new(links, now.spec.id)
     if now.adopt:
-        await adopting.carry_out(target, now.spec.id, now.adopt)
+        await adopting.apply(target, now.spec.id, now.adopt)
     record = LinkRecord(
         WantedState(now.spec), origins(now.source.cluster_id, upstream), now_ms(), await topic_ids(target)
     )
@@ -155,9 +155,9 @@ async def _probe(
         findings += await blind_to_loops(source)
     check_ring(spec.id, here.cluster_id, there.cluster_id, upstream)
     report = replace(report, findings=tuple(findings))
-    told = {one.name: getattr(report, one.name) for one in fields(report)}
+    values = {one.name: getattr(report, one.name) for one in fields(report)}
     rests_on = _hash(spec, asked, report.topics, adopt)
-    return CreateLinkPlan(**told, hash=rests_on, asked=asked, adopt=tuple(adopt)), upstream
+    return CreateLinkPlan(**values, hash=rests_on, asked=asked, adopt=tuple(adopt)), upstream
 
 
 async def _report(
@@ -175,12 +175,12 @@ async def _report(
         spec, notes = await probing.from_group(source, spec, topics)
         findings += notes
     elif spec.start.kind is StartKind.OFFSETS:
-        findings += await given.check(source, spec.start, topics, here.topics)
+        findings += await explicit_offsets.check(source, spec.start, topics, here.topics)
     source_facts = await facts(source, ClusterRole.SOURCE, [topic.source for topic in topics])
     target_facts = await facts(target, ClusterRole.TARGET, [topic.target for topic in topics if topic.exists])
     findings += probing.missing(source_facts, ClusterRole.SOURCE) + probing.missing(target_facts, ClusterRole.TARGET)
     ids = [TopicId(here.topics[topic.source].id) for topic in topics]
-    rights, lacking = await beyond_producing(target, spec, target_facts, ids, [topic.target for topic in topics])
+    rights, lacking = await probe_permissions(target, spec, target_facts, ids, [topic.target for topic in topics])
     target_facts = replace(target_facts, permissions=(*target_facts.permissions, *rights))
     findings += lacking
     findings += await probing.uncreatable(target, topics)

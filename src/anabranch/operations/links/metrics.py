@@ -1,8 +1,8 @@
 """A target's links as Prometheus metrics, read from its control topics when they are asked for.
 
 Nothing is counted here: every scrape reads what the workers persisted, at most two seconds old.  A scrape that fails
-answers ``anabranch_up 0`` and nothing about lanes, so that a cluster that is away is not taken for a link that stands
-still.  Rates belong to the asker: ``rate(anabranch_lane_copied_bytes_total[1m])``.
+answers ``anabranch_up 0`` and nothing about lanes, so that a cluster that is away is not taken for a link that copies
+nothing.  Rates belong to the asker: ``rate(anabranch_lane_copied_bytes_total[1m])``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from anabranch.errors import AnabranchError, ConfigError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.lane import LaneMode, LaneProgress, LaneState
 from anabranch.model.reports import LinkStatus
-from anabranch.operations.links.standing import Standing
+from anabranch.operations.links.status import LinkStatusReader
 
 LOOPBACK = "127.0.0.1"
 _LINK = ("link", "source", "target")
@@ -83,18 +83,18 @@ def metrics(statuses: Sequence[LinkStatus]) -> list[Metric]:
 async def serving(target: Cluster, port: int, address: str = LOOPBACK) -> AsyncIterator[int]:
     """Serve a target's links as metrics while the block runs; gives the port.
 
-    Raises PortTakenError, and ClusterError where the target cannot be read to begin with: what fails later is told by
-    ``anabranch_up``.
+    Raises PortTakenError, and ClusterError where the target cannot be read to begin with: what fails later shows as
+    ``anabranch_up 0``.
     """
-    standing = Standing(target)
-    await standing.read()
+    statuses = LinkStatusReader(target)
+    await statuses.read()
 
     async def look() -> Sequence[LinkStatus]:
-        nonlocal standing
+        nonlocal statuses
         try:
-            return await standing.read()
+            return await statuses.read()
         except AnabranchError:
-            standing = Standing(target)
+            statuses = LinkStatusReader(target)
             raise
 
     loop = asyncio.get_running_loop()
@@ -155,7 +155,7 @@ def _of_lanes(statuses: Sequence[LinkStatus]) -> list[Metric]:
             lambda lane: lane.knows_source,
         ),
         "anabranch_lane_source_seen_timestamp_seconds": (
-            "When the source last told the lane's end",
+            "When the source last reported the lane's end",
             lambda lane: None if lane.source_seen_ms is None else lane.source_seen_ms / 1000,
         ),
         "anabranch_lane_identity": (
@@ -163,7 +163,7 @@ def _of_lanes(statuses: Sequence[LinkStatus]) -> list[Metric]:
             lambda lane: lane.mode is LaneMode.IDENTITY,
         ),
         "anabranch_lane_stopped": (
-            "1 if the lane stands at something that it may not pass",
+            "1 if the lane is stopped at something that it may not pass",
             lambda lane: lane.state is LaneState.STOPPED,
         ),
         "anabranch_lane_updated_timestamp_seconds": (

@@ -1,6 +1,6 @@
-"""Links as they stand on their target.
+"""The status of links on their target.
 
-Who looks again and again keeps a ``Standing`` (``operations.links.standing``): it reads only what is new.
+Who polls it keeps a ``LinkStatusReader`` (``operations.links.status``): it reads only what is new.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from anabranch.groups.freshness import SyncRound
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.reports import LinkStatus
-from anabranch.operations.links.standing import Standing, statuses
+from anabranch.operations.links.status import LinkStatusReader, statuses
 from anabranch.state.topics.positions import Positions
 
 
@@ -21,10 +21,10 @@ async def list_links(target: Cluster) -> Sequence[LinkStatus]:
 
 async def show(target: Cluster, link_id: str) -> LinkStatus:
     """One link; raises UnknownLinkError."""
-    return await Standing(target).of(link_id)
+    return await LinkStatusReader(target).of(link_id)
 
 
-async def followed(target: Cluster, link_id: str) -> SyncRound | None:
+async def last_sync(target: Cluster, link_id: str) -> SyncRound | None:
     """The last round of a link's continuous sync of groups, None if none has run."""
     store = Positions(target)
     await store.sync()

@@ -12,7 +12,7 @@ from anabranch.kafka.errors import passing
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import check_holds, plan_hash
 from anabranch.model.reports import LinkStatus, StopPlan, StopReport, StopRequest
-from anabranch.operations.links.standing import Standing
+from anabranch.operations.links.status import LinkStatusReader
 from anabranch.state.topics.control import Progress
 
 _LOOK_S = 0.3
@@ -40,7 +40,7 @@ class StillRunningError(ClusterError):
 
 async def plan(target: Cluster, link_id: str, wait_s: float) -> StopPlan:
     """The runs of a link that would be asked to stop; raises UnknownLinkError, ClusterError."""
-    status = await Standing(target).of(link_id)
+    status = await LinkStatusReader(target).of(link_id)
     return StopPlan(link_id, status.runs, wait_s, _hash(status, status.runs))
 
 
@@ -50,8 +50,8 @@ async def apply(target: Cluster, planned: StopPlan) -> StopReport:
     Raises UnknownLinkError, PlanChangedError where the link is another one of that name, StillRunningError,
     ClusterError.
     """
-    standing, link_id = Standing(target), planned.link
-    now = replace(planned, hash=_hash(await standing.of(link_id), planned.runs))
+    statuses, link_id = LinkStatusReader(target), planned.link
+    now = replace(planned, hash=_hash(await statuses.of(link_id), planned.runs))
     check_holds(f"link {link_id!r}", planned, now, f"anabranch link show {link_id}")
     if not planned.runs:
         return StopReport(link_id, (), ended=True)
@@ -61,11 +61,11 @@ async def apply(target: Cluster, planned: StopPlan) -> StopReport:
     while time.monotonic() < deadline:
         await asyncio.sleep(_LOOK_S)
         try:
-            running = (await standing.of(link_id)).runs
+            running = (await statuses.of(link_id)).runs
         except ClusterError as error:
             if not passing(error):
                 raise
-            standing = Standing(target)
+            statuses = LinkStatusReader(target)
             continue
         left = tuple(run for run in planned.runs if run in running)
         if not left:

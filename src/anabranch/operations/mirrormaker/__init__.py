@@ -1,4 +1,4 @@
-"""Working beside MirrorMaker 2: what its answers are worth, and our answers where its clients look for them."""
+"""Work beside MirrorMaker 2: check its translated offsets, and publish exact ones for its clients."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ from anabranch.mirrormaker.names import (
     source_of_checkpoints,
 )
 from anabranch.mirrormaker.store import OffsetSync
-from anabranch.mirrormaker.wire import Checkpoint, Heartbeat, decode_checkpoint, decode_heartbeat, decode_sync
+from anabranch.mirrormaker.wire import Heartbeat, MirrorCheckpoint, decode_checkpoint, decode_heartbeat, decode_sync
 from anabranch.model.topics import TopicPartition
 
 
 @dataclass(eq=False)
 class NoFlowError(RefusedError):
-    """Which flow of MirrorMaker 2 is meant cannot be told: it left no topic, or several flows did."""
+    """The flow of MirrorMaker 2 cannot be determined: it left no topic, or several flows did."""
 
     cluster: str
     aliases: tuple[str, ...]
@@ -41,7 +41,7 @@ class NoFlowError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """One flow as its topics tell it; ``syncs`` are in the order of their topic, by *source* partition.
+    """One flow, read from its topics; ``syncs`` are in the order of their topic, by *source* partition.
 
     ``syncs_topic`` is None where neither cluster has one: nothing of the aliases' was copied yet, or they are others.
     """
@@ -51,7 +51,7 @@ class Flow:
     separator: str
     syncs_topic: str | None
     syncs: Mapping[TopicPartition, tuple[OffsetSync, ...]]
-    checkpoints: tuple[Checkpoint, ...]
+    checkpoints: tuple[MirrorCheckpoint, ...]
     heartbeat: Heartbeat | None
 
     def source_of(self, topic: str) -> str:
@@ -68,7 +68,7 @@ async def read_flow(
     target_alias: str | None = None,
     separator: str = SEPARATOR,
 ) -> Flow:
-    """Read a flow's topics; aliases that are not given are told by them.
+    """Read a flow's topics; aliases that are not given are taken from their names.
 
     The offset syncs are looked for on both sides (``offset-syncs.topic.location``).  Raises NoFlowError,
     MirrorRecordError and ClusterError.
@@ -89,7 +89,7 @@ async def read_flow(
         if name in topics:
             syncs_topic, syncs = name, await _syncs(cluster, name)
             break
-    checkpoints: dict[tuple[str, TopicPartition], Checkpoint] = {}
+    checkpoints: dict[tuple[str, TopicPartition], MirrorCheckpoint] = {}
     name = checkpoints_topic(source_alias, separator)
     if name in there:
         for entry in await KeyedLog(target, name).read():
@@ -100,7 +100,7 @@ async def read_flow(
 
 
 def _only_target(topics: set[str], separator: str) -> str:
-    """The alias that the source's only offset-syncs topic names; a dash where no topic, or several, tell it."""
+    """The alias that the source's only offset-syncs topic names; a dash if there is no such topic, or several."""
     found = [alias for name in topics if (alias := alias_of_offset_syncs(name, separator))]
     return found[0] if len(found) == 1 else "-"
 

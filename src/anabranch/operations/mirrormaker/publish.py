@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups import UnstableCommitsError, committed, list_groups
 from anabranch.mirrormaker.names import SEPARATOR, check_names
-from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.groups import Commit
 from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.topics import TopicPartition
@@ -37,7 +37,7 @@ class PublishPlan:
     link: str = field(metadata=REQUEST)
     source_alias: str
     separator: str = field(metadata=REQUEST)
-    checkpoints: tuple[Checkpoint, ...]
+    checkpoints: tuple[MirrorCheckpoint, ...]
     left_out: tuple[LeftOut, ...]
     hash: str
     notes: tuple[str, ...] = ()
@@ -48,15 +48,15 @@ class Published:
     """The checkpoints that are on the target, and the positions that are not."""
 
     source_alias: str
-    checkpoints: tuple[Checkpoint, ...]
+    checkpoints: tuple[MirrorCheckpoint, ...]
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...] = ()
 
 
 def checkpoints(
     maps: LinkMaps, commits: Mapping[str, Mapping[TopicPartition, Commit]]
-) -> Iterator[Checkpoint | LeftOut]:
-    """A checkpoint for each commit on a topic of the link, or why there is none: only exact answers are given."""
+) -> Iterator[MirrorCheckpoint | LeftOut]:
+    """A checkpoint for each commit on a topic of the link, or why there is none: only exact offsets are published."""
     for group, positions in sorted(commits.items()):
         for at, commit in sorted(positions.items()):
             if at.topic not in maps.topics:
@@ -71,7 +71,7 @@ def checkpoints(
                 continue
             match to_target(lane.runs, commit.offset):
                 case Exact(offset=downstream):
-                    yield Checkpoint(group, lane.target, commit.offset, downstream, commit.metadata)
+                    yield MirrorCheckpoint(group, lane.target, commit.offset, downstream, commit.metadata)
                 case After(end=end):
                     yield LeftOut(group, at, f"offset {commit.offset:,} was not copied yet: the copy is at {end:,}")
                 case Before(start=start):
@@ -122,11 +122,11 @@ async def _look(
     return found, maps.spec.target.context
 
 
-def _parted(found: Iterable[Checkpoint | LeftOut]) -> tuple[list[Checkpoint], list[LeftOut]]:
-    exact: list[Checkpoint] = []
+def _parted(found: Iterable[MirrorCheckpoint | LeftOut]) -> tuple[list[MirrorCheckpoint], list[LeftOut]]:
+    exact: list[MirrorCheckpoint] = []
     left_out: list[LeftOut] = []
     for one in found:
-        if isinstance(one, Checkpoint):
+        if isinstance(one, MirrorCheckpoint):
             exact.append(one)
         else:
             left_out.append(one)

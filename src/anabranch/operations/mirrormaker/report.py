@@ -1,4 +1,4 @@
-"""Holding MirrorMaker 2's answers against the exact ones, for every group that it copies a topic of."""
+"""Compare MirrorMaker 2's offsets with the exact ones, for every group with commits on a topic that it copies."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from anabranch.errors import ClusterError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups import UnstableCommitsError, committed, list_groups
 from anabranch.mirrormaker.names import SEPARATOR
-from anabranch.mirrormaker.report import Evidence, Judged, MirrorReport
+from anabranch.mirrormaker.report import Evidence, JudgedPosition, MirrorReport
 from anabranch.mirrormaker.store import most_between, translate
-from anabranch.mirrormaker.wire import Checkpoint
+from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Exact, to_target
-from anabranch.operations.mirrormaker.content import Sighted, find, sight
+from anabranch.operations.mirrormaker.content import PartitionSnapshot, find, read_snapshot
 from anabranch.operations.mirrormaker.flow import Flow, read_flow
 from anabranch.state.maps.reading import LaneInDoubtError, LinkMaps, read_maps
 
@@ -35,7 +35,7 @@ async def report(
     link: str | None = None,
     look: int = LOOKED_AT,
 ) -> MirrorReport:
-    """``judge`` of the flow that these clusters' topics tell of; raises AnabranchError."""
+    """``judge`` the flow between these clusters; raises AnabranchError."""
     flow = await read_flow(source, target, source_alias, target_alias, separator)
     return await judge(source, target, flow, link=link, look=look)
 
@@ -70,10 +70,10 @@ async def judge(
 
 def _positions(
     flow: Flow, commits: Mapping[str, Mapping[TopicPartition, Commit]], topics: Iterable[str]
-) -> Iterable[Judged]:
+) -> Iterable[JudgedPosition]:
     """A row for each commit on a topic that MirrorMaker copies, with its checkpoint if it has one."""
     copied = {partition.topic for partition in flow.syncs}
-    checkpoints: dict[tuple[str, TopicPartition], Checkpoint] = {}
+    checkpoints: dict[tuple[str, TopicPartition], MirrorCheckpoint] = {}
     for one in flow.checkpoints:
         origin = TopicPartition(flow.source_of(one.partition.topic), one.partition.partition)
         checkpoints[one.group, origin] = one
@@ -85,14 +85,14 @@ def _positions(
                 continue
             found = checkpoints.get((group, at))
             if found is not None:
-                yield Judged(group, at, found.partition, commit.offset, found.upstream, found.downstream)
+                yield JudgedPosition(group, at, found.partition, commit.offset, found.upstream, found.downstream)
                 continue
             prefixed = f"{flow.source_alias}{flow.separator}{at.topic}"
             name = prefixed if prefixed in known else at.topic
-            yield Judged(group, at, TopicPartition(name, at.partition), commit.offset, note="no checkpoint")
+            yield JudgedPosition(group, at, TopicPartition(name, at.partition), commit.offset, note="no checkpoint")
 
 
-def _answer(flow: Flow, row: Judged, maps: LinkMaps | None) -> Judged:
+def _answer(flow: Flow, row: JudgedPosition, maps: LinkMaps | None) -> JudgedPosition:
     """The row with what the stored syncs give, and with what a link's map gives."""
     stored = translate(flow.syncs.get(row.source, ()), row.committed)
     ours, exact, evidence, note = None, None, Evidence.NONE, row.note
@@ -117,10 +117,10 @@ class _Judge:
         self._source, self._target, self._flow = source, target, flow
         self._left = look
         self._places: dict[tuple[TopicPartition, int, TopicPartition], asyncio.Task[int | None]] = {}
-        self._sighted: dict[tuple[str, TopicPartition], asyncio.Task[Sighted]] = {}
+        self._snapshots: dict[tuple[str, TopicPartition], asyncio.Task[PartitionSnapshot]] = {}
         self._at_once = asyncio.Semaphore(_AT_ONCE)
 
-    async def row(self, row: Judged) -> Judged:
+    async def row(self, row: JudgedPosition) -> JudgedPosition:
         """The row with its exact position, or with bounds, or with what hindered both."""
         if row.exact is None:
             key = (row.source, row.committed, row.target)
@@ -144,14 +144,17 @@ class _Judge:
             row, least=0, most=most_between(self._flow.syncs.get(row.source, ()), row.downstream, row.committed)
         )
 
-    async def _find(self, row: Judged) -> int | None:
+    async def _find(self, row: JudgedPosition) -> int | None:
         async with self._at_once:
-            place, copy = await self._sight(self._source, row.source), await self._sight(self._target, row.target)
+            source, copy = (
+                await self._snapshot(self._source, row.source),
+                await self._snapshot(self._target, row.target),
+            )
             known = row.downstream if row.downstream is not None else row.stored
-            return await find(place, row.committed, copy, copy.start if known is None else known)
+            return await find(source, row.committed, copy, copy.start if known is None else known)
 
-    async def _sight(self, cluster: Cluster, partition: TopicPartition) -> Sighted:
+    async def _snapshot(self, cluster: Cluster, partition: TopicPartition) -> PartitionSnapshot:
         key = (cluster.name, partition)
-        if key not in self._sighted:
-            self._sighted[key] = asyncio.create_task(sight(cluster, partition))
-        return await self._sighted[key]
+        if key not in self._snapshots:
+            self._snapshots[key] = asyncio.create_task(read_snapshot(cluster, partition))
+        return await self._snapshots[key]

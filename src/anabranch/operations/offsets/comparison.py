@@ -14,7 +14,7 @@ from anabranch.verify.pins import Pin
 def comparison(source: ClusterContext, target: ClusterContext, link: str, maps: Sequence[StoredMap]) -> VerifySpec:
     """A comparison of both sides through these maps, which keeps nothing on the target.
 
-    Of a map with unclear stretches it is about what lies behind the last one, and says so.
+    For a map with unclear spans it covers what follows the last one, and says so.
     """
     pins, doubts = [], {}
     for one in maps:

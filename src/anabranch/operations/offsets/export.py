@@ -16,7 +16,7 @@ from anabranch.state.maps.reading import LinkMaps, read_maps
 
 @dataclass(eq=False)
 class NotBegunError(RefusedError):
-    """A link whose maps are asked for has copied nothing yet, so that it has none."""
+    """A link has no maps, for it has copied nothing yet."""
 
     link: str
 
@@ -46,7 +46,7 @@ async def export(target: Cluster, link_id: str) -> ExportedMaps:
 
 
 def exported(maps: LinkMaps) -> ExportedMaps:
-    """The same of maps that were read; raises NotBegunError, LaneInDoubtError."""
+    """The export of maps that were read; raises NotBegunError, LaneInDoubtError."""
     found = certain([*maps, *maps.doubts.values()])
     if not found:
         raise NotBegunError(maps.link)

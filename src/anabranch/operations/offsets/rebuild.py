@@ -1,4 +1,4 @@
-"""Maps of topics that another tool copied: pin both logs, start the job that makes the maps of them.
+"""Rebuild the maps of topics that another tool copied: pin both logs, start the job that aligns them.
 
 The job is a process of its own (or a ``spark-submit`` elsewhere), and the maps file is all that it leaves.
 """
@@ -28,7 +28,7 @@ JOB = "anabranch.spark.jobs.rebuild"
 
 @dataclass(eq=False)
 class NoSuchCopyError(RefusedError):
-    """A topic that is to be aligned is not there, or has fewer partitions than its source."""
+    """A topic that is to be aligned does not exist, or has fewer partitions than its source."""
 
     topic: str
     cluster: str
@@ -62,7 +62,7 @@ class RebuildPlan:
     ignore: frozenset[RecordPart] = frozenset()
 
     def spec(self, source: ClusterContext, target: ClusterContext) -> RebuildSpec:
-        """What the job is told."""
+        """The specification that the job reads."""
         return RebuildSpec(self.link, source, target, self.lanes, self.ignore)
 
 
@@ -110,10 +110,10 @@ def start(spec: RebuildSpec, out: Path, job: ReaderJob, arguments: Sequence[str]
     """Start the job of a specification; the arguments are the job's own."""
     path = job.directory / "rebuild.json"
     path.write_text(spec.to_json(), encoding="utf-8")
-    told = [str(path), "--out", str(out), *arguments]
+    job_arguments = [str(path), "--out", str(out), *arguments]
     with (job.directory / "rebuild.log").open("wb") as log:
         process: subprocess.Popen[str] = jobprocess.start(
-            JOB, told, out=subprocess.PIPE, err=log, tied=not job.detached
+            JOB, job_arguments, out=subprocess.PIPE, err=log, tied=not job.detached
         )
     return process
 

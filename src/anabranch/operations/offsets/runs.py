@@ -1,4 +1,4 @@
-"""The maps of a link as plain values: which source offsets lie where on the target."""
+"""The maps of a link as plain values: which source offset is which target offset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps, re
 
 @dataclass(eq=False)
 class NoLaneError(RefusedError):
-    """A partition of one of the link's topics that no lane has begun to copy, or that is not there."""
+    """A partition of one of the link's topics that no lane has begun to copy, or that does not exist."""
 
     link: str
     partition: TopicPartition

@@ -1,4 +1,4 @@
-"""Offsets translated through a link's maps: some, a file's, or what a group has committed."""
+"""Translate offsets by a link's maps: single ones, a file's, or what a group has committed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Going on with a comparison that was stopped or died, up to the same pins."""
+"""Resume a comparison that was stopped or died, up to the same pins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A link's comparison as it stands."""
+"""The status of a link's comparison."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def show(target: Cluster, link_id: str) -> VerifyStatus:
 
 
 def status_of(verified: VerifiedTopic, link_id: str) -> VerifyStatus:
-    """The same of what was read; raises NeverVerifiedError."""
+    """The status from control topics that were read; raises NeverVerifiedError."""
     run = verified.runs.get(link_id)
     if run is None:
         raise NeverVerifiedError(link_id)

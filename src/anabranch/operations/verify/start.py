@@ -63,7 +63,7 @@ class VerifyPlan:
     doubts: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def spec(self, source: ClusterContext, target: ClusterContext) -> VerifySpec:
-        """What the job is told."""
+        """The specification that the job reads."""
         return VerifySpec(
             link=self.link,
             run=self.run,
@@ -98,7 +98,7 @@ async def apply(target: Cluster, planned: VerifyPlan, job: ReaderJob) -> subproc
 
 
 async def prepare(target: Cluster, planned: VerifyPlan) -> None:
-    """Forget what was compared before, if that is asked for, so that a job that is started anywhere begins anew.
+    """Forget earlier comparisons if ``fresh`` is asked for, so that a job begins from the start wherever it runs.
 
     Raises VerifyRunningError, and PlanChangedError where there was another run since.
     """
@@ -111,14 +111,14 @@ async def prepare(target: Cluster, planned: VerifyPlan) -> None:
 
 def launch(spec: VerifySpec, job: ReaderJob, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start the job of a specification; the arguments are the job's own."""
-    place = job.directory
-    place.mkdir(parents=True, exist_ok=True)
-    path = place / f"{spec.run}.json"
+    directory = job.directory
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{spec.run}.json"
     write_spec(path, spec.to_json())
-    told = ["--report", str(place / f"{spec.run}.report.json"), "--page", str(place / f"{spec.run}.html")]
-    with (place / f"{spec.run}.log").open("ab") as log:
+    outputs = ["--report", str(directory / f"{spec.run}.report.json"), "--page", str(directory / f"{spec.run}.html")]
+    with (directory / f"{spec.run}.log").open("ab") as log:
         process: subprocess.Popen[bytes] = jobprocess.start(
-            JOB, [str(path), *told, *arguments], out=log, err=log, tied=not job.detached
+            JOB, [str(path), *outputs, *arguments], out=log, err=log, tied=not job.detached
         )
     return process
 

@@ -22,7 +22,7 @@ class VerifyStopPlan:
 
 @dataclass(frozen=True, slots=True)
 class VerifyStopReport:
-    """How the comparison stood when it was asked to stop; ``asked`` is False where it did not run."""
+    """The status of the comparison when it was asked to stop; ``asked`` is False if it did not run."""
 
     link: str
     status: VerifyStatus
@@ -31,20 +31,20 @@ class VerifyStopReport:
 
 async def plan(target: Cluster, link_id: str) -> VerifyStopPlan:
     """Which comparison would be stopped; raises NeverVerifiedError."""
-    return await _look(VerifiedTopic(target), link_id)
+    return await _plan(VerifiedTopic(target), link_id)
 
 
 async def apply(target: Cluster, planned: VerifyStopPlan) -> VerifyStopReport:
     """Have it end after its round; raises PlanChangedError where another one runs by now."""
     verified = VerifiedTopic(target)
-    now = await _look(verified, planned.link)
+    now = await _plan(verified, planned.link)
     check_holds(f"the comparison of link {planned.link!r}", planned, now, f"anabranch verify show {planned.link}")
     if now.status.running:
         await verified.ask_to_stop(planned.link, now.status.run.run)
     return VerifyStopReport(planned.link, now.status, now.status.running)
 
 
-async def _look(verified: VerifiedTopic, link_id: str) -> VerifyStopPlan:
+async def _plan(verified: VerifiedTopic, link_id: str) -> VerifyStopPlan:
     await verified.sync()
     status = status_of(verified, link_id)
     return VerifyStopPlan(link_id, status, plan_hash(link_id, status.run.run))

@@ -43,11 +43,11 @@ from anabranch.spark.verify.samples import contents
 from anabranch.spark.verify.session import SETTINGS, check_source
 from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRun
 from anabranch.state.topics.verified import VerifiedTopic
-from anabranch.verify.findings import Counts
+from anabranch.verify.findings import FindingCounts
 from anabranch.verify.page import page
-from anabranch.verify.report import Circumstances, LaneResult, Verdict, report
+from anabranch.verify.report import ComparisonVerdict, LaneResult, RunDetails, report
 
-COULD_NOT_TELL = Verdict.UNKNOWN.exit_code
+COULD_NOT_TELL = ComparisonVerdict.UNKNOWN.exit_code
 
 
 @dataclass(eq=False)
@@ -152,7 +152,7 @@ class _Job:
         self._keep(RunState.STOPPED if stopped else RunState.DONE, named, made)
         self._reported = True
         self._tell(verdict=made["verdict"], stopped=stopped, counts=made["counts"])
-        return Verdict(made["verdict"]).exit_code
+        return ComparisonVerdict(made["verdict"]).exit_code
 
     def leave(self) -> None:
         """End the round that runs, from another thread: the command that started the job is gone."""
@@ -253,14 +253,14 @@ class _Job:
                     source=lane.source,
                     target=lane.target,
                     uncommitted=lane.uncommitted if spec.levels.value == "both" else None,
-                    counts=Counts() if mine is None else mine.counts,
+                    counts=FindingCounts() if mine is None else mine.counts,
                     samples=() if mine is None else mine.samples,
                     open_chunks=len(lane.chunks) if stopped else 0,
                 )
             )
         samples = [sample for lane in lanes for sample in lane.samples]
         ids = self._do(self._ids())
-        how = Circumstances(
+        how = RunDetails(
             spec.link,
             spec.run,
             self._began,

@@ -1,4 +1,4 @@
-"""The thread of a link's driver that keeps consumer groups in step, so that copying is never held up by them."""
+"""The thread of a link's driver that keeps consumer groups in sync, so that copying is never held up by them."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.records.header import CODEC_MASK, HEADER_SIZE, LOG_APPEND_TIME, BatchHeader
 from anabranch.records.split import split
-from anabranch.verify.lockstep import Matched, Stored, match
-from anabranch.verify.pace import Pace
+from anabranch.verify.lockstep import Matched, StoredBatch, match
+from anabranch.verify.pace import ReadPace
 from anabranch.verify.pins import Pin, pieces
 from anabranch.verify.sums import Sum
 
@@ -77,7 +77,7 @@ def compare(spark: SparkSession, tasks: list[CompareTask]) -> RoundResult:
         mine = compared.sums.setdefault(done.lane, {})
         for chunk, one in done.matched.sums.items():
             mine[chunk] = mine.get(chunk, Sum()).plus(one)
-        compared.rest += [(done.lane, wholes[done.lane].part(*one)) for one in done.matched.rest]
+        compared.rest += [(done.lane, wholes[done.lane].part(*one)) for one in done.matched.undecided]
         compared.records += done.records
         compared.bytes += done.bytes
     return compared
@@ -95,7 +95,7 @@ def run(task: CompareTask) -> TaskResult:
 
 async def _run(task: CompareTask) -> TaskResult:
     part = task.part
-    pace = Pace(task.rate)
+    pace = ReadPace(task.rate)
     async with open_cluster(task.source) as here, open_cluster(task.target) as there:
         source, target = await asyncio.gather(
             _stored(here, part.source, part.source_from, part.source_to, True, pace),
@@ -113,13 +113,13 @@ async def _run(task: CompareTask) -> TaskResult:
 
 
 async def _stored(
-    cluster: Cluster, partition: TopicPartition, start: int, end: int, committed: bool, pace: Pace
-) -> list[Stored]:
+    cluster: Cluster, partition: TopicPartition, start: int, end: int, committed: bool, pace: ReadPace
+) -> list[StoredBatch]:
     """The data batches that begin before ``end`` and end at or after ``start``; without what was aborted if committed.
 
     What a log has lost at its start is simply not among them: the other side's batches are then undecided.
     """
-    found: list[Stored] = []
+    found: list[StoredBatch] = []
     if start >= end:
         return found
     meta, part = await cluster.partition(partition.topic, partition.partition)
@@ -197,10 +197,10 @@ def _end(aborted: dict[int, list[int]], producer: int) -> None:
         firsts.remove(min(firsts))
 
 
-def _read(buffer: memoryview, position: int, header: BatchHeader, committed: bool) -> Stored:
+def _read(buffer: memoryview, position: int, header: BatchHeader, committed: bool) -> StoredBatch:
     section = buffer[position + HEADER_SIZE : position + header.size]
     plain = header.is_dense and not header.has_delete_horizon and (committed or not header.is_transactional)
-    return Stored(
+    return StoredBatch(
         header.base_offset,
         header.last_offset,
         plain,

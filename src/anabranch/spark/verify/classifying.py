@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from anabranch.verify.classify import Elsewhere, Lane, classify, unresolved
+from anabranch.verify.classify import ComparedLane, ContentOffsets, classify, unresolved
 from anabranch.verify.compaction import excused
-from anabranch.verify.findings import NO_FIELDS, NOWHERE, Kind
+from anabranch.verify.findings import NO_FIELDS, NOWHERE, FindingKind
 from anabranch.verify.rows import Rows, rows
 
 FOUND = "lane int, kind int, source bigint, target bigint, fields int, number bigint"
@@ -32,7 +32,7 @@ _FOUND = pa.schema(
 )
 _ASKED = pa.schema([("lane", pa.int32()), ("target", pa.bool_()), ("first", pa.int64()), ("second", pa.int64())])
 
-Lookups = Mapping[int, tuple[Elsewhere, Elsewhere]]
+Lookups = Mapping[int, tuple[ContentOffsets, ContentOffsets]]
 """By lane: where contents were found in the source, and in the target."""
 
 
@@ -56,21 +56,21 @@ def _ask(table: pa.Table) -> pa.Table:
     )
 
 
-def classified(strays: DataFrame, lanes: Mapping[int, Lane], lookups: Lookups, most: int) -> DataFrame:
+def classified(strays: DataFrame, lanes: Mapping[int, ComparedLane], lookups: Lookups, most: int) -> DataFrame:
     """At most ``most`` findings of each kind and lane; ``number`` is how many of the kind the lane has."""
     return strays.groupBy("lane").applyInArrow(_namer(dict(lanes), dict(lookups), most), FOUND)
 
 
-def _namer(lanes: Mapping[int, Lane], lookups: Lookups, most: int) -> Callable[[pa.Table], pa.Table]:
+def _namer(lanes: Mapping[int, ComparedLane], lookups: Lookups, most: int) -> Callable[[pa.Table], pa.Table]:
     def work(table: pa.Table) -> pa.Table:
         lane = table.column("lane")[0].as_py()
         source, target, beyond = _sides(table)
         found = classify(source, target, lanes[lane], *lookups.get(lane, ({}, {})))
         if beyond:
-            found.append((Kind.UNNAMED, NOWHERE, NOWHERE, NO_FIELDS))
+            found.append((FindingKind.UNNAMED, NOWHERE, NOWHERE, NO_FIELDS))
         numbers = Counter(kind for kind, *_ in found)
-        numbers[Kind.UNNAMED] = beyond
-        taken: Counter[Kind] = Counter()
+        numbers[FindingKind.UNNAMED] = beyond
+        taken: Counter[FindingKind] = Counter()
         kept = []
         for kind, *rest in found:
             taken[kind] += 1

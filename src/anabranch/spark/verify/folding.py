@@ -17,7 +17,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.offsets.bulk import Kind, to_source_bulk, to_target_bulk
 from anabranch.offsets.runs import RunMap
 from anabranch.spark.verify import scan
-from anabranch.verify.pace import Pace
+from anabranch.verify.pace import ReadPace
 from anabranch.verify.pins import Pin
 from anabranch.verify.sums import Sum, fold
 
@@ -83,7 +83,7 @@ def folder(
 
         translation: LaneTranslation | None = None
         found: dict[int, Sum] = {}
-        pace = Pace(rate)
+        pace = ReadPace(rate)
         for batch in batches:
             if not batch.num_rows:
                 continue

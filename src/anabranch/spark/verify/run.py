@@ -23,11 +23,11 @@ from anabranch.spark.verify import mismatches as stray
 from anabranch.spark.verify.log_ranges import read_log_ranges
 from anabranch.spark.verify.options import options
 from anabranch.verify import visibility
-from anabranch.verify.classify import Elsewhere, Lane
-from anabranch.verify.findings import Counts, Field, Finding, Kind
+from anabranch.verify.classify import ComparedLane, ContentOffsets
+from anabranch.verify.findings import Finding, FindingCounts, FindingKind, RecordField
 from anabranch.verify.pins import CHUNK, Pin, by_shift, chunks_pin, gather
 from anabranch.verify.sums import NOTHING, Sum
-from anabranch.verify.work import Part, Work
+from anabranch.verify.work import RoundPart, Work
 
 FIRST_ROUND = 1 << 18
 """Offsets: little enough that progress is known soon; a round that is short is followed by one of twice the size."""
@@ -47,7 +47,7 @@ Scan = dict[int, dict[int, Sum]]
 class LaneFindings:
     """What differs in a lane: exact numbers, and some of the records."""
 
-    counts: Counts
+    counts: FindingCounts
     samples: tuple[Finding, ...]
 
 
@@ -84,7 +84,7 @@ class Comparison:
                 self.work.size = max(CHUNK, self.work.size // 2)
             yield self.work
 
-    def _round(self, parts: list[Part]) -> list[Scan]:
+    def _round(self, parts: list[RoundPart]) -> list[Scan]:
         if self.spec.reader is ReaderKind.RECORDS:
             return self._sums([(part.lane, part.pin) for part in parts])
         compared = batches.compare(self._spark, self._tasks(parts))
@@ -99,7 +99,7 @@ class Comparison:
                     mine[chunk] = mine.get(chunk, NOTHING).plus(one)
         return found
 
-    def _tasks(self, parts: list[Part]) -> list[batches.CompareTask]:
+    def _tasks(self, parts: list[RoundPart]) -> list[batches.CompareTask]:
         spec = self.spec
         rate = None if spec.rate_limit is None else spec.rate_limit / self._slots / 2
         tasks = []
@@ -247,8 +247,8 @@ class Comparison:
             pin, (pin.source_from, max(pin.source_to, source)), (pin.target_from, max(pin.target_to, target))
         )
 
-    def _lane(self, pin: Pin) -> Lane:
-        return Lane(
+    def _lane(self, pin: Pin) -> ComparedLane:
+        return ComparedLane(
             pin.runs,
             (pin.source_from, pin.source_to),
             (pin.target_from, pin.target_to),
@@ -256,7 +256,7 @@ class Comparison:
             self._ends.of(False, pin.target)[0],
         )
 
-    def _lookups(self, asked: DataFrame) -> dict[int, tuple[Elsewhere, Elsewhere]]:
+    def _lookups(self, asked: DataFrame) -> dict[int, tuple[ContentOffsets, ContentOffsets]]:
         """Where the contents of strays without a pair lie: anywhere in the source, in the target outside of the pin."""
         wanted = asked.persist(StorageLevel.MEMORY_AND_DISK)
         try:
@@ -308,17 +308,17 @@ class Comparison:
     def _named(
         self, found: list[tuple[int, ...]], hidden: Mapping[int, tuple[int, list[tuple[int, int]]]]
     ) -> dict[int, LaneFindings]:
-        counts: dict[int, dict[Kind, int]] = {}
+        counts: dict[int, dict[FindingKind, int]] = {}
         samples: dict[int, list[Finding]] = {}
         for lane, kind, source, target, fields, number in found:
-            counts.setdefault(lane, {})[Kind(kind)] = number
+            counts.setdefault(lane, {})[FindingKind(kind)] = number
             name = self.spec.pins[lane].lane
-            samples.setdefault(lane, []).append(Finding(name, Kind(kind), source, target, Field(fields)))
+            samples.setdefault(lane, []).append(Finding(name, FindingKind(kind), source, target, RecordField(fields)))
         for lane, (number, some) in hidden.items():
-            counts.setdefault(lane, {})[Kind.HIDDEN] = number
+            counts.setdefault(lane, {})[FindingKind.HIDDEN] = number
             name = self.spec.pins[lane].lane
-            samples.setdefault(lane, []).extend(Finding(name, Kind.HIDDEN, *one) for one in some)
-        return {lane: LaneFindings(Counts(counts[lane]), tuple(sorted(samples[lane]))) for lane in counts}
+            samples.setdefault(lane, []).extend(Finding(name, FindingKind.HIDDEN, *one) for one in some)
+        return {lane: LaneFindings(FindingCounts(counts[lane]), tuple(sorted(samples[lane]))) for lane in counts}
 
 
 def _between(pin: Pin, source: tuple[int, int], target: tuple[int, int]) -> Pin:

@@ -1,17 +1,19 @@
 """``__anabranch_positions``: what concerns consumer groups.
 
 ``LINK/mark/GROUP`` where a group stood when copying began; ``LINK/round`` the last round of continuous sync;
-``LINK/sync/GROUP`` how a followed group stands; ``/undo/ID/GROUP`` what a group had committed before it was moved.
+``LINK/sync/GROUP`` how a group in continuous sync stands; ``/undo/ID/GROUP`` what a group had committed before it was
+moved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any, NamedTuple
 
-from anabranch.groups.follow import Following
-from anabranch.groups.freshness import FollowedSince, SyncRound
-from anabranch.groups.mark import Mark, MarkedPartition, Verdict
+from anabranch.groups.baseline import Baseline, BaselinePartition, Coverage
+from anabranch.groups.continuous_sync import SyncState
+from anabranch.groups.freshness import GroupSyncStatus, SyncRound
 from anabranch.groups.undo import UndoRecord
 from anabranch.model.groups import Commit, GroupKind
 from anabranch.model.topics import TopicPartition
@@ -21,6 +23,15 @@ from anabranch.state.codecs.topics import POSITIONS
 
 VERSION = 1
 _MARK, _ROUND, _SYNC, _UNDO = "mark", "round", "sync", "undo"
+
+
+class _StoredState(StrEnum):
+    """``SyncState`` in the words of the stored format, which are older than those of the code."""
+
+    IN_SYNC = "in step"
+    WAITING = "waiting"
+    BLOCKED = "held"
+    ACTIVE = "active"
 
 
 class MarkKey(NamedTuple):
@@ -37,7 +48,7 @@ class RoundKey(NamedTuple):
 
 
 class SyncKey(NamedTuple):
-    """The key of how a followed group stands."""
+    """The key of how a group in continuous sync stands."""
 
     link: str
     group: str
@@ -87,20 +98,20 @@ def decode_key(key: bytes) -> Key:
     raise MalformedRecordError(POSITIONS, f"the key {text!r} is none of its kinds")
 
 
-def encode_mark(mark: Mark) -> bytes:
+def encode_mark(mark: Baseline) -> bytes:
     """The value of a mark; the key holds the rest."""
     return dump(
         VERSION,
         {
             "kind": mark.kind.value,
-            "marked_at_ms": mark.marked_at_ms,
+            "marked_at_ms": mark.taken_at_ms,
             "partitions": [
                 {
                     **_place(one.source),
                     "offset": one.commit.offset,
                     "metadata": one.commit.metadata,
                     "begin": one.begin,
-                    "verdict": one.verdict.value,
+                    "verdict": one.coverage.value,
                 }
                 for one in mark.partitions
             ],
@@ -108,22 +119,22 @@ def encode_mark(mark: Mark) -> bytes:
     )
 
 
-def decode_mark(key: bytes, value: bytes) -> Mark:
+def decode_mark(key: bytes, value: bytes) -> Baseline:
     """A mark; raises ``MalformedRecordError``, ``NewerFormatError``."""
     name = decode_key(key)
     if not isinstance(name, MarkKey):
         raise MalformedRecordError(POSITIONS, "the key is not a mark's")
     with load(f"{POSITIONS} {name.link}/{_MARK}/{name.group}", VERSION, value) as fields:
-        return Mark(
+        return Baseline(
             name.link,
             name.group,
             fields.enum("kind", GroupKind),
             tuple(
-                MarkedPartition(
+                BaselinePartition(
                     _read_place(one),
                     Commit(one.integer("offset"), one.text("metadata")),
                     one.optional_integer("begin"),
-                    one.enum("verdict", Verdict),
+                    one.enum("verdict", Coverage),
                 )
                 for one in fields.each("partitions")
             ),
@@ -142,7 +153,7 @@ def encode_round(done: SyncRound) -> bytes:
             "took_ms": done.took_ms,
             "interval_ms": done.interval_ms,
             "moved": done.moved,
-            "groups": {state.value: number for state, number in done.groups.items()},
+            "groups": {_StoredState[state.name].value: number for state, number in done.groups.items()},
             "error": done.error,
         },
     )
@@ -156,7 +167,7 @@ def decode_round(key: bytes, value: bytes) -> SyncRound:
     with load(f"{POSITIONS} {name.link}/{_ROUND}", VERSION, value) as fields:
         owner, ended = fields.text("owner"), fields.integer("ended_at_ms")
         with fields.nested("groups") as counts:
-            groups = {state: counts.integer(state.value) for state in Following if counts.has(state.value)}
+            groups = {SyncState[one.name]: counts.integer(one.value) for one in _StoredState if counts.has(one.value)}
         return SyncRound(
             name.link,
             owner,
@@ -170,19 +181,23 @@ def decode_round(key: bytes, value: bytes) -> SyncRound:
         )
 
 
-def encode_since(one: FollowedSince) -> bytes:
-    """The value of how a followed group stands; the key holds the rest."""
-    return dump(VERSION, {"state": one.state.value, "since_ms": one.since_ms, "why": one.why})
+def encode_since(one: GroupSyncStatus) -> bytes:
+    """The value of how a group in continuous sync stands; the key holds the rest."""
+    return dump(VERSION, {"state": _StoredState[one.state.name].value, "since_ms": one.since_ms, "why": one.why})
 
 
-def decode_since(key: bytes, value: bytes) -> FollowedSince:
-    """How a followed group stands; raises ``MalformedRecordError``, ``NewerFormatError``."""
+def decode_since(key: bytes, value: bytes) -> GroupSyncStatus:
+    """How a group in continuous sync stands; raises ``MalformedRecordError``, ``NewerFormatError``."""
     name = decode_key(key)
     if not isinstance(name, SyncKey):
-        raise MalformedRecordError(POSITIONS, "the key is not a followed group's")
+        raise MalformedRecordError(POSITIONS, "the key is not one of a group in continuous sync")
     with load(f"{POSITIONS} {name.link}/{_SYNC}/{name.group}", VERSION, value) as fields:
-        return FollowedSince(
-            name.link, name.group, fields.enum("state", Following), fields.integer("since_ms"), fields.text("why")
+        return GroupSyncStatus(
+            name.link,
+            name.group,
+            SyncState[fields.enum("state", _StoredState).name],
+            fields.integer("since_ms"),
+            fields.text("why"),
         )
 
 

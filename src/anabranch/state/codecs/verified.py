@@ -227,9 +227,33 @@ def decode_stop(value: bytes) -> str:
         return fields.text("run")
 
 
+#: Kinds of findings that the stored format has other words for, which are older than those of reports.
+_STORED_KINDS = {"duplicate": "repeated", "modified": "altered", "unexpected": "extra"}
+_REPORTED_KINDS = {stored: kind for kind, stored in _STORED_KINDS.items()}
+
+
+def _with_kinds(report: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    """A report with other words for the kinds of its findings, in counts and samples."""
+
+    def counts(of: Mapping[str, Any]) -> dict[str, Any]:
+        return {**of, "counts": {words.get(kind, kind): number for kind, number in of["counts"].items()}}
+
+    found = dict(report)
+    if "counts" in found:
+        found = counts(found)
+    if "lanes" in found:
+        found["lanes"] = [counts(lane) if "counts" in lane else lane for lane in found["lanes"]]
+    if "samples" in found:
+        found["samples"] = [
+            {**sample, "kind": words.get(sample["kind"], sample["kind"])} if "kind" in sample else sample
+            for sample in found["samples"]
+        ]
+    return found
+
+
 def encode_report(report: Mapping[str, Any]) -> bytes:
     """The report, with as many samples as fit."""
-    kept = dict(report)
+    kept = _with_kinds(report, _STORED_KINDS)
     while True:
         data = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
         if len(data) <= MOST_REPORT_BYTES or not kept["samples"]:
@@ -245,4 +269,7 @@ def decode_report(value: bytes) -> dict[str, Any]:
         raise MalformedRecordError(f"{VERIFIED} report", f"not JSON: {error}") from error
     if not isinstance(found, dict):
         raise MalformedRecordError(f"{VERIFIED} report", "not a JSON object")
-    return found
+    try:
+        return _with_kinds(found, _REPORTED_KINDS)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise MalformedRecordError(f"{VERIFIED} report", "not a report of a comparison") from error

@@ -14,7 +14,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
 from anabranch.kafka.settling import until_led
 from anabranch.mirrormaker.names import HEARTBEATS, SEPARATOR, checkpoints_topic, heartbeats_copy
-from anabranch.mirrormaker.wire import Checkpoint, Heartbeat, encode_checkpoint, encode_heartbeat
+from anabranch.mirrormaker.wire import Heartbeat, MirrorCheckpoint, encode_checkpoint, encode_heartbeat
 from anabranch.model.clock import now_ms
 from anabranch.state.topics.control import write
 
@@ -24,7 +24,7 @@ _BROKERS_DEFAULT = -1
 async def publish(
     target: Cluster,
     source_alias: str,
-    checkpoints: Iterable[Checkpoint],
+    checkpoints: Iterable[MirrorCheckpoint],
     *,
     separator: str = SEPARATOR,
     replication_factor: int = _BROKERS_DEFAULT,

@@ -1,11 +1,11 @@
-"""``__anabranch_positions`` on a cluster: marks, undo records, and how fresh followed groups are."""
+"""``__anabranch_positions`` on a cluster: marks, undo records, and how fresh groups in continuous sync are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anabranch.groups.freshness import FollowedSince, Freshness, SyncRound
-from anabranch.groups.mark import Mark
+from anabranch.groups.baseline import Baseline
+from anabranch.groups.freshness import Freshness, GroupSyncStatus, SyncRound
 from anabranch.groups.undo import UndoRecord
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
@@ -22,10 +22,10 @@ class Positions:
         self._cluster = cluster
         self._log = KeyedLog(cluster, topics.POSITIONS)
         self._exists = False
-        self.marks: dict[str, dict[str, Mark]] = {}
+        self.marks: dict[str, dict[str, Baseline]] = {}
         self.undo: dict[str, dict[str, UndoRecord]] = {}
         self.rounds: dict[str, SyncRound] = {}
-        self.since: dict[str, dict[str, FollowedSince]] = {}
+        self.since: dict[str, dict[str, GroupSyncStatus]] = {}
 
     async def sync(self) -> None:
         """Read what changed; nothing where the topic is not there."""
@@ -57,7 +57,7 @@ class Positions:
         """What is persisted of a link's continuous sync."""
         return Freshness(self.rounds.get(link), dict(self.since.get(link, {})))
 
-    async def put_marks(self, marks: Iterable[Mark]) -> None:
+    async def put_marks(self, marks: Iterable[Baseline]) -> None:
         """Store marks; raises ControlLostError."""
         await self._write((MarkKey(one.link, one.group), codec.encode_mark(one)) for one in marks)
 
@@ -65,7 +65,7 @@ class Positions:
         """Store undo records, all acknowledged when this returns; raises ControlLostError."""
         await self._write((UndoKey(one.id, one.group), codec.encode_undo(one)) for one in records)
 
-    async def put_round(self, done: SyncRound, changed: Iterable[FollowedSince], gone: Iterable[str]) -> None:
+    async def put_round(self, done: SyncRound, changed: Iterable[GroupSyncStatus], gone: Iterable[str]) -> None:
         """Store a round, the groups that stand otherwise than before, and forget those that are no longer followed."""
         entries: list[tuple[codec.Key, bytes | None]] = [
             (SyncKey(one.link, one.group), codec.encode_since(one)) for one in changed

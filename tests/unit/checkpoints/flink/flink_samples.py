@@ -15,13 +15,13 @@ from anabranch.checkpoints.flink.coordinator import Coordinator
 from anabranch.checkpoints.flink.elements import STATE, KafkaElement
 from anabranch.checkpoints.flink.enumerator import ASSIGNED, Assignment, EnumeratorState
 from anabranch.checkpoints.flink.handles import Inline, StreamHandle
-from anabranch.checkpoints.flink.metadata import Metadata, Operator, Subtask, read_metadata
+from anabranch.checkpoints.flink.metadata import Operator, SavepointMetadata, Subtask, read_metadata
 from anabranch.checkpoints.flink.operator_handle import Mode, OperatorHandle, StateEntry
 from anabranch.checkpoints.flink.split import KafkaSplit
 from anabranch.checkpoints.flink.uid import operator_id
-from anabranch.checkpoints.ports import Entry
-from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved
+from anabranch.checkpoints.ports import FileEntry
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
+from anabranch.checkpoints.route import TranslatedPosition
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
@@ -39,21 +39,21 @@ class MemoryFiles:
     contents: Mapping[str, bytes]
     foreign: Mapping[str, bytes] = field(default_factory=dict)
     root: str = "memory"
-    neighbours: Sequence[Entry] = ()
+    neighbours: Sequence[FileEntry] = ()
     asked: list[str] = field(default_factory=list)
 
-    def list(self, path: str = "") -> Sequence[Entry]:
+    def list(self, path: str = "") -> Sequence[FileEntry]:
         """Files at the top only."""
-        return [Entry(name, len(data), 1000, False) for name, data in sorted(self.contents.items())]
+        return [FileEntry(name, len(data), 1000, False) for name, data in sorted(self.contents.items())]
 
-    def beside(self) -> Sequence[Entry]:
+    def beside(self) -> Sequence[FileEntry]:
         """What the test says."""
         return self.neighbours
 
-    def stat(self, path: str) -> Entry | None:
+    def stat(self, path: str) -> FileEntry | None:
         """A file."""
         data = self.contents.get(path)
-        return None if data is None else Entry(path, len(data), 1000, False)
+        return None if data is None else FileEntry(path, len(data), 1000, False)
 
     def read(self, path: str, limit: int) -> bytes:
         """A file of the tree."""
@@ -117,7 +117,7 @@ class Arithmetic:
     given: Mapping[TopicPartition, int] = field(default_factory=dict)
     seen: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
-    def move(self, position: Position) -> Moved | Reason | None:
+    def move(self, position: Position) -> TranslatedPosition | Reason | None:
         """The rules, in words."""
         partition = position.partition
         if partition.topic in self.stay:
@@ -126,14 +126,14 @@ class Arithmetic:
             return Reason(ReasonKind.NOT_COPIED, f"{partition} is not copied")
         target = TopicPartition(self.rename(partition.topic), partition.partition)
         self.seen[target.topic].add(target.partition)
-        if isinstance(position.offset, Marker):
+        if isinstance(position.offset, SymbolicOffset):
             if self.marker is None:
                 return Reason(ReasonKind.MARKER, f"{partition} has a marker")
-            return Moved(target, self.marker)
+            return TranslatedPosition(target, self.marker)
         offset = None if position.offset is None else position.offset + self.by
-        if position.role is Role.UNASSIGNED:
+        if position.role is OffsetRole.UNASSIGNED:
             offset = self.given.get(target)
-        return Moved(target, offset, cluster=self.clusters.get(partition.topic, ""))
+        return TranslatedPosition(target, offset, cluster=self.clusters.get(partition.topic, ""))
 
     def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         """Not asked by this format."""
@@ -180,9 +180,9 @@ def kafka_operator(uid: str, subtasks: Sequence[Sequence[KafkaSplit]], version: 
     )
 
 
-def metadata(*operators: Operator, version: int = 4) -> Metadata:
+def metadata(*operators: Operator, version: int = 4) -> SavepointMetadata:
     """A whole file."""
-    return Metadata(version, 7, (), operators, PROPERTIES if version >= 4 else b"")
+    return SavepointMetadata(version, 7, (), operators, PROPERTIES if version >= 4 else b"")
 
 
 def stopped_properties() -> bytes:

@@ -16,11 +16,11 @@ from anabranch.checkpoints.flink.handles import Inline
 from anabranch.checkpoints.flink.keyed import read_channels, read_keyed
 from anabranch.checkpoints.flink.old_consumer import OldElement, read_old_element
 from anabranch.checkpoints.flink.operator_state import MAX_SIZE
-from anabranch.checkpoints.flink.reader import Reader
+from anabranch.checkpoints.flink.reader import ByteReader
 from anabranch.checkpoints.flink.split import KafkaSplit
 from anabranch.checkpoints.flink.uid import murmur3_128, operator_id
-from anabranch.checkpoints.plan import Wish
-from anabranch.checkpoints.ports import Entry
+from anabranch.checkpoints.plan import RewriteSpec
+from anabranch.checkpoints.ports import FileEntry
 from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
 
@@ -70,17 +70,17 @@ def test_bytes_that_java_does_not_write_are_no_text(raw: bytes) -> None:
 def test_an_old_consumer_s_element_is_read_as_it_was_written(topic: str, number: int, start: int, kryo: int) -> None:
     """Short names, names of one character, long ones; every partition, offset and class id."""
     element = OldElement(kryo, KafkaSplit(TopicPartition(topic, number), start))
-    assert read_old_element(Reader(element.emit(), "", "")) == element
+    assert read_old_element(ByteReader(element.emit(), "", "")) == element
 
 
 def test_an_old_consumer_s_element_of_real_flink_is_read() -> None:
     """orders-0, last processed 99."""
     raw = bytes.fromhex("5701899998ff0800016f72646572f30000000000000063")
-    assert read_old_element(Reader(raw, "", "")) == OldElement(0x57, KafkaSplit(TopicPartition("orders", 0), 100))
+    assert read_old_element(ByteReader(raw, "", "")) == OldElement(0x57, KafkaSplit(TopicPartition("orders", 0), 100))
     wrong_hash = raw.replace(b"\x89\x99", b"\x8b\x99")
     for bad in (wrong_hash, raw[:-1], raw + b"\x00", b"\x01" + raw[1:], raw.replace(b"\x00\x63", b"\xff\x63", 1)[:-9]):
         with pytest.raises(DamagedCheckpointError):
-            read_old_element(Reader(bad, "", ""))
+            read_old_element(ByteReader(bad, "", ""))
 
 
 @given(
@@ -104,26 +104,26 @@ def test_an_enumerator_is_emitted_as_it_was_read(
         over if version > 1 else None,
         ((0, len(splits)), (1, 0)) if version == 0 else (),
     )
-    assert read_enumerator(Reader(state.emit(), "", ""), version) == state
+    assert read_enumerator(ByteReader(state.emit(), "", ""), version) == state
     with pytest.raises((DamagedCheckpointError, UnknownVersionError)):
-        read_enumerator(Reader(state.emit() + b"\x00", "", ""), version)
+        read_enumerator(ByteReader(state.emit() + b"\x00", "", ""), version)
 
 
 @pytest.mark.parametrize("version", [4, -1, 1 << 30])
 def test_a_later_enumerator_is_not_read(version: int) -> None:
     """Topic ids in it would mean other topics on another cluster."""
     with pytest.raises(UnknownVersionError, match="enumerator version"):
-        read_enumerator(Reader(bytes(20), "", ""), version)
+        read_enumerator(ByteReader(bytes(20), "", ""), version)
 
 
 def test_later_splits_are_not_read() -> None:
     """Neither in an enumerator's state nor in that of Flink 1.12: their bytes may mean something else."""
     for version in (0, 3):
         kept = EnumeratorState(version, (), None if version == 0 else True).emit()
-        assert read_enumerator(Reader(kept, "", ""), version).assignments == ()
+        assert read_enumerator(ByteReader(kept, "", ""), version).assignments == ()
         later = kept[:4] + b"\x00\x00\x00\x01" + kept[8:]
         with pytest.raises(UnknownVersionError, match="split version 1"):
-            read_enumerator(Reader(later, "", ""), version)
+            read_enumerator(ByteReader(later, "", ""), version)
 
 
 @pytest.mark.parametrize("version", [4, 7])
@@ -133,7 +133,7 @@ def test_operator_state_of_another_version_is_not_read(version: int) -> None:
     handle = (plain.subtasks or ())[0].managed
     assert handle is not None and isinstance(handle.delegate, Inline)
     data = version.to_bytes(4, "big") + handle.delegate.data[4:]
-    result = opened(moved_stream(plain, Inline("9f-1", data))).rewrite(Wish(), Arithmetic())
+    result = opened(moved_stream(plain, Inline("9f-1", data))).rewrite(RewriteSpec(), Arithmetic())
     assert [(one.why, f"version {version}" in one.what) for one in result.refusals] == [(ReasonKind.UNKNOWN, True)]
 
 
@@ -141,7 +141,7 @@ def test_an_enumerator_of_flink_1_12_is_shown_and_not_moved() -> None:
     """Nobody has restored such a state that was altered."""
     state = EnumeratorState(0, (Assignment(TopicPartition("a", 0), 0, split("a", 0, 5)),), None, ((0, 1),))
     checkpoint = opened(kafka_operator("src", [[split("a", 0, 5)]], enumerator=state), version=3)
-    result = checkpoint.rewrite(Wish(), Arithmetic(by=1))
+    result = checkpoint.rewrite(RewriteSpec(), Arithmetic(by=1))
     assert [refusal.why for refusal in result.refusals] == [ReasonKind.UNSUPPORTED]
     assert len(checkpoint.positions()) == 1
 
@@ -158,7 +158,7 @@ def chunk(data: bytes, stored: bool = False, crc: int | None = None) -> bytes:
 def test_a_framed_stream_gives_its_bytes(pieces: list[tuple[bytes, bool]]) -> None:
     """Compressed and stored chunks in any order, with padding and the stream's beginning between them."""
     data = b"".join(chunk(*piece) + b"\xfe\x01\x00\x00p" + snappy.STREAM_ID for piece in pieces)
-    assert snappy.decompress(Reader(data, "", ""), 1 << 20) == b"".join(piece for piece, _ in pieces)
+    assert snappy.decompress(ByteReader(data, "", ""), 1 << 20) == b"".join(piece for piece, _ in pieces)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_framed_stream_gives_its_bytes(pieces: list[tuple[bytes, bool]]) -> No
 def test_a_framed_stream_that_lies_is_refused(data: bytes) -> None:
     """Wrong checksums, blocks above 64 KiB, unknown chunks, lengths beyond the end, and more than the limit."""
     with pytest.raises(DamagedCheckpointError):
-        snappy.decompress(Reader(data, "", ""), 150_000)
+        snappy.decompress(ByteReader(data, "", ""), 150_000)
 
 
 def test_compressed_state_is_read_and_put_back_plain() -> None:
@@ -197,11 +197,11 @@ def test_compressed_state_is_read_and_put_back_plain() -> None:
     new = len(header).to_bytes(8, "big") + (len(header) + len(chunks[0])).to_bytes(8, "big")
     checkpoint = _open(raw.replace(old, new))
     assert checkpoint.page().versions[f"operator state of {operator_id('src').hex()}"] == "6, compressed"
-    assert checkpoint.rewrite(Wish(), Arithmetic()).writes["_metadata"] == metadata(plain).emit()
+    assert checkpoint.rewrite(RewriteSpec(), Arithmetic()).writes["_metadata"] == metadata(plain).emit()
     shared = _open(raw.replace(old, new[:8] * 2))
-    assert [one.why for one in shared.rewrite(Wish(), Arithmetic()).refusals] == [ReasonKind.UNKNOWN]
+    assert [one.why for one in shared.rewrite(RewriteSpec(), Arithmetic()).refusals] == [ReasonKind.UNKNOWN]
     flat = _open(raw)
-    assert [one.why for one in flat.rewrite(Wish(), Arithmetic()).refusals] == [ReasonKind.UNKNOWN]
+    assert [one.why for one in flat.rewrite(RewriteSpec(), Arithmetic()).refusals] == [ReasonKind.UNKNOWN]
 
 
 def test_operator_state_of_any_size_is_not_read() -> None:
@@ -210,7 +210,7 @@ def test_operator_state_of_any_size_is_not_read() -> None:
 
     operator = moved_stream(kafka_operator("src", [[split("a", 0, 5)]]), RelativeFile("big", MAX_SIZE + 1))
     checkpoint = opened(operator, contents={"big": bytes(MAX_SIZE + 1)})
-    assert "at most" in checkpoint.rewrite(Wish(), Arithmetic()).refusals[0].what
+    assert "at most" in checkpoint.rewrite(RewriteSpec(), Arithmetic()).refusals[0].what
 
 
 INLINE = b"\x01\x00\x01k\x00\x00\x00\x03abc"
@@ -247,7 +247,7 @@ I64 = bytes(8)
 )
 def test_keyed_handles_are_spans_in_which_files_can_be_made_absolute(data: bytes, size: int) -> None:
     """Every type ends where it must, knows its size, and its relative files."""
-    reader = Reader(data + b"more", "", "")
+    reader = ByteReader(data + b"more", "", "")
     span = read_keyed(reader)
     assert (span.data, span.size, reader.left) == (data, size, 4)
     assert len(span.relatives) == data.count(RELATIVE)
@@ -259,7 +259,7 @@ def test_keyed_handles_are_spans_in_which_files_can_be_made_absolute(data: bytes
 def test_an_unknown_keyed_handle_is_refused_with_its_place(kind: int) -> None:
     """Types of other handles are none of keyed state."""
     with pytest.raises(UnknownVersionError, match=f"type {kind} of a keyed state handle at byte 0"):
-        read_keyed(Reader(bytes([kind]) + bytes(40), "", ""))
+        read_keyed(ByteReader(bytes([kind]) + bytes(40), "", ""))
 
 
 def test_in_flight_state_is_a_span_in_every_version() -> None:
@@ -269,10 +269,10 @@ def test_in_flight_state_is_a_span_in_every_version() -> None:
     old = b"\x00\x00\x00\x02" + plain + plain
     new = b"\x00\x00\x00\x03\x01" + plain + b"\x03" + merged + b"\x02" + plain
     for version, data in ((3, old), (5, old), (6, new)):
-        span = read_channels(Reader(data, "", ""), version)
+        span = read_channels(ByteReader(data, "", ""), version)
         assert (span.data, len(span.relatives)) == (data, data.count(RELATIVE))
     with pytest.raises(UnknownVersionError, match="kind 5"):
-        read_channels(Reader(b"\x00\x00\x00\x01\x05" + plain, "", ""), 6)
+        read_channels(ByteReader(b"\x00\x00\x00\x01\x05" + plain, "", ""), 6)
 
 
 def test_properties_tell_a_kind_only_where_they_are_sure() -> None:
@@ -300,7 +300,11 @@ def test_a_stop_is_told_by_the_savepoint_s_own_word() -> None:
 
 def test_the_timeline_has_the_checkpoints_beside_it() -> None:
     """Only for one that is a job's checkpoint itself; the newest of them tells when the job last wrote."""
-    beside = [Entry("chk-8", 0, 61_000, True), Entry("chk-7", 0, 1_000, True), Entry("shared", 0, 99_000, True)]
+    beside = [
+        FileEntry("chk-8", 0, 61_000, True),
+        FileEntry("chk-7", 0, 1_000, True),
+        FileEntry("shared", 0, 99_000, True),
+    ]
     data = metadata(kafka_operator("src", [])).emit()
     checkpoint = _open(data, root="/x/0123456789abcdef0123456789abcdef/chk-7", neighbours=beside)
     page = checkpoint.page()

@@ -11,11 +11,11 @@ from flink_samples import FIXTURES, GOLDEN, NAMES, Arithmetic, GoldenFiles, fixt
 from anabranch.checkpoints.flink import FlinkCheckpoint, open_checkpoint, versions
 from anabranch.checkpoints.flink.enumerator import EnumeratorState
 from anabranch.checkpoints.flink.handles import Inline, RelativeFile
-from anabranch.checkpoints.flink.metadata import Metadata, read_metadata
-from anabranch.checkpoints.flink.source import Kind
+from anabranch.checkpoints.flink.metadata import SavepointMetadata, read_metadata
+from anabranch.checkpoints.flink.source import SourceKind
 from anabranch.checkpoints.flink.uid import operator_id
-from anabranch.checkpoints.plan import Rewrite, Transactions, Wish
-from anabranch.checkpoints.position import Marker, Role
+from anabranch.checkpoints.plan import PendingTransactions, Rewrite, RewriteSpec
+from anabranch.checkpoints.position import OffsetRole, SymbolicOffset
 from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
 
@@ -53,9 +53,9 @@ def test_positions_are_those_that_the_job_had(path: Path) -> None:
         found = {
             f"{one.partition.topic}:{one.partition.partition}": one.offset
             for one in source.positions()
-            if one.role is Role.NEXT and one.offset != 0
+            if one.role is OffsetRole.NEXT and one.offset != 0
         }
-        markers = {name for name, offset in found.items() if isinstance(offset, Marker)}
+        markers = {name for name, offset in found.items() if isinstance(offset, SymbolicOffset)}
         assert {name: found.get(name) for name in told["next"]} == told["next"]
         assert set(found) <= set(told["next"]) | markers
 
@@ -213,13 +213,15 @@ def _moved(path: Path, data: bytes, route: Arithmetic) -> Rewrite:
     clusters = {
         name: (name, "new:9092")
         for source in checkpoint.sources
-        if source.kind is Kind.DYNAMIC
+        if source.kind is SourceKind.DYNAMIC
         for name in source.enumerators
     }
-    return checkpoint.rewrite(Wish(sources=good, transactions=Transactions.DISCARD, renamed_clusters=clusters), route)
+    return checkpoint.rewrite(
+        RewriteSpec(sources=good, transactions=PendingTransactions.DISCARD, renamed_clusters=clusters), route
+    )
 
 
-def _inline(metadata: Metadata) -> bool:
+def _inline(metadata: SavepointMetadata) -> bool:
     return all(
         subtask.managed is None or isinstance(subtask.managed.delegate, Inline)
         for operator in metadata.operators
@@ -227,7 +229,7 @@ def _inline(metadata: Metadata) -> bool:
     )
 
 
-def _relative(metadata: Metadata) -> list[str]:
+def _relative(metadata: SavepointMetadata) -> list[str]:
     names = []
     for operator in metadata.operators:
         for subtask in operator.subtasks or ():

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from anabranch.checkpoints.errors import DamagedCheckpointError, NoCheckpointError, UnknownVersionError
 from anabranch.checkpoints.flink import FlinkCheckpoint, open_checkpoint
 from anabranch.checkpoints.flink.metadata import read_metadata
-from anabranch.checkpoints.flink.source import Kind
+from anabranch.checkpoints.flink.source import SourceKind
 from anabranch.checkpoints.flink.split import KafkaSplit
-from anabranch.checkpoints.plan import Transactions, Wish
-from anabranch.checkpoints.position import Marker, Position, Role
+from anabranch.checkpoints.plan import PendingTransactions, RewriteSpec
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
 from anabranch.model.topics import TopicPartition
 from tests.chance import examples
 
@@ -64,7 +64,7 @@ def taken(path: Path, data: bytes, state: Mapping[str, bytes] | None = None) -> 
     others -= {one.operator.id for one in (*checkpoint.sources, *checkpoint.sinks)}
     old, new = ([one for one in each.metadata.operators if one.id in others] for each in (checkpoint, moved))
     assert old == new
-    if not any(isinstance(one.offset, Marker) for one in checkpoint.positions()):
+    if not any(isinstance(one.offset, SymbolicOffset) for one in checkpoint.positions()):
         back = _rewrite(moved, -3, lambda name: name.removeprefix("b."))
         assert back is not None and back == _rewrite(checkpoint, 0, lambda name: name)
     return True
@@ -87,7 +87,7 @@ def _opened(files: MemoryFiles) -> FlinkCheckpoint | None:
     return None
 
 
-def _positions(path: Path, data: bytes) -> Counter[tuple[str, TopicPartition, Role, int | Marker | None]]:
+def _positions(path: Path, data: bytes) -> Counter[tuple[str, TopicPartition, OffsetRole, int | SymbolicOffset | None]]:
     checkpoint = open_checkpoint(GoldenFiles(path, data))
     assert checkpoint is not None
     return Counter((one.source, one.partition, one.role, one.offset) for one in checkpoint.positions())
@@ -101,19 +101,19 @@ def _files(path: Path, data: bytes, state: Mapping[str, bytes] | None) -> Golden
 
 def _rewrite(checkpoint: FlinkCheckpoint, by: int, rename: Callable[[str], str]) -> bytes | None:
     """The file behind a move of topics and named clusters, None where it was refused."""
-    dynamic = (one for one in checkpoint.sources if one.kind is Kind.DYNAMIC)
+    dynamic = (one for one in checkpoint.sources if one.kind is SourceKind.DYNAMIC)
     clusters = {name: (rename(name), "new:9092") for one in dynamic for name in one.enumerators}
-    wish = Wish(transactions=Transactions.DISCARD, renamed_clusters=clusters)
-    result = checkpoint.rewrite(wish, Arithmetic(by, rename, marker=0))
+    rewrite_spec = RewriteSpec(transactions=PendingTransactions.DISCARD, renamed_clusters=clusters)
+    result = checkpoint.rewrite(rewrite_spec, Arithmetic(by, rename, marker=0))
     if result.refusals:
         assert result.writes == {} and all(one.what for one in result.refusals)
         return None
     return result.writes["_metadata"] if result.writes else checkpoint.metadata.emit()
 
 
-def _three_on(one: Position) -> tuple[str, TopicPartition, Role, int | Marker | None]:
+def _three_on(one: Position) -> tuple[str, TopicPartition, OffsetRole, int | SymbolicOffset | None]:
     """What the route of ``taken`` makes of a position."""
-    offset = None if one.offset is None else 0 if isinstance(one.offset, Marker) else one.offset + 3
+    offset = None if one.offset is None else 0 if isinstance(one.offset, SymbolicOffset) else one.offset + 3
     return one.source, TopicPartition(f"b.{one.partition.topic}", one.partition.partition), one.role, offset
 
 
@@ -148,7 +148,7 @@ def test_an_offset_that_was_altered_is_the_one_that_is_read(offset: int) -> None
         before = _positions(path, data)
         for source, partition, role, old in before:
             stored = KafkaSplit(partition, old).emit() if isinstance(old, int) else b""
-            if role is not Role.NEXT or data.count(stored) != 1:
+            if role is not OffsetRole.NEXT or data.count(stored) != 1:
                 continue
             changed = data.replace(stored, KafkaSplit(partition, offset).emit())
             after = Counter({**before, (source, partition, role, old): 0, (source, partition, role, offset): 1})
@@ -163,7 +163,7 @@ def test_what_a_position_may_not_be_is_refused() -> None:
     """An offset below the markers, a partition below 0, a name that Kafka could have no topic of."""
     path = next(one for one in CHOSEN if one.relative_to(GOLDEN).parts[:2] == (NEWEST, "canonical"))
     data = path.read_bytes()
-    [(_, partition, _, offset), *_] = (one for one in _positions(path, data) if one[2] is Role.NEXT)
+    [(_, partition, _, offset), *_] = (one for one in _positions(path, data) if one[2] is OffsetRole.NEXT)
     assert isinstance(offset, int)
     stored = KafkaSplit(partition, offset).emit()
     assert data.count(stored) == 1
@@ -309,11 +309,11 @@ def test_other_versions_are_refused(version: int) -> None:
 
 def test_what_is_no_savepoint_is_told_apart() -> None:
     """No file is none, another file is damaged, and a job's directory names the checkpoints in it."""
-    from anabranch.checkpoints.ports import Entry
+    from anabranch.checkpoints.ports import FileEntry
 
     class Job(MemoryFiles):
-        def list(self, path: str = "") -> list[Entry]:
-            return [Entry(f"chk-{number}", 0, 0, True) for number in (9, 10)]
+        def list(self, path: str = "") -> list[FileEntry]:
+            return [FileEntry(f"chk-{number}", 0, 0, True) for number in (9, 10)]
 
     assert open_checkpoint(MemoryFiles({})) is None
     with pytest.raises(NoCheckpointError, match="chk-9, chk-10"):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from anabranch.checkpoints.errors import FileTooLargeError, MissingFileError
 from anabranch.checkpoints.plan import Rewrite
-from anabranch.checkpoints.ports import Entry
-from anabranch.checkpoints.position import Position, Role
-from anabranch.checkpoints.route import Moved
+from anabranch.checkpoints.ports import FileEntry
+from anabranch.checkpoints.position import OffsetRole, Position
+from anabranch.checkpoints.route import TranslatedPosition
 from anabranch.checkpoints.spark import SparkCheckpoint, open_checkpoint
 from anabranch.checkpoints.spark.local_crc import crc_of, crc_path
 from anabranch.model.reasons import Reason, ReasonKind
@@ -34,19 +34,19 @@ class MemoryFiles:
     opened: list[str] = field(default_factory=list)
     sizes: dict[str, int] = field(default_factory=dict)
 
-    def list(self, path: str = "") -> list[Entry]:
+    def list(self, path: str = "") -> list[FileEntry]:
         prefix = f"{path}/" if path else ""
-        found: dict[str, Entry] = {}
+        found: dict[str, FileEntry] = {}
         for name in (*self.content, *self.sizes):
             if name.startswith(prefix):
                 first, slash, _ = name[len(prefix) :].partition("/")
                 if not slash:
                     found[first] = self._entry(first, prefix + first)
                 else:
-                    found.setdefault(first, Entry(first, 0, 1, True))
+                    found.setdefault(first, FileEntry(first, 0, 1, True))
         return sorted(found.values(), key=lambda entry: entry.name)
 
-    def stat(self, path: str) -> Entry | None:
+    def stat(self, path: str) -> FileEntry | None:
         if path in self.content or path in self.sizes:
             return self._entry(path.rpartition("/")[2], path)
         return None
@@ -62,8 +62,8 @@ class MemoryFiles:
     def read_foreign(self, path: str, limit: int) -> bytes:
         raise MissingFileError(path, path)
 
-    def _entry(self, name: str, path: str) -> Entry:
-        return Entry(name, self.sizes.get(path, len(self.content.get(path, b""))), 1_795_224_587_031, False)
+    def _entry(self, name: str, path: str) -> FileEntry:
+        return FileEntry(name, self.sizes.get(path, len(self.content.get(path, b""))), 1_795_224_587_031, False)
 
     def written(self, rewrite: Rewrite) -> MemoryFiles:
         """The tree after a rewrite was carried out."""
@@ -125,20 +125,20 @@ class TestRoute:
     asked: list[Position] = field(default_factory=list)
     compared: list[tuple[TopicPartition, int, int]] = field(default_factory=list)
 
-    def move(self, position: Position) -> Moved | Reason | None:
+    def move(self, position: Position) -> TranslatedPosition | Reason | None:
         self.asked.append(position)
         at = position.partition
         if at.topic in self.stays:
             return None
         new = TopicPartition(self.topic(at.topic), at.partition)
-        if position.role is Role.ASSIGNED and at in self.places:
-            return Moved(new, self.places[at])
+        if position.role is OffsetRole.ASSIGNED and at in self.places:
+            return TranslatedPosition(new, self.places[at])
         if not isinstance(position.offset, int):
-            return Reason(ReasonKind.MARKER, f"{at} has a marker", "", position.place)
+            return Reason(ReasonKind.MARKER, f"{at} has a marker", "", position.location)
         if at in self.refused and self.refused[at](position.offset):
-            return Reason(ReasonKind.EXPIRED, f"{at} {position.offset} is gone", "", position.place)
+            return Reason(ReasonKind.EXPIRED, f"{at} {position.offset} is gone", "", position.location)
         cluster = self.clusters.get(at.topic, "")
-        return Moved(new, self.offset(at, position.offset), 3, 0, "too early", "", cluster)
+        return TranslatedPosition(new, self.offset(at, position.offset), 3, 0, "too early", "", cluster)
 
     def equal(self, partition: TopicPartition, start: int, end: int) -> Reason | None:
         self.compared.append((partition, start, end))

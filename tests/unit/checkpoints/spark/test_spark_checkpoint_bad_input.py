@@ -18,8 +18,8 @@ from anabranch.checkpoints.errors import (
     MissingFileError,
     UnknownVersionError,
 )
-from anabranch.checkpoints.plan import Uncommitted, Wish
-from anabranch.checkpoints.position import Marker, Position, Role
+from anabranch.checkpoints.plan import RewriteSpec, Uncommitted
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
 from anabranch.checkpoints.spark import DStreamsCheckpointError, PipelineFlowError, SparkCheckpoint, open_checkpoint
 from anabranch.checkpoints.spark.contents import MAX_LOG_BYTES, initial_path
 from anabranch.checkpoints.spark.local_crc import crc_path
@@ -61,10 +61,14 @@ def taken(files: MemoryFiles) -> bool:
         assert initial.emit() == files.content[initial_path(directory)]
     positions = checkpoint.positions()
     for one in positions:
-        stored = one.offset if isinstance(one.offset, int) else {Marker.LATEST: -1, Marker.EARLIEST: -2}[one.offset]
+        stored = (
+            one.offset
+            if isinstance(one.offset, int)
+            else {SymbolicOffset.LATEST: -1, SymbolicOffset.EARLIEST: -2}[one.offset]
+        )
         assert _stored(files, one) == stored
     assert [one for source in checkpoint.page().sources for one in source.positions] == list(positions)
-    rewrite = checkpoint.rewrite(Wish(uncommitted=Uncommitted.TRANSLATE), TestRoute())
+    rewrite = checkpoint.rewrite(RewriteSpec(uncommitted=Uncommitted.TRANSLATE), TestRoute())
     if reasons(rewrite):
         assert all(one.what for one in rewrite.refusals)
         return False
@@ -87,7 +91,7 @@ def _opened(files: MemoryFiles) -> SparkCheckpoint | None:
 
 def _stored(files: MemoryFiles, one: Position) -> object:
     """The number that stands in the position's file, in its source's line."""
-    path = one.place.partition(",")[0]
+    path = one.location.partition(",")[0]
     version, *lines = files.content[path].removeprefix(b"\0").decode().split("\n")
     if path.startswith("sources/"):
         text = (lines or [version])[0]
@@ -98,7 +102,7 @@ def _stored(files: MemoryFiles, one: Position) -> object:
     return json.loads(text)[one.partition.topic][str(one.partition.partition)]
 
 
-def _moved(one: Position) -> tuple[str, Role, TopicPartition, int]:
+def _moved(one: Position) -> tuple[str, OffsetRole, TopicPartition, int]:
     """What the route makes of a position; a marker would have been refused."""
     assert isinstance(one.offset, int)
     return one.source, one.role, TopicPartition(f"new.{one.partition.topic}", one.partition.partition), one.offset + 100
@@ -117,9 +121,9 @@ def test_a_number_that_was_altered_is_the_one_that_is_read(number: int) -> None:
     for name in (one for one in FIXTURES if one != "4.1.3/continuous"):
         files, before = TREES[name], opened(TREES[name]).positions()
         for one in before:
-            path, here = one.place.partition(",")[0], f'"{one.partition.partition}":{one.offset}'.encode()
+            path, here = one.location.partition(",")[0], f'"{one.partition.partition}":{one.offset}'.encode()
             line = files.content[path]
-            if one.role is not Role.NEXT or line.count(here) != 1:
+            if one.role is not OffsetRole.NEXT or line.count(here) != 1:
                 continue
             there = line.replace(here, f'"{one.partition.partition}":{number}'.encode())
             changed = MemoryFiles({**files.content, path: there})

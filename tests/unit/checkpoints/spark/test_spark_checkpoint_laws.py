@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from spark_samples import CONF, MemoryFiles, TestRoute, identity, inverse, lines, offsets, opened, tree
 
-from anabranch.checkpoints.plan import Split, Uncommitted, Wish
-from anabranch.checkpoints.position import Role
+from anabranch.checkpoints.plan import RewriteSpec, Split, Uncommitted
+from anabranch.checkpoints.position import OffsetRole
 from anabranch.checkpoints.spark.kafka_offset import KafkaOffset, parse_kafka_offset
 from anabranch.checkpoints.spark.local_crc import crc_of, crc_path, fits
 from anabranch.checkpoints.spark.offsets_log import parse_offsets
@@ -18,7 +18,7 @@ from anabranch.model.topics import TopicPartition
 from tests.chance import examples
 
 pytestmark = pytest.mark.unit
-TRANSLATE = Wish(uncommitted=Uncommitted.TRANSLATE)
+TRANSLATE = RewriteSpec(uncommitted=Uncommitted.TRANSLATE)
 TOPICS = st.from_regex(r"[a-zA-Z0-9._-]{1,12}", fullmatch=True)
 OFFSETS = st.integers(0, 2**62)
 KAFKA = st.dictionaries(
@@ -92,7 +92,7 @@ def test_each_position_is_where_the_route_said(files: MemoryFiles) -> None:
     """Read again on its own, the result has the answers and no position else."""
     rewrite = opened(files).rewrite(TRANSLATE, TestRoute())
     assert not rewrite.refusals
-    required = (Role.NEXT, Role.BATCH_START, Role.BATCH_END)
+    required = (OffsetRole.NEXT, OffsetRole.BATCH_START, OffsetRole.BATCH_END)
     told = {
         (change.old.source, change.old.role, change.moved.partition, change.moved.offset)
         for change in rewrite.changes
@@ -111,10 +111,10 @@ def test_a_split_and_the_merge_of_its_parts_give_the_line_again(topics: dict[str
     files = tree({0: offsets(line, "17"), 1: offsets(line, "17")}, 1)
     names = list(topics)
     cut = 1 + len(names) // 3
-    split = Wish(split=(Split("0", (frozenset(names[:cut]), frozenset(names[cut:]))),))
+    split = RewriteSpec(split=(Split("0", (frozenset(names[:cut]), frozenset(names[cut:]))),))
     parted = files.written(opened(files).rewrite(split, identity()))
     assert len(lines(parted, 1)) == 3
-    merged = parted.written(opened(parted).rewrite(Wish(merge=(("0", "1"),)), identity()))
+    merged = parted.written(opened(parted).rewrite(RewriteSpec(merge=(("0", "1"),)), identity()))
     assert merged.content == files.content
 
 
@@ -142,7 +142,7 @@ def test_an_empty_pattern_is_kafkas_and_has_nothing_to_move() -> None:
     """A pattern that matched no topic yet."""
     assert parse_kafka_offset("{}", "here") == KafkaOffset({})
     files = tree({0: offsets("{}", '{"t":{"0":1}}')}, 0)
-    rewrite = opened(files).rewrite(Wish(), TestRoute())
+    rewrite = opened(files).rewrite(RewriteSpec(), TestRoute())
     assert lines(files.written(rewrite), 0) == ["{}", '{"new.t":{"0":101}}']
     assert any("no partition yet" in note for note in rewrite.notes)
 
@@ -151,13 +151,13 @@ def test_a_line_that_a_person_wrote_with_spaces_is_understood() -> None:
     """Spark reads it too; it stays as it is where nothing moves."""
     files = tree({0: offsets('{"t": {"0": 5}}')}, 0)
     assert opened(files).positions()[0].partition == TopicPartition("t", 0)
-    assert opened(files).rewrite(Wish(), identity()).writes == {}
-    assert lines(files.written(opened(files).rewrite(Wish(), TestRoute())), 0) == ['{"new.t":{"0":105}}']
+    assert opened(files).rewrite(RewriteSpec(), identity()).writes == {}
+    assert lines(files.written(opened(files).rewrite(RewriteSpec(), TestRoute())), 0) == ['{"new.t":{"0":105}}']
 
 
 def test_the_second_line_is_kept_whatever_it_says() -> None:
     """Keys of a later release, odd spaces and escapes among it."""
     head = CONF[:-1] + ',"later":[1, 2.50,"\\u00e9é"] }'
     files = tree({0: offsets('{"t":{"0":5}}', head=head)}, 0)
-    moved = files.written(opened(files).rewrite(Wish(), TestRoute()))
+    moved = files.written(opened(files).rewrite(RewriteSpec(), TestRoute()))
     assert parse_offsets(moved.content["offsets/0"]).head == head

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from spark_samples import FIXTURES, MemoryFiles, TestRoute, fixture, offsets, opened, tree
 
-from anabranch.checkpoints.plan import Wish
-from anabranch.checkpoints.position import Marker, Role
+from anabranch.checkpoints.plan import RewriteSpec
+from anabranch.checkpoints.position import OffsetRole, SymbolicOffset
 
 pytestmark = pytest.mark.unit
 ENGINES = {"3.5": "3.5", "4.0": "4.0", "4.1": "4.0", "4.2": "4.2", "4.3": "4.3"}
@@ -60,7 +60,7 @@ def test_state_of_any_size_is_listed_and_never_opened() -> None:
         for partition in range(200):
             files.sizes |= {f"state/{operator}/{partition}/{n}.delta": 250_000 for n in range(10)}
     checkpoint = opened(files)
-    rewrite = checkpoint.rewrite(Wish(), TestRoute())
+    rewrite = checkpoint.rewrite(RewriteSpec(), TestRoute())
     assert rewrite.writes
     assert [operator.state_bytes for operator in checkpoint.page().operators] == [500_000_000] * 2
     assert not any(path.startswith("state/") for path in (*files.opened, *rewrite.writes))
@@ -71,7 +71,10 @@ def test_an_uncommitted_batch_is_told_with_both_of_its_ends() -> None:
     files = tree({n: offsets(f'{{"t":{{"0":{n}}}}}') for n in range(3)}, 1)
     page = opened(files).page()
     assert page.uncommitted == 2
-    assert [(p.role, p.offset) for p in page.sources[0].positions] == [(Role.BATCH_END, 2), (Role.BATCH_START, 1)]
+    assert [(p.role, p.offset) for p in page.sources[0].positions] == [
+        (OffsetRole.BATCH_END, 2),
+        (OffsetRole.BATCH_START, 1),
+    ]
     assert [batch.committed for batch in page.timeline] == [True, True, False]
     assert any("not committed" in note for note in page.notes)
 
@@ -98,7 +101,7 @@ def test_other_sources_and_sinks_that_are_known_are_named() -> None:
     page = opened(files).page()
     kinds = [source.kind for source in page.sources]
     assert kinds == ["a counter (rate, memory or socket)", "files", "delta", "no offset yet", "kafka"]
-    assert page.sources[4].positions[0].offset is Marker.EARLIEST
+    assert page.sources[4].positions[0].offset is SymbolicOffset.EARLIEST
     assert page.sinks[0] == "out1 (ForeachBatchSink)"
 
 

@@ -12,47 +12,56 @@ from pathlib import Path
 import pytest
 import yaml
 
-from anabranch.checkpoints.job import BatchPage, Format, OperatorPage, Page, SourcePage
-from anabranch.checkpoints.plan import Change, Split, StopSavepoint, Transactions, Uncommitted, Wish
-from anabranch.checkpoints.position import Marker, Position, Role
+from anabranch.checkpoints.job import BatchPage, CheckpointFormat, OperatorPage, Page, SourcePage
+from anabranch.checkpoints.plan import (
+    PendingTransactions,
+    PositionChange,
+    RewriteSpec,
+    Split,
+    StopSavepoint,
+    Uncommitted,
+)
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
 from anabranch.checkpoints.reports import (
-    Effect,
     FileChange,
+    FileEffect,
     Inspection,
     Lag,
     Proof,
     UndoRewritePlan,
     UndoRewriteReport,
-    Verified,
+    VerificationReport,
 )
-from anabranch.checkpoints.route import Moved
+from anabranch.checkpoints.route import TranslatedPosition
 from anabranch.cli import main as cli
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.clusters import Clusters
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, ByStart
 from anabranch.operations.checkpoints.errors import PlanRefusedError
 from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport, RewriteRequest
+from anabranch.operations.checkpoints.translation_source import ByLinks, ByMaps, ByOffsets, ByStart, TranslationSource
 
 pytestmark = pytest.mark.unit
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("eu.orders", 0)
-OLD = Position("0", ORDERS, 1200, Role.NEXT, "offsets/4")
+OLD = Position("0", ORDERS, 1200, OffsetRole.NEXT, "offsets/4")
 NEW = replace(OLD, partition=COPY, offset=7)
-FILE = FileChange("offsets/4", Effect.CHANGE, 400, 403)
+FILE = FileChange("offsets/4", FileEffect.CHANGE, 400, 403)
 PLAN = RewritePlan(
-    RewriteRequest("/data/cp", Wish(), Asked(ByLinks(()))),
+    RewriteRequest("/data/cp", RewriteSpec(), TranslationSource(ByLinks(()))),
     "/data/cp",
-    Format.SPARK,
+    CheckpointFormat.SPARK,
     4,
     "link eu",
     "0123456789abcdef",
     (
-        Change(OLD, Moved(COPY, 7, 0, 1193)),
-        Change(replace(OLD, offset=Marker.EARLIEST), None),
-        Change(replace(OLD, offset=3), Moved(COPY, 9, None, None, "offset 3 is before the target's log")),
+        PositionChange(OLD, TranslatedPosition(COPY, 7, 0, 1193)),
+        PositionChange(replace(OLD, offset=SymbolicOffset.EARLIEST), None),
+        PositionChange(
+            replace(OLD, offset=3), TranslatedPosition(COPY, 9, None, None, "offset 3 is before the target's log")
+        ),
     ),
     (),
     ("give the job the new servers",),
@@ -67,7 +76,7 @@ PLAN = RewritePlan(
 REASON = Reason(ReasonKind.UNCOMMITTED, "batch 4 has begun", "finish it on the old cluster", "offsets/4")
 REFUSED = replace(PLAN, refusals=(REASON,), files=())
 PAGE = Page(
-    Format.SPARK,
+    CheckpointFormat.SPARK,
     "Spark 4.0 or newer",
     {"offsets": "v1"},
     "9c62",
@@ -87,7 +96,7 @@ class Engine:
     """The operations, filled with values; keeps what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[object, ...]] = []
+        self.translation: list[tuple[object, ...]] = []
         self.plan_, self.done = PLAN, RewriteReport(PLAN, "/data/cp", "20261121-100000-cafe", 420)
         self.proofs: tuple[Proof, ...] = (Proof(NEW, OLD, 0, 100),)
         self.problems: tuple[str, ...] = ()
@@ -95,41 +104,43 @@ class Engine:
         self.late: tuple[Reason, ...] = ()
 
     async def inspect(self, place: str, cluster: Cluster | None = None) -> Inspection:
-        self.asked.append(("inspect", place, cluster))
+        self.translation.append(("inspect", place, cluster))
         lags = () if cluster is None else (Lag("0", ORDERS, 0, 1500, 300), Lag("9", COPY, None, None, None, "gone"))
         name = None if cluster is None else cluster.name
         return Inspection(place, PAGE, 90_000, 99_000, name, lags, None, ("20261121-100000-cafe",))
 
     async def plan(self, _: Clusters, request: RewriteRequest) -> RewritePlan:
-        self.asked.append(("plan", request))
+        self.translation.append(("plan", request))
         return replace(self.plan_, request=request)
 
     async def apply(self, _: Clusters, planned: RewritePlan) -> RewriteReport:
-        self.asked.append(("apply", planned.request, planned.hash))
+        self.translation.append(("apply", planned.request, planned.hash))
         if self.late:
-            raise PlanRefusedError(planned.place, self.late, replace(planned, refusals=self.late, files=()))
+            raise PlanRefusedError(planned.path, self.late, replace(planned, refusals=self.late, files=()))
         return self.done
 
     async def finish(self, place: str, command: str, timeout_s: float, stopped: bool) -> int | None:
-        self.asked.append(("finish", place, command, timeout_s, stopped))
+        self.translation.append(("finish", place, command, timeout_s, stopped))
         return 4
 
-    async def verify(self, _: Clusters, place: str, wish: Wish, asked: Asked, was: str | None = None) -> Verified:
-        self.asked.append(("verify", place, wish, asked, was))
-        return Verified(place, Format.SPARK, 4, was, self.proofs, self.problems, ("offsets/4",))
+    async def verify(
+        self, _: Clusters, place: str, rewrite_spec: RewriteSpec, translation: TranslationSource, was: str | None = None
+    ) -> VerificationReport:
+        self.translation.append(("verify", place, rewrite_spec, translation, was))
+        return VerificationReport(place, CheckpointFormat.SPARK, 4, was, self.proofs, self.problems, ("offsets/4",))
 
     async def plan_undo(self, place: str) -> UndoRewritePlan:
-        self.asked.append(("plan undo", place))
+        self.translation.append(("plan undo", place))
         return UndoRewritePlan(place, "20261121-100000-cafe", 90_000, True, (FILE,), self.refusals, "fedcba9876543210")
 
     async def undo(self, planned: UndoRewritePlan) -> UndoRewriteReport:
-        self.asked.append(("undo", planned.hash))
+        self.translation.append(("undo", planned.hash))
         return UndoRewriteReport(planned)
 
     @property
     def request(self) -> RewriteRequest:
         """What was asked for last."""
-        found = self.asked[-1][1]
+        found = self.translation[-1][1]
         assert isinstance(found, RewriteRequest)
         return found
 
@@ -218,7 +229,7 @@ def test_a_refused_plan_prints_every_reason_and_ends_with_3(run: Run, engine: En
     assert "request" not in json.loads(out)
     code, _, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute")
     assert code == 3 and "it was not rewritten" in err
-    assert [one[0] for one in engine.asked] == ["plan"] * 3
+    assert [one[0] for one in engine.translation] == ["plan"] * 3
 
 
 def test_rows_are_in_the_order_of_partitions_and_sources_by_the_names_that_people_know(
@@ -227,8 +238,13 @@ def test_rows_are_in_the_order_of_partitions_and_sources_by_the_names_that_peopl
     """Whatever order the bytes have them in; a hash is shown where a uid is not known or means two."""
     ids = ("ab" * 16, "cd" * 16)
     positions = [replace(OLD, source=ids[0], partition=TopicPartition("orders", number)) for number in (10, 2, 0)]
-    changes = tuple(Change(one, Moved(replace(COPY, partition=one.partition.partition), 7)) for one in positions)
-    engine.plan_ = replace(PLAN, format=Format.FLINK, changes=changes, names={ids[0]: "in"}, untouched=("count",))
+    changes = tuple(
+        PositionChange(one, TranslatedPosition(replace(COPY, partition=one.partition.partition), 7))
+        for one in positions
+    )
+    engine.plan_ = replace(
+        PLAN, format=CheckpointFormat.FLINK, changes=changes, names={ids[0]: "in"}, untouched=("count",)
+    )
     _, out, _ = run("checkpoint", "plan", "/data/cp", "--link", "eu")
     assert ids[0] not in out and out.index("orders-0") < out.index("orders-2") < out.index("orders-10")
     assert "left as they are: operator count" in out
@@ -257,8 +273,12 @@ def test_a_rewrite_does_what_it_showed_and_names_the_proof(run: Run, engine: Eng
     more = ("--to", "/data/new", "--stopped", "--execute")
     code, out, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu@old", *more)
     assert code == 0
-    assert [one[0] for one in engine.asked] == ["plan", "apply"]
-    assert (engine.request.to, engine.request.stopped, engine.asked[1][2]) == ("/data/new", True, "0123456789abcdef")
+    assert [one[0] for one in engine.translation] == ["plan", "apply"]
+    assert (engine.request.to, engine.request.stopped, engine.translation[1][2]) == (
+        "/data/new",
+        True,
+        "0123456789abcdef",
+    )
     assert "written, in 0.4 s" in out
     assert "prove it with: anabranch checkpoint verify /data/new --link eu@old --was /data/cp" in err.replace("'", "")
     code, out, _ = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute", "-o", "json")
@@ -270,7 +290,7 @@ def test_a_plan_that_moved_is_not_applied(run: Run, engine: Engine) -> None:
     code, _, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute", "--plan", "0" * 16)
     assert code == 3 and f"changed since plan {'0' * 16}" in err
     assert "anabranch checkpoint rewrite /data/cp --link eu" in err
-    assert [one[0] for one in engine.asked] == ["plan"]
+    assert [one[0] for one in engine.translation] == ["plan"]
     code, out, _ = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute", "--plan", PLAN.hash)
     assert code == 0 and "skips 1,193" in out and "written, in 0.4 s" in out
 
@@ -290,8 +310,8 @@ def test_a_batch_is_finished_before_the_plan_is_made(run: Run, engine: Engine) -
     way = ("--link", "eu", "--finish-command", "run it", "--finish-timeout", "5")
     code, out, _ = run("checkpoint", "rewrite", "/data/cp", *way, "--execute")
     assert code == 0 and "skips 1,193" in out
-    assert [one[0] for one in engine.asked] == ["finish", "plan", "apply"]
-    assert engine.asked[0][1:] == ("/data/cp", "run it", 5.0, False)
+    assert [one[0] for one in engine.translation] == ["finish", "plan", "apply"]
+    assert engine.translation[0][1:] == ("/data/cp", "run it", 5.0, False)
     assert engine.request.finished == 4
 
 
@@ -299,7 +319,7 @@ def test_without_execute_nothing_is_done(run: Run, engine: Engine) -> None:
     """The finish command is not run either, and is repeated in the hint."""
     code, _, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--finish-command", "run it")
     assert code == 0
-    assert [one[0] for one in engine.asked] == ["plan"]
+    assert [one[0] for one in engine.translation] == ["plan"]
     assert "--finish-command 'run it' --execute" in err
 
 
@@ -312,7 +332,7 @@ def test_a_proof_ends_with_3_where_a_position_is_wrong(run: Run, engine: Engine)
     code, out, err = run("checkpoint", "verify", "/data/cp", "--link", "eu", "--was", "/data/old")
     assert code == 3
     assert "1200 leads to 8" in out and "commits/9 is not as it was" in out and "2 problems" in err
-    assert engine.asked[-1][4] == "/data/old"
+    assert engine.translation[-1][4] == "/data/old"
 
 
 def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
@@ -320,7 +340,7 @@ def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
     code, _, err = run("checkpoint", "undo", "/data/cp")
     assert code == 0 and "anabranch checkpoint undo /data/cp --execute --plan fedcba9876543210" in err
     assert run("checkpoint", "undo", "/data/cp", "--execute", "--plan", "0" * 16)[0] == 3
-    assert [one[0] for one in engine.asked] == ["plan undo"] * 2
+    assert [one[0] for one in engine.translation] == ["plan undo"] * 2
     code, out, _ = run("checkpoint", "undo", "/data/cp", "--execute")
     assert code == 0 and "as it was before" in out
     engine.refusals = (Reason(ReasonKind.RUNNING, "the engine has written since: offsets/5"),)
@@ -331,22 +351,22 @@ def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
 def test_every_route_and_wish_reaches_the_engine(run: Run, engine: Engine, tmp_path: Path) -> None:
     """Links with their own targets, files with theirs, start positions, and each wish."""
     run("checkpoint", "plan", "/cp", "--link", "a", "--link", "b@old", "--target", "new")
-    asked = engine.request.asked
-    assert isinstance(asked.way, ByLinks)
-    assert [(one.link, one.target.name) for one in asked.way.links] == [("a", "new"), ("b", "old")]
+    translation = engine.request.translation
+    assert isinstance(translation.method, ByLinks)
+    assert [(one.link, one.target.name) for one in translation.method.links] == [("a", "new"), ("b", "old")]
 
     maps = {"version": 1, "link": "a", "source": "gone", "target": "old", "lanes": []}
     (tmp_path / "m.json").write_text(json.dumps(maps))
     run("checkpoint", "plan", "/cp", "--maps", str(tmp_path / "m.json"))
-    asked = engine.request.asked
-    assert isinstance(asked.way, ByMaps)
-    assert asked.way.target.name == "old" and asked.way.source is None
+    translation = engine.request.translation
+    assert isinstance(translation.method, ByMaps)
+    assert translation.method.target.name == "old" and translation.method.source is None
 
     (tmp_path / "o.json").write_text(json.dumps({"version": 1, "cluster": "new", "offsets": {"eu.orders": {"0": 7}}}))
     run("checkpoint", "plan", "/cp", "--offsets", str(tmp_path / "o.json"), "--rename", "orders=eu.orders")
-    asked = engine.request.asked
-    assert isinstance(asked.way, ByOffsets)
-    assert asked.way.offsets == {COPY: 7} and asked.rename == {"orders": "eu.orders"}
+    translation = engine.request.translation
+    assert isinstance(translation.method, ByOffsets)
+    assert translation.method.offsets == {COPY: 7} and translation.rename == {"orders": "eu.orders"}
 
     wishes = ("--split", "0=orders|clicks,views", "--split", "in=old:orders|new:clicks", "--merge", "1,2")
     more = (
@@ -362,9 +382,9 @@ def test_every_route_and_wish_reaches_the_engine(run: Run, engine: Engine, tmp_p
         "translate",
     )
     run("checkpoint", "plan", "/cp", "--start", "latest", *wishes, *more)
-    wish, asked = engine.request.wish, engine.request.asked
-    assert isinstance(asked.way, ByStart) and asked.way.start.kind is StartKind.LATEST
-    assert wish == Wish(
+    rewrite_spec, translation = engine.request.spec, engine.request.translation
+    assert isinstance(translation.method, ByStart) and translation.method.start.kind is StartKind.LATEST
+    assert rewrite_spec == RewriteSpec(
         None,
         (
             Split("0", (frozenset({"orders"}), frozenset({"clicks", "views"}))),
@@ -373,7 +393,7 @@ def test_every_route_and_wish_reaches_the_engine(run: Run, engine: Engine, tmp_p
         (("1", "2"),),
         frozenset({"x"}),
         Uncommitted.TRANSLATE,
-        Transactions.KEEP,
+        PendingTransactions.KEEP,
         {"a": ("b", "kafka:9092,k2:9092")},
         StopSavepoint.TRANSLATE,
     )
@@ -411,7 +431,7 @@ def test_bad_input_names_the_flag_and_does_nothing(
     code, _, err = run("checkpoint", "plan", "/cp", *arguments)
     assert code == 2
     assert field in " ".join(err.replace("│", " ").split())
-    assert not engine.asked
+    assert not engine.translation
 
 
 def test_offsets_of_another_cluster_are_refused(run: Run, tmp_path: Path) -> None:
@@ -425,4 +445,4 @@ def test_offsets_of_another_cluster_are_refused(run: Run, tmp_path: Path) -> Non
 def test_a_hash_goes_with_execute_and_without_a_finish_command(run: Run, engine: Engine, more: tuple[str, ...]) -> None:
     """Else nobody could know it."""
     assert run("checkpoint", "rewrite", "/cp", "--link", "a", *more)[0] == 2
-    assert not engine.asked
+    assert not engine.translation

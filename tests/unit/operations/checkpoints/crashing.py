@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import IO
 
-from anabranch.checkpoints.ports import Entry
+from anabranch.checkpoints.ports import FileEntry
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.local import LocalFiles
 from anabranch.storage.opening import open_files
@@ -59,11 +59,11 @@ class Crashing(StoredFiles):
         assert isinstance(self.files, LocalFiles)
         self.files.become(place)
 
-    def _list(self, path: str) -> Iterator[Entry]:
-        listed: Sequence[Entry] = self.files.list(path)
+    def _list(self, path: str) -> Iterator[FileEntry]:
+        listed: Sequence[FileEntry] = self.files.list(path)
         return iter(listed)
 
-    def _stat(self, path: str) -> Entry | None:
+    def _stat(self, path: str) -> FileEntry | None:
         return self.files.stat(path)
 
     def _open(self, path: str) -> IO[bytes]:

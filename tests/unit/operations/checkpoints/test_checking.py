@@ -10,23 +10,23 @@ from pathlib import Path
 import pytest
 
 from anabranch.checkpoints.errors import DamagedCheckpointError
-from anabranch.checkpoints.plan import Wish
-from anabranch.checkpoints.ports import Entry
+from anabranch.checkpoints.plan import RewriteSpec
+from anabranch.checkpoints.ports import FileEntry
 from anabranch.checkpoints.recognise import open_checkpoint
-from anabranch.checkpoints.reports import Verified
+from anabranch.checkpoints.reports import VerificationReport
 from anabranch.kafka.clusters import Clusters
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.reasons import ReasonKind
 from anabranch.model.start import StartPosition
 from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.checkpoints import checking, stillness
-from anabranch.operations.checkpoints.asked import Asked, ByStart
-from anabranch.operations.checkpoints.copying import to_place
-from anabranch.operations.checkpoints.errors import StillRunningError, WrittenSinceError
-from anabranch.operations.checkpoints.naive import Log
+from anabranch.operations.checkpoints import activity, checking
+from anabranch.operations.checkpoints.copying import copy_to
+from anabranch.operations.checkpoints.errors import JobStillWritingError, WrittenSinceError
 from anabranch.operations.checkpoints.rewriting import in_place
-from anabranch.operations.checkpoints.routes import GivenRoute, MappedLane, MapRoute, Target
+from anabranch.operations.checkpoints.routes import ExplicitRoute, MappedLane, MapRoute, TargetSnapshot
+from anabranch.operations.checkpoints.translation_source import ByStart, TranslationSource
+from anabranch.operations.checkpoints.unmodified_restart import LogBounds
 from anabranch.operations.checkpoints.verify import verify as verify_place
 from anabranch.storage.local import LocalFiles
 from anabranch.storage.opening import open_files
@@ -46,10 +46,10 @@ from tests.unit.operations.checkpoints.world import (
 pytestmark = pytest.mark.unit
 
 
-def verify(old: Path, new: Path, route: MapRoute, wish: Wish = WISH) -> Verified:
+def verify(old: Path, new: Path, route: MapRoute, rewrite_spec: RewriteSpec = WISH) -> VerificationReport:
     """The new place against the old one."""
     files, former = open_files(str(new)), open_files(str(old))
-    return checking.against(files, open_checkpoint(files), open_checkpoint(former), "old", wish, ASKED, route)
+    return checking.against(files, open_checkpoint(files), open_checkpoint(former), "old", rewrite_spec, ASKED, route)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def moved(tmp_path: Path) -> tuple[Path, Path, MapRoute]:
     """An old place, its result, and the route between them."""
     old = copy("rocksdb", tmp_path / "old")
     route = route_for(open_files(str(old)))
-    to_place(draw(open_files(str(old)), route=route), open_files(str(tmp_path / "new")))
+    copy_to(draw(open_files(str(old)), route=route), open_files(str(tmp_path / "new")))
     return old, tmp_path / "new", route
 
 
@@ -118,7 +118,7 @@ def test_a_line_that_is_not_of_positions_must_be_as_it_was(
     """The watermark, a setting, and the offset of another source, in the file that decides."""
     old, new = copy(name, tmp_path / "old"), tmp_path / "new"
     route = route_for(open_files(str(old)))
-    to_place(draw(open_files(str(old)), route=route), open_files(str(new)))
+    copy_to(draw(open_files(str(old)), route=route), open_files(str(new)))
     assert verify(old, new, route).sound
     path = max((new / "offsets").glob("[0-9]*"), key=lambda one: int(one.name))
     before = path.read_text()
@@ -182,7 +182,7 @@ def test_a_job_that_has_gone_on_is_named_and_nothing_else_is_said(moved: tuple[P
     shutil.copyfile(old / "commits" / "4", old / "commits" / "5")
     with pytest.raises(WrittenSinceError, match=r"old: the job has written since .*commits/5, offsets/5") as caught:
         look()
-    assert "make the copy anew" in caught.value.hint
+    assert "make the copy again" in caught.value.hint
 
 
 def test_a_job_that_has_gone_on_in_place_is_named(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_plan_lists_no_state(tmp_path: Path) -> None:
     class Listing(LocalFiles):
         """Keeps what was listed."""
 
-        def _list(self, path: str) -> Iterator[Entry]:
+        def _list(self, path: str) -> Iterator[FileEntry]:
             listed.append(path)
             return super()._list(path)
 
@@ -215,12 +215,12 @@ def test_a_start_position_is_proved_as_far_as_the_log_goes(moved: tuple[Path, Pa
     """Where it leads moves on, so any offset of the log will do, its end too, and none behind that."""
     old, new, route = moved
     offsets = dict.fromkeys(route.target.logs, 507)
-    given = GivenRoute("start latest", offsets, {"flights": "new.flights"}, route.target)
-    asked = Asked(ByStart(StartPosition.parse("latest"), ClusterContext("new", ("a:1",))))
+    given = ExplicitRoute("start latest", offsets, {"flights": "new.flights"}, route.target)
+    translation = TranslationSource(ByStart(StartPosition.parse("latest"), ClusterContext("new", ("a:1",))))
     files, former = open_files(str(new)), open_files(str(old))
 
-    def found() -> Verified:
-        return checking.against(files, open_checkpoint(files), open_checkpoint(former), "old", WISH, asked, given)
+    def found() -> VerificationReport:
+        return checking.against(files, open_checkpoint(files), open_checkpoint(former), "old", WISH, translation, given)
 
     edit(new, lambda data: data.replace(b'"0":15', b'"0":507'))
     assert found().sound
@@ -230,11 +230,11 @@ def test_a_start_position_is_proved_as_far_as_the_log_goes(moved: tuple[Path, Pa
 
 def test_a_position_that_was_to_stay_must_be_where_it_was(tmp_path: Path) -> None:
     """A source that was not moved and has another offset is no right result."""
-    old, wish = copy("mixed", tmp_path / "old"), Wish(sources=frozenset({"0"}))
+    old, rewrite_spec = copy("mixed", tmp_path / "old"), RewriteSpec(sources=frozenset({"0"}))
     route = route_for(open_files(str(old)))
-    to_place(draw(open_files(str(old)), wish, route), open_files(str(tmp_path / "new")))
+    copy_to(draw(open_files(str(old)), rewrite_spec, route), open_files(str(tmp_path / "new")))
     new = tmp_path / "new"
-    assert verify(old, new, route, wish).sound
+    assert verify(old, new, route, rewrite_spec).sound
     stays = next(one for one in open_checkpoint(open_files(str(new))).positions() if one.source == "2")
     path = max((new / "offsets").glob("[0-9]*"), key=lambda one: int(one.name))
     text = path.read_text()
@@ -245,7 +245,7 @@ def test_a_position_that_was_to_stay_must_be_where_it_was(tmp_path: Path) -> Non
         text.replace(line, line.replace(number, f'"{stays.partition.partition}":{int(str(stays.offset)) + 1}'))
     )
     (path.parent / f".{path.name}.crc").unlink()
-    problems = [one.problem for one in verify(old, new, route, wish).proofs if one.problem]
+    problems = [one.problem for one in verify(old, new, route, rewrite_spec).proofs if one.problem]
     assert problems == [f"it stays on the old cluster, where it was at {stays.offset}"]
 
 
@@ -268,10 +268,10 @@ def test_without_its_former_place_a_given_offset_is_held_against_the_position(
     _, new, route = moved
     files = open_files(str(new))
     offsets = {one.partition: one.offset for one in open_checkpoint(files).positions() if isinstance(one.offset, int)}
-    given = GivenRoute("a file", offsets, {}, route.target)
+    given = ExplicitRoute("a file", offsets, {}, route.target)
     assert checking.alone(files, open_checkpoint(files), WISH, given).sound
     first = min(offsets)
-    wrong = GivenRoute("a file", offsets | {first: offsets[first] + 1}, {}, route.target)
+    wrong = ExplicitRoute("a file", offsets | {first: offsets[first] + 1}, {}, route.target)
     proofs = checking.alone(files, open_checkpoint(files), WISH, wrong).proofs
     assert {one.new.partition for one in proofs if one.problem} == {first}
 
@@ -279,8 +279,8 @@ def test_without_its_former_place_a_given_offset_is_held_against_the_position(
 def test_a_log_that_was_cut_is_found(moved: tuple[Path, Path, MapRoute]) -> None:
     """The target's range is that of now."""
     old, new, route = moved
-    logs = dict.fromkeys(route.target.logs, Log(400, 507, 507))
-    cut = MapRoute(route.what, route.topics, route.lanes, Target(logs, route.target.topics))
+    logs = dict.fromkeys(route.target.logs, LogBounds(400, 507, 507))
+    cut = MapRoute(route.what, route.topics, route.lanes, TargetSnapshot(logs, route.target.topics))
     found = verify(old, new, cut)
     assert not found.sound and "leads nowhere now" in found.problems[0]
 
@@ -306,14 +306,14 @@ def test_a_job_that_has_written_lately_may_run(tmp_path: Path) -> None:
     place = copy("rocksdb", tmp_path / "cp")
     checkpoint = open_checkpoint(open_files(str(place)))
     written = checkpoint.newest_write_ms()
-    found = stillness.running(checkpoint, written + 20_000)
+    found = activity.running(checkpoint, written + 20_000)
     assert (
         found is not None and found.why is ReasonKind.RUNNING and "20 s ago" in found.what and "--stopped" in found.fix
     )
-    quiet = max(stillness.QUIET_MS, 3 * (checkpoint.interval_ms() or 0))
-    assert stillness.running(checkpoint, written + quiet) is None
-    assert stillness.running(checkpoint, written + quiet - 1) is not None
-    assert stillness.running(checkpoint, now_ms()) is None
+    quiet = max(activity.QUIET_MS, 3 * (checkpoint.interval_ms() or 0))
+    assert activity.running(checkpoint, written + quiet) is None
+    assert activity.running(checkpoint, written + quiet - 1) is not None
+    assert activity.running(checkpoint, now_ms()) is None
 
 
 def test_two_looks_must_be_equal_even_if_it_is_said_to_be_stopped(tmp_path: Path) -> None:
@@ -321,9 +321,9 @@ def test_two_looks_must_be_equal_even_if_it_is_said_to_be_stopped(tmp_path: Path
     place = copy("rocksdb", tmp_path / "cp")
     files = open_files(str(place))
     reads = draw(files).rewrite.reads
-    stillness.watch(files, reads, lambda _: None)
-    with pytest.raises(StillRunningError, match="offsets/5"):
-        stillness.watch(files, reads, lambda _: (place / "offsets" / "5").write_bytes(b"v1") and None)
+    activity.watch(files, reads, lambda _: None)
+    with pytest.raises(JobStillWritingError, match="offsets/5"):
+        activity.watch(files, reads, lambda _: (place / "offsets" / "5").write_bytes(b"v1") and None)
 
 
 def test_a_torn_result_does_not_open(moved: tuple[Path, Path, MapRoute]) -> None:

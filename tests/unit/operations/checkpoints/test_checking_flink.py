@@ -13,22 +13,22 @@ from hypothesis import strategies as st
 from anabranch.checkpoints.flink import open_checkpoint
 from anabranch.checkpoints.flink.comparing import relatives
 from anabranch.checkpoints.flink.metadata import read_metadata
-from anabranch.checkpoints.plan import Transactions, Wish
-from anabranch.checkpoints.reports import Verified
+from anabranch.checkpoints.plan import PendingTransactions, RewriteSpec
+from anabranch.checkpoints.reports import VerificationReport
 from anabranch.errors import AnabranchError
 from anabranch.operations.checkpoints import checking
-from anabranch.operations.checkpoints.copying import to_place
-from anabranch.operations.checkpoints.planning import drawn
+from anabranch.operations.checkpoints.copying import copy_to
+from anabranch.operations.checkpoints.planning import prepare
 from anabranch.operations.checkpoints.plans import RewriteRequest
 from anabranch.operations.checkpoints.rewriting import in_place
-from anabranch.operations.checkpoints.routes import Looked, MapRoute
+from anabranch.operations.checkpoints.routes import LiveRoute, MapRoute
 from anabranch.storage.opening import open_files
 from anabranch.storage.overlay import Overlay
 from tests.chance import examples
 from tests.unit.operations.checkpoints.world import ASKED, GOLDEN, route_for, settle
 
 pytestmark = pytest.mark.unit
-WISH = Wish(transactions=Transactions.DISCARD)
+WISH = RewriteSpec(transactions=PendingTransactions.DISCARD)
 CHOSEN = ("1.15.4/canonical", "1.20.3/native-rocksdb", "2.2.0/canonical", "2.2.0/exactly-once", "2.2.0/files")
 
 
@@ -42,24 +42,24 @@ def golden(name: str, to: Path) -> Path:
     return to
 
 
-def rewritten(old: Path, new: Path) -> Looked:
+def rewritten(old: Path, new: Path) -> LiveRoute:
     """Write the result at the new place; the route of it."""
     files = open_files(str(old))
     checkpoint = open_checkpoint(files)
     assert checkpoint is not None
     route = route_for(files)
-    plan = drawn(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route)
+    plan = prepare(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route)
     assert plan.planned.refusals == ()
-    to_place(plan, open_files(str(new)))
+    copy_to(plan, open_files(str(new)))
     return route
 
 
-def verify(old: Path, new: Path, route: Looked, wish: Wish = WISH) -> Verified:
+def verify(old: Path, new: Path, route: LiveRoute, rewrite_spec: RewriteSpec = WISH) -> VerificationReport:
     """The new place against the old one."""
     files, former = open_files(str(new)), open_files(str(old))
     result, original = open_checkpoint(files), open_checkpoint(former)
     assert result is not None and original is not None
-    return checking.against(files, result, original, "old", wish, ASKED, route, former.absolute)
+    return checking.against(files, result, original, "old", rewrite_spec, ASKED, route, former.absolute)
 
 
 @pytest.mark.parametrize("name", CHOSEN)
@@ -75,7 +75,7 @@ def test_a_right_result_is_sound(name: str, tmp_path: Path) -> None:
     before = (place / "_metadata").read_bytes()
     checkpoint = open_checkpoint(files)
     assert checkpoint is not None
-    in_place(drawn(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route))
+    in_place(prepare(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route))
     former, result = open_checkpoint(Overlay(files, {"_metadata": before})), open_checkpoint(files)
     assert former is not None and result is not None
     assert checking.against(files, result, former, "backup", WISH, ASKED, route).sound
@@ -104,7 +104,7 @@ def test_eight_bytes_of_another_operator_s_state_are_found(tmp_path: Path) -> No
 
 
 @pytest.fixture(scope="module")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path, Looked]]:
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path, LiveRoute]]:
     """Originals with their results and routes."""
     made = {}
     for name in CHOSEN:
@@ -117,7 +117,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Pat
 @examples(60, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_eight_bytes_changed_anywhere_are_found(
-    pairs: dict[str, tuple[Path, Path, Looked]], data: st.DataObject
+    pairs: dict[str, tuple[Path, Path, LiveRoute]], data: st.DataObject
 ) -> None:
     """The result does not open, or it is not sound."""
     old, new, route = pairs[data.draw(st.sampled_from(CHOSEN))]
@@ -142,7 +142,7 @@ def test_files_of_state_are_looked_at_where_they_lie_beside(tmp_path: Path) -> N
     files = open_files(str(place))
     checkpoint = open_checkpoint(files)
     assert checkpoint is not None
-    in_place(drawn(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route))
+    in_place(prepare(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route))
     named = next(relatives(read_metadata((place / "_metadata").read_bytes(), "place")))
     path = place / named.path
     whole = path.read_bytes()
@@ -169,9 +169,9 @@ def test_a_plan_that_is_refused_says_nothing_of_the_start(tmp_path: Path) -> Non
     files = open_files(str(golden("2.2.0/exactly-once", tmp_path / "old")))
     checkpoint = open_checkpoint(files)
     assert checkpoint is not None
-    refused = drawn(files, checkpoint, RewriteRequest(files.root, Wish(), ASKED), route_for(files)).planned
+    refused = prepare(files, checkpoint, RewriteRequest(files.root, RewriteSpec(), ASKED), route_for(files)).planned
     assert refused.refusals and not refused.notes
     assert any(
         "NO_CLAIM" in note
-        for note in drawn(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route_for(files)).planned.notes
+        for note in prepare(files, checkpoint, RewriteRequest(files.root, WISH, ASKED), route_for(files)).planned.notes
     )

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.checkpoints.position import Marker, Position, Role
-from anabranch.checkpoints.route import Moved
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
+from anabranch.checkpoints.route import TranslatedPosition
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.align.gaps import Unclear
@@ -17,39 +17,43 @@ from anabranch.offsets.align.gaps import Why as Doubt
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.offsets.translate import Exact, to_target
 from anabranch.operations.checkpoints.live import batches
-from anabranch.operations.checkpoints.naive import Log, copied, naive
 from anabranch.operations.checkpoints.routes import (
-    GivenRoute,
+    ExplicitRoute,
     MappedLane,
     MapRoute,
-    Target,
+    TargetSnapshot,
     records_of,
     same_place,
+    target_offset,
     unequal,
-    where,
 )
+from anabranch.operations.checkpoints.unmodified_restart import LogBounds, copied, unmodified_restart
 
 pytestmark = pytest.mark.unit
 
 OLD, NEW = TopicPartition("orders", 0), TopicPartition("eu.orders", 0)
-LOG = Log(0, 100, 100)
+LOG = LogBounds(0, 100, 100)
 MAP = RunMap.of([Run(10, 0, 10), Run(22, 12, 10)], 10, 0).advance(40, 25)
 """Source 10..20 at 0..10, a gap of 2, foreign 10 and 11, source 22..32 at 12..22, all told up to 40 and 25."""
 
 
-def position(offset: int | Marker | None, role: Role = Role.NEXT, partition: TopicPartition = OLD) -> Position:
+def position(
+    offset: int | SymbolicOffset | None, role: OffsetRole = OffsetRole.NEXT, partition: TopicPartition = OLD
+) -> Position:
     """A position of source 0."""
     return Position("0", partition, offset, role, "offsets/4")
 
 
-def route(runs: RunMap = MAP, log: Log = LOG, unclear: tuple[Unclear, ...] = (), source_start: int = 0) -> MapRoute:
+def route(
+    runs: RunMap = MAP, log: LogBounds = LOG, unclear: tuple[Unclear, ...] = (), source_start: int = 0
+) -> MapRoute:
     """A route of one lane."""
     lane = MappedLane("link eu", OLD, NEW, runs, unclear, source_start, "wait: anabranch link show eu")
-    target = Target({NEW: log}, {"eu.orders": frozenset({0})})
+    target = TargetSnapshot({NEW: log}, {"eu.orders": frozenset({0})})
     return MapRoute("link eu", {"orders": "eu.orders", "empty": "eu.empty"}, {OLD: lane}, target, frozenset({"stays"}))
 
 
-def why(answer: Moved | Reason | None) -> ReasonKind:
+def why(answer: TranslatedPosition | Reason | None) -> ReasonKind:
     """The kind of a refusal."""
     assert isinstance(answer, Reason), answer
     return answer.why
@@ -59,7 +63,7 @@ def why(answer: Moved | Reason | None) -> ReasonKind:
 def test_a_position_leads_to_the_first_copy_that_was_not_read(old: int, new: int) -> None:
     """Inside of runs, in gaps, and at the map's end."""
     found = route().move(position(old))
-    assert isinstance(found, Moved)
+    assert isinstance(found, TranslatedPosition)
     assert (found.partition, found.offset) == (NEW, new)
 
 
@@ -69,10 +73,10 @@ def test_every_reason_is_of_its_kind_and_names_its_numbers() -> None:
     assert why(past) is ReasonKind.NOT_COPIED
     assert isinstance(past, Reason) and "copied up to 40" in past.what and "link show eu" in past.fix
     assert why(route().move(position(5))) is ReasonKind.BEFORE_START
-    assert why(route(log=Log(5, 100, 100)).move(position(12))) is ReasonKind.EXPIRED
-    assert why(route(log=Log(0, 11, 100)).move(position(22))) is ReasonKind.NOT_COPIED
-    assert why(route(log=Log(0, 24, 24)).move(position(12))) is ReasonKind.IN_DOUBT
-    assert why(route().move(position(Marker.LATEST))) is ReasonKind.MARKER
+    assert why(route(log=LogBounds(5, 100, 100)).move(position(12))) is ReasonKind.EXPIRED
+    assert why(route(log=LogBounds(0, 11, 100)).move(position(22))) is ReasonKind.NOT_COPIED
+    assert why(route(log=LogBounds(0, 24, 24)).move(position(12))) is ReasonKind.IN_DOUBT
+    assert why(route().move(position(SymbolicOffset.LATEST))) is ReasonKind.MARKER
     assert why(route().move(position(3, partition=TopicPartition("other", 0)))) is ReasonKind.NOT_IN_LINK
     assert why(route().move(position(3, partition=TopicPartition("empty", 0)))) is ReasonKind.NOT_COPIED
     assert why(route().move(position(3, partition=TopicPartition("orders", 7)))) is ReasonKind.NOT_COPIED
@@ -81,18 +85,18 @@ def test_every_reason_is_of_its_kind_and_names_its_numbers() -> None:
 def test_what_expired_on_both_sides_leads_to_the_target_s_start() -> None:
     """Nothing is lost that the old cluster still had, and the answer says so."""
     found = route(source_start=10).move(position(5))
-    assert isinstance(found, Moved) and found.offset == 0 and "expired on both" in found.note
-    found = route(log=Log(5, 100, 100), source_start=15).move(position(12))
-    assert isinstance(found, Moved) and found.offset == 5 and "expired on both" in found.note
+    assert isinstance(found, TranslatedPosition) and found.offset == 0 and "expired on both" in found.note
+    found = route(log=LogBounds(5, 100, 100), source_start=15).move(position(12))
+    assert isinstance(found, TranslatedPosition) and found.offset == 5 and "expired on both" in found.note
 
 
 def test_a_partition_of_which_nothing_was_read_begins_at_the_first_record_that_the_source_has() -> None:
     """As the job would have, had it stayed; and where the link begins later, it is refused."""
-    found = route(source_start=20).move(position(Marker.EARLIEST))
-    assert isinstance(found, Moved)
+    found = route(source_start=20).move(position(SymbolicOffset.EARLIEST))
+    assert isinstance(found, TranslatedPosition)
     assert (found.offset, found.repeated, "first record" in found.note) == (12, 10, True)
-    assert why(route(source_start=5).move(position(Marker.EARLIEST))) is ReasonKind.BEFORE_START
-    assert why(route().move(position(Marker.COMMITTED))) is ReasonKind.MARKER
+    assert why(route(source_start=5).move(position(SymbolicOffset.EARLIEST))) is ReasonKind.BEFORE_START
+    assert why(route().move(position(SymbolicOffset.COMMITTED))) is ReasonKind.MARKER
 
 
 def test_a_topic_that_stays_is_left_alone() -> None:
@@ -102,18 +106,20 @@ def test_a_topic_that_stays_is_left_alone() -> None:
 
 def test_a_position_without_an_offset_gets_its_partition_only() -> None:
     """An assigned partition has no place in a log."""
-    assert route().move(position(None, Role.ASSIGNED)) == Moved(NEW, None)
+    assert route().move(position(None, OffsetRole.ASSIGNED)) == TranslatedPosition(NEW, None)
 
 
 def test_a_partition_that_was_not_read_yet_begins_where_an_offset_is_given() -> None:
     """A file may have one for it; a map has none, nor has what was read to its end any use for one."""
-    by_file = GivenRoute("a file", {NEW: 7}, {OLD.topic: NEW.topic}, Target({NEW: LOG}))
-    waiting = by_file.move(position(None, Role.UNASSIGNED))
-    assert isinstance(waiting, Moved) and (waiting.partition, waiting.offset) == (NEW, 7)
-    assert by_file.move(position(None, Role.ASSIGNED)) == Moved(NEW, None)
-    assert replace(by_file, offsets={}).move(position(None, Role.UNASSIGNED)) == Moved(NEW, None)
-    assert why(replace(by_file, offsets={NEW: 101}).move(position(None, Role.UNASSIGNED))) is ReasonKind.OUTSIDE_LOG
-    assert route().move(position(None, Role.UNASSIGNED)) == Moved(NEW, None)
+    by_file = ExplicitRoute("a file", {NEW: 7}, {OLD.topic: NEW.topic}, TargetSnapshot({NEW: LOG}))
+    waiting = by_file.move(position(None, OffsetRole.UNASSIGNED))
+    assert isinstance(waiting, TranslatedPosition) and (waiting.partition, waiting.offset) == (NEW, 7)
+    assert by_file.move(position(None, OffsetRole.ASSIGNED)) == TranslatedPosition(NEW, None)
+    assert replace(by_file, offsets={}).move(position(None, OffsetRole.UNASSIGNED)) == TranslatedPosition(NEW, None)
+    assert (
+        why(replace(by_file, offsets={NEW: 101}).move(position(None, OffsetRole.UNASSIGNED))) is ReasonKind.OUTSIDE_LOG
+    )
+    assert route().move(position(None, OffsetRole.UNASSIGNED)) == TranslatedPosition(NEW, None)
 
 
 @pytest.mark.parametrize(("offset", "refused"), [(10, False), (19, False), (20, True), (21, True), (22, False)])
@@ -132,13 +138,13 @@ def test_an_unclear_end_refuses_positions_at_the_map_s_end() -> None:
 
 def test_a_naive_move_is_counted_in_records_of_the_map() -> None:
     """Markers and strangers between do not count; past the map's end each offset does."""
-    assert naive(5, 15, LOG, MAP) == (5 + 3, 0, "")
-    assert naive(15, 5, LOG, MAP) == (0, 5 + 3, "")
-    assert naive(30, 20, LOG, MAP) == (0, 2 + 5, "")
-    assert naive(9, 9, LOG, MAP) == (0, 0, "")
-    assert naive(9, 12, LOG) == (3, 0, "")
+    assert unmodified_restart(5, 15, LOG, MAP) == (5 + 3, 0, "")
+    assert unmodified_restart(15, 5, LOG, MAP) == (0, 5 + 3, "")
+    assert unmodified_restart(30, 20, LOG, MAP) == (0, 2 + 5, "")
+    assert unmodified_restart(9, 9, LOG, MAP) == (0, 0, "")
+    assert unmodified_restart(9, 12, LOG) == (3, 0, "")
     for old in (4, 101):
-        told = naive(old, 12, Log(5, 100, 100), MAP)
+        told = unmodified_restart(old, 12, LogBounds(5, 100, 100), MAP)
         assert told.repeated is None and told.skipped is None and "5 to 100" in told.text
 
 
@@ -156,18 +162,20 @@ def test_ranges_are_equal_only_where_every_offset_is_a_copy() -> None:
 
 def test_given_offsets_are_taken_where_the_log_has_them() -> None:
     """By the topic's new name; a marker is looked up by them, and outside of the log or without one is refused."""
-    given_ = GivenRoute(
-        "the file", {NEW: 7}, {"orders": "eu.orders"}, Target({NEW: LOG}, {"eu.orders": frozenset({0})})
+    given_ = ExplicitRoute(
+        "the file", {NEW: 7}, {"orders": "eu.orders"}, TargetSnapshot({NEW: LOG}, {"eu.orders": frozenset({0})})
     )
     found = given_.move(position(3))
-    assert isinstance(found, Moved) and (found.partition, found.offset, found.repeated) == (NEW, 7, 4)
-    found = given_.move(position(Marker.EARLIEST))
-    assert isinstance(found, Moved) and found.offset == 7 and found.repeated is None
-    for role in (Role.STOP, Role.BATCH_START, Role.BATCH_END):
+    assert isinstance(found, TranslatedPosition) and (found.partition, found.offset, found.repeated) == (NEW, 7, 4)
+    found = given_.move(position(SymbolicOffset.EARLIEST))
+    assert isinstance(found, TranslatedPosition) and found.offset == 7 and found.repeated is None
+    for role in (OffsetRole.STOP, OffsetRole.BATCH_START, OffsetRole.BATCH_END):
         assert why(given_.move(position(3, role))) is ReasonKind.UNSUPPORTED
     assert why(given_.equal(OLD, 1, 2)) is ReasonKind.NOT_EQUAL
     other = TopicPartition("eu.orders", 1)
-    none = GivenRoute("the file", {NEW: 7}, {"orders": "eu.orders"}, Target({other: LOG, NEW: Log(8, 9, 9)}))
+    none = ExplicitRoute(
+        "the file", {NEW: 7}, {"orders": "eu.orders"}, TargetSnapshot({other: LOG, NEW: LogBounds(8, 9, 9)})
+    )
     assert why(none.move(position(3))) is ReasonKind.OUTSIDE_LOG
     assert why(none.move(position(3, partition=TopicPartition("orders", 1)))) is ReasonKind.NOT_IN_LINK
 
@@ -175,17 +183,19 @@ def test_given_offsets_are_taken_where_the_log_has_them() -> None:
 @pytest.mark.parametrize(("given_offset", "inside"), [(7, False), (8, True), (90, True), (91, False)])
 def test_a_given_offset_lies_between_the_start_and_the_stable_end(given_offset: int, inside: bool) -> None:
     """Both ends are positions; before, behind, and in a transaction that is still open there is none."""
-    target = Target({NEW: Log(8, 90, 100)}, {"eu.orders": frozenset({0})})
-    found = GivenRoute("the file", {NEW: given_offset}, {"orders": "eu.orders"}, target).move(position(3))
-    assert found.offset == given_offset if isinstance(found, Moved) else why(found) is ReasonKind.OUTSIDE_LOG
-    assert isinstance(found, Moved) is inside
+    target = TargetSnapshot({NEW: LogBounds(8, 90, 100)}, {"eu.orders": frozenset({0})})
+    found = ExplicitRoute("the file", {NEW: given_offset}, {"orders": "eu.orders"}, target).move(position(3))
+    assert (
+        found.offset == given_offset if isinstance(found, TranslatedPosition) else why(found) is ReasonKind.OUTSIDE_LOG
+    )
+    assert isinstance(found, TranslatedPosition) is inside
 
 
 def test_a_target_topic_that_is_not_there_is_the_reason() -> None:
     """The topic's own refusal is the answer for each of its partitions."""
     gone = Reason(ReasonKind.OUTSIDE_LOG, "topic eu.orders is not there")
-    there = Target({}, {"eu.orders": gone})
-    assert GivenRoute("x", {NEW: 7}, {"orders": "eu.orders"}, there).move(position(3)) is gone
+    there = TargetSnapshot({}, {"eu.orders": gone})
+    assert ExplicitRoute("x", {NEW: 7}, {"orders": "eu.orders"}, there).move(position(3)) is gone
     assert there.partitions("eu.orders") is gone
 
 
@@ -193,9 +203,9 @@ def test_batches_that_have_begun_are_found_by_source_and_partition() -> None:
     """A start and an end of one source and partition make a range; empty ones and those without a start do not."""
     found = batches(
         [
-            position(5, Role.BATCH_START),
-            position(9, Role.BATCH_END),
-            position(3, Role.BATCH_END, TopicPartition("orders", 1)),
+            position(5, OffsetRole.BATCH_START),
+            position(9, OffsetRole.BATCH_END),
+            position(3, OffsetRole.BATCH_END, TopicPartition("orders", 1)),
             position(9),
         ]
     )
@@ -227,11 +237,11 @@ def test_counts_are_those_of_single_records(runs: RunMap, data: st.DataObject) -
     if high <= runs.target_end:
         assert copied(runs, low, high) == sum(low <= at < high for at in pairs.values())
         assert same_place(lane, low, high) is not any(low <= at < high for at in pairs.values())
-    log = Log(0, runs.target_end, runs.target_end)
+    log = LogBounds(0, runs.target_end, runs.target_end)
     for at in (low, high):
         told = to_target(runs, at)
         if isinstance(told, Exact):
-            assert where(lane, at, log) == told.offset
+            assert target_offset(lane, at, log) == told.offset
     if unequal(lane, low, high, log) is None:
         first, last = (to_target(runs, at) for at in (low, high))
         assert isinstance(first, Exact) and isinstance(last, Exact)

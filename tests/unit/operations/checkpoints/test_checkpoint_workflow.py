@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pytest
 
-from anabranch.checkpoints.reports import Lag, Verified
+from anabranch.checkpoints.reports import Lag, VerificationReport
 from anabranch.config.maps_file import StoredMap
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -25,15 +25,15 @@ from anabranch.model.plans import PlanChangedError
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.runs import RunMap
-from anabranch.operations.checkpoints import rewrite, stillness, undo
-from anabranch.operations.checkpoints.asked import Asked, ByLinks, ByMaps, ByOffsets, LinkAt
-from anabranch.operations.checkpoints.errors import PlanRefusedError, StillRunningError, UnfinishedRewriteError
+from anabranch.operations.checkpoints import activity, rewrite, undo
+from anabranch.operations.checkpoints.errors import JobStillWritingError, PlanRefusedError, UnfinishedRewriteError
 from anabranch.operations.checkpoints.inspect import inspect
-from anabranch.operations.checkpoints.live import look_at
-from anabranch.operations.checkpoints.naive import Log
+from anabranch.operations.checkpoints.live import read_target
 from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport, RewriteRequest
 from anabranch.operations.checkpoints.proving import prove
 from anabranch.operations.checkpoints.routes import MappedLane
+from anabranch.operations.checkpoints.translation_source import ByLinks, ByMaps, ByOffsets, LinkAt, TranslationSource
+from anabranch.operations.checkpoints.unmodified_restart import LogBounds
 from anabranch.operations.checkpoints.verify import verify
 from anabranch.records.encode import encode
 from anabranch.records.header import read_header
@@ -92,9 +92,9 @@ def ask(both: Lab, verb: Callable[[Clusters], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def planned(both: Lab, place: Path, asked: Asked, stopped: bool = False) -> RewritePlan:
+def planned(both: Lab, place: Path, translation: TranslationSource, stopped: bool = False) -> RewritePlan:
     """What a rewrite in place would do."""
-    request = RewriteRequest(str(place), WISH, asked, stopped=stopped)
+    request = RewriteRequest(str(place), WISH, translation, stopped=stopped)
     return ask(both, lambda clusters: rewrite.plan(clusters, request))
 
 
@@ -103,9 +103,9 @@ def rewritten(both: Lab, plan: RewritePlan) -> RewriteReport:
     return ask(both, lambda clusters: rewrite.apply(clusters, plan))
 
 
-def proved(both: Lab, place: Path, asked: Asked) -> Verified:
+def proved(both: Lab, place: Path, translation: TranslationSource) -> VerificationReport:
     """The result is held against its own backup."""
-    return ask(both, lambda clusters: verify(clusters, str(place), WISH, asked))
+    return ask(both, lambda clusters: verify(clusters, str(place), WISH, translation))
 
 
 def undone(place: Path) -> None:
@@ -113,19 +113,19 @@ def undone(place: Path) -> None:
     asyncio.run(undo.apply(asyncio.run(undo.plan(str(place)))))
 
 
-def by_link(both: Lab, times: int = 1) -> Asked:
+def by_link(both: Lab, times: int = 1) -> TranslationSource:
     """By the link's live maps."""
-    return Asked(ByLinks((LinkAt(LINK, both.target),) * times))
+    return TranslationSource(ByLinks((LinkAt(LINK, both.target),) * times))
 
 
 def test_a_rewrite_by_a_link_is_what_was_planned_and_is_proved_and_undone(both: Lab, place: Path) -> None:
     """In a gap as in a run the position is that of the first copy that was not read."""
-    asked, before = by_link(both), snapshot(place, hidden=True)
-    plan = planned(both, place, asked)
+    translation, before = by_link(both), snapshot(place, hidden=True)
+    plan = planned(both, place, translation)
     assert (plan.refusals, reads_on(place)) == ((), OLD)
     done = rewritten(both, plan)
     assert (done.plan.hash, reads_on(place)) == (plan.hash, NEW)
-    found = proved(both, place, asked)
+    found = proved(both, place, translation)
     assert found.sound and found.was == f"backup {done.undo}"
     undone(place)
     assert snapshot(place, hidden=True) == before
@@ -156,7 +156,7 @@ def test_a_rewrite_is_taken_back_only_as_it_was_shown(both: Lab, place: Path) ->
     rewritten(both, planned(both, place, by_link(both)))
     shown = asyncio.run(undo.plan(str(place)))
     settle(place)
-    rewritten(both, planned(both, place, Asked(ByOffsets("positions.json", GIVEN, both.target))))
+    rewritten(both, planned(both, place, TranslationSource(ByOffsets("positions.json", GIVEN, both.target))))
     with pytest.raises(PlanChangedError):
         asyncio.run(undo.apply(shown))
     assert reads_on(place) == {"old.orders-0": 3, "old.orders-1": 4}
@@ -182,8 +182,8 @@ def test_a_job_that_is_only_said_to_be_stopped_is_watched(
     def batch(_: float) -> None:
         (place / "offsets" / "2").write_bytes((place / "offsets" / "1").read_bytes())
 
-    monkeypatch.setattr(rewrite, "watch", partial(stillness.watch, sleep=batch))
-    with pytest.raises(StillRunningError, match="offsets/2"):
+    monkeypatch.setattr(rewrite, "watch", partial(activity.watch, sleep=batch))
+    with pytest.raises(JobStillWritingError, match="offsets/2"):
         rewritten(both, planned(both, place, by_link(both), stopped=True))
     (place / "offsets" / "2").unlink()
     assert reads_on(place) == OLD
@@ -202,10 +202,10 @@ def test_of_two_rewrites_the_newest_is_proved(both: Lab, place: Path) -> None:
     """Against what it was made from, not against what the first was made from."""
     rewritten(both, planned(both, place, by_link(both)))
     settle(place)
-    asked = Asked(ByOffsets("positions.json", GIVEN, both.target))
-    rewritten(both, planned(both, place, asked))
+    translation = TranslationSource(ByOffsets("positions.json", GIVEN, both.target))
+    rewritten(both, planned(both, place, translation))
     assert reads_on(place) == {"old.orders-0": 3, "old.orders-1": 4}
-    found = proved(both, place, asked)
+    found = proved(both, place, translation)
     assert found.sound, found.problems
     undone(place)
     assert reads_on(place) == NEW
@@ -217,7 +217,7 @@ def test_a_map_of_a_topic_that_was_made_again_leads_nowhere(both: Lab, place: Pa
     async def target_id(cluster: Cluster) -> TopicId:
         return TopicId((await cluster.metadata([TO_A.topic])).topics[TO_A.topic].id)
 
-    def asked(id_: TopicId) -> Asked:
+    def translation(id_: TopicId) -> TranslationSource:
         runs = RunMap.of(RUNS).advance(SOURCE_END, TARGET_END)
         maps = tuple(
             StoredMap(
@@ -225,10 +225,10 @@ def test_a_map_of_a_topic_that_was_made_again_leads_nowhere(both: Lab, place: Pa
             )
             for at in (A, B)
         )
-        return Asked(ByMaps("maps.json", maps, both.target))
+        return TranslationSource(ByMaps("maps.json", maps, both.target))
 
-    assert not planned(both, place, asked(both.on(both.target, target_id))).refusals
-    told = planned(both, place, asked(TopicId(uuid.uuid4())))
+    assert not planned(both, place, translation(both.on(both.target, target_id))).refusals
+    told = planned(both, place, translation(TopicId(uuid.uuid4())))
     assert {one.why for one in told.refusals} == {ReasonKind.IN_DOUBT}
 
 
@@ -251,7 +251,7 @@ def test_a_range_is_equal_where_both_logs_hold_as_many_records_as_the_map(both: 
 
     async def ask(start: int, end: int) -> Reason | None:
         async with open_cluster(both.source) as here, open_cluster(both.target) as there:
-            return await prove(here, there, lane, start, end, Log(0, TARGET_END, TARGET_END))
+            return await prove(here, there, lane, start, end, LogBounds(0, TARGET_END, TARGET_END))
 
     assert asyncio.run(ask(12, 18)) is None
     told = asyncio.run(ask(15, 27))
@@ -277,4 +277,4 @@ def test_the_end_of_a_log_is_before_an_open_transaction(both: Lab) -> None:
 
     both.on(both.target, make)
     both.there.served.do(begin)
-    assert both.on(both.target, lambda cluster: look_at(cluster, {at.topic})).log(at) == Log(0, 4, 5)
+    assert both.on(both.target, lambda cluster: read_target(cluster, {at.topic})).log(at) == LogBounds(0, 4, 5)

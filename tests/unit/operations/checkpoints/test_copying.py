@@ -12,10 +12,10 @@ import pytest
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.reasons import ReasonKind
-from anabranch.operations.checkpoints.copying import to_place
+from anabranch.operations.checkpoints.copying import copy_to
 from anabranch.operations.checkpoints.errors import (
     NothingToUndoError,
-    PlaceTakenError,
+    PathTakenError,
     UnfinishedCopyError,
     WrittenOtherwiseError,
 )
@@ -23,7 +23,7 @@ from anabranch.operations.checkpoints.inspect import inspect
 from anabranch.operations.checkpoints.manifest import COPYING
 from anabranch.operations.checkpoints.planning import opened
 from anabranch.operations.checkpoints.rewriting import in_place
-from anabranch.operations.checkpoints.routes import GivenRoute
+from anabranch.operations.checkpoints.routes import ExplicitRoute
 from anabranch.storage import paths
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.opening import open_files
@@ -60,7 +60,7 @@ def test_a_query_s_copy_is_whole_and_the_original_is_as_it_was(place: Path, tmp_
     """All files are there, those of the plan are new, and nothing else is."""
     to = open_files(str(tmp_path / "new" / "cp") if kind == "local" else f"memory://{uuid.uuid4().hex}/cp")
     before, wanted = snapshot(place, hidden=True), expected(place)
-    to_place(draw(open_files(str(place))), to)
+    copy_to(draw(open_files(str(place))), to)
     assert snapshot(to) == wanted
     assert snapshot(place, hidden=True) == before
     assert all(one.partition.topic.startswith("new.") for one in open_checkpoint(to).positions())
@@ -68,7 +68,7 @@ def test_a_query_s_copy_is_whole_and_the_original_is_as_it_was(place: Path, tmp_
 
 def test_state_is_linked_and_logs_are_copies(place: Path, tmp_path: Path) -> None:
     """What the job appends to the copy's logs never shows in the original."""
-    to_place(draw(open_files(str(place))), open_files(str(tmp_path / "new")))
+    copy_to(draw(open_files(str(place))), open_files(str(tmp_path / "new")))
     paths = snapshot(place)
     assert {path.partition("/")[0] for path in paths} >= {"state", "offsets", "commits"}
     for path in paths:
@@ -83,8 +83,8 @@ def test_a_place_that_is_not_free_is_refused(place: Path, tmp_path: Path, where:
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "x").write_bytes(b"mine")
     before = snapshot(tmp_path, hidden=True)
-    with pytest.raises(PlaceTakenError):
-        to_place(draw(open_files(str(place))), open_files(str(to)))
+    with pytest.raises(PathTakenError):
+        copy_to(draw(open_files(str(place))), open_files(str(to)))
     assert snapshot(tmp_path, hidden=True) == before
 
 
@@ -93,7 +93,7 @@ def test_what_moved_while_it_was_copied_is_refused(place: Path, tmp_path: Path) 
     plan = draw(open_files(str(place)))
     (place / "commits" / "4").write_bytes(b"v1\n{}")
     with pytest.raises(PlanChangedError):
-        to_place(plan, open_files(str(tmp_path / "new")))
+        copy_to(plan, open_files(str(tmp_path / "new")))
     assert not (tmp_path / "new").exists()
 
 
@@ -109,7 +109,7 @@ def test_a_crash_on_this_machine_leaves_nothing_at_the_place(tmp_path: Path, mon
         with monkeypatch.context() as patched:
             patched.setattr("anabranch.operations.checkpoints.copying.open_files", lambda _, part=part: part)
             try:
-                to_place(draw(open_files(str(place)), TRANSLATE), open_files(str(tmp_path / "new")))
+                copy_to(draw(open_files(str(place)), TRANSLATE), open_files(str(tmp_path / "new")))
             except Crash:
                 died += 1
                 assert not (tmp_path / "new").exists()
@@ -152,10 +152,10 @@ def test_a_crash_in_a_store_says_that_it_is_unfinished_and_is_gone_on_from(tmp_p
     to = f"memory://{uuid.uuid4().hex}/cp"
     for left in range(1, len(wanted) + 3):
         with pytest.raises(Crash):
-            to_place(plan, DyingStore(to, left))
+            copy_to(plan, DyingStore(to, left))
         with pytest.raises(UnfinishedCopyError):
             opened(open_files(to))
-    to_place(plan, open_files(to))
+    copy_to(plan, open_files(to))
     assert snapshot(open_files(to)) == wanted
     assert open_files(to).stat(COPYING) is None
 
@@ -166,7 +166,7 @@ def test_what_moved_while_it_was_copied_to_a_store_is_refused(place: Path) -> No
     (place / "commits" / "4").write_bytes(b"v1\n{}")
     to = open_files(f"memory://{uuid.uuid4().hex}/cp")
     with pytest.raises(PlanChangedError):
-        to_place(plan, to)
+        copy_to(plan, to)
     with pytest.raises(UnfinishedCopyError):
         opened(to)
 
@@ -182,7 +182,7 @@ def test_a_copy_that_the_storage_did_not_keep_is_no_result(place: Path) -> None:
     """Each new file is read again, and the copy stays unfinished."""
     to = f"memory://{uuid.uuid4().hex}/cp"
     with pytest.raises(WrittenOtherwiseError, match="offsets/4"):
-        to_place(draw(open_files(str(place))), LyingStore(to, *paths.split(to)))
+        copy_to(draw(open_files(str(place))), LyingStore(to, *paths.split(to)))
     with pytest.raises(UnfinishedCopyError):
         opened(open_files(to))
 
@@ -192,9 +192,9 @@ def test_a_moved_copy_is_not_moved_again(place: Path, tmp_path: Path, kind: str)
     """Topics keep their names: only a word beside them tells that these offsets are the target's."""
     route = route_for(open_files(str(place)), prefix="")
     to = open_files(str(tmp_path / "new") if kind == "local" else f"memory://{uuid.uuid4().hex}/cp")
-    to_place(draw(open_files(str(place)), route=route), to)
+    copy_to(draw(open_files(str(place)), route=route), to)
     (refusal,) = draw(to, route=route).planned.refusals
-    assert refusal.why is ReasonKind.MOVED and f"make it anew rewrite {place}" in refusal.fix
+    assert refusal.why is ReasonKind.MOVED and f"make it again rewrite {place}" in refusal.fix
     assert not draw(to, route=route, by="link back").planned.refusals
     with pytest.raises(NothingToUndoError):
         undo(to)
@@ -213,9 +213,9 @@ def test_a_copy_that_is_halted_stops_between_two_files_and_is_made_again(
     plan, halt = draw(open_files(str(place))), Event()
     halt.set()
     with pytest.raises(UnfinishedCopyError):
-        to_place(plan, open_files(to), halt)
+        copy_to(plan, open_files(to), halt)
     assert not open_files(to).list("offsets")
-    to_place(plan, open_files(to))
+    copy_to(plan, open_files(to))
     assert open_checkpoint(open_files(to)).positions()
 
 
@@ -224,10 +224,10 @@ def test_strays_beside_an_unfinished_copy_are_refused(place: Path) -> None:
     to = f"memory://{uuid.uuid4().hex}/cp"
     plan = draw(open_files(str(place)))
     with pytest.raises(Crash):
-        to_place(plan, DyingStore(to, 3))
+        copy_to(plan, DyingStore(to, 3))
     open_files(to).put("state/mine", b"x")
-    with pytest.raises(PlaceTakenError, match="state/mine"):
-        to_place(plan, open_files(to))
+    with pytest.raises(PathTakenError, match="state/mine"):
+        copy_to(plan, open_files(to))
 
 
 def test_of_a_savepoint_only_its_metadata_goes_to_the_new_place(tmp_path: Path) -> None:
@@ -236,8 +236,8 @@ def test_of_a_savepoint_only_its_metadata_goes_to_the_new_place(tmp_path: Path) 
     old = open_files(str(source))
     before = snapshot(source, hidden=True)
     target = route_for(old).target
-    route = GivenRoute("a file", dict.fromkeys(target.logs, 5), {"orders": "new.orders"}, target)
-    to_place(draw(old, route=route), open_files(str(tmp_path / "new")))
+    route = ExplicitRoute("a file", dict.fromkeys(target.logs, 5), {"orders": "new.orders"}, target)
+    copy_to(draw(old, route=route), open_files(str(tmp_path / "new")))
     new = open_files(str(tmp_path / "new"))
     assert list(snapshot(new)) == ["_metadata"]
     assert {(one.partition.topic, one.offset) for one in open_checkpoint(new).positions()} == {("new.orders", 5)}
@@ -254,7 +254,7 @@ def test_a_plan_with_refusals_is_never_carried_out(place: Path, tmp_path: Path) 
     with pytest.raises(ValueError, match="refusals"):
         in_place(plan)
     with pytest.raises(ValueError, match="refusals"):
-        to_place(plan, open_files(str(tmp_path / "new")))
+        copy_to(plan, open_files(str(tmp_path / "new")))
     assert snapshot(tmp_path, hidden=True) == before
 
 

@@ -15,16 +15,16 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from anabranch.checkpoints.errors import DamagedCheckpointError
 from anabranch.checkpoints.job import Checkpoint
-from anabranch.checkpoints.plan import Split, Wish
-from anabranch.checkpoints.position import Role
+from anabranch.checkpoints.plan import RewriteSpec, Split
+from anabranch.checkpoints.position import OffsetRole
 from anabranch.checkpoints.recognise import open_checkpoint
-from anabranch.checkpoints.reports import Effect, UndoRewritePlan
+from anabranch.checkpoints.reports import FileEffect, UndoRewritePlan
 from anabranch.errors import AnabranchError
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints import rewriting, undoing
-from anabranch.operations.checkpoints.copying import to_place
+from anabranch.operations.checkpoints.copying import copy_to
 from anabranch.operations.checkpoints.errors import (
     DamagedBackupError,
     NothingToUndoError,
@@ -33,7 +33,7 @@ from anabranch.operations.checkpoints.errors import (
     WrittenOtherwiseError,
     WrittenSinceError,
 )
-from anabranch.operations.checkpoints.manifest import State, litter, manifests, unfinished
+from anabranch.operations.checkpoints.manifest import RewriteState, litter, manifests, unfinished
 from anabranch.operations.checkpoints.planning import opened
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.storage.errors import InUseError, StorageError
@@ -62,7 +62,7 @@ def place(tmp_path: Path) -> Path:
 
 def starts(checkpoint: Checkpoint) -> dict[TopicPartition, object]:
     """Where it goes on."""
-    return {one.partition: one.offset for one in checkpoint.positions() if one.role is Role.NEXT}
+    return {one.partition: one.offset for one in checkpoint.positions() if one.role is OffsetRole.NEXT}
 
 
 def test_only_positions_change_and_they_are_where_the_map_says(place: Path) -> None:
@@ -73,7 +73,7 @@ def test_only_positions_change_and_they_are_where_the_map_says(place: Path) -> N
     in_place(plan)
     after = snapshot(place)
     assert {path for path in after if after[path] != before[path]} == {one.path for one in plan.planned.files}
-    assert all(one.effect is Effect.CHANGE for one in plan.planned.files)
+    assert all(one.effect is FileEffect.CHANGE for one in plan.planned.files)
     assert starts(open_checkpoint(files)) == {
         TopicPartition(f"new.{at.topic}", at.partition): offset + SHIFT for at, offset in old.items()
     }
@@ -191,8 +191,8 @@ def test_directories_that_a_rewrite_made_are_gone_after_its_undo(tmp_path: Path)
         (place / path).write_text(text)
     files = open_files(str(place))
     before = sorted(str(path) for path in place.rglob("*"))
-    wish = Wish(split=(Split("0", (frozenset({"a"}), frozenset({"b"}))),))
-    in_place(draw(files, wish))
+    rewrite_spec = RewriteSpec(split=(Split("0", (frozenset({"a"}), frozenset({"b"}))),))
+    in_place(draw(files, rewrite_spec))
     assert (place / "sources" / "1" / "0").is_file()
     undo(files)
     assert sorted(str(path) for path in place.rglob("*")) == before
@@ -205,7 +205,7 @@ def test_two_at_once_are_one(place: Path) -> None:
     with open_files(str(place)).alone():
         for act in (
             lambda: in_place(plan),
-            lambda: to_place(plan, open_files(f"{place}-2")),
+            lambda: copy_to(plan, open_files(f"{place}-2")),
             lambda: undoing.take_back(files, UndoRewritePlan("cp", "id", 0, True, (), (), "hash")),
         ):
             with pytest.raises(InUseError):
@@ -241,11 +241,11 @@ def test_sources_may_move_one_after_the_other(tmp_path: Path) -> None:
     """Each has positions of its own, by the same route."""
     files = open_files(str(copy("mixed", tmp_path / "cp")))
     for source in ("0", "2"):
-        wish = Wish(sources=frozenset({source}))
-        plan = draw(files, wish, route_for(files, prefix=""))
+        rewrite_spec = RewriteSpec(sources=frozenset({source}))
+        plan = draw(files, rewrite_spec, route_for(files, prefix=""))
         assert not plan.planned.refusals
         in_place(plan)
-        assert [one.why for one in draw(files, wish, route_for(files, prefix="")).planned.refusals] == [
+        assert [one.why for one in draw(files, rewrite_spec, route_for(files, prefix="")).planned.refusals] == [
             ReasonKind.MOVED
         ]
 
@@ -298,7 +298,7 @@ def test_what_somebody_changed_by_hand_is_not_overwritten(place: Path) -> None:
     in_place(draw(files))
     (place / "offsets" / "4").write_bytes(b"mine")
     found = undoing.plan(files)
-    assert [(one.why, one.place) for one in found.refusals] == [(ReasonKind.UNKNOWN, "offsets/4")]
+    assert [(one.why, one.location) for one in found.refusals] == [(ReasonKind.UNKNOWN, "offsets/4")]
     with pytest.raises(PlanRefusedError):
         undoing.take_back(files, found)
     assert (place / "offsets" / "4").read_bytes() == b"mine"
@@ -396,7 +396,7 @@ def test_a_crash_at_any_step_is_undone_and_a_second_rewrite_comes_to_the_same_en
         assert not litter(files)
         undo(files)
         assert snapshot(place, hidden=True) == before
-    assert seen == {(), (State.BEGUN,), (State.DONE,)}
+    assert seen == {(), (RewriteState.BEGUN,), (RewriteState.DONE,)}
 
 
 def _steps(place: Path) -> int:
@@ -456,7 +456,7 @@ class Workflow(RuleBasedStateMachine):
             states = [one.state for one in manifests(files)]
             if len(states) < len(self.stack):
                 return  # it died before it began
-            self.broken = states[-1] is State.BEGUN
+            self.broken = states[-1] is RewriteState.BEGUN
             self.stack.append(snapshot(self.place))
             return
         self.stack.append(snapshot(self.place))

@@ -7,26 +7,26 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from anabranch.checkpoints.plan import Uncommitted, Wish
+from anabranch.checkpoints.plan import RewriteSpec, Uncommitted
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.checkpoints.reports import UndoRewriteReport
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.operations.checkpoints import undoing
-from anabranch.operations.checkpoints.asked import Asked, ByLinks, LinkAt
-from anabranch.operations.checkpoints.naive import Log
-from anabranch.operations.checkpoints.planning import Drawn, drawn
+from anabranch.operations.checkpoints.planning import PreparedRewrite, prepare
 from anabranch.operations.checkpoints.plans import RewriteRequest
-from anabranch.operations.checkpoints.routes import Looked, MappedLane, MapRoute, Target
+from anabranch.operations.checkpoints.routes import LiveRoute, MappedLane, MapRoute, TargetSnapshot
+from anabranch.operations.checkpoints.translation_source import ByLinks, LinkAt, TranslationSource
+from anabranch.operations.checkpoints.unmodified_restart import LogBounds
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.opening import open_files
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 SPARK = GOLDEN / "spark" / "4.1.3"
 SHIFT = 7
-WISH = Wish()
-TRANSLATE = Wish(uncommitted=Uncommitted.TRANSLATE)
+WISH = RewriteSpec()
+TRANSLATE = RewriteSpec(uncommitted=Uncommitted.TRANSLATE)
 
 
 def no_context(name: str) -> ClusterContext:
@@ -34,9 +34,9 @@ def no_context(name: str) -> ClusterContext:
     raise AssertionError(name)
 
 
-def by_link(name: str) -> Asked:
+def by_link(name: str) -> TranslationSource:
     """By the maps of a link, which no test here asks a cluster for."""
-    return Asked(ByLinks((LinkAt(name, ClusterContext("nowhere", ("127.0.0.1:1",))),)))
+    return TranslationSource(ByLinks((LinkAt(name, ClusterContext("nowhere", ("127.0.0.1:1",))),)))
 
 
 ASKED = by_link("eu")
@@ -68,19 +68,21 @@ def route_for(files: StoredFiles, shift: int = SHIFT, prefix: str = "new.") -> M
     lanes = {
         one: MappedLane("link eu", one, target, RunMap.of([Run(0, shift, 500)], 0, shift)) for one, target in to.items()
     }
-    log = Log(0, 500 + shift, 500 + shift)
+    log = LogBounds(0, 500 + shift, 500 + shift)
     topics = {one.topic: target.topic for one, target in to.items()}
     numbers = {
         target.topic: frozenset(one.partition for one in at if prefix + one.topic == target.topic)
         for target in to.values()
     }
-    return MapRoute("link eu", topics, lanes, Target(dict.fromkeys(to.values(), log), numbers))
+    return MapRoute("link eu", topics, lanes, TargetSnapshot(dict.fromkeys(to.values(), log), numbers))
 
 
-def draw(files: StoredFiles, wish: Wish = WISH, route: Looked | None = None, by: str = "link eu") -> Drawn:
+def draw(
+    files: StoredFiles, rewrite_spec: RewriteSpec = WISH, route: LiveRoute | None = None, by: str = "link eu"
+) -> PreparedRewrite:
     """A plan by that route."""
-    request = RewriteRequest(files.root, wish, by_link(by.removeprefix("link ")))
-    return drawn(files, open_checkpoint(files), request, route or route_for(files))
+    request = RewriteRequest(files.root, rewrite_spec, by_link(by.removeprefix("link ")))
+    return prepare(files, open_checkpoint(files), request, route or route_for(files))
 
 
 def undo(files: StoredFiles) -> UndoRewriteReport:

@@ -1,4 +1,4 @@
-"""The tree at a place that was typed."""
+"""The files at a path that was typed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from anabranch.storage.opening import open_files
 _METADATA = "_metadata"
 
 
-def files_at(place: str) -> StoredFiles:
-    """The tree at a place; that of a savepoint also by the name of its ``_metadata``, as Flink takes it."""
-    head, slash, name = place.rpartition("/")
+def files_at(path: str) -> StoredFiles:
+    """The files at a path; those of a savepoint also by the name of its ``_metadata``, as Flink takes it."""
+    head, slash, name = path.rpartition("/")
     if name == _METADATA:
-        place = head or slash or "."
-    if not place:
+        path = head or slash or "."
+    if not path:
         raise InvalidFieldError("checkpoint", "PATH", "it is empty", "give the checkpoint's directory, or its URI")
-    files = open_files(place)
+    files = open_files(path)
     if files.is_local:
         root = files.stat("")
         if root is None or not root.is_directory:

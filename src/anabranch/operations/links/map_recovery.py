@@ -1,6 +1,6 @@
-"""Lanes whose copy is there, while how far it goes or who wrote it is in doubt: they go on in a new generation.
+"""Recover the maps of lanes whose progress or history is lost or in doubt: they go on in a new generation.
 
-Nothing is lost by that: the new generation begins at the end of what surely is on the target.  What may lie behind it
+Nothing is lost by that: the new generation starts at the end of what is certainly on the target.  What may follow it
 there is bounded and named: those records may be on the target twice.
 """
 
@@ -13,7 +13,7 @@ from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
-from anabranch.model.decisions import Cause, Choice, beginning
+from anabranch.model.decisions import Cause, PendingDecision, beginning
 from anabranch.model.lane import LaneKey, LaneProgress, LaneState
 from anabranch.offsets.runs import Run, RunMap
 from anabranch.protocol.endings import Stop
@@ -33,7 +33,7 @@ SKIPPABLE = (
     Stop.OLD_FORMAT,
     Stop.CORRUPT,
 )
-"""Stops at records that may be given up: some cannot be mended at all."""
+"""Stops at records that may be given up: some cannot be fixed at all."""
 
 
 def cause_of(lane: LaneProgress, has_claims: bool, begun_at: int) -> Cause | None:
@@ -51,7 +51,7 @@ def cause_of(lane: LaneProgress, has_claims: bool, begun_at: int) -> Cause | Non
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class LaneInDoubt:
     """A lane in doubt: where the copy surely ends on both sides, and where both logs do."""
 
     lane: LaneProgress
@@ -64,7 +64,7 @@ class Doubt:
     target_end: int
 
     @classmethod
-    async def look(cls, source: Cluster, target: Cluster, lane: LaneProgress, cause: Cause) -> Doubt:
+    async def read(cls, source: Cluster, target: Cluster, lane: LaneProgress, cause: Cause) -> LaneInDoubt:
         """What is known of a lane; raises ClusterError."""
         runs = tuple(await persisted(target, lane.lane))
         reached = runs[-1].source_end if runs else lane.position
@@ -84,7 +84,7 @@ class Doubt:
             await offset_at(target, lane.target, LATEST),
         )
 
-    def choice(self, at: int | None, now_ms: int) -> Choice:
+    def pending_decision(self, at: int | None, now_ms: int) -> PendingDecision:
         """What going on means; ``at`` is where a person wants it, None for the surely copied end.
 
         Raises InvalidFieldError for an offset that the source does not have.
@@ -95,8 +95,8 @@ class Doubt:
             raise InvalidFieldError("link accept", "--at", f"the source has offsets {self.first:,} to {self.last:,}")
         again = replace(lane.lane, generation=lane.lane.generation + 1)
         kept = below(self.runs, start)
-        told = kept[-1].target_end if kept else self.target_start
-        unknown = max(0, self.target_end - max(told, self.target_start))
+        mapped_to = kept[-1].target_end if kept else self.target_start
+        unknown = max(0, self.target_end - max(mapped_to, self.target_start))
         lost = (self.safe, start) if start > self.safe else None
         twice = (start, max(start, min(self.last, start + unknown)))
         means = (
@@ -106,14 +106,14 @@ class Doubt:
             means += f"; offsets {words(lost)} are not copied from the source any more"
         if twice[0] < twice[1]:
             means += (
-                f"; the target holds up to {unknown:,} records behind its offset {told:,} that no map tells of: "
+                f"; the target holds up to {unknown:,} records after its offset {mapped_to:,} that are in no map: "
                 f"source offsets {words(twice)} may be there twice then"
             )
         else:
-            means += "; the target holds nothing behind that, so nothing is copied twice"
+            means += "; the target holds nothing after that, so nothing is copied twice"
         if self.cause is Cause.CLAIMS_LOST:
             means += "; earlier owners cannot be fenced, since their producer ids are forgotten: end every run first"
-        return Choice(
+        return PendingDecision(
             self.cause,
             lane.source,
             lane.target,
@@ -137,23 +137,23 @@ async def persisted(target: Cluster, lane: LaneKey) -> list[Run]:
         return []
 
 
-async def keep(target: Cluster, choices: Iterable[Choice]) -> None:
+async def keep(target: Cluster, pending: Iterable[PendingDecision]) -> None:
     """File the maps that new generations go on with; what an attempt before has persisted is replaced.
 
     Raises ClusterError.
     """
-    wanted = [choice for choice in choices if choice.keeps is not None]
+    wanted = [pending_decision for pending_decision in pending if pending_decision.keeps is not None]
     if not wanted:
         return
     stored = Runs(target)
     await stored.sync()
     segments: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
-    for choice in wanted:
-        assert choice.keeps is not None
-        runs = below(await persisted(target, choice.keeps), choice.decision.start or 0)
-        segments |= {(choice.lane, number): () for number in stored.segments.get(choice.lane, {})}
+    for pending_decision in wanted:
+        assert pending_decision.keeps is not None
+        runs = below(await persisted(target, pending_decision.keeps), pending_decision.decision.start or 0)
+        segments |= {(pending_decision.lane, number): () for number in stored.segments.get(pending_decision.lane, {})}
         segments |= {
-            (choice.lane, at // SEGMENT_RUNS): tuple(runs[at : at + SEGMENT_RUNS])
+            (pending_decision.lane, at // SEGMENT_RUNS): tuple(runs[at : at + SEGMENT_RUNS])
             for at in range(0, len(runs), SEGMENT_RUNS)
         }
     await stored.file(segments)

@@ -1,6 +1,6 @@
-"""Which rights a link lacks on its target for equal offsets and for takeovers, and what happens without each.
+"""Which permissions a link lacks on its target for equal offsets and for takeovers, and what happens without each.
 
-Asked before the link is stored, so that nobody learns it from a lane that turned mapped.
+Probed before the link is stored, so that no lane turns mapped as a surprise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anabranch.model.topics import TopicId
 from anabranch.protocol.gap_padding import padding_id
 
 
-async def beyond_producing(
+async def probe_permissions(
     target: Cluster, spec: LinkSpec, found: ClusterFacts, source_ids: Sequence[TopicId], topics: Sequence[str]
 ) -> tuple[list[Permission], list[Reason]]:
     """Probe DELETE on the target topics and WRITE on a lane's transactional ids, where something hangs on them.

@@ -1,4 +1,4 @@
-"""``anabranch groups mark``: note where groups stand when copying begins, and what the link would lose of them."""
+"""``anabranch groups baseline``: store what groups have committed when copying begins."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from anabranch.cli.groups.options import (
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_both, run
-from anabranch.groups.mark import Verdict
-from anabranch.groups.select import Selection
+from anabranch.groups.baseline import Coverage
+from anabranch.groups.select import GroupSelection
 
 
-def mark(
+def baseline(
     ctx: typer.Context,
     link: LinkArgument,
     groups: GroupsArgument = None,
@@ -28,22 +28,26 @@ def mark(
     target_name: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Store what groups have committed on the source, and name those that lie before the link's begin."""
-    run(_mark(ctx, link, selection(groups, exclude, topics), target_name, output))
+    """Store what groups have committed on the source, and name the groups that would lose records."""
+    run(_baseline(ctx, link, selection(groups, exclude, topics), target_name, output))
 
 
-async def _mark(ctx: typer.Context, link: str, chosen: Selection, target_name: str | None, output: Format) -> None:
-    from anabranch.operations.groups import mark as operation
+async def _baseline(
+    ctx: typer.Context, link: str, chosen: GroupSelection, target_name: str | None, output: Format
+) -> None:
+    from anabranch.operations.groups import baseline as operation
 
     async with on_both(ctx, link, target_name) as (source, target):
         planned = await operation.plan(source, target, link, chosen)
         report = await operation.apply(source, target, planned)
-    emit(report, render_groups.marks(report), output)
-    unknown = sum(part.verdict is Verdict.UNKNOWN for one in report.marks for part in one.partitions)
+    emit(report, render_groups.baselines(report), output)
+    unknown = sum(part.coverage is Coverage.UNKNOWN for one in report.baselines for part in one.partitions)
     if unknown:
         positions = "1 position" if unknown == 1 else f"{unknown:,} positions"
-        typer.echo(f"note: {positions} cannot be judged yet: mark again when the link has begun to copy", err=True)
+        typer.echo(
+            f"note: {positions} cannot be judged yet: take the baseline again when the link has begun to copy", err=True
+        )
     if not report.ok:
-        number = sum(one.verdict is Verdict.BEFORE for one in report.marks)
+        number = sum(one.coverage is Coverage.BEFORE for one in report.baselines)
         fix = "make a link that begins earlier, or let the groups read on the source up to where it begins"
         raise GroupsRefusedError("would lose records that the link does not copy", number, fix)

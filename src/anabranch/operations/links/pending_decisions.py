@@ -1,7 +1,7 @@
-"""What waits to be decided in a link: looked at anew on both clusters.
+"""The decisions that a link waits for, read from both clusters as they are now.
 
-A stop that was persisted says why, the source says what it still has.  Nothing is offered about a lane whose trouble
-has passed, or that another verb mends.
+A persisted stop says why, the source says what it still has.  Nothing is offered for a lane whose problem has passed,
+or that another verb fixes.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.kafka.same_cluster import check_cluster
 from anabranch.model.clock import now_ms
-from anabranch.model.decisions import AcceptPlan, Cause, Choice, SourcePartition, beginning, skipping
+from anabranch.model.decisions import AcceptPlan, Cause, PendingDecision, SourcePartition, beginning, skipping
 from anabranch.model.lane import LaneKey, LaneProgress, LaneState
 from anabranch.model.link import LinkRecord, MirroredTopic, UnknownLinkError
 from anabranch.model.plans import plan_hash
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.operations.links.recovering import SKIPPABLE, Doubt, cause_of, words
+from anabranch.operations.links.map_recovery import SKIPPABLE, LaneInDoubt, cause_of, words
 from anabranch.protocol.claims import ClaimLog
 from anabranch.protocol.endings import Stop
 from anabranch.state.codecs import topics as control_topics
@@ -52,8 +52,8 @@ class HistoryLostError(RefusedError):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """Both clusters and what is stored of the link, as of now."""
+class LinkSnapshot:
+    """A snapshot of both clusters, and of what is stored of the link."""
 
     source: Cluster
     target: Cluster
@@ -61,14 +61,14 @@ class Seen:
     links: Links
     lanes: Mapping[LaneKey, LaneProgress]
     claims: ClaimLog
-    here: ClusterMetadata
-    there: ClusterMetadata
+    source_topics: ClusterMetadata
+    target_topics: ClusterMetadata
     missing: tuple[str, ...]
     recreated: tuple[str, ...]
     now_ms: int
 
     @classmethod
-    async def look(cls, source: Cluster, target: Cluster, link_id: str) -> Seen:
+    async def read(cls, source: Cluster, target: Cluster, link_id: str) -> LinkSnapshot:
         control = await target.metadata(list(control_topics.ALL))
         missing = tuple(name for name in control_topics.ALL if control.topics[name].error == UNKNOWN_TOPIC)
         if control_topics.LINKS in missing:
@@ -87,21 +87,23 @@ class Seen:
             claims = await Journal(target).read()
         topics = links.topics_of(link_id)
         # By name: in an answer about all topics those that we may not see are missing, as deleted ones are.
-        here = await source.metadata(sorted({topic.source for topic in topics}))
-        there = await target.metadata(sorted({topic.target for topic in topics}))
+        source_topics = await source.metadata(sorted({topic.source for topic in topics}))
+        target_topics = await target.metadata(sorted({topic.target for topic in topics}))
         spec = record.wanted.spec
-        check_cluster(spec.source.context, spec.source.cluster_id, here)
-        check_cluster(spec.target.context, spec.target.cluster_id, there)
+        check_cluster(spec.source.context, spec.source.cluster_id, source_topics)
+        check_cluster(spec.target.context, spec.target.cluster_id, target_topics)
         lanes = {lane.lane: lane for lane in progress.lanes.of(link_id)}
-        return cls(source, target, record, links, lanes, claims, here, there, missing, others, now_ms())
+        return cls(
+            source, target, record, links, lanes, claims, source_topics, target_topics, missing, others, now_ms()
+        )
 
     async def plan(self, topic: str | None, partition: int | None, at: int | None = None) -> AcceptPlan:
-        """What waits, of all topics or one; ``at`` is where one lane is to go on, by a person's word.
+        """The pending decisions of all topics or one; ``at`` is where one lane is to go on, as the user says.
 
         Raises InvalidFieldError where one partition of a new topic is meant, or ``at`` does not fit.
         """
         link = self.record.wanted.spec.id
-        choices: list[Choice] = []
+        pending: list[PendingDecision] = []
         remember: list[MirroredTopic] = []
         forget: list[MirroredTopic] = []
         for filled in sorted(self.links.topics_of(link), key=lambda one: one.source):
@@ -109,26 +111,26 @@ class Seen:
                 continue
             cause = self._made_again(filled)
             if cause is None:
-                choices += await self._stopped(filled, partition, at)
+                pending += await self._stopped(filled, partition, at)
                 continue
             if partition is not None:
                 fix = f"anabranch link accept {link} {topic}"
-                raise InvalidFieldError("link accept", "place", f"{cause.value}: it is accepted as a whole", fix)
+                raise InvalidFieldError("link accept", "partition", f"{cause.value}: it is accepted as a whole", fix)
             if cause is Cause.SOURCE_MADE_AGAIN:
-                choices += await self._new_source(filled)
+                pending += await self._new_source(filled)
                 if self._target_id(filled) == filled.target_id:
-                    remember.append(replace(filled, source_id=TopicId(self.here.topics[filled.source].id)))
+                    remember.append(replace(filled, source_id=TopicId(self.source_topics.topics[filled.source].id)))
                 else:
                     forget.append(filled)
             else:
-                choices += await self._new_target(filled, cause)
+                pending += await self._new_target(filled, cause)
                 forget.append(filled)
         return AcceptPlan(
             link,
-            tuple(choices),
+            tuple(pending),
             tuple(remember),
             tuple(forget),
-            self._hash(choices, forget),
+            self._hash(pending, forget),
             self.missing,
             self.recreated,
         )
@@ -136,48 +138,50 @@ class Seen:
     # -- topics ----------------------------------------------------------------------------------------
 
     def _made_again(self, filled: MirroredTopic) -> Cause | None:
-        here = self.here.topics[filled.source]
-        if here.error:
+        source_topic = self.source_topics.topics[filled.source]
+        if source_topic.error:
             return None  # a source that is gone, or that cannot be seen, leaves nothing to go on with
-        if TopicId(here.id) != filled.source_id:
+        if TopicId(source_topic.id) != filled.source_id:
             return Cause.SOURCE_MADE_AGAIN
-        there = self._target_id(filled)
-        if there is None:
+        target_id = self._target_id(filled)
+        if target_id is None:
             return Cause.TARGET_DELETED
-        return Cause.TARGET_MADE_AGAIN if there != filled.target_id else None
+        return Cause.TARGET_MADE_AGAIN if target_id != filled.target_id else None
 
     def _target_id(self, filled: MirroredTopic) -> TopicId | None:
         """The id of the topic that now has the target's name; None where there is none."""
-        there = self.there.topics[filled.target]
-        if there.error == UNKNOWN_TOPIC:
+        target_topic = self.target_topics.topics[filled.target]
+        if target_topic.error == UNKNOWN_TOPIC:
             return None
-        return filled.target_id if there.error else TopicId(there.id)
+        return filled.target_id if target_topic.error else TopicId(target_topic.id)
 
-    async def _new_source(self, filled: MirroredTopic) -> list[Choice]:
-        topic = self.here.topics[filled.source]
-        choices = []
+    async def _new_source(self, filled: MirroredTopic) -> list[PendingDecision]:
+        topic = self.source_topics.topics[filled.source]
+        pending = []
         for partition in sorted(topic.partitions):
             old = self._lane_of(filled.source_id, partition)
             lane = LaneKey(self.record.wanted.spec.id, TopicId(topic.id), partition)
             start = await offset_at(self.source, TopicPartition(filled.source, partition), EARLIEST)
             position = old.position if old is not None else 0
-            told = old.high_watermark if old is not None else 0
-            lost = (position, told) if told > position else None
+            end = old.high_watermark if old is not None else 0
+            lost = (position, end) if end > position else None
             means = (
-                f"the new topic is copied from its offset {start:,} on, behind the {position:,} offsets of the old one"
+                f"the new topic is copied from its offset {start:,} on, after the {position:,} offsets of the old one"
             )
             if lost is not None:
                 means += f"; offsets {words(lost)} of the old one were never copied and are gone"
             if old is not None:
-                means += f"; what was written to the old one after {_seen(old)} is gone too, and nobody knows how much"
-            choices.append(
-                self._choice(Cause.SOURCE_MADE_AGAIN, filled, partition, lane, position, lost, None, start, means)
+                means += (
+                    f"; what was written to the old one after {_last_seen(old)} is gone too; the amount is not known"
+                )
+            pending.append(
+                self._decision(Cause.SOURCE_MADE_AGAIN, filled, partition, lane, position, lost, None, start, means)
             )
-        return choices
+        return pending
 
-    async def _new_target(self, filled: MirroredTopic, cause: Cause) -> list[Choice]:
-        topic = self.here.topics[filled.source]
-        choices = []
+    async def _new_target(self, filled: MirroredTopic, cause: Cause) -> list[PendingDecision]:
+        topic = self.source_topics.topics[filled.source]
+        pending = []
         for partition in sorted(topic.partitions):
             lane = self._current(filled.source_id, partition)
             old = self.lanes.get(lane)
@@ -189,11 +193,11 @@ class Seen:
             lost = (begun, start) if begun < start else None
             means = f"a new target topic is filled from source offset {start:,} on, as generation {again.generation}"
             if cause is Cause.TARGET_MADE_AGAIN:
-                means = f"the topic that is there now is filled from source offset {start:,} on, behind what it holds"
+                means = f"the topic that is there now is filled from source offset {start:,} on, after what it holds"
             if lost is not None:
                 means += f"; offsets {words(lost)} are no longer on the source and will be missing"
-            choices.append(self._choice(cause, filled, partition, again, position, lost, None, start, means))
-        return choices
+            pending.append(self._decision(cause, filled, partition, again, position, lost, None, start, means))
+        return pending
 
     async def _begun(self, lane: LaneKey, source: TopicPartition, first: int) -> int:
         """The source offset at which a lane once began, as its claims tell; else as the link would have it begin."""
@@ -209,8 +213,8 @@ class Seen:
 
     # -- lanes -----------------------------------------------------------------------------------------
 
-    async def _stopped(self, filled: MirroredTopic, partition: int | None, at: int | None) -> list[Choice]:
-        topic = self.here.topics[filled.source]
+    async def _stopped(self, filled: MirroredTopic, partition: int | None, at: int | None) -> list[PendingDecision]:
+        topic = self.source_topics.topics[filled.source]
         wanted = [one for one in sorted(topic.partitions) if partition is None or one == partition]
         lanes = [self.lanes.get(self._current(filled.source_id, one)) for one in wanted]
         if topic.error:
@@ -218,14 +222,14 @@ class Seen:
         found = [await self._of_lane(filled, lane, at) for lane in lanes if lane is not None]
         return [choice for choice in found if choice is not None]
 
-    async def _of_lane(self, filled: MirroredTopic, lane: LaneProgress, at: int | None) -> Choice | None:
+    async def _of_lane(self, filled: MirroredTopic, lane: LaneProgress, at: int | None) -> PendingDecision | None:
         reason = lane.stop_reason if lane.state is LaneState.STOPPED else None
         has_claims = bool(self.claims.claims(str(lane.lane)))
         cause = cause_of(lane, has_claims, self._begun_at(lane.lane))
         if cause is None and has_claims and control_topics.GAP_RECORDS in self.missing:
             cause = Cause.GAP_RECORDS_LOST
         if cause is not None:
-            return (await Doubt.look(self.source, self.target, lane, cause)).choice(at, self.now_ms)
+            return (await LaneInDoubt.read(self.source, self.target, lane, cause)).pending_decision(at, self.now_ms)
         if reason is not None and at is not None and any(stop.value in reason for stop in SKIPPABLE):
             return await self._given_up(lane, at, reason)
         if at is not None:
@@ -234,7 +238,7 @@ class Seen:
         if reason is None:
             return None
         first = await offset_at(self.source, lane.source, EARLIEST)
-        if Stop.SOURCE_EXPIRED.value in reason and _stands_at(lane) < first:
+        if Stop.SOURCE_EXPIRED.value in reason and _first_uncopied(lane) < first:
             return self._expired(lane, first)
         if Stop.SOURCE_TRUNCATED.value in reason and lane.stop_offset is not None:
             # What was under way when the lane stopped, and then failed, was never copied.
@@ -245,24 +249,24 @@ class Seen:
         decided = self.links.decisions[lane.link].get(SourcePartition(lane.topic_id, lane.partition))
         return -1 if decided is None or not decided.generation or decided.start is None else decided.start
 
-    async def _given_up(self, lane: LaneProgress, at: int, reason: str) -> Choice:
+    async def _given_up(self, lane: LaneProgress, at: int, reason: str) -> PendingDecision:
         """Records that the lane stopped at are passed over, up to where a person says."""
         last = await offset_at(self.source, lane.source, LATEST)
-        if not _stands_at(lane) < at <= last:
-            problem = f"the lane stopped at offset {_stands_at(lane):,}, and the source ends at {last:,}"
+        if not _first_uncopied(lane) < at <= last:
+            problem = f"the lane stopped at offset {_first_uncopied(lane):,}, and the source ends at {last:,}"
             raise InvalidFieldError(
-                "link accept", "--at", problem, f"an offset from {_stands_at(lane) + 1:,} to {last:,}"
+                "link accept", "--at", problem, f"an offset from {_first_uncopied(lane) + 1:,} to {last:,}"
             )
         return self._skipped(lane, Cause.GIVEN_UP, at, f"{reason}: given up up to offset {at:,}")
 
-    def _expired(self, lane: LaneProgress, first: int) -> Choice:
-        why = f"{Cause.SOURCE_EXPIRED.value}: offsets {words((_stands_at(lane), first))}"
+    def _expired(self, lane: LaneProgress, first: int) -> PendingDecision:
+        why = f"{Cause.SOURCE_EXPIRED.value}: offsets {words((_first_uncopied(lane), first))}"
         return self._skipped(lane, Cause.SOURCE_EXPIRED, first, why)
 
-    def _skipped(self, lane: LaneProgress, cause: Cause, onward: int, why: str) -> Choice:
-        lost = (_stands_at(lane), onward)
+    def _skipped(self, lane: LaneProgress, cause: Cause, onward: int, why: str) -> PendingDecision:
+        lost = (_first_uncopied(lane), onward)
         before = self.links.decisions[lane.lane.link].get(SourcePartition(lane.lane.topic_id, lane.lane.partition))
-        return Choice(
+        return PendingDecision(
             cause,
             lane.source,
             lane.target,
@@ -270,31 +274,31 @@ class Seen:
             lane.position,
             lost,
             None,
-            # From the last record that was copied on: between it and where the lane stands there was none to copy.
+            # From the last record that was copied on: between it and where the lane stopped there was none to copy.
             skipping(before, lane.lane, (lane.position, onward), self.now_ms, why),
             f"offsets {words(lost)} are given up; the lane goes on at {onward:,}, "
             "and its runs say that they are missing",
         )
 
-    def _truncated(self, filled: MirroredTopic, lane: LaneProgress, end: int, first: int) -> Choice:
+    def _truncated(self, filled: MirroredTopic, lane: LaneProgress, end: int, first: int) -> PendingDecision:
         start = max(end, first)
         again = replace(lane.lane, generation=lane.lane.generation + 1)
         twice = (end, lane.position) if lane.position > end else None
         lost = (end, start) if start > end else None
-        means = f"the lane begins anew at source offset {start:,}, as generation {again.generation}"
+        means = f"the lane starts again at source offset {start:,}, as generation {again.generation}"
         if twice is not None:
             means = (
                 f"the target keeps its records of offsets {words(twice)}, which the source lost; "
-                f"what the source has there now is copied behind them, from offset {start:,} on, "
+                f"what the source has there now is copied after them, from offset {start:,} on, "
                 f"as generation {again.generation}"
             )
         if lost is not None:
             means += f"; offsets {words(lost)} are no longer on the source and will be missing"
-        return self._choice(
+        return self._decision(
             Cause.SOURCE_TRUNCATED, filled, lane.lane.partition, again, lane.position, lost, twice, start, means
         )
 
-    def _choice(
+    def _decision(
         self,
         cause: Cause,
         filled: MirroredTopic,
@@ -305,11 +309,11 @@ class Seen:
         twice: tuple[int, int] | None,
         start: int,
         means: str,
-    ) -> Choice:
+    ) -> PendingDecision:
         source, target = TopicPartition(filled.source, partition), TopicPartition(filled.target, partition)
         why = cause.value if twice is None else f"{cause.value}: offsets {words(twice)}"
         decision = beginning(lane, start, self.now_ms, why)
-        return Choice(cause, source, target, lane, position, lost, twice, decision, means)
+        return PendingDecision(cause, source, target, lane, position, lost, twice, decision, means)
 
     # -- looking ---------------------------------------------------------------------------------------
 
@@ -319,22 +323,22 @@ class Seen:
     def _lane_of(self, source_id: TopicId, partition: int) -> LaneProgress | None:
         return self.lanes.get(self._current(source_id, partition))
 
-    def _hash(self, choices: Iterable[Choice], forget: Iterable[MirroredTopic]) -> str:
+    def _hash(self, pending: Iterable[PendingDecision], forget: Iterable[MirroredTopic]) -> str:
         return plan_hash(
             [self.record.wanted.spec.id, self.record.created_at_ms, self.record.wanted.revision],
-            [[one.cause.name, str(one.lane), one.position, one.decision.start, one.decision.skip] for one in choices],
+            [[one.cause.name, str(one.lane), one.position, one.decision.start, one.decision.skip] for one in pending],
             [[topic.target, str(topic.target_id)] for topic in forget],
             [self.missing, self.recreated],
         )
 
 
-def _stands_at(lane: LaneProgress) -> int:
+def _first_uncopied(lane: LaneProgress) -> int:
     """The first source offset that a stopped lane has neither copied nor found to hold nothing."""
     return lane.position if lane.stop_offset is None else max(lane.position, lane.stop_offset)
 
 
-def _seen(lane: LaneProgress) -> str:
-    """When the source last told the end of a lane's log."""
+def _last_seen(lane: LaneProgress) -> str:
+    """When the source last reported the end of a lane's log."""
     if lane.source_seen_ms is None:
-        return "its end was last told"
+        return "its end was last reported"
     return f"{datetime.fromtimestamp(lane.source_seen_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

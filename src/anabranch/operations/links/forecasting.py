@@ -1,4 +1,4 @@
-"""What a link would do with its lanes and its target topics, told before it is created.
+"""What a link would do with its lanes and its target topics, forecast before it is created.
 
 The mode of each lane is chosen by the rules that its first owner goes by, on what both clusters say now.  What shows
 itself only while a lane copies is not foreseen: offset gaps that cannot be filled, or a foreign writer.
@@ -42,10 +42,10 @@ async def forecast(
     if not topics:
         return tuple(topics), []
     try:
-        here = await admin.topic_configs(source, [topic.source for topic in topics])
-        there = await admin.topic_configs(target, [topic.target for topic in topics if topic.exists])
-        look = await _Look.take(source, target, spec, topics, facts, here, there)
-        lanes = await asyncio.gather(*(look.lanes(topic) for topic in topics))
+        source_configs = await admin.topic_configs(source, [topic.source for topic in topics])
+        target_configs = await admin.topic_configs(target, [topic.target for topic in topics if topic.exists])
+        snapshot = await _Snapshot.take(source, target, spec, topics, facts, source_configs, target_configs)
+        lanes = await asyncio.gather(*(snapshot.lanes(topic) for topic in topics))
     except AnabranchError as error:
         what = f"which lanes would keep offsets could not be found out: {error.message}"
         return tuple(topics), [Reason.found(Severity.WARNING, what, error.hint)]
@@ -53,13 +53,13 @@ async def forecast(
         finding
         for topic in topics
         if topic.exists
-        for finding in _changed(spec, topic, _own(here, topic.source), there)
+        for finding in _changed(spec, topic, _own(source_configs, topic.source), target_configs)
     ]
     return tuple(replace(topic, lanes=one) for topic, one in zip(topics, lanes, strict=True)), changes
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Snapshot:
     """What was asked of both clusters once for all lanes."""
 
     source: Cluster
@@ -69,8 +69,8 @@ class _Look:
     starts: Mapping[TopicPartition, int]
     ends: Mapping[TopicPartition, int]
     undeletable: frozenset[str]
-    here: Configs
-    there: Configs
+    source_configs: Configs
+    target_configs: Configs
     at_once: asyncio.Semaphore
 
     @classmethod
@@ -81,9 +81,9 @@ class _Look:
         spec: LinkSpec,
         topics: Sequence[TopicPlan],
         facts: ClusterFacts,
-        here: Configs,
-        there: Configs,
-    ) -> _Look:
+        source_configs: Configs,
+        target_configs: Configs,
+    ) -> _Snapshot:
         denied = {one.operation for one in facts.permissions if one.resource == "cluster" and one.granted is False}
         partitions = [TopicPartition(topic.source, index) for topic in topics for index in range(topic.partitions)]
         existing = [TopicPartition(t.target, index) for t in topics if t.exists for index in range(t.partitions)]
@@ -99,8 +99,8 @@ class _Look:
                 for one in facts.permissions
                 if one.operation == "DELETE" and one.granted is False
             ),
-            here,
-            there,
+            source_configs,
+            target_configs,
             asyncio.Semaphore(_AT_ONCE),
         )
 
@@ -114,32 +114,34 @@ class _Look:
         """Why a lane would be mapped; empty where it would keep offsets."""
         if self.spec.mode is ModePolicy.MAPPED:
             return "the link asks for mapped lanes"
-        policy = _own(self.here, topic.source).get(POLICY, "")
+        policy = _own(self.source_configs, topic.source).get(POLICY, "")
         if "compact" in policy:
             return "the source topic is compacted: under identity its first gap would shift the log"
         if why := barred(self.by_coordinator, self.expiration_ms, now_ms(), None):
             return why
-        place = TopicPartition(topic.source, index)
-        start, end = self.starts[place], self.ends.get(TopicPartition(topic.target, index), 0)
-        if why := barred(self.by_coordinator, self.expiration_ms, now_ms(), await self._first_timestamp(place, start)):
+        partition = TopicPartition(topic.source, index)
+        start, end = self.starts[partition], self.ends.get(TopicPartition(topic.target, index), 0)
+        if why := barred(
+            self.by_coordinator, self.expiration_ms, now_ms(), await self._first_timestamp(partition, start)
+        ):
             return why
         if end > start:
             return f"the target log holds records already: it ends at {end:,}, past the lane's start {start:,}"
         if not start:
             return ""
-        configured = self.there.get(topic.target, {}).get(POLICY)
-        changed = rules.wanted_configs(_own(self.here, topic.source), self.spec.configs).get(POLICY)
+        configured = self.target_configs.get(topic.target, {}).get(POLICY)
+        changed = rules.wanted_configs(_own(self.source_configs, topic.source), self.spec.configs).get(POLICY)
         kept = configured.value if configured is not None and configured.value else "delete"
         return head_padding.barred(topic.target, start, end, topic.target not in self.undeletable, changed or kept)
 
-    async def _first_timestamp(self, place: TopicPartition, start: int) -> int | None:
+    async def _first_timestamp(self, partition: TopicPartition, start: int) -> int | None:
         """The maximum timestamp of the first batch to copy; None where there is none yet, or it cannot be read."""
         async with self.at_once:
-            meta, part = await self.source.partition(place.topic, place.partition)
+            meta, part = await self.source.partition(partition.topic, partition.partition)
             connection = await self.source.connection(part.leader)
             try:
                 _, header = await header_at(
-                    connection, place.topic, meta.id, place.partition, start, epoch=part.leader_epoch
+                    connection, partition.topic, meta.id, partition.partition, start, epoch=part.leader_epoch
                 )
             except (ProtocolError, RefusedError):
                 return None
@@ -161,18 +163,18 @@ def _own(configs: Configs, topic: str) -> dict[str, str]:
     return {name: one.value for name, one in configs.get(topic, {}).items() if one.own and one.value is not None}
 
 
-def _changed(spec: LinkSpec, topic: TopicPlan, source: Mapping[str, str], there: Configs) -> list[Reason]:
+def _changed(spec: LinkSpec, topic: TopicPlan, source: Mapping[str, str], target_configs: Configs) -> list[Reason]:
     """What the link sets on a target topic that exists, its cleanup policy first of all."""
-    if topic.target not in there:
+    if topic.target not in target_configs:
         return []  # the permission that is missing is a finding of its own
     wanted = rules.held_configs(rules.wanted_configs(source, spec.configs))
-    drift = rules.drift(_own(there, topic.target), wanted, spec.configs)
-    changes = {name: to for name, to in drift.items() if to != _value(there[topic.target].get(name))}
+    drift = rules.drift(_own(target_configs, topic.target), wanted, spec.configs)
+    changes = {name: to for name, to in drift.items() if to != _value(target_configs[topic.target].get(name))}
     if not changes:
         return []
     is_policy = POLICY in changes
     text = ", ".join(
-        f"{name} {_value(there[topic.target].get(name))} -> {to or 'default'}" for name, to in changes.items()
+        f"{name} {_value(target_configs[topic.target].get(name))} -> {to or 'default'}" for name, to in changes.items()
     )
     fix = (
         f"keep it as it is: configs: {{deny: ['{POLICY.replace('.', chr(92) + '.')}']}} in a link file"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.checkpoints.advice.conditions import plural
-from anabranch.checkpoints.advice.facts import Facts, Lane
-from anabranch.checkpoints.job import Format
+from anabranch.checkpoints.advice.facts import Facts, LaneFacts
+from anabranch.checkpoints.job import CheckpointFormat
 from anabranch.model.lane import LaneMode
 
 
-def seen(facts: Facts) -> tuple[str, ...]:
+def observations(facts: Facts) -> tuple[str, ...]:
     """The sources and their state, the lanes, the lag, the group."""
     found = [_sources(facts)]
     state = [one.state_bytes for one in facts.stateful() if one.state_bytes is not None]
@@ -26,12 +26,12 @@ def seen(facts: Facts) -> tuple[str, ...]:
         found.append(f"{kept:,} of {plural(len(lanes), 'lane')} keep offsets; {_not_copied(lanes)}")
     found += _old_cluster(facts)
     found += _group(facts)
-    if facts.page.format is Format.FLINK and facts.uids_why:
+    if facts.page.format is CheckpointFormat.FLINK and facts.uids_why:
         found.append(f"uids: {facts.uids_why}")
     return tuple(found)
 
 
-def _not_copied(lanes: Sequence[Lane]) -> str:
+def _not_copied(lanes: Sequence[LaneFacts]) -> str:
     unknown = sum(lane.lag is None for lane in lanes)
     if unknown:
         return f"how much is not copied yet is not known of {unknown:,}: see `anabranch link show {lanes[0].link}`"
@@ -41,7 +41,7 @@ def _not_copied(lanes: Sequence[Lane]) -> str:
 def _sources(facts: Facts) -> str:
     sources = sorted({one.source for one in facts.positions})
     if facts.unread:
-        return f"{plural(len(sources), 'source')} with positions; {facts.unread[0].place}: {facts.unread[0].what}"
+        return f"{plural(len(sources), 'source')} with positions; {facts.unread[0].location}: {facts.unread[0].what}"
     topics = ", ".join(facts.topics()[:5]) + (", ..." if len(facts.topics()) > 5 else "")
     return f"{plural(len(sources), 'source')}, {plural(len(facts.reading()), 'position')} in {topics or 'no topic'}"
 
@@ -51,7 +51,7 @@ def _old_cluster(facts: Facts) -> list[str]:
     if lag is None:
         return []
     written, drain = facts.written_per_s(), facts.drain_s()
-    text = f"{lag:,} records of {facts.source or 'the old cluster'} lie behind the checkpoint"
+    text = f"{lag:,} records of {facts.source or 'the old cluster'} come after the checkpoint"
     if written is not None:
         text += f", {written:,.0f} a second are added"
     if drain:

@@ -1,4 +1,4 @@
-"""How the links of a target stand, as its control topics have it."""
+"""The status of the links of a target, from its control topics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def stored(target: Cluster, link_id: str) -> tuple[Links, LinkRecord]:
     return links, record
 
 
-class Standing:
+class LinkStatusReader:
     """The links of one target, read again and again: what was read before is kept, and only what is new is fetched."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -86,4 +86,4 @@ class Standing:
 
 async def statuses(cluster: Cluster) -> list[LinkStatus]:
     """Every link of the cluster by id, with its lanes, its plan and when this was read."""
-    return await Standing(cluster).read()
+    return await LinkStatusReader(cluster).read()

@@ -1,4 +1,4 @@
-"""What only changing the servers would do: how many records the old offset would repeat or skip on the new cluster."""
+"""What a restart with only the servers changed would do: how many records the old offset would repeat or skip."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from anabranch.offsets.runs import RunMap
 
 
-class Log(NamedTuple):
+class LogBounds(NamedTuple):
     """A target partition: its first offset, its last stable offset, and its high watermark."""
 
     start: int
@@ -15,7 +15,7 @@ class Log(NamedTuple):
     high: int
 
 
-class Naive(NamedTuple):
+class RestartEffect(NamedTuple):
     """Records that would be read again, and that would never be read; None where the job would not even start."""
 
     repeated: int | None
@@ -23,7 +23,7 @@ class Naive(NamedTuple):
     text: str = ""
 
 
-def naive(old: int, new: int, log: Log, runs: RunMap | None = None) -> Naive:
+def unmodified_restart(old: int, new: int, log: LogBounds, runs: RunMap | None = None) -> RestartEffect:
     """A reader that is at ``old`` where it should be at ``new``.
 
     Counted by the map's records where there is a map, so that markers and other writers' records do not count; past
@@ -31,15 +31,15 @@ def naive(old: int, new: int, log: Log, runs: RunMap | None = None) -> Naive:
     """
     if not log.start <= old <= log.high:
         side = "before" if old < log.start else "past"
-        return Naive(
+        return RestartEffect(
             None,
             None,
             f"offset {old:,} is {side} the target's log, {log.start:,} to {log.high:,}: the job would fail, or go "
             "where its reset says",
         )
     if old <= new:
-        return Naive(copied(runs, old, new), 0)
-    return Naive(0, copied(runs, new, old))
+        return RestartEffect(copied(runs, old, new), 0)
+    return RestartEffect(0, copied(runs, new, old))
 
 
 def copied(runs: RunMap | None, start: int, end: int) -> int:

@@ -1,7 +1,7 @@
-"""Moving groups and taking it back: the undo record first, one commit a group, read back, undone where it failed.
+"""Commit offsets for groups: store the undo record, commit once a group, read back, undo if that failed.
 
 A broker does not commit all or nothing: it leaves out the partitions that it refuses.  So what was written is read
-back and compared; a group that does not stand as it should is given back what it had, at once.
+back and compared, and a group with other commits than those that were written gets its former commits back at once.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from anabranch.errors import AnabranchError
+from anabranch.groups.snapshot import Commits
 from anabranch.groups.undo import GroupUndo, UndoRecord, same, undo
-from anabranch.groups.world import Commits
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import ConnectionLostError
@@ -33,15 +33,15 @@ def new_id(at_ms: int) -> str:
     return f"{moment:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-async def stands(cluster: Cluster, names: Sequence[str]) -> dict[str, Group]:
-    """Groups as they stand now with their commits; one that is not there is DEAD and has none."""
+async def read_groups(cluster: Cluster, names: Sequence[str]) -> dict[str, Group]:
+    """Groups as they are now, with their commits; one that does not exist is DEAD and has none."""
     described = await kafka_groups.describe(cluster, names)
     commits = await kafka_groups.committed(cluster, names)
     return {name: replace(described[name], commits=commits[name]) for name in names}
 
 
 async def move(cluster: Cluster, store: Positions, records: Sequence[UndoRecord]) -> dict[str, str]:
-    """Write what the records say, each group wholly or not at all; returns why each of the others failed.
+    """Write what the records say, each group wholly or not at all; returns why groups failed.
 
     The records are stored, all of them, before anything is written.  Raises AnabranchError where nothing was done.
     """
@@ -51,19 +51,19 @@ async def move(cluster: Cluster, store: Positions, records: Sequence[UndoRecord]
     failed: dict[str, str] = {}
     at_once = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(record: UndoRecord) -> None:
+    async def commit_one(record: UndoRecord) -> None:
         async with at_once:
             try:
                 await _commit(cluster, record.group, record.wrote)
             except AnabranchError as error:
                 failed[record.group] = error.message
 
-    await asyncio.gather(*(one(record) for record in records))
+    await asyncio.gather(*(commit_one(record) for record in records))
     try:
         now = await kafka_groups.committed(cluster, [record.group for record in records])
-    except AnabranchError as error:  # raised, it would say that nothing was done, and nobody would know what to undo
+    except AnabranchError as error:  # not raised: that would say that nothing was done, and hide what to undo
         unread = f"what was written could not be read back: {error.message}"
-        return {one.group: f"{failed.get(one.group, unread)}; {_undoing(one)}" for one in records}
+        return {record.group: f"{failed.get(record.group, unread)}; {_undo_command(record)}" for record in records}
     for record in records:
         found = now[record.group]
         wrong = [at for at, wrote in record.wrote.items() if not same(found.get(at), wrote)]
@@ -72,7 +72,7 @@ async def move(cluster: Cluster, store: Positions, records: Sequence[UndoRecord]
                 f"it reads back otherwise than it was written: {wrong[0]} and {len(wrong) - 1:,} more"
             )
         if record.group in failed:
-            failed[record.group] += "; " + await _take_back(cluster, store, record)
+            failed[record.group] += "; " + await _undo(cluster, store, record)
     return failed
 
 
@@ -83,24 +83,24 @@ async def _commit(cluster: Cluster, group: str, commits: Commits) -> None:
         await kafka_groups.commit(cluster, group, commits)  # the same once more does no harm
 
 
-async def _take_back(cluster: Cluster, store: Positions, record: UndoRecord) -> str:
+async def _undo(cluster: Cluster, store: Positions, record: UndoRecord) -> str:
     try:
-        planned = undo(record, (await stands(cluster, [record.group]))[record.group])
+        planned = undo(record, (await read_groups(cluster, [record.group]))[record.group])
         if planned.refusals:
             return "it cannot be undone: " + planned.refusals[0].what
-        await carry_out(cluster, planned)
+        await apply_undo(cluster, planned)
         await store.put_undo([replace(record, undone_at_ms=now_ms())])
     except AnabranchError as error:
-        return f"undoing it failed too: {error.message}; {_undoing(record)}"
-    return "nothing of it was left behind"
+        return f"undoing it failed too: {error.message}; {_undo_command(record)}"
+    return "it was undone"
 
 
-def _undoing(record: UndoRecord) -> str:
+def _undo_command(record: UndoRecord) -> str:
     return f"anabranch groups undo {record.id} --execute"
 
 
-async def carry_out(cluster: Cluster, planned: GroupUndo) -> None:
-    """Give a group back what it had; raises AnabranchError where that failed, or reads back otherwise."""
+async def apply_undo(cluster: Cluster, planned: GroupUndo) -> None:
+    """Restore a group's former commits; raises AnabranchError if that failed, or if they read back otherwise."""
     name = planned.record.group
     if planned.restore:
         await _commit(cluster, name, planned.restore)

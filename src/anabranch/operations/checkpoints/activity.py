@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from anabranch.checkpoints.errors import MissingFileError
 from anabranch.checkpoints.job import Checkpoint
 from anabranch.model.reasons import Reason, ReasonKind
-from anabranch.operations.checkpoints.errors import StillRunningError
+from anabranch.operations.checkpoints.errors import JobStillWritingError
 from anabranch.operations.checkpoints.manifest import listing
 from anabranch.storage import paths
 from anabranch.storage.files import StoredFiles
@@ -36,16 +36,16 @@ def running(checkpoint: Checkpoint, now_ms: int) -> Reason | None:
 
 
 def watch(files: StoredFiles, reads: Mapping[str, str], sleep: Callable[[float], None] = time.sleep) -> None:
-    """Look twice, two seconds apart; raises StillRunningError where anything is no longer the same."""
+    """List the files twice, two seconds apart; raises JobStillWritingError where anything is no longer the same."""
     before = listing(files, list(reads))
     sleep(_APART_S)
     after = listing(files, list(reads))
     changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
     if changed:
-        raise StillRunningError(files.root, ", ".join(changed[:3]))
+        raise JobStillWritingError(files.root, ", ".join(changed[:3]))
 
 
-def altered(files: StoredFiles, reads: Mapping[str, str]) -> list[str]:
+def modified(files: StoredFiles, reads: Mapping[str, str]) -> list[str]:
     """Of the files that a plan rests on those that are not as they were."""
     return [path for path, digest in reads.items() if _digest(files, path) != digest]
 

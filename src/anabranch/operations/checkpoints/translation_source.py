@@ -1,4 +1,4 @@
-"""What a person said: by what a checkpoint's positions are to be translated."""
+"""By what a checkpoint's positions are translated: links, a maps file, explicit offsets, or a start position."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class LinkAt:
 
 @dataclass(frozen=True, slots=True)
 class ByLinks:
-    """Live maps."""
+    """By the maps of links, as they are stored now."""
 
     links: tuple[LinkAt, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ByMaps:
-    """Maps of a file; ``source`` is None where the old cluster cannot be asked any more."""
+    """By the maps of a file; ``source`` is None if the old cluster cannot be reached any more."""
 
     file: str
     maps: tuple[StoredMap, ...]
@@ -38,7 +38,7 @@ class ByMaps:
 
 @dataclass(frozen=True, slots=True)
 class ByOffsets:
-    """Positions on the target, given."""
+    """By explicit offsets on the target."""
 
     file: str
     offsets: Mapping[TopicPartition, int]
@@ -47,25 +47,25 @@ class ByOffsets:
 
 @dataclass(frozen=True, slots=True)
 class ByStart:
-    """A start position on the target."""
+    """By a start position on the target."""
 
     start: StartPosition
     target: ClusterContext
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One way, with the new names of topics (only where the way itself has none) and those that stay."""
+class TranslationSource:
+    """A method, with new names of topics (only if the method itself has none) and the topics that stay."""
 
-    way: ByLinks | ByMaps | ByOffsets | ByStart
+    method: ByLinks | ByMaps | ByOffsets | ByStart
     rename: Mapping[str, str] = field(default_factory=dict)
     stay: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
-        if isinstance(self.way, ByLinks):
-            return " and ".join(f"link {one.link}" for one in self.way.links)
-        if isinstance(self.way, ByMaps):
-            return f"the maps of {self.way.file}"
-        if isinstance(self.way, ByOffsets):
-            return f"the offsets of {self.way.file}"
-        return f"start {self.way.start}"
+        if isinstance(self.method, ByLinks):
+            return " and ".join(f"link {one.link}" for one in self.method.links)
+        if isinstance(self.method, ByMaps):
+            return f"the maps of {self.method.file}"
+        if isinstance(self.method, ByOffsets):
+            return f"the offsets of {self.method.file}"
+        return f"start {self.method.start}"

@@ -1,21 +1,21 @@
-"""Where on the target one commit of the source stands: an offset, or why there is none."""
+"""Translate one committed offset of the source to the target: an offset, or the reason why there is none."""
 
 from __future__ import annotations
 
-from anabranch.groups.world import Route
+from anabranch.groups.snapshot import PartitionMapping
 from anabranch.model.groups import Commit
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.offsets.translate import After, Before, Exact, to_source, to_target
 
 
-def answer(route: Route, commit: Commit, link: str) -> int | Reason:
-    """The target offset from which a reader sees exactly the records that it has not read, or why that cannot be said.
+def translate_commit(mapping: PartitionMapping, commit: Commit, link: str) -> int | Reason:
+    """The target offset from which a reader sees exactly the records that it has not read, or the reason for none.
 
-    Where both logs have lost the next records to retention, it is the first offset that the target kept: a position
-    before a log's start would hand the reader over to its ``auto.offset.reset``.  Where only the target lost
-    them it is a refusal.  Invariant: an answer never lies behind the target's high watermark, so no lag is negative.
+    If both logs have lost the next records to retention, it is the first offset that the target kept: an offset
+    before a log's start would trigger the reader's ``auto.offset.reset``.  If only the target has lost them, the
+    commit is refused.  Invariant: the offset is never past the target's high watermark, so no lag is negative.
     """
-    position = to_target(route.runs, commit.offset)
+    position = to_target(mapping.runs, commit.offset)
     if isinstance(position, After):
         return Reason(
             ReasonKind.NOT_COPIED,
@@ -23,8 +23,8 @@ def answer(route: Route, commit: Commit, link: str) -> int | Reason:
             f"wait for the link: anabranch link show {link}",
         )
     if isinstance(position, Before):
-        if route.source_start < position.start:
-            unread = position.start - max(commit.offset, route.source_start)
+        if mapping.source_start < position.start:
+            unread = position.start - max(commit.offset, mapping.source_start)
             return Reason(
                 ReasonKind.BEFORE_START,
                 f"offset {commit.offset:,} is committed, the link has copied from {position.start:,} on: the source "
@@ -34,21 +34,21 @@ def answer(route: Route, commit: Commit, link: str) -> int | Reason:
         offset = position.translated
     else:
         offset = position.offset
-    if offset < route.target_start:
-        kept = to_source(route.runs, route.target_start)
+    if offset < mapping.target_start:
+        kept = to_source(mapping.runs, mapping.target_start)
         kept_from = kept.offset if isinstance(kept, Exact) else kept.translated
-        if route.source_start < kept_from:
+        if mapping.source_start < kept_from:
             return Reason(
                 ReasonKind.EXPIRED,
-                f"offset {commit.offset:,} is {offset:,} on the target, whose log begins at {route.target_start:,}: "
+                f"offset {commit.offset:,} is {offset:,} on the target, whose log begins at {mapping.target_start:,}: "
                 "it lost records there that were not read",
-                f"copy the topic anew; `anabranch groups create` begins at {route.target_start:,} and gives them up",
+                f"copy the topic again; `anabranch groups create` begins at {mapping.target_start:,} and gives them up",
             )
-        offset = route.target_start
-    if offset > route.target_end:
+        offset = mapping.target_start
+    if offset > mapping.target_end:
         return Reason(
             ReasonKind.NOT_COPIED,
-            f"offset {commit.offset:,} is {offset:,} on the target, whose log ends at {route.target_end:,}",
+            f"offset {commit.offset:,} is {offset:,} on the target, whose log ends at {mapping.target_end:,}",
             f"wait for the link: anabranch link show {link}",
         )
     return offset

@@ -1,4 +1,4 @@
-"""What advice is asked with: the words of a person beside the route."""
+"""The input of advice beside the route."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What only a person can tell; None where nobody did.
+class AdviceInput:
+    """What only the user knows; None if not given.
 
     ``flags`` is the route with the sources as it was typed, ``group`` the job's consumer group, ``measure_s`` the time
-    between two looks at the clusters.
+    between two snapshots of the clusters.
     """
 
     flags: tuple[str, ...] = ()
