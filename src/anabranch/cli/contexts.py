@@ -94,7 +94,13 @@ def try_(
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Connect to a context's cluster: who answers, who we are to it, and what is missing for a link."""
+    """Connect to a context's cluster: who answers, who we are to it, and what is missing for a link.
+
+    Shows the cluster id, version, brokers and principal, and what is missing for a link from there (on the topics that
+    are seen) and to there (on the cluster; `link create` probes rights on target topics). Each context that fails is an
+    error with a hint. The exit code is 0 if all are reached, else the highest of theirs: 2 for a missing file or
+    secret, 4 for a cluster that is away or refuses the login.
+    """
     known = contexts(ctx)
     chosen = list(known.contexts.values()) if name is None else [known.get(name)]
     found = run(_reach(chosen))

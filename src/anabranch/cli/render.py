@@ -261,7 +261,7 @@ def _cluster(side: str, facts: ClusterFacts) -> Text:
         if permission.granted is False:
             text.append(f"\n  missing: {what}", style="red")
         elif permission.granted is None:
-            text.append(f"\n  cannot be told: {what}", style="yellow")
+            text.append(f"\n  cannot be determined: {what}", style="yellow")
     return text
 
 

@@ -25,7 +25,7 @@ def naive(facts: Facts) -> Effect:
     for one in facts.reading():
         answer = facts.answers.get(one)
         if not isinstance(answer, Moved):
-            return Effect(None, None, f"{one.partition} cannot be told: {_why(answer)}")
+            return Effect(None, None, f"{one.partition} cannot be determined: {_why(answer)}")
         repeated = _plus(repeated, answer.repeated)
         lost = _plus(lost, answer.skipped)
         if answer.partition.topic != one.partition.topic:

@@ -34,7 +34,11 @@ def abort_transaction(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Name the open transactions that a lane waits for, and end one that hangs: the link's one write to its source."""
+    """Name the open transactions that a lane waits for, and end one that hangs: the link's one write to its source.
+
+    Shows producer id, epochs, age and what the coordinator answers; with --execute ends the first one that hangs. See
+    docs/how-to/when-a-lane-stops.md.
+    """
     named = "" if producer_id is None else f" --producer-id {producer_id}"
 
     async def verb() -> None:

@@ -39,7 +39,12 @@ def accept(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Let lanes go on that stopped where records are lost, their position is in doubt, or a topic was made again."""
+    """Let lanes go on that stopped where records are lost, their position is in doubt, or a topic was made again.
+
+    Shows for each of them which source offsets are given up or kept twice, and where the lane goes on; with --execute
+    the lanes go on. --at gives up records that cannot be copied, or names a position, for one lane. Refused where
+    nothing waits for a decision. See docs/how-to/when-a-lane-stops.md.
+    """
     place = (f" {quoted(where)}" if where else "") + (f" --at {at}" if at is not None else "")
     command = f"anabranch link accept {link}{place}{repeated(target_name)}"
 

@@ -39,7 +39,11 @@ def set_(
         bool | None, typer.Option("--checkpoints/--no-checkpoints", help="Publish as MirrorMaker 2 does, or no more.")
     ] = None,
 ) -> None:
-    """Change a link's filter, rate limit or followed groups; a list that is not given stays as it is."""
+    """Change a link's filter, rate limit or followed groups; a list that is not given stays as it is.
+
+    Workers obey within two seconds. A list that is given replaces the old one. See
+    docs/how-to/change-a-running-link.md.
+    """
     changes: dict[str, Any] = {}
     if rate_limit is not None:
         changes["rate_limit"] = None if rate_limit == "none" else parse_rate(rate_limit)
@@ -78,7 +82,7 @@ def _filter(link: str, before: PluginSpec, include: list[str] | None, exclude: l
 
 
 def pause(ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None) -> None:
-    """Pause a link: its workers stop reading and keep their lanes."""
+    """Pause a link: its workers stop reading within two seconds and keep their lanes."""
     run(_pause(ctx, link, target_name))
     typer.echo(f"link {link} is paused; go on with: anabranch link resume {link}{repeated(target_name)}")
 

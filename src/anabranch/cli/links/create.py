@@ -69,7 +69,17 @@ def create(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Probe both clusters for a link from a file or from flags; with --execute store it.  `link run` starts to copy."""
+    """Probe both clusters for a link and say everything that is missing; with --execute store it.
+
+    The link comes from a file (docs/reference/link-file.md) or from options. It is stored on the target, if nothing
+    forbids it; `link run` starts to copy.
+
+    Shows the mode that each lane would begin with, why it would be mapped, and what changes on target topics that
+    exist. A plan's hash covers the clusters, the topics and what is asked for.
+
+    Start positions: docs/reference/offsets-file.md. For --adopt: docs/how-to/take-over-from-mirrormaker.md. Groups that
+    are followed: docs/how-to/move-consumer-groups.md.
+    """
     known = contexts(ctx)
     flags = {
         "source": source,

@@ -22,7 +22,10 @@ def delete(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Forget a link and give its target topics their configs back; topics and records stay."""
+    """Forget a link and give its target topics their configs back; topics and records stay.
+
+    A dry run shows what is forgotten and which topic configs come back.
+    """
     run(_delete(ctx, link, target_name, execute, plan, output))
 
 

@@ -74,7 +74,14 @@ def run(
     log_format: Annotated[LogFormat, typer.Option(help="A line, or a JSON object, for each event.")] = LogFormat.TEXT,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Return once it has begun; it runs on.")] = False,
 ) -> None:
-    """Run a link until Ctrl-C or `link stop`, which end it cleanly; run it again to go on exactly where it stood."""
+    """Run a link until Ctrl-C or `link stop`, which end it cleanly; run it again to go on exactly where it stood.
+
+    SIGTERM and SIGHUP end it cleanly, too. Its Spark job ends with it, also where it is killed. Each event is a line on
+    standard error (docs/how-to/watch-a-link.md); what Spark prints is in a file that the first line names.
+
+    In local[*,8] Spark uses all cores, and a task may fail seven times; the eighth time ends the query. For
+    --deploy-mode, --archive, --file and --spec see docs/how-to/run-on-a-cluster.md.
+    """
     from anabranch.operations.jobs import launcher
 
     how = Submission(master, settings_of(conf), archive, tuple(file or ()), deploy_mode is DeployMode.CLUSTER)

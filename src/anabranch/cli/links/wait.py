@@ -81,7 +81,18 @@ def wait(
     target_name: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Wait until the link has copied what its source holds now, read from the source itself; Ctrl-C leaves."""
+    """Wait until the link has copied what its source holds now, read from the source itself; Ctrl-C leaves.
+
+    Each partition that held something must have a lane, so that neither an old end nor a new topic looks finished. The
+    end is the last stable offset: records in an open transaction are not waited for. The link may be started later.
+
+    A topic without a lane is not waited for once a plan that the running link made after the start says that the link
+    leaves it out on purpose. A topic that an error in `link show` keeps from being copied is waited for, and so is one
+    that is excluded or deleted meanwhile: start the command again.
+
+    Shows a bar in a terminal, a line for each change in a pipe. Ctrl-C leaves, and touches nothing. See
+    docs/reference/exit-codes.md.
+    """
     if not caught_up:
         fix = f"anabranch link wait {link} --caught-up"
         raise InvalidFieldError("link wait", "--caught-up", "nothing to wait for was given", fix)

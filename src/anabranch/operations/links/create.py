@@ -74,7 +74,7 @@ class LinkRefusedError(RefusedError):
 
     @property
     def hint(self) -> str:
-        return "mend what the report names, then run the same command again"
+        return "fix the reported errors, then run the same command again"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from anabranch.model.topics import TopicPartition
 
 @dataclass(eq=False)
 class NoFlowError(RefusedError):
-    """Which flow of MirrorMaker 2 is meant cannot be told: it left no topic, or several flows did."""
+    """Which flow of MirrorMaker 2 is meant cannot be determined: it left no topic, or several flows did."""
 
     cluster: str
     aliases: tuple[str, ...]
