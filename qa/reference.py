@@ -39,13 +39,10 @@ CLI = """\
   `anabranch.model`; topic ids, partitions (`orders-3`) and lane keys are strings.
 - **Errors** go to standard error: `error: ...`, and `hint: ...` with the next command. See [exit codes](exit-codes.md).
 - **Secrets** are never options. See [contexts](contexts.md).
-- **Dry run.** A verb that the same verb cannot undo shows its plan and changes nothing. It prints the command that
-  applies the plan: the same one with `--execute --plan HASH`, which applies that plan and no other. `--execute` alone
-  applies the plan that it has just shown. With `-o` a dry run answers with the plan, and `--execute` with a report of
-  what was done.
-- **At once**, without a dry run: `link run`, `link stop`, `link pause`, `link resume`, `link set`, `groups mark`,
-  `verify start`, `verify stop`, `verify resume`, and `context add`, `use` and `remove` (these change only the contexts
-  file, and keep the former one).
+- **Dry run.** A verb whose change the same verb cannot undo shows its plan and changes nothing: {dry}.
+  It prints the command that applies the plan: the same one with `--execute --plan HASH`, which applies that plan and no
+  other. `--execute` alone applies the plan that it has just shown. With `-o` a dry run answers with the plan, and
+  `--execute` with a report of what was done. All other verbs act at once, or only read.
 - **Completion.** `anabranch --install-completion` installs it for your shell. It offers verbs, options, contexts,
   links, topics and partitions, and groups. It reads the contexts file and the clusters that the line names so far, and
   offers nothing where that takes more than 2.5 seconds once Python has started.
@@ -91,7 +88,13 @@ def cli_page() -> str:
         f"- [`{noun}`](#{noun}): " + ", ".join(f"[`{verb}`](#{noun}-{verb})" for verb in group.commands)
         for noun, group in root.commands.items()
     )
-    parts = [CLI.format(written=WRITTEN, contents=contents), _parameters(root)]
+    dry = ", ".join(
+        f"`{noun} {verb}`"
+        for noun, group in root.commands.items()
+        for verb, command in group.commands.items()
+        if any("--execute" in one.opts for one in command.params)
+    )
+    parts = [CLI.format(written=WRITTEN, contents=contents, dry=dry), _parameters(root)]
     for noun, group in root.commands.items():
         parts += [f"## `{noun}`\n", f"{_prose(group.help)}\n"]
         parts += [_verb(noun, verb, command) for verb, command in group.commands.items()]

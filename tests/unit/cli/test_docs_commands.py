@@ -41,6 +41,15 @@ def test_each_command_of_a_page_can_be_typed(page: Path) -> None:
         parse(line)
 
 
+def test_each_verb_that_a_sentence_names_is_there() -> None:
+    """``groups sync`` in backquotes, on any page but those of decisions, which say what was."""
+    named = re.compile(rf"`({'|'.join(ROOT.commands)}) (?!old-new|from\b)([a-z][a-z-]+)(?=[ `])")
+    for page in (TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))):
+        if page.parent.name != "adr":
+            for noun, verb in named.findall(page.read_text(encoding="utf-8")):
+                assert verb in ROOT.commands[noun].commands, f"{page.name}: there is no `{noun} {verb}`"
+
+
 def test_a_stale_command_is_found() -> None:
     """A verb or an option that is gone."""
     assert sum(len(COMMAND.findall(page.read_text(encoding="utf-8"))) for page in PAGES) > 80

@@ -28,7 +28,7 @@ def abort_transaction(
     target_name: TargetOption = None,
     producer_id: Annotated[
         int | None,
-        typer.Option(min=0, help="End this one, though its coordinator would still end it.", show_default=False),
+        typer.Option(min=0, help="End this one, although its coordinator would still end it.", show_default=False),
     ] = None,
     execute: ExecuteOption = False,
     plan: PlanOption = None,

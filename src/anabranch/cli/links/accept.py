@@ -1,4 +1,4 @@
-"""``anabranch link accept``: show what waits for a person and what accepting it means, and with ``--execute`` do it."""
+"""``anabranch link accept``: show pending decisions with their consequences; accept with ``--execute``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def accept(
         str | None,
         typer.Argument(
             metavar="[TOPIC[-PARTITION]]",
-            help="Of the source; default all.",
+            help="Of the source; default: all.",
             autocompletion=link_partitions,
             show_default=False,
         ),

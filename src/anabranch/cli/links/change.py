@@ -1,4 +1,4 @@
-"""``anabranch link set``, ``pause``, ``resume``: change what a running link's workers obey, within two seconds."""
+"""``anabranch link set``, ``pause``, ``resume``: change a link; its workers obey within two seconds."""
 
 from __future__ import annotations
 
@@ -36,10 +36,13 @@ def set_(
     sync_groups: SyncGroupsOption = None,
     sync_interval: SyncIntervalOption = None,
     checkpoints: Annotated[
-        bool | None, typer.Option("--checkpoints/--no-checkpoints", help="Publish as MirrorMaker 2 does, or no more.")
+        bool | None,
+        typer.Option(
+            "--checkpoints/--no-checkpoints", help="Publish synced positions as MirrorMaker 2 does, or stop that."
+        ),
     ] = None,
 ) -> None:
-    """Change a link's filter, rate limit or followed groups; a list that is not given stays as it is.
+    """Change a link's filter, rate limit or continuous sync of groups; a list that is not given stays.
 
     Workers obey within two seconds. A list that is given replaces the old one. See
     docs/how-to/change-a-running-link.md.

@@ -1,4 +1,4 @@
-"""``anabranch link create``: probe both clusters, say what is missing, and with ``--execute`` store the link."""
+"""``anabranch link create``: probe both clusters, say what is missing; store the link with ``--execute``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def create(
     naming: Annotated[
         str | None, typer.Option(help="identity, prefix, or a template such as '{source}-{topic}'.")
     ] = None,
-    replication_factor: Annotated[int | None, typer.Option(help="Of target topics; default the brokers'.")] = None,
+    replication_factor: Annotated[int | None, typer.Option(help="Of target topics; default: the brokers' own.")] = None,
     start: Annotated[
         str | None,
         typer.Option(help="earliest, latest, a time, group:NAME, TOPIC-PARTITION:OFFSET[,...], or @FILE."),
@@ -56,7 +56,7 @@ def create(
     sync_groups: SyncGroupsOption = None,
     sync_interval: SyncIntervalOption = None,
     checkpoints: Annotated[
-        bool, typer.Option("--checkpoints", help="Publish what is followed as MirrorMaker 2 does, too.")
+        bool, typer.Option("--checkpoints", help="Publish synced positions as MirrorMaker 2 does, too.")
     ] = False,
     shared_topics: Annotated[
         bool, typer.Option("--shared-topics", help="Copy also into target topics that another link fills.")

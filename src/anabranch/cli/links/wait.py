@@ -1,4 +1,4 @@
-"""``anabranch link wait``: stay until the link has copied what its source holds now."""
+"""``anabranch link wait``: wait until the link has copied what its source holds now."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INTERVAL_S = 1.0
 
 @dataclass(eq=False)
 class NotCaughtUpError(RefusedError):
-    """The time was over before the link had caught up."""
+    """The timeout was over before the link had caught up."""
 
     link: str
     waited_s: float
@@ -50,7 +50,7 @@ class NotCaughtUpError(RefusedError):
 
 @dataclass(eq=False)
 class LanesStoppedError(RefusedError):
-    """Lanes have stopped, so that waiting is in vain."""
+    """Lanes have stopped, so that the link cannot catch up."""
 
     link: str
     lane: str
@@ -75,9 +75,10 @@ def wait(
         bool, typer.Option("--caught-up", help="Until all that the source holds at the start is copied.")
     ] = False,
     timeout: Annotated[
-        str | None, typer.Option(help="How long at most, such as 30s, 10m or 1h; default for ever.", show_default=False)
+        str | None,
+        typer.Option(help="How long at most, such as 30s, 10m or 1h; default: no limit.", show_default=False),
     ] = None,
-    lag: Annotated[int, typer.Option(min=0, help="Records that each lane may still be behind.")] = 0,
+    lag: Annotated[int, typer.Option(min=0, help="Records that each lane may still lag.")] = 0,
     target_name: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
