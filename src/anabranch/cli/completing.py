@@ -1,7 +1,7 @@
-"""What a shell offers at TAB: contexts of the file in use; links, topics and groups of the clusters that they lead to.
+"""Shell completion: contexts of the file in use; links, topics and groups of their clusters.
 
-A shell is never held up and never written to: whatever is not known within ``LONGEST_S`` after
-Python has started, or fails, is no offer.
+A shell never waits long and gets no error text: whatever is not known within ``LONGEST_S`` after Python has started, or
+fails, is not offered.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # imported when a shell asks for names of a cluster
 T = TypeVar("T")
 LONGEST_S = 2.5
 LOOK_S = 2.0
-"""For one look at a cluster."""
+"""For the requests to one cluster."""
 ASKED = "_ANABRANCH_COMPLETE"
 
 
@@ -37,7 +37,7 @@ def completes() -> bool:
 
 
 def leave() -> NoReturn:
-    """End at once: a look-up that still waits, for a name server too, must not hold the shell up."""
+    """End at once: a request that still waits, also for a name server, must not delay the shell."""
     sys.stdout.flush()
     os._exit(0)
 
@@ -86,7 +86,7 @@ def _source(ctx: typer.Context) -> ClusterContext:
 
 
 def _naming() -> ModuleType:
-    """Imported within the time that a look has."""
+    """Imported late, so that the import counts for ``LONGEST_S``."""
     from anabranch.operations.contexts import naming
 
     return naming
@@ -104,7 +104,7 @@ def _asked(context: ClusterContext, ask: Callable[[Cluster], Awaitable[T]]) -> T
 
 
 def _offered(look: Callable[[], Iterable[str]], incomplete: str) -> list[str]:
-    """What begins as it was typed; nothing where the look fails or takes too long."""
+    """The names that begin with ``incomplete``; none where the request fails or takes too long."""
     logging.disable(logging.CRITICAL)
     found: list[str] = []
 

@@ -29,7 +29,7 @@ app = typer.Typer(help="Names for clusters.", no_args_is_help=True)
 
 @dataclass(eq=False)
 class ContextFailedError(ClusterError):
-    """A context leads to no cluster that lets us in."""
+    """A context's cluster is not reached, or refuses the login."""
 
     context: str
     why: str
@@ -94,7 +94,13 @@ def try_(
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Connect to a context's cluster: who answers, who we are to it, and what is missing for a link."""
+    """Connect to a context's cluster: its version, the principal, and what is missing for a link.
+
+    Shows the cluster id, version, brokers and principal, and what is missing for a link from there (on the topics that
+    are seen) and to there (on the cluster; `link create` probes rights on target topics). Each context that fails is an
+    error with a hint. The exit code is 0 if all are reached, else the highest of theirs: 2 for a missing file or
+    secret, 4 for a cluster that is not reached or refuses the login.
+    """
     known = contexts(ctx)
     chosen = list(known.contexts.values()) if name is None else [known.get(name)]
     found = run(_reach(chosen))
@@ -179,14 +185,14 @@ def remove(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=context_names, show_default=False)],
 ) -> None:
-    """Remove a context; the file as it was is kept as a backup, and the cluster is not touched."""
+    """Remove a context; the former file is kept as a backup, and the cluster is not touched."""
     changed = store.remove(contexts(ctx), name)
     store.save(changed)
     typer.echo(f"context {name} is removed; {changed.location.path}.bak still has it")
 
 
 def _tried(found: Sequence[ContextProbe]) -> RenderableType:
-    """Each context in a line, and below what is missing, nothing where all is there."""
+    """Each context in a line, and below what is missing."""
     table = render.grid("CONTEXT", "CLUSTER", "KAFKA", "BROKERS", "LOGGED IN AS", right=("BROKERS",))
     notes: list[RenderableType] = []
     for one in found:

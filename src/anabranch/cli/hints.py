@@ -1,4 +1,4 @@
-"""Commands in hints as they must be typed: with the target that was typed, and quoted for a shell."""
+"""Commands in hints as they must be typed: with the ``--target`` of the command line, and quoted for a shell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMMAND = re.compile(
 
 
 def aimed(text: str) -> str:
-    """A hint whose commands go to the target that was typed; one that names a target is left as it is."""
+    """A hint whose commands name the typed target; a hint that names a target stays as it is."""
     where = repeated(typed_target.get())
     if not where or "--target" in text:
         return text

@@ -1,4 +1,4 @@
-"""What became of a Spark job that a verb started: its own last error as text, and an exit code that is no answer."""
+"""How a Spark job ended that a verb started: its last error as text, and the verb's exit code."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class JobFailedError(AnabranchError):
 
 
 class Tied:
-    """A job that ends with the verb that started it, by whatever signal that is told to end.
+    """A job that ends with the verb that started it, whichever signal ends the verb.
 
-    Nothing is raised by a signal, so that none comes between the start of a process and the knowledge of it; the verb
-    sees its job end, and in ``asked`` why.
+    Signal handlers raise nothing, so that no signal comes between the start of the process and the record of it; the
+    verb sees its job end, and in ``asked`` why.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Tied:
         return self
 
     def take(self, job: subprocess.Popen[AnyStr]) -> subprocess.Popen[AnyStr]:
-        """A job that was started; where the verb was told to end meanwhile, the job is, too."""
+        """Take over a started job; end it at once where the verb got a signal meanwhile."""
         self._job = job
         if self.asked:
             job.terminate()
@@ -88,7 +88,7 @@ def report(error: AnabranchError, console: Console) -> int:
 
 
 def fail(error: JobFailedError, exit_code: int) -> NoReturn:
-    """Print what became of the job, and leave with a code that depends on the verb."""
+    """Print how the job ended, and exit with the verb's code."""
     report(error, Console(stderr=True))
     raise typer.Exit(exit_code)
 

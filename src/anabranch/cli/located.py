@@ -1,4 +1,4 @@
-"""The contexts file that a verb, or a shell that completes one, goes by."""
+"""The contexts file that a verb, or shell completion, uses."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ app = typer.Typer(
     help="Move Kafka clusters under running applications without losing, repeating, reordering or altering a record.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(context.app, name="context")
@@ -45,7 +46,10 @@ def _version(wanted: bool) -> None:
 def root(
     ctx: typer.Context,
     contexts: Annotated[
-        Path | None, typer.Option("--contexts", help="Contexts file; default: see docs/reference/contexts.md.")
+        Path | None,
+        typer.Option(
+            "--contexts", help="Contexts file; default: ANABRANCH_CONTEXTS, else see docs/reference/contexts.md."
+        ),
     ] = None,
     _: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")

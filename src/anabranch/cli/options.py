@@ -21,7 +21,7 @@ TargetOption = Annotated[
     typer.Option(
         "--target",
         "-t",
-        help="Context of the target, which stores the link.",
+        help="Context of the target, which stores the link; default: ANABRANCH_TARGET, then the contexts file's.",
         autocompletion=context_names,
         show_default=False,
     ),

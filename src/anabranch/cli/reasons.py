@@ -1,4 +1,4 @@
-"""Why lanes stop, wait or have their modes, below their table: each reason once, with the lanes that have it."""
+"""Reasons below the table of lanes: why lanes stop, wait, or have their modes; each reason once, with its lanes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anabranch.protocol.endings import cause_and_detail
 from anabranch.protocol.ways import ways_out
 
 MOST = 4
-"""Names that are told one by one where more have something in common."""
+"""Names to list where more lanes have something in common."""
 
 
 def some(names: Sequence[str]) -> str:
@@ -22,9 +22,9 @@ def some(names: Sequence[str]) -> str:
 
 
 def reasons(found: Iterable[LaneProgress]) -> list[Text]:
-    """Why lanes stand or wait, and then why they have their modes: each reason once, with its lanes.
+    """Why lanes stop or wait, and then why they have their modes: each reason once, with its lanes.
 
-    Lanes that stopped for one cause are told together, at whatever offsets and whatever was seen of each.
+    Lanes that stopped for one cause are listed together, whatever their offsets and details.
     """
     stopped: dict[str, list[LaneProgress]] = {}
     others: dict[str, list[str]] = {}
@@ -44,7 +44,7 @@ def reasons(found: Iterable[LaneProgress]) -> list[Text]:
 
 
 def _stopped(lanes: Sequence[LaneProgress], cause: str) -> Text:
-    """Where lanes stopped for one cause, what was seen of each, and the ways out with the first lane's commands."""
+    """Where lanes stopped for one cause, the detail of each, and the ways out with the first lane's commands."""
     first = lanes[0]
     details = [cause_and_detail(lane.stop_reason or "")[1] for lane in lanes]
     if len({lane.stop_offset for lane in lanes}) == 1:

@@ -63,7 +63,7 @@ def links(statuses: Sequence[LinkStatus]) -> RenderableType:
 
 
 def status(link: LinkStatus, limit: int | None = None) -> RenderableType:
-    """A link with its progress and its lanes; with a limit, those that need a look come first."""
+    """A link with its progress and its lanes; with a limit, the most urgent ones."""
     sums = totals(link)
     parts: list[RenderableType] = [headline(link, sums)]
     if link.lanes:
@@ -78,7 +78,7 @@ def status(link: LinkStatus, limit: int | None = None) -> RenderableType:
 
 
 def headline(link: LinkStatus, sums: Totals) -> Text:
-    """The link in two lines: what it is, and where it stands."""
+    """The link in two lines: its settings and its status."""
     spec = link.spec
     text = Text.assemble(
         (spec.id, "bold"),
@@ -93,7 +93,7 @@ def headline(link: LinkStatus, sums: Totals) -> Text:
 
 
 def _source_text(link: LinkStatus, sums: Totals) -> str:
-    """How old what is known of the source is."""
+    """How long ago the source answered."""
     seen = link.source_seen_ms
     if seen is None:
         return "the source was never reached"
@@ -109,7 +109,7 @@ def lanes_of(number: int) -> str:
 
 
 def state_of(link: LinkStatus, sums: Totals) -> Text:
-    """One word for the whole link: what most asks for a look."""
+    """One word for the whole link: its most urgent state."""
     if link.wanted.paused:
         return Text("paused", style=_STATE_STYLE[LaneState.PAUSED])
     if not link.running:
@@ -124,7 +124,7 @@ def state_of(link: LinkStatus, sums: Totals) -> Text:
 
 
 def percent(sums: Totals) -> str:
-    """The copied share; 100 only when nothing is behind, and no lane is stopped or has not begun."""
+    """The copied share; 100 only when no lane lags, is stopped or has not begun."""
     if not sums.lanes:
         return "-"
     if sums.done is None:
@@ -168,7 +168,7 @@ def lanes(found: Sequence[LaneProgress], limit: int | None = None) -> Table:
 
 
 def _chosen(found: Sequence[LaneProgress], limit: int | None) -> list[LaneProgress]:
-    """The lanes to show by source partition; with a limit, those that most ask for a look."""
+    """The lanes to show by source partition; with a limit, the most urgent ones."""
     ordered = sorted(found, key=lambda lane: lane.source)
     return ordered if limit is None else sorted(sorted(ordered, key=_urgency)[:limit], key=lambda lane: lane.source)
 
@@ -210,7 +210,7 @@ def created(link: str) -> Text:
 
 
 def delete_plan(plan: DeletePlan) -> RenderableType:
-    """What a deletion does."""
+    """What a deletion would do."""
     text = Text()
     text.append(f"link {plan.link} is forgotten by its target", style="bold")
     text.append("; its target topics and their records stay\n")
@@ -227,7 +227,7 @@ def delete_plan(plan: DeletePlan) -> RenderableType:
 
 
 def deleted(done: DeleteReport) -> RenderableType:
-    """That a link is gone, and what could not be given back."""
+    """That a link is deleted, and which configs could not be restored."""
     was = "; it was running, and its job ends by itself" if done.plan.running else ""
     text = Text(f"done: link {done.plan.link} is deleted{was}")
     return Group(findings(done.findings), text) if done.findings else text
@@ -261,7 +261,7 @@ def _cluster(side: str, facts: ClusterFacts) -> Text:
         if permission.granted is False:
             text.append(f"\n  missing: {what}", style="red")
         elif permission.granted is None:
-            text.append(f"\n  cannot be told: {what}", style="yellow")
+            text.append(f"\n  cannot be determined: {what}", style="yellow")
     return text
 
 

@@ -92,7 +92,10 @@ def up(
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Start clusters, wait until they are ready and write their contexts."""
+    """Start clusters, wait until they are ready and write their contexts.
+
+    See docs/how-to/sandbox.md.
+    """
     home = _home()
     settings: dict[str, Any] = {
         "security": security,

@@ -1,4 +1,4 @@
-"""A link's lanes summed up: how far it is, how fast, and when it will have caught up."""
+"""Sums over a link's lanes: progress, rates, and the time until it has caught up."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from anabranch.model.reports import LinkStatus
 class Totals:
     """Sums over a link's lanes; rates are 0 while the link does not run.
 
-    ``missing`` are planned lanes of which nothing was persisted yet, ``unknown`` those whose source's end is not known:
-    nobody knows what they have before them.  ``done`` is the copied share of what is copied or behind, from 0 to 1,
+    ``missing`` counts planned lanes of which nothing was persisted yet, ``unknown`` those whose source's end, and so
+    whose lag, is not known.  ``done`` is the share that is copied, from 0 to 1,
     where a missing lane counts as one of the mean size that has copied nothing; with an unknown lane it, the lag in
-    records and that in bytes are None.  ``complete`` says that nothing is behind, missing, unknown or stopped.
-    ``eta_seconds`` is the time to catch up at the rate of now: 0 where it is complete, None where nothing moves or a
-    lane is missing, unknown or stopped.  ``lag_seconds`` is the worst lane's, None if that of a lane with lag is
+    records and that in bytes are None.  ``complete`` says that no lane lags, is missing, unknown or stopped.
+    ``eta_seconds`` is the time to catch up at the present rate: 0 where it is complete, None where nothing is copied
+    or a lane is missing, unknown or stopped.  ``lag_seconds`` is the worst lane's, None if that of a lane with lag is
     unknown, or a lane is missing.
     """
 
@@ -39,7 +39,7 @@ class Totals:
 
 
 def totals(status: LinkStatus) -> Totals:
-    """The sums of a link as it stands."""
+    """The sums of a link's status."""
     lanes = status.lanes
     found = Counter(lane.state for lane in lanes)
     records = sum(lane.records for lane in lanes)

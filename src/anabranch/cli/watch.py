@@ -1,6 +1,6 @@
-"""The live view of a link: redrawn in a terminal, a line each time in a pipe, until it is detached.
+"""The live view of a link: redrawn in a terminal, a line each time in a pipe, until Ctrl-C.
 
-Detaching (Ctrl-C) touches nothing: the link goes on.
+Ctrl-C ends only the view: the link goes on.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""The reference pages say what the command line has, each verb and option in its own place, and nothing else."""
+"""The reference pages say what the program has, and nothing else."""
 
 from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from anabranch.cli.main import app
 from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError, ClusterError, ConfigError, ProtocolError, RefusedError
 from anabranch.verify.report import ComparisonVerdict
+from qa import reference
 
 pytestmark = pytest.mark.unit
 
@@ -23,99 +22,36 @@ REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 PAGE = (REFERENCE / "cli.md").read_text(encoding="utf-8")
 CODES = (REFERENCE / "exit-codes.md").read_text(encoding="utf-8")
 ROOT: Any = typer.main.get_command(app)
-WITH_A_PAGE = {"sandbox"}
-"""Groups whose verbs are only named here: they have a page of their own."""
-SECTIONS = dict(re.findall(r"^## `(\w+)`[^\n]*\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-SHORT = re.compile(r"`(-[a-z])`")
-
-
-def rows(group: str) -> dict[str, tuple[str, str]]:
-    """What a section's table says, by verb: (how it is typed, what it does); some rows are of two verbs."""
-    found = {}
-    for line in SECTIONS[group].splitlines():
-        if line.startswith("| `"):
-            typed, does = line.strip("| ").split(" | ", 1)
-            for verb in re.findall(rf"`{group} ([\w-]+)", typed):
-                assert verb not in found
-                found[verb] = typed, does
-    return found
-
-
-def shared(group: str, typed: str) -> str:
-    """What stands before the table for verbs that take a ROUTE or a REWRITE."""
-    before = " ".join(SECTIONS[group].partition("\n| verb")[0].split())
-    parts = (
-        re.search(rf"A `{word}` .*?(?= A `|All of them)", before) for word in ("ROUTE", "REWRITE") if word in typed
-    )
-    return " ".join(part[0] for part in parts if part is not None)
-
-
 VERBS = [
     (group, verb, ROOT.commands[group].commands[verb])
     for group in ROOT.commands
-    if group not in WITH_A_PAGE
+    if group != "sandbox"
     for verb in ROOT.commands[group].commands
 ]
-each_verb = pytest.mark.parametrize(("group", "verb", "command"), VERBS, ids=[f"{one[0]}-{one[1]}" for one in VERBS])
+SECTIONS = dict(re.findall(r"^### `([\w -]+)`\n(.*?)(?=^##+ |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+"""Each verb's part of the page."""
 
 
-def options(command: Any) -> Iterator[tuple[set[str], set[str], Any]]:
-    """Each option's long names, its short ones, and its default as it is typed; None where it has none."""
-    for parameter in command.params:
-        names = {name for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-")}
-        default = parameter.default
-        if isinstance(default, bool | tuple | list) or callable(default) or not names:
-            default = None
-        elif isinstance(default, Enum):
-            default = default.value
-        if names:
-            long = {name for name in names if name.startswith("--")}
-            yield long, names - long, f"{default:g}" if isinstance(default, float) else default
+@pytest.mark.parametrize("path", reference.pages(), ids=lambda path: path.name)
+def test_a_page_is_what_the_program_says(path: Path) -> None:
+    """Each verb, argument, option and default; each metric with its type and labels."""
+    assert path.read_text(encoding="utf-8") == reference.pages()[path], f"write it again with: {reference.COMMAND}"
 
 
-def test_every_group_has_its_section_and_every_section_its_group() -> None:
-    """And each of its verbs one row; the groups with a page of their own name their verbs."""
-    assert SECTIONS.keys() == ROOT.commands.keys()
-    for group in SECTIONS.keys() - WITH_A_PAGE:
-        assert rows(group).keys() == ROOT.commands[group].commands.keys()
-    for group in WITH_A_PAGE:
-        named = re.search(rf"`{group} ([\w|-]+)`", SECTIONS[group])
-        assert named is not None
-        assert set(named[1].split("|")) == ROOT.commands[group].commands.keys()
+def test_the_page_has_every_verb_with_its_options() -> None:
+    """The generator leaves out none."""
+    sandbox = {f"sandbox {verb}" for verb in ROOT.commands["sandbox"].commands}
+    assert SECTIONS.keys() == {f"{group} {verb}" for group, verb, _ in VERBS} | sandbox
+    for group, verb, command in VERBS:
+        names = [name for one in command.params for name in (*one.opts, *one.secondary_opts) if name.startswith("-")]
+        assert all(f"`{name}`" in SECTIONS[f"{group} {verb}"] for name in names)
 
 
-@each_verb
-def test_a_verbs_row_has_its_options_and_no_others(group: str, verb: str, command: Any) -> None:
-    """Those of a ROUTE and a REWRITE stand before the table, ``--target`` and what ``-o`` means at the page's head."""
-    typed, does = rows(group)[verb]
-    text = f"{typed} {shared(group, typed)} {does}"
-    long = {name for names, _, _ in options(command) for name in names}
-    short = {name for _, names, _ in options(command) for name in names}
-    head = PAGE.partition("\n## ")[0]
-    assert all(f"`{name}`" in head for name in ("--target", "-t", "-o", "--output"))
-    assert ("-o" in short) is (re.search(r"\[-o\]|`-o`", f"{typed} {does}") is not None)
-    assert long - {"--target", "--output"} <= set(OPTION.findall(text))
-    assert set(OPTION.findall(text)) <= long
-    assert short - {"-o", "-t"} == set(SHORT.findall(does)) - {"-o", "-t"}
-
-
-@each_verb
-def test_a_documented_default_is_the_verbs_own(group: str, verb: str, command: Any) -> None:
-    """The first value that is said of an option is its default; one without a default has none said."""
-    typed, does = rows(group)[verb]
-    text = f"{typed} {shared(group, typed)} {does}"
-    for names, short, default in options(command):
-        if "-o" in short or not names & set(OPTION.findall(text)):
-            continue
-        (name,) = names if len(names) == 1 else {next(iter(names & set(OPTION.findall(text))))}
-        said = re.search(rf"{name}\b(?!-)[^`]*`(?: \(`-\w`\))?(.*?)(?=`--|\Z)", text)
-        assert said is not None, name
-        value = re.search(r"`([^`-][^`]*)`|\((\d[\d.]*)\)", said[1])
-        if default is None:
-            assert re.search(r"default|\((\d[\d.]*)\)", said[1]) is None, name
-        else:
-            assert value is not None and (value[1] or value[2]) == str(default), (name, said[1])
+def test_pages_that_help_names_are_there() -> None:
+    """Each link of a generated page leads somewhere."""
+    for path, text in reference.pages().items():
+        for link in re.findall(r"\]\(([^)#]+\.md)", text):
+            assert (path.parent / link).is_file(), link
 
 
 @pytest.mark.parametrize(
@@ -150,8 +86,7 @@ def test_codes_of_single_verbs_are_in_their_rows() -> None:
     }
     assert own == {"rebuild", "translate"}
     assert set(re.findall(r"`offsets (\w+)`", table["6"])) == own
-    saying = {(group, verb) for group, verb, _ in VERBS if "code 6" in rows(group)[verb][1]}
-    assert saying == {("offsets", verb) for verb in own}
+    assert {verb for verb, text in SECTIONS.items() if "\n- 6: " in text} == {f"offsets {verb}" for verb in own}
     verdicts = meanings(CODES.partition("\n## `verify`")[2])
     assert {code: text.partition(":")[0] for code, text in verdicts.items()} == {
         str(ComparisonVerdict.EQUAL.exit_code): "equal",

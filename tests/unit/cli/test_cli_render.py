@@ -351,7 +351,7 @@ def test_a_probe_tells_everything_that_is_missing() -> None:
     assert "API DescribeProducers: needed 0 to 0, not offered" in shown
     assert "API Fetch: needed 11 to 12, offered 0 to 10" in shown
     assert "missing: User:ann: READ on topic orders" in shown
-    assert "cannot be told: User:ann: DESCRIBE on cluster" in shown
+    assert "cannot be determined: User:ann: DESCRIBE on cluster" in shown
     assert "topic bills" not in shown
     assert shown.index("error: big\n  fix: mend it") < shown.index("info: small")
     assert "created" not in shown

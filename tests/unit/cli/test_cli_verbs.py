@@ -502,7 +502,7 @@ def test_who_runs_a_link_that_runs_is_told_so(run: Run, engine: Engine) -> None:
     engine.status = replace(STATUS, plan=LinkPlan("old-new", "run-7", 1, 0, 2))
     code, _, err = run("link", "run", "old-new", "--target", "new")
     assert code == 0
-    assert "run-7 was heard of" in err and "anabranch link stop old-new --target new" in err
+    assert "run-7 has reported" in err and "anabranch link stop old-new --target new" in err
 
 
 def test_a_link_that_is_detached_is_left_once_it_has_planned(run: Run, engine: Engine) -> None:

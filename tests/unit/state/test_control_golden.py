@@ -187,7 +187,7 @@ DESCRIBED = {
     "A lane's progress": ["lane-v1", "lane-v2", "lane-v3", "lane-away-v3", "lane-v4"],
     "A plan": ["plan-v1", "plan-ends-v1", "plan-digest-v1", "plan-v2"],
     "A request to stop": ["stop-v1"],
-    "A mark": ["mark-v1"],
+    "A baseline": ["mark-v1"],
     "A round of continuous sync": ["round-v1"],
     "An undo record": ["undo-v1"],
 }
@@ -211,10 +211,10 @@ def test_a_sections_table_has_the_stored_fields_and_no_others(section: str) -> N
 
 def test_each_golden_value_is_described() -> None:
     """Those of one or two fields in a sentence, and stored runs on their own page; assignments are not stored."""
-    sentences = {"since-v1": "How a group in continuous sync stands", "killed-v1": "A claim"}
+    sentences = {"since-v1": "A group in continuous sync", "killed-v1": "A claim"}
     for name, section in sentences.items():
         fields = json.loads((GOLDEN / f"{name}.value").read_bytes()).keys() - {"v"}
         assert fields and all(f"`{field}`" in SECTIONS[section] for field in fields)
-    assert "[stored runs](runs.md)" in SECTIONS["Runs"]
+    assert "[stored offset maps](runs.md)" in SECTIONS["Runs"]
     names = {name for values in DESCRIBED.values() for name in values} | sentences.keys() | {"runs-v1", "runs-v2"}
     assert names == {case[0] for case in CASES} - {"assignment-v1", "assignment-v2"}

@@ -104,7 +104,10 @@ def advise(
     every: Annotated[bool, typer.Option("--all", help="Show the steps of every way, not only of the first.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Rank the ways to move a job, each with its conditions, steps, and what it would repeat or lose."""
+    """Rank the ways to move a job, each with its conditions, steps, and what it would repeat or lose.
+
+    Exit code 3 where no way is possible. --downtime is what is allowed. See docs/reference/checkpoints.md.
+    """
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
     flags = RewriteFlags(source=source, dynamic=dynamic)
     if out is not None and not route:

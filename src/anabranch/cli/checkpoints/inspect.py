@@ -30,7 +30,10 @@ def inspect(
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show engine, sources with their positions, the last batches, state and sinks; nothing is written."""
+    """Show engine, sources with their positions, the last batches, state and sinks; nothing is written.
+
+    --cluster adds the lag against the cluster that the job reads.
+    """
     found = run(_inspect(path, None if cluster is None else contexts(ctx).get(cluster)))
     emit(found, render_checkpoints.page(found), output)
 

@@ -67,7 +67,11 @@ def plan(
     stop_savepoint: StopSavepointOption = StopSavepoint.REFUSE,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show every position with where it leads, what an unmodified restart would repeat or skip, and every refusal."""
+    """Show where every position leads, what an unmodified restart would repeat or skip, and every refusal.
+
+    Exactly one of --link, --maps, --offsets and --start says where positions lead. All options and refusals:
+    docs/reference/checkpoints.md.
+    """
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
     flags = RewriteFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
     request = RewriteRequest(path, rewrite_spec(flags), translation_source(ctx, route))
@@ -116,7 +120,10 @@ def rewrite(
     execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Write translated positions, in place with a backup or to a new path; the job must be stopped."""
+    """Write translated translated positions, in place with a backup or to a new path; the job must be stopped.
+
+    Shows what `checkpoint plan` shows; with --execute does exactly that. See docs/reference/checkpoints.md.
+    """
     if plan_ is not None and finish_command is not None:
         fix = "leave --plan away: the plan is made when the batch is finished"
         raise InvalidFieldError("checkpoint rewrite", "--plan", "it cannot be known before --finish-command", fix)

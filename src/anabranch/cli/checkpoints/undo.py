@@ -20,7 +20,10 @@ def undo(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Restore the bytes from before the newest rewrite in place, also of one that broke off."""
+    """Restore the bytes from before the newest rewrite in place, also of one that broke off.
+
+    A dry run shows what the newest rewrite in place has replaced.
+    """
     run(_undo(path, execute, plan, output))
 
 

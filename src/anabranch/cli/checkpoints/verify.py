@@ -64,7 +64,10 @@ def verify(
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """State for each source that it starts where the map says, inside of the target's log, and nothing else differs."""
+    """State for each source that it starts where the map says, inside of the target's log, and nothing else differs.
+
+    --was names what it was made from, where that is not its own backup. See docs/reference/checkpoints.md.
+    """
     route = RouteFlags(link, maps, offsets, start, target_name, rename, stay)
     flags = RewriteFlags(source, split, merge, drop, uncommitted, transactions, dynamic, stop_savepoint)
     found = run(_verify(ctx, path, rewrite_spec(flags), translation_source(ctx, route), was))

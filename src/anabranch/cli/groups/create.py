@@ -38,7 +38,10 @@ def create(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Begin a group on a cluster before its consumers are started there; what it has committed is never touched."""
+    """Begin a group on a cluster before its consumers are started there; what it has committed is never touched.
+
+    A plan's hash covers start, partitions and what forbids it.
+    """
     run(_create(ctx, group, topic, start, target_name, execute, plan, output))
 
 

@@ -16,7 +16,11 @@ from anabranch.cli.running import on_both, run
 def list_(
     ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None, output: FormatOption = Format.TABLE
 ) -> None:
-    """List the groups of a link's source, and how fresh continuous sync is."""
+    """List the groups of a link's source, and how fresh continuous sync is.
+
+    Per group: its kind, its state on both sides, how many of its commits are in the link, its baseline, and advice for
+    kinds that are not moved.
+    """
     run(_list(ctx, link, target_name, output))
 
 

@@ -32,7 +32,11 @@ def plan(
     target_name: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show per group and partition the committed offset, the offset it would have on the target, and every refusal."""
+    """Show per group and partition its source commit, its target position, and every reason not to move it.
+
+    Shows the target's commit and the lag left, too, and the hash of what `groups sync` would do. See
+    docs/how-to/move-consumer-groups.md.
+    """
     chosen, words = selection(groups, exclude, topics), arguments(groups, exclude, topics, target_name)
     run(_sync(ctx, link, chosen, words, target_name, False, None, output))
 
@@ -48,7 +52,10 @@ def sync(
     plan_: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Move groups to the target, each wholly or not at all; their consumers must be stopped on both sides."""
+    """Move groups to the target, each wholly or not at all; their consumers must be stopped on both sides.
+
+    Shows what `groups plan` shows; with --execute does exactly that. See docs/how-to/move-consumer-groups.md.
+    """
     chosen, words = selection(groups, exclude, topics), arguments(groups, exclude, topics, target_name)
     run(_sync(ctx, link, chosen, words, target_name, execute, plan_, output))
 

@@ -25,7 +25,10 @@ def undo(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Restore exactly the former commits, and delete those that were not there; groups that commit since are kept."""
+    """Restore exactly the former commits, and delete those that were not there; groups that commit since are kept.
+
+    Takes back what `groups sync` or `groups create` wrote.
+    """
     run(_undo(ctx, id_, target_name, execute, plan, output))
 
 

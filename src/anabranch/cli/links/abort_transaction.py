@@ -28,13 +28,17 @@ def abort_transaction(
     target_name: TargetOption = None,
     producer_id: Annotated[
         int | None,
-        typer.Option(min=0, help="End this one, though its coordinator would still end it.", show_default=False),
+        typer.Option(min=0, help="End this one, although its coordinator would still end it.", show_default=False),
     ] = None,
     execute: ExecuteOption = False,
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Name the open transactions that a lane waits for, and end one that hangs: the link's one write to its source."""
+    """Name the open transactions that a lane waits for, and end one that hangs: the link's one write to its source.
+
+    Shows producer id, epochs, age and what the coordinator answers; with --execute ends the first one that hangs. See
+    docs/how-to/when-a-lane-stops.md.
+    """
     named = "" if producer_id is None else f" --producer-id {producer_id}"
 
     async def verb() -> None:

@@ -1,4 +1,4 @@
-"""``anabranch link accept``: show what waits for a person and what accepting it means, and with ``--execute`` do it."""
+"""``anabranch link accept``: show pending decisions with their consequences; accept with ``--execute``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def accept(
         str | None,
         typer.Argument(
             metavar="[TOPIC[-PARTITION]]",
-            help="Of the source; default all.",
+            help="Of the source; default: all.",
             autocompletion=link_partitions,
             show_default=False,
         ),
@@ -39,7 +39,12 @@ def accept(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Let lanes go on that stopped where records are lost, their position is in doubt, or a topic was made again."""
+    """Let lanes go on that stopped where records are lost, their position is in doubt, or a topic was made again.
+
+    Shows for each of them which source offsets are given up or kept twice, and where the lane goes on; with --execute
+    the lanes go on. --at gives up records that cannot be copied, or names a position, for one lane. Refused where
+    nothing waits for a decision. See docs/how-to/when-a-lane-stops.md.
+    """
     place = (f" {quoted(where)}" if where else "") + (f" --at {at}" if at is not None else "")
     command = f"anabranch link accept {link}{place}{repeated(target_name)}"
 

@@ -1,4 +1,4 @@
-"""``anabranch link set``, ``pause``, ``resume``: change what a running link's workers obey, within two seconds."""
+"""``anabranch link set``, ``pause``, ``resume``: change a link; its workers obey within two seconds."""
 
 from __future__ import annotations
 
@@ -36,10 +36,17 @@ def set_(
     sync_groups: SyncGroupsOption = None,
     sync_interval: SyncIntervalOption = None,
     checkpoints: Annotated[
-        bool | None, typer.Option("--checkpoints/--no-checkpoints", help="Publish as MirrorMaker 2 does, or no more.")
+        bool | None,
+        typer.Option(
+            "--checkpoints/--no-checkpoints", help="Publish synced positions as MirrorMaker 2 does, or stop that."
+        ),
     ] = None,
 ) -> None:
-    """Change a link's filter, rate limit or groups in continuous sync; a list that is not given stays as it is."""
+    """Change a link's filter, rate limit or continuous sync of groups; a list that is not given stays.
+
+    Workers obey within two seconds. A list that is given replaces the old one. See
+    docs/how-to/change-a-running-link.md.
+    """
     changes: dict[str, Any] = {}
     if rate_limit is not None:
         changes["rate_limit"] = None if rate_limit == "none" else parse_rate(rate_limit)
@@ -78,7 +85,7 @@ def _filter(link: str, before: PluginSpec, include: list[str] | None, exclude: l
 
 
 def pause(ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None) -> None:
-    """Pause a link: its workers stop reading and keep their lanes."""
+    """Pause a link: its workers stop reading within two seconds and keep their lanes."""
     run(_pause(ctx, link, target_name))
     typer.echo(f"link {link} is paused; go on with: anabranch link resume {link}{repeated(target_name)}")
 

@@ -1,4 +1,4 @@
-"""``anabranch link create``: probe both clusters, say what is missing, and with ``--execute`` store the link."""
+"""``anabranch link create``: probe both clusters, say what is missing; store the link with ``--execute``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def create(
     naming: Annotated[
         str | None, typer.Option(help="identity, prefix, or a template such as '{source}-{topic}'.")
     ] = None,
-    replication_factor: Annotated[int | None, typer.Option(help="Of target topics; default the brokers'.")] = None,
+    replication_factor: Annotated[int | None, typer.Option(help="Of target topics; default: the brokers' own.")] = None,
     start: Annotated[
         str | None,
         typer.Option(help="earliest, latest, a time, group:NAME, TOPIC-PARTITION:OFFSET[,...], or @FILE."),
@@ -56,7 +56,7 @@ def create(
     sync_groups: SyncGroupsOption = None,
     sync_interval: SyncIntervalOption = None,
     checkpoints: Annotated[
-        bool, typer.Option("--checkpoints", help="Publish what is followed as MirrorMaker 2 does, too.")
+        bool, typer.Option("--checkpoints", help="Publish synced positions as MirrorMaker 2 does, too.")
     ] = False,
     shared_topics: Annotated[
         bool, typer.Option("--shared-topics", help="Copy also into target topics that another link fills.")
@@ -69,7 +69,17 @@ def create(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Probe both clusters for a link from a file or from flags; with --execute store it.  `link run` starts to copy."""
+    """Probe both clusters for a link and say everything that is missing; with --execute store it.
+
+    The link comes from a file (docs/reference/link-file.md) or from options. It is stored on the target, if nothing
+    forbids it; `link run` starts to copy.
+
+    Shows the mode that each lane would begin with, why it would be mapped, and what changes on target topics that
+    exist. A plan's hash covers the clusters, the topics and what is asked for.
+
+    Start positions: docs/reference/offsets-file.md. For --adopt: docs/how-to/take-over-from-mirrormaker.md. Groups that
+    are followed: docs/how-to/move-consumer-groups.md.
+    """
     known = contexts(ctx)
     flags = {
         "source": source,

@@ -1,4 +1,4 @@
-"""``anabranch link delete``: show what deleting a link does, and with ``--execute`` do it."""
+"""``anabranch link delete``: show what deleting a link does; delete it with ``--execute``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def delete(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Forget a link and give its target topics their configs back; topics and records stay."""
+    """Delete a link and restore the configs of its target topics; topics and records stay.
+
+    A dry run shows the control records to delete and the topic configs to restore.
+    """
     run(_delete(ctx, link, target_name, execute, plan, output))
 
 

@@ -1,4 +1,4 @@
-"""The options that say which consumer groups a link follows, and what they change."""
+"""The options for the continuous sync of consumer groups, and what they change."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NONE = "none"
 
 SyncGroupsOption = Annotated[
     list[str] | None,
-    typer.Option(help="Consumer groups to keep in sync: regular expression, repeatable; none for no group."),
+    typer.Option(help="Consumer groups to sync continuously: regular expression, repeatable; none for no group."),
 ]
-SyncIntervalOption = Annotated[str | None, typer.Option(help="How often groups are followed, from 1s to 1h.")]
+SyncIntervalOption = Annotated[str | None, typer.Option(help="How often groups are synced, from 1s to 1h.")]
 
 
 def followed(patterns: list[str] | None, interval: str | None, checkpoints: bool) -> dict[str, Any] | None:
-    """The field ``groups`` of a new link's shape, None where none is followed; raises ``InvalidFieldError``."""
+    """The field ``groups`` of a new link's shape, None where none is synced; raises ``InvalidFieldError``."""
     if not patterns or patterns == [NONE]:
         if interval is not None or checkpoints:
             raise _no_groups()
@@ -47,4 +47,4 @@ def changed(
 
 
 def _no_groups(fix: str = "name them by --sync-groups") -> InvalidFieldError:
-    return InvalidFieldError("link", "--sync-groups", "the link follows no groups", fix)
+    return InvalidFieldError("link", "--sync-groups", "the link syncs no groups", fix)

@@ -17,7 +17,10 @@ def metrics(
     target_name: TargetOption = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on loopback; 0 chooses one.")] = 9464,
 ) -> None:
-    """Serve all links of a target as Prometheus metrics at http://127.0.0.1:PORT/metrics."""
+    """Serve all links of a target as Prometheus metrics at http://127.0.0.1:PORT/metrics until Ctrl-C.
+
+    The metrics: docs/reference/metrics.md. How to use them: docs/how-to/watch-a-link.md.
+    """
     run(_metrics(ctx, target_name, port))
 
 

@@ -17,7 +17,10 @@ def package(
         typer.Option(help="Python there: a name or a path; default: this one's version.", show_default=False),
     ] = None,
 ) -> None:
-    """Write an archive with Anabranch and its packages, for machines that have nothing but Python."""
+    """Write an archive with Anabranch and its packages, for machines that have nothing but Python.
+
+    It has the plugins that are installed here, too. See docs/how-to/run-on-a-cluster.md.
+    """
     name = python or environment.default_python()
     packed = environment.build(out, name)
     typer.echo(f"{packed.path}: {len(packed.packages):,} packages, {packed.size / 1e6:,.0f} MB; it runs with {name}")

@@ -1,4 +1,4 @@
-"""What waits for a person, as tables: decisions about lanes, and open transactions of a source partition."""
+"""Pending decisions as tables: about lanes, and about open transactions of a source partition."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def accept_plan(plan: AcceptPlan) -> RenderableType:
 
 
 def abort_plan(plan: AbortPlan) -> RenderableType:
-    """Each open transaction, what its coordinator tells, and which one is ended."""
+    """Each open transaction with its coordinator's state, and which one would be ended."""
     head = _ends(plan.source, plan.stable, plan.high_watermark)
     table = grid(
         "PRODUCER ID",
@@ -80,12 +80,12 @@ def abort_report(done: AbortReport) -> RenderableType:
 
 def _ends(source: TopicPartition, stable: int, high_watermark: int) -> Text:
     waiting = high_watermark - stable
-    return Text(f"{source}: stable up to offset {count(stable)}, {count(waiting)} offsets wait behind it")
+    return Text(f"{source}: stable up to offset {count(stable)}, {count(waiting)} offsets wait after it")
 
 
 def _coordinator(one: SourceTransaction, now_ms: int) -> str:
     if one.known is None:
-        return one.unavailable or "none tells of it"
+        return one.unavailable or "no coordinator reports it"
     left = one.known.ends_itself_in_ms(now_ms) / 1000
     return f"{one.known.state}, timeout in {left:.0f} s" if one.known.state == "Ongoing" else one.known.state
 

@@ -72,9 +72,18 @@ def run(
     ] = None,
     lease_seconds: Annotated[int | None, typer.Option(help="Instead of the link's own.", show_default=False)] = None,
     log_format: Annotated[LogFormat, typer.Option(help="A line, or a JSON object, for each event.")] = LogFormat.TEXT,
-    detach: Annotated[bool, typer.Option("--detach", "-d", help="Return once it has begun; it runs on.")] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Return once the link has planned its lanes; it runs on.")
+    ] = False,
 ) -> None:
-    """Run a link until Ctrl-C or `link stop`, which end it cleanly; run it again to go on exactly where it stood."""
+    """Run a link until Ctrl-C or `link stop`, which end it cleanly; run it again to continue exactly at its positions.
+
+    SIGTERM and SIGHUP end it cleanly, too. Its Spark job ends with it, also where it is killed. Each event is a line on
+    standard error (docs/how-to/watch-a-link.md); what Spark prints is in a file that the first line names.
+
+    In local[*,8] Spark uses all cores, and a task may fail seven times; the eighth time ends the query. For
+    --deploy-mode, --archive, --file and --spec see docs/how-to/run-on-a-cluster.md.
+    """
     from anabranch.operations.jobs import launcher
 
     how = Submission(master, settings_of(conf), archive, tuple(file or ()), deploy_mode is DeployMode.CLUSTER)
@@ -100,7 +109,7 @@ def run(
     if code == 0 and log_format is LogFormat.TEXT:
         typer.echo(f"go on with: anabranch link run {link}{repeated(target_name)}", err=True)
     if code < 0:
-        fix = f"anabranch link run {link}{repeated(target_name)} goes on exactly where it stood"
+        fix = f"anabranch link run {link}{repeated(target_name)} continues exactly at its positions"
         fail(JobFailedError(f"link {link}", code, "", fix), exit_code(code))
     raise typer.Exit(code)
 
@@ -108,7 +117,7 @@ def run(
 def stay(start: Callable[[], StartedLink]) -> int:
     """Start the link's job, and stay until it ends or is interrupted; returns its exit code.
 
-    Ctrl-C, SIGTERM and SIGHUP end the leases cleanly: what is in flight is answered, claims are given back.
+    Ctrl-C, SIGTERM and SIGHUP end the leases cleanly: requests in flight are answered, claims are released.
     """
     with Tied() as tied:
         code = tied.take(start().process).wait()
@@ -124,10 +133,10 @@ async def _status(target: ClusterContext, link: str) -> LinkStatus:
 
 
 def _warn_of_another(status: LinkStatus, target_name: str | None, log_format: LogFormat) -> None:
-    """Two runs do no harm, and take lanes from each other."""
+    """Warn of another run: two do no harm, but take lanes from each other."""
     if status.runs and log_format is LogFormat.TEXT:
         command = f"anabranch link stop {status.spec.id}{repeated(target_name)}"
-        typer.echo(f"{', '.join(status.runs)} was heard of within the last minute; to end it: {command}", err=True)
+        typer.echo(f"{', '.join(status.runs)} has reported within the last minute; to end it: {command}", err=True)
 
 
 async def _await_begin(
@@ -135,7 +144,7 @@ async def _await_begin(
 ) -> None:
     """Wait until the run has planned its lanes, so that `link stop` finds it; Ctrl-C leaves it alone.
 
-    A driver in the cluster draws the name of its run itself: it is any that had not planned before.
+    A driver in the cluster chooses the name of its run itself: it is any run that had not planned before.
     """
     async with on_context(target) as cluster:
         await _until_planned(started, how, before, cluster, repeated(target_name))
@@ -174,19 +183,19 @@ async def _until_planned(
 
 
 def _not_planned(link: str, target: str) -> None:
-    """Leave a driver in the cluster that may wait for room there, or may have failed: nobody here can tell."""
+    """Leave a driver in the cluster: it may wait for resources, or may have failed; that is not known here."""
     typer.echo("submitted; it has not planned yet", err=True)
     typer.echo(f"see it with: anabranch link show {link}{target}; on YARN: yarn application -list", err=True)
     typer.echo(_NOT_FOUND_YET, err=True)
 
 
 def _left(link: str, code: int, target: str) -> NoReturn:
-    """End as ``spark-submit`` has: its end says nothing of a driver in the cluster that it did not wait for."""
+    """End as ``spark-submit`` did; it may not have waited for the driver in the cluster."""
     if code in {0, *_ENDED}:
         typer.echo("spark-submit has ended, the driver may run on", err=True)
         typer.echo(f"see it with: anabranch link show {link}{target}", err=True)
         typer.echo(f"end it with: anabranch link stop {link}{target}", err=True)
         typer.echo(_NOT_FOUND_YET, err=True)
         raise typer.Exit(code)
-    fix = "read what the driver said, on YARN by: yarn logs -applicationId ID -log_files stderr"
+    fix = "read the driver's output, on YARN by: yarn logs -applicationId ID -log_files stderr"
     fail(JobFailedError(f"link {link}", code, "", fix), exit_code(None))

@@ -36,7 +36,11 @@ def show(
     live: Annotated[bool, typer.Option("--watch", "-w", help="Show it every second until Ctrl-C.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show a link: per lane its position, lag, mode and why, throughput and state."""
+    """Show a link: per lane its position, lag, mode and why, throughput and state.
+
+    --watch redraws in a terminal, and writes a line each time in a pipe; Ctrl-C leaves the view and touches nothing.
+    What the columns and states mean: docs/how-to/watch-a-link.md.
+    """
     if not live:
         run(_show(ctx, link, target_name, output))
         return

@@ -15,7 +15,7 @@ def stop(
     ctx: typer.Context,
     link: LinkArgument,
     target_name: TargetOption = None,
-    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the end; 0 only asks.")] = 120,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the end; 0 does not wait.")] = 120,
 ) -> None:
     """End a link's runs cleanly, from anywhere, and wait until they have ended; one that does not run is left alone."""
     run(_stop(ctx, link, target_name, wait))

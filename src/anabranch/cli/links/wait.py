@@ -1,4 +1,4 @@
-"""``anabranch link wait``: stay until the link has copied what its source holds now."""
+"""``anabranch link wait``: wait until the link has copied what its source holds now."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INTERVAL_S = 1.0
 
 @dataclass(eq=False)
 class NotCaughtUpError(RefusedError):
-    """The time was over before the link had caught up."""
+    """The timeout was over before the link had caught up."""
 
     link: str
     waited_s: float
@@ -50,7 +50,7 @@ class NotCaughtUpError(RefusedError):
 
 @dataclass(eq=False)
 class LanesStoppedError(RefusedError):
-    """Lanes have stopped, so that waiting is in vain."""
+    """Lanes have stopped, so that the link cannot catch up."""
 
     link: str
     lane: str
@@ -75,13 +75,25 @@ def wait(
         bool, typer.Option("--caught-up", help="Until all that the source holds at the start is copied.")
     ] = False,
     timeout: Annotated[
-        str | None, typer.Option(help="How long at most, such as 30s, 10m or 1h; default for ever.", show_default=False)
+        str | None,
+        typer.Option(help="How long at most, such as 30s, 10m or 1h; default: no limit.", show_default=False),
     ] = None,
-    lag: Annotated[int, typer.Option(min=0, help="Records that each lane may still be behind.")] = 0,
+    lag: Annotated[int, typer.Option(min=0, help="Records that each lane may still lag.")] = 0,
     target_name: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Wait until the link has copied what its source holds now, read from the source itself; Ctrl-C leaves."""
+    """Wait until the link has copied what its source holds now, read from the source itself; Ctrl-C leaves.
+
+    Each partition that held something must have a lane, so that neither an old end nor a new topic looks finished. The
+    end is the last stable offset: records in an open transaction are not waited for. The link may be started later.
+
+    A topic without a lane is not waited for once a plan that the running link made after the start says that the link
+    leaves it out on purpose. A topic that an error in `link show` keeps from being copied is waited for, and so is one
+    that is excluded or deleted meanwhile: start the command again.
+
+    Shows a bar in a terminal, a line for each change in a pipe. Ctrl-C leaves, and touches nothing. See
+    docs/reference/exit-codes.md.
+    """
     if not caught_up:
         fix = f"anabranch link wait {link} --caught-up"
         raise InvalidFieldError("link wait", "--caught-up", "nothing to wait for was given", fix)

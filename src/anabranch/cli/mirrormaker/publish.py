@@ -31,7 +31,11 @@ def publish(
     plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Write every group's exact position as a checkpoint, where RemoteClusterUtils and MirrorClient read it."""
+    """Write every group's exact position as a checkpoint, where RemoteClusterUtils and MirrorClient read it.
+
+    With --execute writes the positions of that moment where `RemoteClusterUtils` and `MirrorClient` read them. A plan's
+    hash covers which topics the link copies. See docs/how-to/beside-mirrormaker.md.
+    """
     run(_publish(ctx, link, target_name, source_alias, separator, execute, plan, output))
 
 

@@ -43,7 +43,11 @@ def report(
     look: Annotated[int, typer.Option("--look", min=0, help="Look up so many positions in the logs' records.")] = 500,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare MirrorMaker 2's answer for each group and partition with the exact one; nothing is changed."""
+    """Compare MirrorMaker 2's answer for each group and partition with the exact one; nothing is changed.
+
+    --source-alias, --target-alias and --separator are those of its properties, where its topics do not tell them. See
+    docs/how-to/beside-mirrormaker.md.
+    """
     run(_report(ctx, source_name, target_name, (source_alias, target_alias), separator, link, look, output))
 
 

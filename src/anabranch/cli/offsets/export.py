@@ -27,7 +27,10 @@ def export(
     format_: Annotated[FileFormat, typer.Option("--format", help="json, or csv with a line a run.")] = FileFormat.JSON,
     target_name: TargetOption = None,
 ) -> None:
-    """Write all maps of a link to a file; nothing is written where one of them is in doubt."""
+    """Write all maps of a link to a file; nothing is written where one of them is in doubt.
+
+    The file's format: docs/reference/offsets-file.md.
+    """
     run(_export(ctx, link, out, format_, target_name))
 
 

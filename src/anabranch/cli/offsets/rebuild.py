@@ -81,7 +81,11 @@ def rebuild(
     master: Annotated[str, typer.Option(help="Spark master.")] = "local[*]",
     conf: Annotated[list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting.")] = None,
 ) -> None:
-    """Align two topics by their records, and write which offset is which; what is unclear is never guessed."""
+    """Align two topics by their records, and write which offset is which; what is unclear is never guessed.
+
+    It reads the records of both clusters, as a Spark job. --spec only describes that job; --verify-spec describes a
+    comparison through the maps, for the job of `verify`. See docs/reference/offsets-rebuild.md.
+    """
     settings = settings_of(conf)
     source, there = contexts(ctx).get(source_name), target(ctx, target_name)
     names = _names(topics, naming, source.name)

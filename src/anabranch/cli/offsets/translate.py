@@ -68,7 +68,11 @@ def translate(
     target_name: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Translate offsets of the source to the target; what is not exact is refused with its reason."""
+    """Translate offsets of the source to the target; what is not exact is refused with its reason.
+
+    Translates the offsets that are given, those of an offsets file (docs/reference/offsets-file.md), or all that a
+    group has committed. --out writes a file only if all answers are exact. See docs/how-to/translate-offsets.md.
+    """
     if sum((bool(offsets), group is not None, file is not None)) != 1:
         fix = f"anabranch offsets translate {link} orders-0:1234"
         raise InvalidFieldError("offsets translate", "OFFSET", "give offsets, or --group, or --file: one of them", fix)

@@ -29,7 +29,10 @@ def show(
     page: Annotated[Path | None, typer.Option(help="Write the report there (HTML).", show_default=False)] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show the last comparison of a link and exit with its verdict; one that runs has none: 2."""
+    """Show the last comparison of a link and exit with its verdict; one that runs has none: 2.
+
+    While it runs --watch follows it. See docs/reference/verify.md.
+    """
     with no_false_verdict():
         found = run(_show(ctx, link, target_name, live))
         made = found.own_report

@@ -54,7 +54,11 @@ def start(
     detach: _Detach = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare what is new since the last time; Ctrl-C detaches, and the comparison goes on."""
+    """Compare what is new since the last time; Ctrl-C detaches, and the comparison goes on.
+
+    Compares again what differed then, and follows the comparison until it ends. See docs/how-to/verify.md; the report:
+    docs/reference/verify.md.
+    """
     rate = None if rate_limit is None else parse_rate(rate_limit)
     options = VerifyOptions(reader, levels, rate, samples, show_values, fresh)
     flags = VerifyFlags(link, target_name, options, only_spec, master, settings_of(conf), directory, detach, output)
@@ -75,7 +79,10 @@ def resume(
     detach: _Detach = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Go on with a comparison that was stopped or died, up to the same pins."""
+    """Go on with a comparison that was stopped or died, up to the same pins.
+
+    Goes on up to the same pins, with the same options.
+    """
     flags = VerifyFlags(link, target_name, None, only_spec, master, settings_of(conf), directory, detach, output)
     with no_false_verdict():
         _end(flags, run(_compare(ctx, flags)))
