@@ -23,7 +23,7 @@ from anabranch.checkpoints.plan import RewriteSpec
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.checkpoints import undoing
 from anabranch.operations.checkpoints.copying import copy_to
 from anabranch.operations.checkpoints.planning import PreparedRewrite, prepare
@@ -96,10 +96,10 @@ def _timed(act: Callable[[], object]) -> float:
 def _route(partitions: int) -> MapRoute:
     lanes = {}
     logs = {}
-    runs = RunMap.of([Run(0, SHIFT, 2 * OFFSET)], 0, SHIFT)
+    ranges = OffsetMap.of([MappedRange(0, SHIFT, 2 * OFFSET)], 0, SHIFT)
     for number in range(partitions):
         source, target = TopicPartition(TOPIC, number), TopicPartition(TOPIC, number)
-        lanes[source] = MappedLane("the benchmark", source, target, runs)
+        lanes[source] = MappedLane("the benchmark", source, target, ranges)
         logs[target] = LogBounds(0, 2 * OFFSET + SHIFT, 2 * OFFSET + SHIFT)
     return MapRoute("the benchmark", {TOPIC: TOPIC}, lanes, TargetSnapshot(logs, {TOPIC: frozenset(range(partitions))}))
 

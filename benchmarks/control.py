@@ -32,7 +32,7 @@ from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.state.codecs import progress as codec
 from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
 from anabranch.state.topics.journal import Journal
@@ -120,7 +120,7 @@ def lanes_of(count: int, topics: int, first: int, chance: random.Random) -> list
         lane.copied.acknowledged_epoch, lane.copied.source_epoch = 7, (lane.copied.position, 12)
         lane.copied.tally.records, lane.copied.tally.bytes = lane.copied.position, 200 * lane.copied.position
         lane.copied.book.append(
-            Run(0, lane.copied.target_end - lane.copied.position + 10**6, lane.copied.position - 10**6)
+            MappedRange(0, lane.copied.target_end - lane.copied.position + 10**6, lane.copied.position - 10**6)
         )
         made.append(lane)
     return made
@@ -132,7 +132,7 @@ def copy(lanes: Sequence[Lane], chance: random.Random) -> None:
         records = chance.randrange(50, 500)
         last = lane.copied.book.last
         assert last is not None
-        lane.copied.book.append(Run(last.source_end, last.target_end, records))
+        lane.copied.book.append(MappedRange(last.source_end, last.target_end, records))
         lane.copied.position, lane.copied.target_end = lane.copied.position + records, lane.copied.target_end + records
         lane.source.stable = lane.source.high_watermark = lane.copied.position + chance.randrange(100)
         lane.source.seen_at = lane.source.made_at
@@ -146,18 +146,18 @@ async def measure(target: Cluster, lanes: int, workers: int, rounds: int) -> Tra
     """One worker's progress writer and one reader's reading, and from these the rest."""
     meter, chance = Meter(), random.Random(1)
     await ensure_topics(target)
-    progress, runs = Progress(target), Runs(target)
+    progress, ranges = Progress(target), Runs(target)
     beside = cast(Any, Beside())
     gate = WriteGate(lambda: 0.0)
     gate.renew(0.0)
     every = lanes_of(lanes, max(1, lanes // 50), 0, chance)
     await ProgressWriter(
-        "20260101T000000-4711/worker-1-4711-abcd", every, runs, progress, beside.is_anothers, beside.forget, gate
+        "20260101T000000-4711/worker-1-4711-abcd", every, ranges, progress, beside.is_anothers, beside.forget, gate
     ).file()
     await progress.sync()
     mine = every[: lanes // workers]
     writer = ProgressWriter(
-        "20260101T000000-4711/worker-7-4711-abcd", mine, runs, progress, beside.is_anothers, beside.forget, gate
+        "20260101T000000-4711/worker-7-4711-abcd", mine, ranges, progress, beside.is_anothers, beside.forget, gate
     )
     await writer.file()
     links, seen, journal = Links(target), Progress(target), Journal(target)

@@ -70,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
         figures = rebuild((spec, out), scratch)
         maps = maps_file.load(out)
         whole = LogEnds(0, _FAR)
-        pins = [pin(str(one.lane), one.source, one.target, one.runs, whole, whole) for one in maps]
+        pins = [pin(str(one.lane), one.source, one.target, one.ranges, whole, whole) for one in maps]
         spark = spark_session("anabranch benchmark of rebuild", MASTER)
         try:
             comparison = Comparison(spark, spec_of(old, new, pins, levels=Levels.COMMITTED), first_round=1 << 22)

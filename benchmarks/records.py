@@ -15,9 +15,9 @@ from functools import partial
 import numpy as np
 from google_crc32c import value
 
-from anabranch.offsets import codec as codec_of_runs
+from anabranch.offsets import codec as codec_of_maps
 from anabranch.offsets.bulk import to_target_bulk
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.offsets.translate import to_target
 from anabranch.records.decode import decode
 from anabranch.records.encode import encode
@@ -112,18 +112,18 @@ def coding() -> None:
 
 def translating() -> None:
     """Print offsets/s of translation through a hundred thousand runs, and what storing them takes."""
-    runs = RunMap.of(Run(11 * n, 10 * n, 10) for n in range(100_000))
-    some = [(n * 7919) % runs.source_end for n in range(100_000)]
-    seconds = best_of(lambda: [to_target(runs, offset) for offset in some])
+    ranges = OffsetMap.of(MappedRange(11 * n, 10 * n, 10) for n in range(100_000))
+    some = [(n * 7919) % ranges.source_end for n in range(100_000)]
+    seconds = best_of(lambda: [to_target(ranges, offset) for offset in some])
     print(f"to_target            {len(some) / seconds:>11,.0f} offsets/s")
-    many = np.random.default_rng(1).integers(0, runs.source_end, 5_000_000)
-    seconds = best_of(lambda: to_target_bulk(runs, many))
+    many = np.random.default_rng(1).integers(0, ranges.source_end, 5_000_000)
+    seconds = best_of(lambda: to_target_bulk(ranges, many))
     print(f"to_target_bulk       {len(many) / seconds:>11,.0f} offsets/s")
-    stored = codec_of_runs.encode(runs)
-    seconds = best_of(lambda: codec_of_runs.decode(stored))
-    print(f"decode stored runs   {len(runs) / seconds:>11,.0f} runs/s, {len(stored):,} bytes")
-    seconds = best_of(lambda: RunMap.of(runs))
-    print(f"append               {len(runs) / seconds:>11,.0f} runs/s")
+    stored = codec_of_maps.encode(ranges)
+    seconds = best_of(lambda: codec_of_maps.decode(stored))
+    print(f"decode stored runs   {len(ranges) / seconds:>11,.0f} runs/s, {len(stored):,} bytes")
+    seconds = best_of(lambda: OffsetMap.of(ranges))
+    print(f"append               {len(ranges) / seconds:>11,.0f} runs/s")
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ segments, given to the reader as its control topic gives them.  Then it copies t
 appends ten runs to each, and files as a worker does; what it files is encoded and compressed, and goes nowhere.  Both
 logs of each lane begin behind what was read of it, so that it is retired meanwhile.
 Prints the memory of this process at the largest and the longest time for which the event loop stood still (by CPU
-time, which other processes do not lengthen), and writes the section ``runs`` of ``build/bench.json``.  Needs no
+time, which other processes do not lengthen), and writes the section ``ranges`` of ``build/bench.json``.  Needs no
 cluster, and takes some minutes.
 """
 
@@ -28,12 +28,12 @@ from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.log import STEP_ENTRIES, LogEntry
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.records.encode import encode
 from anabranch.records.header import Codec
 from anabranch.records.record import Record, TimestampType
-from anabranch.state.codecs import runs as run_codec
-from anabranch.state.segments.runs import HELD, SEGMENT_RUNS
+from anabranch.state.codecs import ranges as range_codec
+from anabranch.state.segments.index import HELD, SEGMENT_RANGES
 from anabranch.state.topics.control import Progress, Runs
 from benchmarks import report
 from benchmarks.clusters import KAFKA
@@ -107,22 +107,22 @@ async def measure(lanes: int, persisted_s: int, seconds: int) -> Cost:
     """Read the persisted segments of so many seconds, then copy for some more."""
     chance = random.Random(1)
     cluster = Cluster(Transport("target", "User:ANONYMOUS"), [])
-    runs, progress = Runs(cluster, HELD), Progress(cluster)
+    ranges, progress = Runs(cluster, HELD), Progress(cluster)
     made = lanes_of(lanes, max(1, lanes // 50), 0, chance)
-    count = persisted_s * A_SECOND // SEGMENT_RUNS
+    count = persisted_s * A_SECOND // SEGMENT_RANGES
     newest = [
-        run_codec.encode(Run(first + 100 * at, first + 99 * at, 80) for at in range(SEGMENT_RUNS))
-        for first in range(10**10, 10**10 + HELD * 100 * SEGMENT_RUNS, 100 * SEGMENT_RUNS)
+        range_codec.encode(MappedRange(first + 100 * at, first + 99 * at, 80) for at in range(SEGMENT_RANGES))
+        for first in range(10**10, 10**10 + HELD * 100 * SEGMENT_RANGES, 100 * SEGMENT_RANGES)
     ]
     topic = Topic(_persisted([lane.key for lane in made], count, _kinds(chance), newest))
-    cast(Any, runs)._log, cast(Any, progress)._log = topic, Topic()
+    cast(Any, ranges)._log, cast(Any, progress)._log = topic, Topic()
     pauses = Pauses()
     beside = asyncio.create_task(pauses.run())
     began = time.perf_counter()
-    await runs.sync()
+    await ranges.sync()
     read_s, read_pause, read_mb = time.perf_counter() - began, pauses.longest, _memory()
     for lane in made:
-        lane.copied.book = runs.book(lane.assignment.lane)
+        lane.copied.book = ranges.book(lane.assignment.lane)
         lane.source.log_start = lane.copied.target_start = 10**9 + 1
         await asyncio.sleep(0)
     taken_pause = pauses.longest
@@ -130,7 +130,7 @@ async def measure(lanes: int, persisted_s: int, seconds: int) -> Cost:
     gate.renew(0.0)
     none = cast(Any, Beside())
     writer = ProgressWriter(
-        "20260101T000000-4711/worker-7-4711-abcd", made, runs, progress, none.is_anothers, none.forget, gate
+        "20260101T000000-4711/worker-7-4711-abcd", made, ranges, progress, none.is_anothers, none.forget, gate
     )
     pauses.longest, cpu = 0.0, 0.0
     for _ in range(seconds):
@@ -160,11 +160,11 @@ def _kinds(chance: random.Random) -> list[bytes]:
     kinds = []
     for _ in range(100):
         at, some = 10**9, []
-        for _ in range(SEGMENT_RUNS):
+        for _ in range(SEGMENT_RANGES):
             length = chance.randrange(1, 120)
-            some.append(Run(at, at - 10**6, length))
+            some.append(MappedRange(at, at - 10**6, length))
             at += length + chance.randrange(1, 30)
-        kinds.append(run_codec.encode(some))
+        kinds.append(range_codec.encode(some))
     return kinds
 
 
@@ -183,7 +183,7 @@ def _copy(lane: Lane, chance: random.Random) -> None:
     for _ in range(A_SECOND):
         last = lane.copied.book.last
         assert last is not None
-        run = Run(last.source_end + chance.randrange(1, 30), last.target_end, chance.randrange(1, 120))
+        run = MappedRange(last.source_end + chance.randrange(1, 30), last.target_end, chance.randrange(1, 120))
         lane.copied.book.append(run)
         lane.copied.tally.records += run.length
     lane.copied.position = lane.source.stable = lane.source.high_watermark = run.source_end
@@ -205,7 +205,7 @@ def main(argv: list[str] | None = None) -> int:
     print(*report.machine(KAFKA), sep="\n")
     found = asyncio.run(measure(options.lanes, options.persisted, options.seconds))
     print(
-        f"{found.lanes} lanes, {found.segments:,} segments of {SEGMENT_RUNS} runs: read in {found.read_s} s, "
+        f"{found.lanes} lanes, {found.segments:,} segments of {SEGMENT_RANGES} runs: read in {found.read_s} s, "
         f"the event loop stood still for {found.read_pause_ms} ms at most, memory {found.read_mb} MB"
     )
     print(

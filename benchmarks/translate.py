@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from anabranch.offsets import codec
 from anabranch.offsets.bulk import to_source_bulk, to_target_bulk
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.offsets.translate import Exact, to_target
-from anabranch.state.segments.runs import SEGMENT_RUNS
+from anabranch.state.segments.index import SEGMENT_RANGES
 from benchmarks import report
 from benchmarks.clusters import KAFKA
 from benchmarks.run import OUTPUT
@@ -45,7 +45,7 @@ class Size:
     """
 
     records: int
-    runs: int
+    ranges: int
     memory_bytes: int
     stored_bytes: int
     load_s: float
@@ -60,27 +60,29 @@ class Rate:
     translations_per_s: int
 
 
-def make(records: int, runs: int, seed: int) -> RunMap:
+def make(records: int, ranges: int, seed: int) -> OffsetMap:
     """A map of runs of 1 to twice the mean length, with one to three source offsets without a record after each."""
     random = np.random.default_rng(seed)
-    lengths = random.integers(1, 2 * records // runs, runs)
+    lengths = random.integers(1, 2 * records // ranges, ranges)
     lengths[-1] = max(1, lengths[-1] + records - int(lengths.sum()))
     source = target = 0
-    made = RunMap()
-    for length, gap in zip(lengths.tolist(), random.integers(1, 4, runs).tolist(), strict=True):
-        made = made.append(Run(source, target, length))
+    made = OffsetMap()
+    for length, gap in zip(lengths.tolist(), random.integers(1, 4, ranges).tolist(), strict=True):
+        made = made.append(MappedRange(source, target, length))
         source, target = source + length + gap, target + length
     return made.advance(source, target)
 
 
-def size_of(made: RunMap) -> Size:
+def size_of(made: OffsetMap) -> Size:
     """What the map weighs, and how long it takes to load."""
     stored = codec.encode(made)
-    runs = list(made)
-    segments = [codec.encode(RunMap.of(runs[at : at + SEGMENT_RUNS])) for at in range(0, len(runs), SEGMENT_RUNS)]
+    ranges = list(made)
+    segments = [
+        codec.encode(OffsetMap.of(ranges[at : at + SEGMENT_RANGES])) for at in range(0, len(ranges), SEGMENT_RANGES)
+    ]
 
-    def from_segments() -> RunMap:
-        loaded = RunMap(made.source_start, made.target_start)
+    def from_segments() -> OffsetMap:
+        loaded = OffsetMap(made.source_start, made.target_start)
         for segment in segments:
             loaded = loaded.extend(codec.decode(segment))
         return loaded.advance(made.source_end, made.target_end)
@@ -103,7 +105,7 @@ def size_of(made: RunMap) -> Size:
     )
 
 
-def rates(made: RunMap, seed: int) -> list[Rate]:
+def rates(made: OffsetMap, seed: int) -> list[Rate]:
     """Each way to translate, and the plain Python program beside them."""
     offsets = np.random.default_rng(seed + 1).integers(0, made.source_end, ASKED)
     lists = [list(column) for column in made.columns()]
@@ -127,7 +129,7 @@ def rates(made: RunMap, seed: int) -> list[Rate]:
     ]
 
 
-def _check(made: RunMap, offsets: NDArray[np.int64], expected: list[int]) -> None:
+def _check(made: OffsetMap, offsets: NDArray[np.int64], expected: list[int]) -> None:
     answers, kinds = to_target_bulk(made, offsets)
     if kinds.any() or answers.tolist() != expected:
         raise AssertionError("bulk answers differ from the plain program's")
@@ -168,10 +170,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args(argv)
     print(*report.machine(KAFKA), sep="\n")
-    made = make(options.records, options.runs, options.seed)
+    made = make(options.records, options.ranges, options.seed)
     size = size_of(made)
     print(
-        f"map: {size.records:,} records, {size.runs:,} runs; {size.memory_bytes / 1e6:.2f} MB in memory, "
+        f"map: {size.records:,} records, {size.ranges:,} runs; {size.memory_bytes / 1e6:.2f} MB in memory, "
         f"{size.stored_bytes / 1e6:.2f} MB stored; loaded in {size.load_s:.3f} s, from segments in "
         f"{size.load_segments_s:.3f} s"
     )

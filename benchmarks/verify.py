@@ -31,7 +31,7 @@ from pyspark.sql import functions as sql
 
 from anabranch.config.verifyspec import ReaderKind
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.spark.verify.run import Comparison
@@ -101,8 +101,8 @@ def pins(records: int, partitions: int) -> list[Pin]:
     found = []
     for partition in range(partitions):
         where = TopicPartition(TOPIC, partition)
-        runs = RunMap.of([Run(0, 0, len(range(partition, records, partitions)))])
-        found.append(pin(f"lane-{partition}", where, where, runs, LogEnds(0, _FAR), LogEnds(0, _FAR)))
+        ranges = OffsetMap.of([MappedRange(0, 0, len(range(partition, records, partitions)))])
+        found.append(pin(f"lane-{partition}", where, where, ranges, LogEnds(0, _FAR), LogEnds(0, _FAR)))
     return found
 
 

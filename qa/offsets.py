@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from anabranch.config.rebuildspec import RebuildSpec, RecordPart
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.positions import LaneRuns, Translation
+from anabranch.model.positions import LaneRanges, Translation
 from anabranch.operations.offsets import export as exporting
+from anabranch.operations.offsets import ranges as showing
 from anabranch.operations.offsets import rebuild as rebuilding
-from anabranch.operations.offsets import runs as showing
 from anabranch.operations.offsets import translate as translating
 from anabranch.operations.offsets.translate import Question
 from qa.blocking import between, on
@@ -33,9 +33,9 @@ def translate_group(
     )
 
 
-def runs(target: ClusterContext, link_id: str, where: str | None = None) -> Sequence[LaneRuns]:
+def ranges(target: ClusterContext, link_id: str, where: str | None = None) -> Sequence[LaneRanges]:
     """The maps of a link, a topic or a partition."""
-    return on(target, lambda cluster: showing.runs(cluster, link_id, where))
+    return on(target, lambda cluster: showing.ranges(cluster, link_id, where))
 
 
 def export(target: ClusterContext, link_id: str) -> exporting.ExportedMaps:

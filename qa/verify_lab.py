@@ -17,7 +17,7 @@ from anabranch.config.context_file import read_context
 from anabranch.config.verifyspec import VerifySpec
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.verify.findings import NO_FIELDS, NOWHERE, Finding, FindingKind, RecordField
@@ -79,7 +79,7 @@ class Mirror:
 
     source: tuple[Message, ...]
     target: tuple[Message, ...]
-    runs: RunMap
+    ranges: OffsetMap
     expected: tuple[Finding, ...]
 
 
@@ -102,7 +102,7 @@ def plant(source: Sequence[Message], faults: Iterable[Fault], chance: random.Ran
     wanted = list(faults)
     places = sorted(chance.sample(range(2, len(source) // 4 - 2), len(wanted)))
     target: list[Message] = []
-    runs: list[Run] = []
+    ranges: list[MappedRange] = []
     expected: list[Finding] = []
     copied, shift = 0, 0
 
@@ -110,7 +110,7 @@ def plant(source: Sequence[Message], faults: Iterable[Fault], chance: random.Ran
         """Write the source's records up to an offset as they are."""
         nonlocal copied
         if end > copied:
-            runs.append(Run(copied, len(target) + shift, end - copied))
+            ranges.append(MappedRange(copied, len(target) + shift, end - copied))
             target.extend(source[copied:end])
             copied = end
 
@@ -129,7 +129,7 @@ def plant(source: Sequence[Message], faults: Iterable[Fault], chance: random.Ran
             case Fault.UNTOLD_DROP:
                 # The map is that of a copier that believes to have written it.
                 copied, shift = place + 1, shift + 1
-                runs.append(Run(place, where + shift - 1, 1))
+                ranges.append(MappedRange(place, where + shift - 1, 1))
                 found(FindingKind.MISSING, place, NOWHERE)
             case Fault.REPEAT:
                 copy(place + 1)
@@ -151,13 +151,13 @@ def plant(source: Sequence[Message], faults: Iterable[Fault], chance: random.Ran
                 target[where] = changed
                 found(FindingKind.MODIFIED, place, where, fields)
     copy(len(source))
-    runs_map = RunMap.of(runs)
+    offset_map = OffsetMap.of(ranges)
     if tail:
         lost = chance.randint(1, 3)
         del target[len(target) - lost :]
         for offset in range(len(source) - lost, len(source)):
             found(FindingKind.MISSING, offset, NOWHERE)
-    return Mirror(tuple(source), tuple(target), runs_map, tuple(sorted(expected)))
+    return Mirror(tuple(source), tuple(target), offset_map, tuple(sorted(expected)))
 
 
 def _changed(record: Message, fault: Fault) -> tuple[Message, RecordField]:
@@ -231,10 +231,10 @@ def fresh(name: str) -> str:
     return f"{name}-{next(_numbers)}"
 
 
-def pin_of(topic: str, runs: RunMap, lane: str | None = None, **compacts: tuple[bool, bool]) -> Pin:
+def pin_of(topic: str, ranges: OffsetMap, lane: str | None = None, **compacts: tuple[bool, bool]) -> Pin:
     """The pin of everything that a map holds, of a topic with the same name on both sides."""
     where = TopicPartition(topic, 0)
-    return pin(lane or topic, where, where, runs, LogEnds(0, _FAR), LogEnds(0, _FAR), **compacts)
+    return pin(lane or topic, where, where, ranges, LogEnds(0, _FAR), LogEnds(0, _FAR), **compacts)
 
 
 def spec_of(old: SandboxCluster, new: SandboxCluster, pins: Iterable[Pin], **changes: Any) -> VerifySpec:

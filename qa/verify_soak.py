@@ -85,7 +85,7 @@ def compared(
     for one in trials:
         write(old, one.topic, one.mirror.source)
         write(new, one.topic, one.mirror.target)
-    pins = [pin_of(one.topic, one.mirror.runs) for one in trials]
+    pins = [pin_of(one.topic, one.mirror.ranges) for one in trials]
     comparison = Comparison(session, spec_of(old, new, pins, samples=BIG))
     for _ in comparison.rounds():
         pass

@@ -90,7 +90,7 @@ def read_on(config: Mapping[str, Any], group: str, topic: str) -> dict[int, list
 
 def answer(proof: LaneProof, moved: Move, read: Sequence[bytes]) -> GroupAnswer:
     """Hold what the group read on after its move against what it had not read on the source."""
-    copied = [mm2_offsets.CopiedRun(run.source, run.target, run.length) for run in proof.seen]
+    copied = [mm2_offsets.CopiedRange(run.source, run.target, run.length) for run in proof.seen]
     theirs = mm2_offsets.translate(mm2_offsets.offset_syncs(copied), moved.commit.offset)
     unread = [entry.digest for entry in proof.source if entry.offset >= moved.commit.offset]
     return GroupAnswer(str(moved.source), moved.commit.offset, moved.answer, theirs, len(read), list(read) == unread)

@@ -12,8 +12,8 @@ from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.reports import LinkStatus
-from anabranch.offsets.runs import Run, RunMap
-from anabranch.state.segments.runs import RunBook
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
+from anabranch.state.segments.index import OffsetMapIndex
 from anabranch.state.topics.control import Runs
 from qa.brokers import log_ends
 from qa.logcompare import ComparedRecord, compare, read_log
@@ -28,21 +28,21 @@ class LaneProof:
     progress: LaneProgress
     source: Sequence[ComparedRecord]
     target: Sequence[ComparedRecord]
-    persisted: RunMap
+    persisted: OffsetMap
     differences: int
     samples: tuple[str, ...]
 
     @property
-    def seen(self) -> RunMap:
+    def seen(self) -> OffsetMap:
         """The runs as the two logs show them: the n-th record of the one is the n-th of the other."""
-        runs: list[Run] = []
+        ranges: list[MappedRange] = []
         for ours, theirs in zip(self.source, self.target, strict=False):
-            last = runs[-1] if runs else None
+            last = ranges[-1] if ranges else None
             if last is not None and (last.source_end, last.target_end) == (ours.offset, theirs.offset):
-                runs[-1] = Run(last.source, last.target, last.length + 1)
+                ranges[-1] = MappedRange(last.source, last.target, last.length + 1)
             else:
-                runs.append(Run(ours.offset, theirs.offset, 1))
-        return RunMap.of(runs)
+                ranges.append(MappedRange(ours.offset, theirs.offset, 1))
+        return OffsetMap.of(ranges)
 
     @property
     def equal(self) -> bool:
@@ -75,8 +75,8 @@ def prove(
         ours = read_log(source, lane.source.topic, lane.source.partition, committed=True)
         theirs = read_log(target, lane.target.topic, lane.target.partition)
         found = compare(ours, theirs)
-        runs = persisted.get(lane.lane, RunMap.of(()))
-        proofs.append(LaneProof(lane, ours, theirs, runs, found.total, found.samples))
+        ranges = persisted.get(lane.lane, OffsetMap.of(()))
+        proofs.append(LaneProof(lane, ours, theirs, ranges, found.total, found.samples))
     return proofs
 
 
@@ -105,8 +105,8 @@ def _digest(logs: Sequence[Sequence[ComparedRecord]]) -> str:
     return whole.hexdigest()
 
 
-async def _persisted(context: ClusterContext) -> dict[LaneKey, RunMap]:
+async def _persisted(context: ClusterContext) -> dict[LaneKey, OffsetMap]:
     async with open_cluster(context) as cluster:
-        runs = Runs(cluster)
-        await runs.sync()
-    return {lane: RunBook.of_segments(segments).map for lane, segments in runs.segments.items()}
+        ranges = Runs(cluster)
+        await ranges.sync()
+    return {lane: OffsetMapIndex.of_segments(segments).map for lane, segments in ranges.segments.items()}

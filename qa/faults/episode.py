@@ -109,7 +109,7 @@ class EpisodeResult:
             f"{self.seconds:.0f} s, expiration {spec.expiration_ms or 'default'}",
             *(f"  {count:4d} x {kind}" for kind, count in sorted(self.injections.items())),
             f"  {proof.records} records in {proof.lanes} lanes {proof.modes}, {proof.claims} claims, "
-            f"{proof.markers} kills, {proof.runs} runs of the map, {proof.gap_records} records of gap records, "
+            f"{proof.markers} kills, {proof.ranges} runs of the map, {proof.gap_records} records of gap records, "
             f"{proof.differences} differences",
             "  {} transactions were committed, {} aborted, {} left hanging, ".format(*self.transactions)
             + f"{self.ended_by_hand} ended by hand; {proof.cleaned} records were cleaned from compacted sources; "

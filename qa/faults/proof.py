@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.sandbox import SandboxCluster
 from anabranch.state.maps.rebuild import LaneLog, rebuild, whole_log
-from anabranch.state.segments.runs import in_order
+from anabranch.state.segments.index import in_order
 from anabranch.state.topics.control import Progress, Runs
 from anabranch.state.topics.journal import GapRecords, Journal
 from qa import brokers
@@ -29,7 +29,7 @@ class Proof:
     lanes: int = 0
     claims: int = 0
     markers: int = 0
-    runs: int = 0
+    ranges: int = 0
     gap_records: int = 0
     cleaned: int = 0
     modes: dict[str, int] = field(default_factory=dict)
@@ -41,8 +41,8 @@ class Proof:
 class Persisted:
     """What the control topics say of one lane, from segment ``first`` on, and what its target's headers say."""
 
-    runs: tuple[Run, ...]
-    rebuilt: tuple[Run, ...]
+    ranges: tuple[MappedRange, ...]
+    rebuilt: tuple[MappedRange, ...]
     claims: int
     mode: str
     first: int = 0
@@ -106,16 +106,16 @@ def weigh(
         proof.wrong.append(f"{place}: no progress was persisted")
         return
     proof.claims += lane.claims
-    proof.runs += len(lane.runs)
+    proof.ranges += len(lane.ranges)
     proof.modes[lane.mode] = proof.modes.get(lane.mode, 0) + 1
     count = None if topic.compacted else len(ours)
-    if problem := untrue(lane.runs, known, unplaced, theirs, count, both):
+    if problem := untrue(lane.ranges, known, unplaced, theirs, count, both):
         proof.wrong.append(f"{place}: persisted runs: {problem}")
     if both:
         if problem := untrue(lane.rebuilt, known, unplaced, theirs, None, both):
             proof.wrong.append(f"{place}: rebuilt runs: {problem}")
-    elif lane.runs != lane.rebuilt:
-        proof.wrong.append(f"{place}: persisted runs {_short(lane.runs)}, rebuilt {_short(lane.rebuilt)}")
+    elif lane.ranges != lane.rebuilt:
+        proof.wrong.append(f"{place}: persisted runs {_short(lane.ranges)}, rebuilt {_short(lane.rebuilt)}")
 
 
 def _longest(cluster: SandboxCluster, place: str) -> list:  # type: ignore[type-arg]
@@ -124,7 +124,7 @@ def _longest(cluster: SandboxCluster, place: str) -> list:  # type: ignore[type-
 
 
 def untrue(
-    runs: Sequence[Run],
+    ranges: Sequence[MappedRange],
     here: Mapping[int, bytes],
     unplaced: Collection[bytes],
     target: Sequence[ComparedRecord],
@@ -138,7 +138,7 @@ def untrue(
     """
     there = {entry.offset: entry.digest for entry in target}
     told = 0
-    for run in runs:
+    for run in ranges:
         for at in range(run.length):
             digest = there.get(run.target + at)
             if digest is None and cleaned:
@@ -156,19 +156,19 @@ async def persisted_of(context: ClusterContext, link: str) -> tuple[dict[tuple[s
     were.
     """
     async with open_cluster(context) as cluster:
-        progress, runs, journal = Progress(cluster), Runs(cluster), Journal(cluster)
+        progress, ranges, journal = Progress(cluster), Runs(cluster), Journal(cluster)
         gap_records = await GapRecords(cluster).read()
         await progress.sync()
-        await runs.sync()
+        await ranges.sync()
         claims = await journal.read()
         found: dict[tuple[str, int], Persisted] = {}
         for lane in progress.lanes.of(link):
             key = lane.lane
             ids = claims.producer_ids(str(key))
             within = await whole_log(cluster, lane.target.topic, lane.target.partition)
-            segments: Mapping[int, tuple[Run, ...]] = runs.segments.get(key, {})
+            segments: Mapping[int, tuple[MappedRange, ...]] = ranges.segments.get(key, {})
             persisted = in_order(segments)
-            log = LaneLog(str(key), ids, gap_records, RunMap.of(persisted))
+            log = LaneLog(str(key), ids, gap_records, OffsetMap.of(persisted))
             again = await rebuild(cluster, within, log, claims.start(str(key), 0))
             found[(lane.source.topic, lane.source.partition)] = Persisted(
                 joined(persisted), joined(again), len(ids), lane.mode.value, min(segments, default=0)
@@ -176,13 +176,13 @@ async def persisted_of(context: ClusterContext, link: str) -> tuple[dict[tuple[s
         return found, gap_records.end
 
 
-def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
+def joined(ranges: Sequence[MappedRange]) -> tuple[MappedRange, ...]:
     """Runs that continue each other on both sides as one; nothing is checked, so that wrong ones are shown too."""
-    joined: list[Run] = []
-    for run in runs:
+    joined: list[MappedRange] = []
+    for run in ranges:
         last = joined[-1] if joined else None
         if last is not None and (last.source + last.length, last.target + last.length) == (run.source, run.target):
-            joined[-1] = Run(last.source, last.target, last.length + run.length)
+            joined[-1] = MappedRange(last.source, last.target, last.length + run.length)
         else:
             joined.append(run)
     return tuple(joined)
@@ -193,6 +193,6 @@ def _words(found: Differences) -> str:
     return ", ".join(f"{getattr(found, name)} {name}" for name in names if getattr(found, name))
 
 
-def _short(runs: Sequence[Run]) -> str:
-    shown = [f"{run.source}->{run.target}+{run.length}" for run in runs]
+def _short(ranges: Sequence[MappedRange]) -> str:
+    shown = [f"{run.source}->{run.target}+{run.length}" for run in ranges]
     return ", ".join(shown if len(shown) <= 6 else [*shown[:2], f"... {len(shown) - 5} ...", *shown[-3:]])

@@ -10,7 +10,7 @@ from anabranch.errors import AnabranchError
 from anabranch.groups.plan import GroupStep
 from anabranch.groups.select import GroupSelection
 from anabranch.kafka.security import open_cluster
-from anabranch.mirrormaker.store import CopiedRun, offset_syncs, translate
+from anabranch.mirrormaker.store import CopiedRange, offset_syncs, translate
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import Exact, to_target
@@ -55,12 +55,12 @@ class Aligner:
                 lane = maps.of_source(TopicPartition(*partition))
             except AnabranchError:
                 continue
-            exact = None if lane is None else to_target(lane.runs, offset)
+            exact = None if lane is None else to_target(lane.ranges, offset)
             if lane is None or not isinstance(exact, Exact):
                 continue
-            copied = [CopiedRun(run.source, run.target, run.length) for run in lane.runs]
+            copied = [CopiedRange(run.source, run.target, run.length) for run in lane.ranges]
             answered = translate(offset_syncs(copied), offset)
-            start = lane.runs.target_start if answered is None else answered
+            start = lane.ranges.target_start if answered is None else answered
             found[partition] = _records(copied, start, exact.offset)
         return found
 
@@ -69,6 +69,6 @@ class Aligner:
             return await read_maps(target, self.link)
 
 
-def _records(runs: list[CopiedRun], start: int, end: int) -> int:
+def _records(ranges: list[CopiedRange], start: int, end: int) -> int:
     """How many copied records lie at target offsets from ``start`` to before ``end``."""
-    return sum(max(0, min(run.target + run.length, end) - max(run.target, start)) for run in runs)
+    return sum(max(0, min(run.target + run.length, end) - max(run.target, start)) for run in ranges)

@@ -40,9 +40,9 @@ from anabranch.model.lane import LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, ModePolicy, WantedState
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.secrets import SecretKind, SecretRef
-from anabranch.offsets.runs import Run as MappedRun
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.endings import Stop
-from anabranch.state.segments.runs import in_order
+from anabranch.state.segments.index import in_order
 from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
 from qa.faults.proof import Persisted, Proof, joined, persisted_of, weigh
 from qa.faults.topics import SOURCE_SETTINGS, LoadTopic, TopicKind
@@ -325,7 +325,7 @@ class Life:
         }
         return {place: (offset, self._target_ends[place]) for place, offset in copied.items()}
 
-    def _hold(self, place: tuple[str, int], runs: Sequence[MappedRun]) -> None:
+    def _hold(self, place: tuple[str, int], runs: Sequence[MappedRange]) -> None:
         """L2: of what both logs hold now, the persisted runs say exactly where it is."""
         topic = next(one for one in self.plan.topics if one.name == place[0])
         if topic.unclean or topic.kind is TopicKind.BOTH_COMPACTED or not runs:
@@ -420,12 +420,12 @@ class Life:
         """The lane as if the runs that were retired were persisted still; they must be of what both logs have
         deleted.
         """
-        first = lane.runs[0]
+        first = lane.ranges[0]
         if first.source > starts[0] or first.target > starts[1]:
             self.outcome.wrong.append(f"runs below {first} were retired, and the logs begin at {starts}")
         pairs = zip(ours, theirs, strict=False)
-        below = [MappedRun(here.offset, there.offset, 1) for here, there in pairs if there.offset < first.target]
-        return replace(lane, runs=joined((*below, *lane.runs)))
+        below = [MappedRange(here.offset, there.offset, 1) for here, there in pairs if there.offset < first.target]
+        return replace(lane, ranges=joined((*below, *lane.ranges)))
 
 
 def _filter(names: list[str]) -> PluginSpec:
@@ -434,5 +434,5 @@ def _filter(names: list[str]) -> PluginSpec:
 
 def _with_deleted(lane: Persisted, start: int) -> Persisted:
     """The lane as if the target's log, which begins at ``start``, gave back what was persisted of the records below."""
-    below = [replace(run, length=min(run.length, start - run.target)) for run in lane.runs if run.target < start]
+    below = [replace(run, length=min(run.length, start - run.target)) for run in lane.ranges if run.target < start]
     return replace(lane, rebuilt=joined((*below, *lane.rebuilt)))

@@ -23,7 +23,7 @@ from anabranch.config.maps_file import StoredMap, save_rebuilt
 from anabranch.model.lane import LaneKey
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.sandbox import SandboxCluster
 from qa import brokers
 from qa.timeouts import TIMEOUT_S
@@ -75,7 +75,7 @@ class Copies:
     def save(self, path: Path, source: str, target: str) -> None:
         """The maps file of these copies, between two contexts."""
         maps = [
-            StoredMap(LaneKey("copies", TopicId(uuid4()), at.partition), at, self.place(at), _runs(offsets))
+            StoredMap(LaneKey("copies", TopicId(uuid4()), at.partition), at, self.place(at), _ranges(offsets))
             for at, offsets in sorted(self.offsets.items())
         ]
         save_rebuilt(path, "copies", source, target, maps, BEGIN_MS)
@@ -90,8 +90,8 @@ class Copies:
         return copies[offset] if offset < len(copies) else self.ends[self.place(at)]
 
 
-def _runs(offsets: list[int]) -> RunMap:
-    return RunMap.of((Run(source, target, 1) for source, target in enumerate(offsets)), 0, 0)
+def _ranges(offsets: list[int]) -> OffsetMap:
+    return OffsetMap.of((MappedRange(source, target, 1) for source, target in enumerate(offsets)), 0, 0)
 
 
 def commit(cluster: SandboxCluster, group: str, offsets: Mapping[TopicPartition, int]) -> None:

@@ -92,8 +92,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "mark-at-the-begin-is-lost",
         "groups/baseline.py",
-        "if commit.offset >= mapping.runs.source_start:",
-        "if commit.offset > mapping.runs.source_start:",
+        "if commit.offset >= mapping.ranges.source_start:",
+        "if commit.offset > mapping.ranges.source_start:",
         "a group that has committed exactly the start of the link is reported to lose records",
     ),
     Mutant(

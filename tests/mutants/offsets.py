@@ -99,15 +99,15 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "map-end-one-too-far",
         "offsets/translate.py",
-        "    if offset > runs.source_end:",
-        "    if offset > runs.source_end + 1:",
+        "    if offset > ranges.source_end:",
+        "    if offset > ranges.source_end + 1:",
         "a position that was not copied yet is answered as exact",
     ),
     Mutant(
         "map-gap-one-run-back",
         "offsets/translate.py",
-        "    return Exact(_next_target(runs, index + 1), NoRecord.GAP)",
-        "    return Exact(_next_target(runs, max(index, 0)), NoRecord.GAP)",
+        "    return Exact(_next_target(ranges, index + 1), NoRecord.GAP)",
+        "    return Exact(_next_target(ranges, max(index, 0)), NoRecord.GAP)",
         "a reader in a gap reads the run before it again",
     ),
     Mutant(
@@ -147,7 +147,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "ask-lanes-in-doubt-left-out",
-        "operations/offsets/runs.py",
+        "operations/offsets/ranges.py",
         "            raise one\n",
         "            continue\n",
         "an exported file lacks the lanes that are in doubt, and nobody is told",
@@ -176,7 +176,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "retired-runs-are-gaps",
         "state/maps/recovery.py",
-        "            if number != following and runs.target_end < log.start:",
+        "            if number != following and ranges.target_end < log.start:",
         "            if False:",
         "records whose runs were retired are said to have had none",
     ),
@@ -197,8 +197,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "map-end-of-the-source-forgotten",
         "state/maps/recovery.py",
-        "max(runs.source_end, lane.position)",
-        "runs.source_end",
+        "max(ranges.source_end, lane.position)",
+        "ranges.source_end",
         "a group that has read everything is told that it waits for the copy",
     ),
     Mutant(

@@ -55,9 +55,9 @@ class Retiring(Life):
         gone = {side: self.faults.gone.get((side, name, 0), []) for side in ("source", "target")}
         ours = gone["source"] + entries(source, committed=True)
         theirs = gone["target"] + entries(target, committed=False)
-        first = lane.runs[0]
+        first = lane.ranges[0]
         for here, there in zip(ours, theirs, strict=True):
-            told, back = to_target(lane.runs, here.offset), to_source(lane.runs, there.offset)
+            told, back = to_target(lane.ranges, here.offset), to_source(lane.ranges, there.offset)
             if here.offset >= first.source:
                 right = told == Exact(there.offset) and back == Exact(here.offset)
             else:
@@ -72,8 +72,8 @@ class Retiring(Life):
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments of two runs, of which one is held."""
-    monkeypatch.setattr("anabranch.state.segments.runs.SEGMENT_RUNS", 2)
-    for name in ("state.segments.runs", "state.topics.control", "copier.leases.control_topics"):
+    monkeypatch.setattr("anabranch.state.segments.index.SEGMENT_RANGES", 2)
+    for name in ("state.segments.index", "state.topics.control", "copier.leases.control_topics"):
         monkeypatch.setattr(f"anabranch.{name}.HELD", 1)
 
 

@@ -10,7 +10,7 @@ import pytest
 from anabranch.model.lane import LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
-from anabranch.state.codecs import runs, topics
+from anabranch.state.codecs import ranges, topics
 from qa.faults.topics import LoadTopic
 from qa.simulation.scheduler import WALL_MS
 from tests.simulation.watched import TOPIC, lanes, watched
@@ -66,7 +66,7 @@ def test_runs_and_progress_are_persisted_within_two_seconds() -> None:
         for _ in range(200):
             link.pass_(STEP_S)
             persisted = [one for one in link.persisted(topics.RUNS) if one.value is not None]
-            newest = list(runs.decode(persisted[-1].key or b"", persisted[-1].value or b""))[-1]
+            newest = list(ranges.decode(persisted[-1].key or b"", persisted[-1].value or b""))[-1]
             told.append(
                 (link.now, newest.target + newest.length, lanes(link.persisted(topics.PROGRESS))[-1].target_end)
             )

@@ -17,7 +17,7 @@ from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, GroupRules, LinkRecord, LinkSpec, MirroredTopic, WantedState
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.records.encode import encode
 from anabranch.sandbox import ClusterSpec
@@ -33,7 +33,7 @@ A, B, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPar
 BLANK = TopicPartition("orders", 2)
 """A partition of the link of which nothing was copied yet."""
 TO_A, TO_B = TopicPartition("old.orders", 0), TopicPartition("old.orders", 1)
-RUNS = (Run(10, 0, 10), Run(25, 10, 5))
+RUNS = (MappedRange(10, 0, 10), MappedRange(25, 10, 5))
 """Source 10 to 19 and 25 to 29 of each partition are target 0 to 14; source 20 to 24, 30 and 31 are gaps."""
 SOURCE_END, TARGET_END = 32, 15
 
@@ -141,7 +141,7 @@ async def _fill_target(cluster: Cluster, source_cluster: str, source_id: TopicId
     await ensure_topics(cluster)
     await until_led(cluster, [TO_A.topic])
     answer = await cluster.metadata([TO_A.topic])
-    links, progress, runs, journal = Links(cluster), Progress(cluster), Runs(cluster), Journal(cluster)
+    links, progress, ranges, journal = Links(cluster), Progress(cluster), Runs(cluster), Journal(cluster)
     spec = LinkSpec(
         LINK,
         ClusterRef("old", source_cluster),
@@ -160,7 +160,7 @@ async def _fill_target(cluster: Cluster, source_cluster: str, source_id: TopicId
         producer = 7_000 + at.partition
         claim = Claim(str(lane), producer, LaneMode.MAPPED, "run-1", None, 1_000, ClaimState.CLAIMED, 10, 0)
         await journal.append(claim)
-        await runs.file({(lane, 0): RUNS})
+        await ranges.file({(lane, 0): RUNS})
         lanes.append(_progress(lane, at, copied))
     await progress.file(lanes)
     return tuple(lanes)

@@ -17,11 +17,11 @@ from pydantic import Field
 from anabranch.config.yaml_file import FileShape, check, read, replace_file
 from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.model.lane import LaneKey
-from anabranch.model.positions import LaneRuns
+from anabranch.model.positions import LaneRanges
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets import codec
 from anabranch.offsets.align.gaps import Unclear, Why
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 
 _COLUMNS = (
     "source_topic",
@@ -63,7 +63,7 @@ class LaneShape(FileShape):
     target: PartitionShape
     mode: Literal["identity", "mapped"]
     updated_at_ms: int = Field(description="When the lane's owner last persisted where it stands.")
-    runs: str = Field(description="Stored runs (docs/reference/runs.md) in base64.")
+    runs: str = Field(description="Stored runs (docs/reference/offset-maps.md) in base64.")
     target_id: str | None = Field(
         default=None, description="The target topic's id, in a map that `offsets rebuild` has made."
     )
@@ -89,7 +89,7 @@ class StoredMap:
     lane: LaneKey
     source: TopicPartition
     target: TopicPartition
-    runs: RunMap
+    ranges: OffsetMap
     target_id: TopicId | None = None
     unclear: tuple[Unclear, ...] = ()
 
@@ -112,7 +112,7 @@ def contexts_of(path: Path) -> tuple[str, str]:
 
 
 def save(
-    path: Path, link: str, source: str, target: str, stored: Mapping[LaneKey, bytes], lanes: Sequence[LaneRuns]
+    path: Path, link: str, source: str, target: str, stored: Mapping[LaneKey, bytes], lanes: Sequence[LaneRanges]
 ) -> None:
     """Write JSON whole or not at all, over a file that is there; raises ``UnreadableFileError``."""
     value = {
@@ -151,7 +151,7 @@ def rebuilt_value(link: str, source: str, target: str, maps: Sequence[StoredMap]
             "target": {"topic": one.target.topic, "partition": one.target.partition},
             "mode": "mapped",
             "updated_at_ms": made_at_ms,
-            "runs": base64.b64encode(codec.encode(one.runs)).decode("ascii"),
+            "runs": base64.b64encode(codec.encode(one.ranges)).decode("ascii"),
             "unclear": [
                 {
                     "source": [stretch.source_from, stretch.source_to],
@@ -167,7 +167,7 @@ def rebuilt_value(link: str, source: str, target: str, maps: Sequence[StoredMap]
     return {"version": 1, "link": link, "source": source, "target": target, "lanes": lanes}
 
 
-def save_csv(path: Path, lanes: Sequence[LaneRuns]) -> None:
+def save_csv(path: Path, lanes: Sequence[LaneRanges]) -> None:
     """Write one line for each run, whole or not at all; the ends of the maps are not in it.
 
     Raises ``UnreadableFileError``.
@@ -177,7 +177,7 @@ def save_csv(path: Path, lanes: Sequence[LaneRuns]) -> None:
     lines.writerow(_COLUMNS)
     for lane in lanes:
         places = (lane.source.topic, lane.source.partition, lane.target.topic, lane.target.partition)
-        lines.writerows((*places, run.source, run.target, run.length) for run in lane.runs)
+        lines.writerows((*places, run.source, run.target, run.length) for run in lane.ranges)
     replace_file(path, text.getvalue().encode("utf-8"))
 
 

@@ -65,7 +65,7 @@ def _pin_fields(pin: Pin) -> dict[str, Any]:
             "to": pin.target_to,
             "compacts": pin.target_compacts,
         },
-        "runs": b64encode(codec.encode(pin.runs)).decode("ascii"),
+        "runs": b64encode(codec.encode(pin.ranges)).decode("ascii"),
     }
 
 

@@ -101,7 +101,7 @@ def baseline(
     partitions = []
     for partition in sorted(commits):
         mapping = mappings.get(partition)
-        begin = mapping.runs.source_start if isinstance(mapping, PartitionMapping) else None
+        begin = mapping.ranges.source_start if isinstance(mapping, PartitionMapping) else None
         partitions.append(
             BaselinePartition(partition, commits[partition], begin, _coverage(mapping, commits[partition]))
         )
@@ -113,6 +113,6 @@ def _coverage(mapping: PartitionMapping | UnavailableMapping | None, commit: Com
         return Coverage.NOT_IN_LINK
     if isinstance(mapping, UnavailableMapping):
         return Coverage.UNKNOWN
-    if commit.offset >= mapping.runs.source_start:
+    if commit.offset >= mapping.ranges.source_start:
         return Coverage.COVERED
-    return Coverage.BEFORE if mapping.source_start < mapping.runs.source_start else Coverage.GONE
+    return Coverage.BEFORE if mapping.source_start < mapping.ranges.source_start else Coverage.GONE

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from anabranch.model.groups import Commit, Group
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 
 Commits = Mapping[TopicPartition, Commit]
 
@@ -20,7 +20,7 @@ class PartitionMapping:
     """
 
     target: TopicPartition
-    runs: RunMap
+    ranges: OffsetMap
     source_start: int
     target_start: int
     target_end: int

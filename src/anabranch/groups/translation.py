@@ -15,7 +15,7 @@ def translate_commit(mapping: PartitionMapping, commit: Commit, link: str) -> in
     before a log's start would trigger the reader's ``auto.offset.reset``.  If only the target has lost them, the
     commit is refused.  Invariant: the offset is never past the target's high watermark, so no lag is negative.
     """
-    position = to_target(mapping.runs, commit.offset)
+    position = to_target(mapping.ranges, commit.offset)
     if isinstance(position, After):
         return Reason(
             ReasonKind.NOT_COPIED,
@@ -35,7 +35,7 @@ def translate_commit(mapping: PartitionMapping, commit: Commit, link: str) -> in
     else:
         offset = position.offset
     if offset < mapping.target_start:
-        kept = to_source(mapping.runs, mapping.target_start)
+        kept = to_source(mapping.ranges, mapping.target_start)
         kept_from = kept.offset if isinstance(kept, Exact) else kept.translated
         if mapping.source_start < kept_from:
             return Reason(

@@ -29,7 +29,7 @@ class OffsetSync:
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedRun:
+class CopiedRange:
     """``length`` records in a row, copied from ``source`` on to ``target`` on."""
 
     source: int
@@ -37,15 +37,15 @@ class CopiedRun:
     length: int
 
 
-def offset_syncs(runs: Iterable[CopiedRun], offset_lag_max: int = DEFAULT_OFFSET_LAG_MAX) -> Iterator[OffsetSync]:
-    """The syncs that one source task writes while it copies ``runs``, and the parked one that its last flush adds.
+def offset_syncs(ranges: Iterable[CopiedRange], offset_lag_max: int = DEFAULT_OFFSET_LAG_MAX) -> Iterator[OffsetSync]:
+    """The syncs that one source task writes while it copies ``ranges``, and the parked one that its last flush adds.
 
     A sync is written for the first record, after any gap in the source, after a step back in the target, and once
     the position that the last sync can answer (one past it) is ``offset_lag_max`` records old.
     """
     written: OffsetSync | None = None
     newest: OffsetSync | None = None
-    for run in runs:
+    for run in ranges:
         if run.length <= 0:
             continue
         first = OffsetSync(run.source, run.target)

@@ -72,7 +72,7 @@ class Translation:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRun:
+class StoredRange:
     """``length`` records in a row on both sides."""
 
     source: int
@@ -81,8 +81,8 @@ class StoredRun:
 
 
 @dataclass(frozen=True, slots=True)
-class LaneRuns:
-    """One lane's map: where it begins and up to where it accounts for everything, on both sides, and its runs."""
+class LaneRanges:
+    """One lane's map: where it begins and up to where it accounts for everything, on both sides, and its ranges."""
 
     lane: LaneKey
     source: TopicPartition
@@ -95,4 +95,4 @@ class LaneRuns:
     source_end: int
     target_end: int
     records: int
-    runs: tuple[StoredRun, ...]
+    ranges: tuple[StoredRange, ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,32 +30,32 @@ class Kind(IntEnum):
     UNMAPPED = 3
 
 
-def to_target_bulk(runs: RunMap, offsets: Offsets, *, records: bool = False) -> tuple[Offsets, Kinds]:
+def to_target_bulk(ranges: OffsetMap, offsets: Offsets, *, records: bool = False) -> tuple[Offsets, Kinds]:
     """Return what ``to_target`` says of each int64 source offset, as (offsets, kinds) of the same shape.
 
     With ``records``, what ``record_to_target`` says.  Where the kind is not EXACT the offset is -1.
     """
-    sources, targets, lengths = runs.columns()
+    sources, targets, lengths = ranges.columns()
     return _translate(
         (sources, targets, lengths),
         offsets,
-        (runs.source_start, runs.source_end),
-        runs.target_end,
+        (ranges.source_start, ranges.source_end),
+        ranges.target_end,
         records=records,
     )
 
 
-def to_source_bulk(runs: RunMap, offsets: Offsets, *, records: bool = False) -> tuple[Offsets, Kinds]:
+def to_source_bulk(ranges: OffsetMap, offsets: Offsets, *, records: bool = False) -> tuple[Offsets, Kinds]:
     """Return what ``to_source`` says of each int64 target offset, as (offsets, kinds) of the same shape.
 
     With ``records``, what ``record_to_source`` says.  Where the kind is not EXACT the offset is -1.
     """
-    sources, targets, lengths = runs.columns()
+    sources, targets, lengths = ranges.columns()
     return _translate(
         (targets, sources, lengths),
         offsets,
-        (runs.target_start, runs.target_end),
-        runs.source_end,
+        (ranges.target_start, ranges.target_end),
+        ranges.source_end,
         records=records,
     )
 

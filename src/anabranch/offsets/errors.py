@@ -1,4 +1,4 @@
-"""What can be wrong with runs and with their stored bytes."""
+"""What can be wrong with ranges and with their stored bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from anabranch.errors import ProtocolError, RefusedError
 
 
 @dataclass(eq=False)
-class RunOrderError(ProtocolError):
+class RangeOrderError(ProtocolError):
     """A run, or a position, that lies before what the map already holds: records would be repeated or reordered."""
 
     side: str
@@ -21,22 +21,22 @@ class RunOrderError(ProtocolError):
 
 
 @dataclass(eq=False)
-class CorruptRunsError(ProtocolError):
-    """Stored runs that are damaged or that no version of the codec writes."""
+class CorruptMapError(ProtocolError):
+    """Stored ranges that are damaged or that no version of the codec writes."""
 
     reason: str
 
     @property
     def message(self) -> str:
-        return f"stored runs are corrupt: {self.reason}"
+        return f"stored ranges are corrupt: {self.reason}"
 
     @property
     def hint(self) -> str:
-        return "rebuild the lane's runs from the headers of the target's log"
+        return "rebuild the lane's ranges from the headers of the target's log"
 
 
 @dataclass(eq=False)
-class UnknownRunsVersionError(RefusedError):
+class UnknownMapVersionError(RefusedError):
     """Stored runs of a version that this program is too old (or too new) to read."""
 
     version: int
@@ -44,7 +44,7 @@ class UnknownRunsVersionError(RefusedError):
 
     @property
     def message(self) -> str:
-        return f"stored runs have version {self.version}; this program reads version {self.known}"
+        return f"stored ranges have version {self.version}; this program reads version {self.known}"
 
     @property
     def hint(self) -> str:

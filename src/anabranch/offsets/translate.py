@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 
 
 class NoRecord(Enum):
@@ -91,77 +91,77 @@ Position = Exact | Before | After
 Answer = Exact | Before | After | Unmapped
 
 
-def to_target(runs: RunMap, offset: int) -> Position:
+def to_target(ranges: OffsetMap, offset: int) -> Position:
     """Return where in the target a reader goes on that would read source offset ``offset`` next."""
-    if offset < runs.source_start:
-        return Before(runs.source_start, _next_target(runs, 0))
-    if offset > runs.source_end:
-        return After(runs.source_end, runs.target_end)
-    index = runs.find_source(offset)
+    if offset < ranges.source_start:
+        return Before(ranges.source_start, _next_target(ranges, 0))
+    if offset > ranges.source_end:
+        return After(ranges.source_end, ranges.target_end)
+    index = ranges.find_source(offset)
     if index >= 0:
-        run = runs[index]
-        if offset < run.source_end:
-            return Exact(offset - run.source + run.target)
-    if offset == runs.source_end:
-        return Exact(runs.target_end, NoRecord.END)
-    return Exact(_next_target(runs, index + 1), NoRecord.GAP)
+        mapped = ranges[index]
+        if offset < mapped.source_end:
+            return Exact(offset - mapped.source + mapped.target)
+    if offset == ranges.source_end:
+        return Exact(ranges.target_end, NoRecord.END)
+    return Exact(_next_target(ranges, index + 1), NoRecord.GAP)
 
 
-def to_source(runs: RunMap, offset: int) -> Position:
+def to_source(ranges: OffsetMap, offset: int) -> Position:
     """Return where in the source a reader goes on that would read target offset ``offset`` next.
 
     In a foreign span that is the next copied record: source records in the gap before it, if the link
     filters them, are not shown to a reader who never saw their like.
     """
-    if offset < runs.target_start:
-        return Before(runs.target_start, _next_source(runs, 0))
-    if offset > runs.target_end:
-        return After(runs.target_end, runs.source_end)
-    index = runs.find_target(offset)
+    if offset < ranges.target_start:
+        return Before(ranges.target_start, _next_source(ranges, 0))
+    if offset > ranges.target_end:
+        return After(ranges.target_end, ranges.source_end)
+    index = ranges.find_target(offset)
     if index >= 0:
-        run = runs[index]
-        if offset < run.target_end:
-            return Exact(offset - run.target + run.source)
-    if offset == runs.target_end:
-        return Exact(runs.source_end, NoRecord.END)
-    return Exact(_next_source(runs, index + 1), NoRecord.FOREIGN)
+        mapped = ranges[index]
+        if offset < mapped.target_end:
+            return Exact(offset - mapped.target + mapped.source)
+    if offset == ranges.target_end:
+        return Exact(ranges.source_end, NoRecord.END)
+    return Exact(_next_source(ranges, index + 1), NoRecord.FOREIGN)
 
 
-def record_to_target(runs: RunMap, offset: int) -> Answer:
+def record_to_target(ranges: OffsetMap, offset: int) -> Answer:
     """Return where in the target the record at source offset ``offset`` is."""
-    position = to_target(runs, offset)
+    position = to_target(ranges, offset)
     if not isinstance(position, Exact) or position.reason is None:
         return position
     if position.reason is NoRecord.END:
-        return After(runs.source_end, runs.target_end)
-    return _unmapped(runs, runs.find_source(offset), position.reason)
+        return After(ranges.source_end, ranges.target_end)
+    return _unmapped(ranges, ranges.find_source(offset), position.reason)
 
 
-def record_to_source(runs: RunMap, offset: int) -> Answer:
+def record_to_source(ranges: OffsetMap, offset: int) -> Answer:
     """Return where in the source the record at target offset ``offset`` came from."""
-    position = to_source(runs, offset)
+    position = to_source(ranges, offset)
     if not isinstance(position, Exact) or position.reason is None:
         return position
     if position.reason is NoRecord.END:
-        return After(runs.target_end, runs.source_end)
-    return _unmapped(runs, runs.find_target(offset), position.reason)
+        return After(ranges.target_end, ranges.source_end)
+    return _unmapped(ranges, ranges.find_target(offset), position.reason)
 
 
-def _next_target(runs: RunMap, index: int) -> int:
-    return runs[index].target if index < len(runs) else runs.target_end
+def _next_target(ranges: OffsetMap, index: int) -> int:
+    return ranges[index].target if index < len(ranges) else ranges.target_end
 
 
-def _next_source(runs: RunMap, index: int) -> int:
-    return runs[index].source if index < len(runs) else runs.source_end
+def _next_source(ranges: OffsetMap, index: int) -> int:
+    return ranges[index].source if index < len(ranges) else ranges.source_end
 
 
-def _unmapped(runs: RunMap, index: int, reason: NoRecord) -> Unmapped:
+def _unmapped(ranges: OffsetMap, index: int, reason: NoRecord) -> Unmapped:
     """Return the refusal for an offset between run ``index`` and the one after it."""
     below = above = None
     if index >= 0:
-        run = runs[index]
-        below = Copied(run.source_end - 1, run.target_end - 1)
-    if index + 1 < len(runs):
-        run = runs[index + 1]
-        above = Copied(run.source, run.target)
+        mapped = ranges[index]
+        below = Copied(mapped.source_end - 1, mapped.target_end - 1)
+    if index + 1 < len(ranges):
+        mapped = ranges[index + 1]
+        above = Copied(mapped.source, mapped.target)
     return Unmapped(reason, below, above)

@@ -62,8 +62,8 @@ class ReadGapRecords:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadRuns:
-    """Read the lane's persisted runs as of now; answered with a :class:`~anabranch.offsets.runs.RunMap`.
+class ReadMappedRanges:
+    """Read the lane's persisted runs as of now; answered with a :class:`~anabranch.offsets.ranges.OffsetMap`.
 
     Asked after the gap records were read, and only where one is forgotten: it was forgotten behind runs that were
     persisted. The map need not have more than what lies from target offset ``first`` on, to below ``end``.
@@ -237,7 +237,7 @@ Effect: TypeAlias = (
     | AppendFences
     | ReadClaims
     | ReadGapRecords
-    | ReadRuns
+    | ReadMappedRanges
     | ReadEnd
     | EndOfEpoch
     | ForgetClaims

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 
 from anabranch.model.clock import monotonic, now_ms
 from anabranch.model.lane import LaneMode
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol import age
 from anabranch.protocol.endings import Ending, LaneMisuseError, LaneStopped, OwnershipEnded, refusal
 from anabranch.protocol.gap_records import GapRecord, OffsetSpan, breaks
@@ -258,7 +258,7 @@ class Pipeline:
             sequence, next_offset = advance(sequence, length), source + length
         return next_offset
 
-    def acknowledge(self, error_code: int, base_offset: int) -> tuple[Run, ...]:
+    def acknowledge(self, error_code: int, base_offset: int) -> tuple[MappedRange, ...]:
         """Take the answer to the oldest batch in flight; return the runs it appended.
 
         Raises OwnershipEnded or LaneStopped, after which the ownership is over (P3).
@@ -279,18 +279,18 @@ class Pipeline:
             )
             raise self._error
         self._target_end = base_offset + count
-        runs: tuple[Run, ...]
+        ranges: tuple[MappedRange, ...]
         if spans is None:
             self._position = source + count
-            runs = (Run(source, base_offset, count),)
+            ranges = (MappedRange(source, base_offset, count),)
         else:
             self._position = spans[-1].end
-            runs = _runs(spans, base_offset)
+            ranges = _ranges(spans, base_offset)
         self._timestamp = timestamp
         self._warm = True
         if not self._flight:
             self._quiet_since = self._clock()
-        return runs
+        return ranges
 
     def fail(self, reason: Ending, detail: str = "") -> OwnershipEnded | LaneStopped:
         """End the ownership for a reason outside the answers (timeout, broken connection, lease); return the error."""
@@ -299,9 +299,9 @@ class Pipeline:
         return self._error
 
 
-def _runs(spans: Sequence[OffsetSpan], target: int) -> tuple[Run, ...]:
+def _ranges(spans: Sequence[OffsetSpan], target: int) -> tuple[MappedRange, ...]:
     found = []
     for source, length in spans:
-        found.append(Run(source, target, length))
+        found.append(MappedRange(source, target, length))
         target += length
     return tuple(found)

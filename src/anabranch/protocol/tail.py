@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.protocol.claims import ClaimLog
-from anabranch.protocol.effects import EndOfEpoch, LogEnd, ReadEnd, ReadRuns, ReadTail, Steps, TailBatch
+from anabranch.protocol.effects import EndOfEpoch, LogEnd, ReadEnd, ReadMappedRanges, ReadTail, Steps, TailBatch
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, copied
 from anabranch.protocol.gap_records import GapRecordLog, OffsetSpan
 from anabranch.protocol.ownership import TakeoverRequest
@@ -145,19 +145,19 @@ def in_lap(request: TakeoverRequest, journal: JournalView, batch: TailBatch) -> 
 
 
 def tell(
-    lane: str, gap_records: GapRecordLog, runs: RunMap | None, batch: TailBatch, near: int
+    lane: str, gap_records: GapRecordLog, ranges: OffsetMap | None, batch: TailBatch, near: int
 ) -> tuple[OffsetSpan, ...] | None:
     """The source offsets of a batch's records: by its sequence and the gap records, else by the persisted runs, else
     None.
     """
     told = gap_records.tell(lane, batch.producer_id, batch.base_sequence, batch.length, near)
-    if told is not None or runs is None:
+    if told is not None or ranges is None:
         return told
     found: list[OffsetSpan] = []
     at = batch.base_offset
     while at <= batch.last_offset:
-        index = runs.find_target(at)
-        run = runs[index] if index >= 0 else None
+        index = ranges.find_target(at)
+        run = ranges[index] if index >= 0 else None
         if run is None or run.target_end <= at:
             return None
         taken = min(run.target_end, batch.last_offset + 1) - at
@@ -174,8 +174,8 @@ def _told(
     that it is over may persist and forget until then."""
     spans = tell(request.lane, journal.gap_records, None, batch, near)
     if spans is None:
-        runs: RunMap = yield ReadRuns(request.lane, batch.base_offset, batch.last_offset + 1)
-        spans = tell(request.lane, journal.gap_records, runs, batch, near)
+        ranges: OffsetMap = yield ReadMappedRanges(request.lane, batch.base_offset, batch.last_offset + 1)
+        spans = tell(request.lane, journal.gap_records, ranges, batch, near)
     return spans
 
 

@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.verify.findings import NO_FIELDS, NOWHERE, FindingKind, RecordField
 from anabranch.verify.rows import Rows
 
@@ -51,7 +51,7 @@ NOTHING: ContentOffsets = {}
 class ComparedLane:
     """What is known of the lane beside its strays: the map, the pins, and the first offsets of both logs now."""
 
-    runs: RunMap
+    ranges: OffsetMap
     source: tuple[int, int]
     target: tuple[int, int]
     source_start: int = 0
@@ -169,7 +169,7 @@ def _pairs(source: Rows, target: Rows, pairs: Pairing, lane: ComparedLane, found
     at = source.offsets[pairs.sources]
     offsets, mapped = target.offsets[pairs.targets], target.mapped[pairs.targets]
     reordered = _exchanged(at, mapped) | _crossing(
-        at, offsets, mapped, np.union1d(source.offsets, target.mapped), lane.runs
+        at, offsets, mapped, np.union1d(source.offsets, target.mapped), lane.ranges
     )
     rising = np.flatnonzero(~reordered)
     kept = np.zeros(len(at), dtype=bool)
@@ -191,7 +191,7 @@ def _exchanged(at: Longs, mapped: Longs) -> Any:
     return (at[partner] == mapped) & (mapped[partner] == at)
 
 
-def _crossing(at: Longs, offsets: Longs, mapped: Longs, strays: Longs, runs: RunMap) -> Any:
+def _crossing(at: Longs, offsets: Longs, mapped: Longs, strays: Longs, ranges: OffsetMap) -> Any:
     """Which pairs have an anchor between their source offset and where the target has them.
 
     ``strays`` are the sorted source offsets, and places, of all strays: what else is mapped is an anchor.
@@ -202,13 +202,13 @@ def _crossing(at: Longs, offsets: Longs, mapped: Longs, strays: Longs, runs: Run
     from anabranch.offsets.bulk import to_source_bulk
 
     foreign = mapped == NOWHERE
-    positions, kinds = to_source_bulk(runs, offsets)
-    behind = np.where(kinds == Exactness.EXACT, positions, runs.source_end)
+    positions, kinds = to_source_bulk(ranges, offsets)
+    behind = np.where(kinds == Exactness.EXACT, positions, ranges.source_end)
     landed = np.where(foreign, behind, mapped)
     # The record at the mapped offset itself is no anchor, but one that follows a foreign record may be.
     low = np.where(landed > at, at + 1, np.where(foreign, landed, landed + 1))
     high = np.maximum(np.where(landed > at, landed, at), low)
-    sources, _, lengths = (np.asarray(column, dtype=np.int64) for column in runs.columns())
+    sources, _, lengths = (np.asarray(column, dtype=np.int64) for column in ranges.columns())
     strays = strays[_mapped(strays, sources, lengths)]
     anchors = _below(high, sources, lengths) - _below(low, sources, lengths)
     return anchors > np.searchsorted(strays, high) - np.searchsorted(strays, low)

@@ -60,8 +60,8 @@ def match(whole: Pin, part: Pin, source: Sequence[StoredBatch], target: Sequence
 
     firsts = np.array([batch.first for batch in source], dtype=np.int64)
     lasts = np.array([batch.last for batch in source], dtype=np.int64)
-    target_firsts, _ = to_target_bulk(whole.runs, firsts, records=True)
-    ends, _ = to_target_bulk(whole.runs, lasts, records=True)
+    target_firsts, _ = to_target_bulk(whole.ranges, firsts, records=True)
+    ends, _ = to_target_bulk(whole.ranges, lasts, records=True)
     target_batches = {batch.first: batch for batch in target}
     equal: list[StoredBatch] = []
     undecided: list[tuple[int, int]] = []
@@ -80,8 +80,8 @@ def match(whole: Pin, part: Pin, source: Sequence[StoredBatch], target: Sequence
             undecided.append((batch.first, batch.last + 1))
     unmatched = [batch for batch in target if batch.first not in taken]
     if unmatched:
-        begins, _ = to_source_bulk(whole.runs, np.array([batch.first for batch in unmatched], dtype=np.int64))
-        finals, _ = to_source_bulk(whole.runs, np.array([batch.last for batch in unmatched], dtype=np.int64))
+        begins, _ = to_source_bulk(whole.ranges, np.array([batch.first for batch in unmatched], dtype=np.int64))
+        finals, _ = to_source_bulk(whole.ranges, np.array([batch.last for batch in unmatched], dtype=np.int64))
         for low, high in zip(begins.tolist(), finals.tolist(), strict=True):
             first = whole.source_from if low < 0 else min(low, max(whole.source_to - 1, whole.source_from))
             last = whole.source_to if high < 0 else high + 1

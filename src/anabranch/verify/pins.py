@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.offsets.translate import Exact, to_source, to_target
 
 CHUNK_BITS = 16
@@ -44,7 +44,7 @@ class Pin:
     source_to: int
     target_from: int
     target_to: int
-    runs: RunMap
+    ranges: OffsetMap
     source_compacts: bool = False
     target_compacts: bool = False
 
@@ -66,7 +66,7 @@ class Pin:
         """
         if self.target_from >= self.target_to:
             return 0
-        run = self.runs[index] if (index := self.runs.find_target(self.target_from)) >= 0 else None
+        run = self.ranges[index] if (index := self.ranges.find_target(self.target_from)) >= 0 else None
         if run is None or self.target_to > run.target_end:
             return None
         shift = run.target - run.source
@@ -78,10 +78,10 @@ class Pin:
 
         A foreign record belongs to the next copied record after it.
         """
-        index = self.runs.find_source(source - 1)
+        index = self.ranges.find_source(source - 1)
         if index < 0:
             return self.target_from
-        run = self.runs[index]
+        run = self.ranges[index]
         after = run.target + min(source - run.source, run.length)
         return min(max(after, self.target_from), self.target_to)
 
@@ -104,7 +104,7 @@ def pin(
     lane: str,
     source: TopicPartition,
     target: TopicPartition,
-    runs: RunMap,
+    ranges: OffsetMap,
     source_log: LogEnds,
     target_log: LogEnds,
     since: tuple[int, int] | None = None,
@@ -115,24 +115,24 @@ def pin(
     What a log has lost at its start before now is not compared, on either side; nor is what the map tells of no more.
     """
     first, at = since if since is not None else (0, 0)
-    first, at = max(first, runs.source_start), max(at, runs.target_start)
+    first, at = max(first, ranges.source_start), max(at, ranges.target_start)
     if source_log.start > first:
-        first = min(source_log.start, runs.source_end)
-        position = to_target(runs, first)
+        first = min(source_log.start, ranges.source_end)
+        position = to_target(ranges, first)
         at = max(at, position.offset) if isinstance(position, Exact) else at
     if target_log.start > at:
-        at = min(target_log.start, runs.target_end)
-        back = to_source(runs, at)
+        at = min(target_log.start, ranges.target_end)
+        back = to_source(ranges, at)
         first = max(first, back.offset) if isinstance(back, Exact) else first
     return Pin(
         lane,
         source,
         target,
         first,
-        max(first, runs.source_end),
+        max(first, ranges.source_end),
         at,
-        max(at, runs.target_end),
-        runs,
+        max(at, ranges.target_end),
+        ranges,
         *compacts,
     )
 

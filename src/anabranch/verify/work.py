@@ -125,7 +125,7 @@ def _rest(pin: Pin, source: int, target: int) -> Pin:
         pin.source_to,
         target,
         pin.target_to,
-        pin.runs,
+        pin.ranges,
         pin.source_compacts,
         pin.target_compacts,
     )

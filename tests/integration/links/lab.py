@@ -24,12 +24,12 @@ from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkSpec, UnknownLinkError
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkStatus, ProbeReport
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.links.status import LinkStatusReader
 from anabranch.sandbox import SandboxCluster
 from anabranch.spark.link.leases import LeasePlanner
 from anabranch.state.maps.rebuild import LaneLog, rebuild, whole_log
-from anabranch.state.segments.runs import RunBook, in_order
+from anabranch.state.segments.index import OffsetMapIndex, in_order
 from anabranch.state.topics.control import Runs
 from anabranch.state.topics.journal import GapRecords, Journal
 from qa import links as engine
@@ -50,7 +50,7 @@ class Link:
     source: ClusterContext
     target: ClusterContext
     report: ProbeReport | None = None
-    _runs: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    _ranges: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _look: Look | None = None
 
     @property
@@ -155,7 +155,7 @@ class Link:
     @contextmanager
     def running(self, lease_seconds: float = 60.0, slots: int = 1) -> Iterator[Running]:
         """Workers in threads of this process, one for each slot, while the block lasts."""
-        run = Running(self, f"run-{next(self._runs)}", lease_seconds, slots)
+        run = Running(self, f"run-{next(self._ranges)}", lease_seconds, slots)
         run.start()
         try:
             yield run
@@ -181,19 +181,19 @@ class Link:
         lane = self.lane(topic, partition)
         begin = first if first is not None else lane.log_start
         ours = [entry for entry in here if begin <= entry.offset < lane.position]
-        runs = self.runs(lane.lane)
-        mine = {run.target + at for run in runs for at in range(run.length)}
+        ranges = self.ranges(lane.lane)
+        mine = {run.target + at for run in ranges for at in range(run.length)}
         theirs = [entry for entry in there if entry.offset in mine]
         differences = compare(ours, theirs)
         assert not differences.total, differences
         digests = {entry.offset: entry.digest for entry in there}
-        for run in runs:
+        for run in ranges:
             for entry in ours:
                 if run.source <= entry.offset < run.source + run.length:
                     assert digests[run.target + entry.offset - run.source] == entry.digest, (run, entry)
-        assert sum(run.length for run in runs) == len(ours), runs
+        assert sum(run.length for run in ranges) == len(ours), ranges
         if lane.mode is LaneMode.IDENTITY:
-            assert all(run.source == run.target for run in runs)
+            assert all(run.source == run.target for run in ranges)
         return len(ours)
 
     def assert_same_batches(self, topic: str, renamed: str | None = None, partition: int = 0) -> None:
@@ -204,25 +204,25 @@ class Link:
         )
         assert batches_differ(here, there) == ""
 
-    def runs(self, lane: LaneKey) -> list[Run]:
+    def ranges(self, lane: LaneKey) -> list[MappedRange]:
         """The persisted runs of a lane."""
 
-        async def read(client: Client) -> list[Run]:
-            runs = Runs(client)
-            await runs.sync()
-            return list(RunMap.of(in_order(runs.segments.get(lane, {}))))
+        async def read(client: Client) -> list[MappedRange]:
+            ranges = Runs(client)
+            await ranges.sync()
+            return list(OffsetMap.of(in_order(ranges.segments.get(lane, {}))))
 
         return self.on_target(read)
 
-    def rebuilt(self, lane: LaneProgress) -> list[Run]:
+    def rebuilt(self, lane: LaneProgress) -> list[MappedRange]:
         """The runs of a lane as the target's log alone tells them, with the producer ids of its claims."""
 
-        async def read(client: Client) -> list[Run]:
+        async def read(client: Client) -> list[MappedRange]:
             journal = Journal(client)
             claims = await journal.read()
             within = await whole_log(client, lane.target.topic, lane.target.partition)
             key = str(lane.lane)
-            book = RunBook()
+            book = OffsetMapIndex()
             log = LaneLog(key, claims.producer_ids(key), await GapRecords(client).read())
             for run in await rebuild(client, within, log, claims.start(key, lane.position)):
                 book.append(run)

@@ -8,7 +8,7 @@ from anabranch.errors import InvalidFieldError
 from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneMode, LaneState
 from anabranch.model.plans import PlanChangedError
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.offsets.translate import Exact, NoRecord, Unmapped, record_to_target, to_target
 from anabranch.operations.links import accept
 from anabranch.operations.links.accept import NothingToAcceptError
@@ -63,12 +63,12 @@ def test_a_lane_goes_on_behind_records_that_expired_once_that_was_accepted(
         produce(old, topic, numbered(5, first=40))
         lane = made.await_position(topic, 45)
         assert lane.lane.generation == 0
-        runs = made.runs(lane.lane)
-        assert [(run.source, run.length) for run in runs] == [(0, 10), (30, 15)]
-        assert made.rebuilt(lane) == runs
-        found = RunMap.of(runs)
+        ranges = made.ranges(lane.lane)
+        assert [(run.source, run.length) for run in ranges] == [(0, 10), (30, 15)]
+        assert made.rebuilt(lane) == ranges
+        found = OffsetMap.of(ranges)
         assert isinstance(record_to_target(found, 12), Unmapped)
-        assert to_target(found, 12) == Exact(runs[1].target, NoRecord.GAP)
+        assert to_target(found, 12) == Exact(ranges[1].target, NoRecord.GAP)
         assert values(new, topic) == [*values_of(range(10)), *values_of(range(30, 45))]
         refuses(made)
 
@@ -98,8 +98,8 @@ def test_a_source_topic_made_again_is_copied_behind_the_old_one_once_that_was_ac
         lane = made.await_position(topic, 30)
         assert lane.lane.topic_id != before.lane.topic_id
         assert len(made.status().lanes) == 1
-        assert made.runs(before.lane) == [Run(0, 0, 10)]
-        assert [(run.source, run.length) for run in made.runs(lane.lane)] == [(0, 30)]
+        assert made.ranges(before.lane) == [MappedRange(0, 0, 10)]
+        assert [(run.source, run.length) for run in made.ranges(lane.lane)] == [(0, 30)]
         assert values(new, topic) == [*values_of(range(10)), *values_of(range(500, 530))]
         made.await_(lambda _: made.findings() == "")
         refuses(made)
@@ -132,7 +132,7 @@ def test_a_lost_target_topic_is_filled_again_once_that_was_accepted(
         lane = made.await_position(topic, 15)
         assert lane.lane == choice.lane
         assert values(new, topic) == values_of(range(first, 15))
-        assert sum(run.length for run in made.runs(lane.lane)) == 15 - first
+        assert sum(run.length for run in made.ranges(lane.lane)) == 15 - first
         if not first:
             assert lane.mode is LaneMode.IDENTITY, lane.mode_reason
         produce(old, topic, numbered(5, first=15))

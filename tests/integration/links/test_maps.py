@@ -13,13 +13,13 @@ from anabranch.kafka.log import KeyedLog
 from anabranch.model import topics as model
 from anabranch.model.lane import LaneMode
 from anabranch.model.link import ModePolicy, UnknownLinkError
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.offsets.translate import After, Before, Exact, to_source, to_target
 from anabranch.sandbox import SandboxCluster
-from anabranch.state.codecs import runs as run_codec
+from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.codecs.topics import RUNS
 from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps, read_maps
-from anabranch.state.segments.runs import SEGMENT_RUNS
+from anabranch.state.segments.index import SEGMENT_RANGES
 from qa.logcompare import ComparedRecord, read_log
 from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.test_gaps import compacted_with_a_gap, interleave, keep_as_it_is
@@ -53,7 +53,7 @@ def map_of(made: Link, topic: str, position: int) -> LaneMap:
     deadline = time.monotonic() + TIMEOUT_S
     while True:
         found = maps_of(made).of_source(model.TopicPartition(topic, 0))
-        if found is not None and found.runs.source_end >= position:
+        if found is not None and found.ranges.source_end >= position:
             return found
         assert time.monotonic() < deadline, found
         time.sleep(0.2)
@@ -96,19 +96,19 @@ def assert_exact(made: Link, topic: str, lane: LaneMap) -> int:
     start, _ = ends(made.old, topic)
     low, high = ends(made.new, lane.target.topic)
     sources, targets = [entry.offset for entry in here], [entry.offset for entry in there]
-    assert lane.runs.is_sound()
-    for offset in range(start, lane.runs.source_end + 1):
-        answer = to_target(lane.runs, offset)
+    assert lane.ranges.is_sound()
+    for offset in range(start, lane.ranges.source_end + 1):
+        answer = to_target(lane.ranges, offset)
         assert isinstance(answer, Exact), (offset, answer)
         assert low <= answer.offset <= high, (offset, answer)
         unread = [entry.digest for entry in here[bisect_left(sources, offset) :]]
         assert [entry.digest for entry in there[bisect_left(targets, answer.offset) :]] == unread, (offset, answer)
-    for offset in range(lane.runs.target_start, lane.runs.target_end + 1):
-        back = to_source(lane.runs, offset)
+    for offset in range(lane.ranges.target_start, lane.ranges.target_end + 1):
+        back = to_source(lane.ranges, offset)
         assert isinstance(back, Exact), (offset, back)
         unread = [entry.digest for entry in there[bisect_left(targets, offset) :]]
         assert [entry.digest for entry in here[bisect_left(sources, back.offset) :]] == unread, (offset, back)
-    return lane.runs.source_end + 1 - start
+    return lane.ranges.source_end + 1 - start
 
 
 @pytest.mark.real
@@ -132,11 +132,11 @@ def test_every_offset_of_a_transactional_log_is_translated_exactly(
         lane = map_of(made, topic, end)
         assert lane.mode is (LaneMode.IDENTITY if mode is ModePolicy.AUTO else LaneMode.MAPPED)
         assert assert_exact(made, topic, lane) == end + 1
-        assert to_target(lane.runs, end) == Exact(ends(new, topic)[1], to_target(lane.runs, end).reason)
-        assert isinstance(to_target(lane.runs, end + 1), After)
+        assert to_target(lane.ranges, end) == Exact(ends(new, topic)[1], to_target(lane.ranges, end).reason)
+        assert isinstance(to_target(lane.ranges, end + 1), After)
         values = {entry.offset: entry for entry in log_of(old, topic)}
         for offset in range(0, end + 1, 17):
-            answer = to_target(lane.runs, offset)
+            answer = to_target(lane.ranges, offset)
             assert isinstance(answer, Exact)
             following = min((at for at in values if at >= offset), default=None)
             seen = first_from(new, topic, answer.offset)
@@ -154,7 +154,7 @@ def test_every_offset_of_a_compacted_log_is_translated_exactly(old: SandboxClust
     with link(old, new, topic) as made, made.running():
         lane = map_of(made, topic, end)
         assert any(
-            isinstance(answer := to_target(lane.runs, at), Exact) and answer.reason is not None for at in range(end)
+            isinstance(answer := to_target(lane.ranges, at), Exact) and answer.reason is not None for at in range(end)
         )
         assert assert_exact(made, topic, lane) == end + 1
 
@@ -169,11 +169,11 @@ def test_a_target_that_others_wrote_is_translated_exactly(old: SandboxCluster, n
     with link(old, new, topic, mode=ModePolicy.MAPPED) as made:
         with made.running():
             lane = map_of(made, topic, 50)
-        assert to_target(lane.runs, 12) == Before(13, lane.runs[0].target)
-        assert (lane.runs.target_start, lane.runs.source_start) == (5, 13)
+        assert to_target(lane.ranges, 12) == Before(13, lane.ranges[0].target)
+        assert (lane.ranges.target_start, lane.ranges.source_start) == (5, 13)
         assert assert_exact(made, topic, lane) == 38
         found = maps_of(made).of_target(lane.target)
-        assert found is not None and (found.lane, found.runs) == (lane.lane, lane.runs)
+        assert found is not None and (found.lane, found.ranges) == (lane.lane, lane.ranges)
 
 
 def test_links_and_partitions_without_a_map_are_told_apart(old: SandboxCluster, new: SandboxCluster) -> None:
@@ -186,8 +186,8 @@ def test_links_and_partitions_without_a_map_are_told_apart(old: SandboxCluster, 
         found = maps_of(made)
         assert found.topics == {topic: topic}
         assert found.of_source(model.TopicPartition(topic, 1)) is None
-        assert to_target(lane.runs, 0) == Exact(0, to_target(lane.runs, 0).reason)
-        assert isinstance(to_target(lane.runs, 1), After)
+        assert to_target(lane.ranges, 0) == Exact(0, to_target(lane.ranges, 0).reason)
+        assert isinstance(to_target(lane.ranges, 1), After)
         with pytest.raises(UnknownLinkError):
             made.on_target(lambda client: read_maps(client, "unheard-of"))
 
@@ -199,17 +199,17 @@ def test_runs_that_were_overwritten_are_read_from_the_log(old: SandboxCluster, n
     with link(old, new, topic, mode=ModePolicy.MAPPED) as made:
         with made.running():
             lane = map_of(made, topic, ends(old, topic)[1])
-        whole = list(lane.runs)
-        key = run_codec.run_key(lane.lane, 0)
+        whole = list(lane.ranges)
+        key = range_codec.range_key(lane.lane, 0)
 
-        def overwrite(runs: list[Run]) -> None:
-            value = run_codec.encode(runs, LATER) if runs else None
+        def overwrite(ranges: list[MappedRange]) -> None:
+            value = range_codec.encode(ranges, LATER) if ranges else None
             made.on_target(lambda client: KeyedLog(client, RUNS).append([(key, value)], int(time.time() * 1000)))
 
         for kept in (len(whole) // 2, 1, 0):
             overwrite(whole[:kept])
-            assert map_of(made, topic, 0).runs == lane.runs
-        overwrite([Run(run.source, run.target + 10_000, run.length) for run in whole])
+            assert map_of(made, topic, 0).ranges == lane.ranges
+        overwrite([MappedRange(run.source, run.target + 10_000, run.length) for run in whole])
         with pytest.raises(LaneInDoubtError, match="the log ends at"):
             maps_of(made).of_source(lane.source)
         drop(new, topic)
@@ -225,18 +225,18 @@ def test_segments_that_were_overwritten_make_no_gap(old: SandboxCluster, new: Sa
     Each is mended from the log, or refused where a mapped lane's jumps are forgotten; no gap is told that is none.
     """
     topic = create(old, fresh("translated-segments"))
-    transactions(old, topic, SEGMENT_RUNS + 300)
+    transactions(old, topic, SEGMENT_RANGES + 300)
     with link(old, new, topic, mode=mode) as made:
         with made.running():
             lane = map_of(made, topic, ends(old, topic)[1])
             made.await_position(topic, ends(old, topic)[1])
-        assert len(lane.runs) > SEGMENT_RUNS
-        first = list(lane.runs)[:SEGMENT_RUNS]
-        key = run_codec.run_key(lane.lane, 0)
+        assert len(lane.ranges) > SEGMENT_RANGES
+        first = list(lane.ranges)[:SEGMENT_RANGES]
+        key = range_codec.range_key(lane.lane, 0)
         assert first[-1].length > 1
-        short = Run(first[-1].source, first[-1].target, 1)
+        short = MappedRange(first[-1].source, first[-1].target, 1)
         for stored in ([*first[:-1], short], first[:-1], first[:500], first[:1], []):
-            value = run_codec.encode(stored, LATER) if stored else None
+            value = range_codec.encode(stored, LATER) if stored else None
             made.on_target(
                 lambda client, value=value: KeyedLog(client, RUNS).append([(key, value)], int(time.time() * 1000))
             )
@@ -244,7 +244,7 @@ def test_segments_that_were_overwritten_make_no_gap(old: SandboxCluster, new: Sa
             if mode is ModePolicy.MAPPED and told.doubts:
                 assert "no longer known" in told.doubts[lane.source].reason
             else:
-                assert told.maps[lane.source].runs == lane.runs
+                assert told.maps[lane.source].ranges == lane.ranges
 
 
 def transactions(cluster: SandboxCluster, topic: str, count: int) -> None:

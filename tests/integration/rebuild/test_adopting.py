@@ -39,7 +39,7 @@ def mirrored(
     write(new, f"old.{topic}", target)
     (logs,) = rebuild_spec(context_of(old), context_of(new), "any", {topic: f"old.{topic}"}).lanes
     found = align(dict(enumerate(map(repr, source))), dict(enumerate(map(repr, target))), logs.bounds)
-    return StoredMap(logs.lane, logs.source, logs.target, found.runs, logs.target_id, found.unclear)
+    return StoredMap(logs.lane, logs.source, logs.target, found.ranges, logs.target_id, found.unclear)
 
 
 def values(cluster: SandboxCluster, topic: str) -> list[tuple[int, bytes]]:
@@ -90,10 +90,10 @@ def test_a_link_goes_on_where_a_killed_mirror_ended_and_positions_translate_from
         assert found is not None
         here, there = values(old, topic), values(new, copy)
         assert len([one for one in there if one[0] >= 700]) == 310
-        assert [(run.source, run.target) for run in found.runs][:2] == [(0, 0), (400, 500)]
-        assert found.runs.source_start == 0
+        assert [(run.source, run.target) for run in found.ranges][:2] == [(0, 0), (400, 500)]
+        assert found.ranges.source_start == 0
         for offset in range(911):
-            answer = to_target(found.runs, offset)
+            answer = to_target(found.ranges, offset)
             assert isinstance(answer, Exact), (offset, answer)
             unread = [digest for at, digest in here if at >= offset]
             repeats = range(400, 500)
@@ -115,9 +115,9 @@ def test_history_begins_behind_the_last_unclear_stretch(pair: tuple[SandboxClust
             running.await_position(topic, len(source))
         maps = running.on_target(lambda client: read_maps(client, running.id))
         found = maps.of_source(TopicPartition(topic, 0))
-        assert isinstance(to_target(found.runs, 50), Before)
-        assert to_target(found.runs, 120) == Exact(119)
-        assert to_target(found.runs, 160) == Exact(159)
+        assert isinstance(to_target(found.ranges, 50), Before)
+        assert to_target(found.ranges, 120) == Exact(119)
+        assert to_target(found.ranges, 160) == Exact(159)
         assert values(new, made.target.topic)[149:] == [(at - 1, one) for at, one in values(old, topic)[150:]]
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from anabranch.config.rebuildspec import RebuildSpec, RecordPart
 from anabranch.offsets.align.gaps import Why
 from anabranch.offsets.align.lane import Bounds
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.sandbox import SandboxCluster
 from anabranch.spark.align.run import Rebuilding
 from qa.offsets import rebuild_spec
@@ -53,15 +53,15 @@ def test_crashes_losses_and_changes_are_found_in_a_long_mirror(
     write(pair[1], topic, target)
     rebuilding = Rebuilding(spark, planned(pair, topic))
     (found,) = rebuilding.maps()
-    assert list(found.runs) == [
-        Run(0, 0, 9_000),
-        Run(9_000, 12_000, 400),
-        Run(9_400, 12_500, 10_600),
-        Run(20_010, 23_101, 4_990),
-        Run(25_001, 28_092, 3_999),
+    assert list(found.ranges) == [
+        MappedRange(0, 0, 9_000),
+        MappedRange(9_000, 12_000, 400),
+        MappedRange(9_400, 12_500, 10_600),
+        MappedRange(20_010, 23_101, 4_990),
+        MappedRange(25_001, 28_092, 3_999),
     ]
     assert not found.unclear
-    assert (found.runs.source_end, found.runs.target_end) == (29_000, len(target))
+    assert (found.ranges.source_end, found.ranges.target_end) == (29_000, len(target))
 
 
 @pytest.mark.full
@@ -86,7 +86,7 @@ def test_the_job_says_of_equal_records_what_the_pure_functions_say(
     (found,) = Rebuilding(spark, planned(pair, topic)).maps()
     bounds = Bounds(0, len(source), 0, len(target))
     wanted = align(dict(enumerate(map(str, source))), dict(enumerate(map(str, target))), bounds)
-    assert found.runs == wanted.runs
+    assert found.ranges == wanted.ranges
     assert found.unclear == wanted.unclear
     assert found.unclear
 
@@ -103,9 +103,9 @@ def test_constant_topics_are_exact_only_where_they_are_equally_long(
     old, new = pair
     spec = rebuild_spec(context_of(old), context_of(new), "lab", {whole: whole, short: short})
     by_topic = {one.source.topic: one for one in Rebuilding(spark, spec).maps()}
-    assert list(by_topic[whole].runs) == [Run(0, 0, 5000)]
+    assert list(by_topic[whole].ranges) == [MappedRange(0, 0, 5000)]
     assert not by_topic[whole].unclear
-    assert not by_topic[short].runs
+    assert not by_topic[short].ranges
     assert [tuple(one) for one in by_topic[short].unclear] == [(0, 5000, 0, 4999, Why.SEVERAL)]
 
 
@@ -120,7 +120,7 @@ def test_what_the_other_tool_changes_in_every_record_can_be_left_out(
     write(pair[0], topic, source)
     write(pair[1], topic, target)
     (found,) = Rebuilding(spark, planned(pair, topic)).maps()
-    assert not found.runs
+    assert not found.ranges
     ignored = planned(pair, topic, ignore=frozenset(RecordPart))
     (found,) = Rebuilding(spark, RebuildSpec.from_json(ignored.to_json())).maps()
-    assert list(found.runs) == [Run(0, 0, 900)]
+    assert list(found.ranges) == [MappedRange(0, 0, 900)]

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from anabranch.config.verifyspec import ReaderKind
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.sandbox import SandboxCluster
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.findings import Finding, FindingKind
@@ -27,20 +27,20 @@ WHEN = 1_760_000_000_000
 
 
 def compared(
-    spark: SparkSession, old: SandboxCluster, new: SandboxCluster, topic: str, runs: RunMap, **changes: object
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster, topic: str, ranges: OffsetMap, **changes: object
 ) -> tuple[list[Finding], Comparison]:
     """Compare to the end."""
     compacts = changes.pop("compacts", (False, False))
-    pin = pin_of(topic, runs, compacts=compacts)  # type: ignore[arg-type]
+    pin = pin_of(topic, ranges, compacts=compacts)  # type: ignore[arg-type]
     comparison = Comparison(spark, spec_of(old, new, [pin], **changes))
     for _ in comparison.rounds():
         pass
     return [one for named in comparison.findings().values() for one in named.samples], comparison
 
 
-def dense(count: int) -> RunMap:
+def dense(count: int) -> OffsetMap:
     """The map of a lane with equal offsets."""
-    return RunMap.of([Run(0, 0, count)])
+    return OffsetMap.of([MappedRange(0, 0, count)])
 
 
 def test_batches_are_matched_without_reading_records(
@@ -60,7 +60,7 @@ def test_batches_are_matched_without_reading_records(
     mirror = plant(records, faults, chance, topic)
     write(old, topic, mirror.source)
     write(new, topic, mirror.target)
-    found, _ = compared(spark, old, new, topic, mirror.runs, reader=ReaderKind.BATCHES)
+    found, _ = compared(spark, old, new, topic, mirror.ranges, reader=ReaderKind.BATCHES)
     assert found == list(mirror.expected)
 
 
@@ -73,7 +73,7 @@ def test_a_drop_that_the_map_does_not_tell_displaces_what_follows(
     mirror = plant(messages(count, chance), [Fault.UNTOLD_DROP], chance, topic)
     write(old, topic, mirror.source)
     write(new, topic, mirror.target)
-    found, _ = compared(spark, old, new, topic, mirror.runs)
+    found, _ = compared(spark, old, new, topic, mirror.ranges)
     (missing,) = mirror.expected
     assert found[0] == missing
     assert found[1:] == [Finding(topic, FindingKind.DISPLACED, at, at - 1) for at in range(missing.source + 1, count)]
@@ -96,20 +96,20 @@ def test_what_a_cleaner_took_is_gone_and_what_it_cannot_have_taken_is_missing(
         "delete.retention.ms": "0",
     }
     write(new, topic, [one for one in records if one.key != b"alone"], **quick)
-    runs = RunMap.of([Run(0, 0, 1000), Run(1001, 1000, 999)])
+    ranges = OffsetMap.of([MappedRange(0, 0, 1000), MappedRange(1001, 1000, 999)])
     producer = Producer({"bootstrap.servers": new.internal_bootstrap})
     deadline = time.monotonic() + 300
     while True:  # a record now and then rolls the segment, so that the cleaner may have the ones before
         producer.produce(topic, b"later", b"later", partition=0)
         producer.flush(60)
-        found, comparison = compared(spark, old, new, topic, runs, compacts=(False, True))
+        found, comparison = compared(spark, old, new, topic, ranges, compacts=(False, True))
         if comparison.work.lanes[0].target.records < 1000:
             break
         assert time.monotonic() < deadline, "the cleaner did not run"
     assert [one for one in found if one.kind.is_difference] == [Finding(topic, FindingKind.MISSING, 1000, -1)]
     kinds = Counter(one.kind for one in found)
     assert kinds[FindingKind.GONE_TARGET_COMPACTION] == len(found) - 1 > 900
-    strict, _ = compared(spark, old, new, topic, runs)
+    strict, _ = compared(spark, old, new, topic, ranges)
     assert {one.kind for one in strict} == {FindingKind.MISSING}, "without the policy nothing is excused"
 
 
@@ -151,13 +151,13 @@ def test_what_one_isolation_level_does_not_see_is_hidden_or_extra(
         headers = {"headers": list(one.headers)} if one.headers else {}
         copier.produce(topic, one.value, one.key, partition=0, timestamp=one.timestamp, **headers)
     assert copier.flush(TIMEOUT_S) == 0
-    runs = RunMap.of([Run(0, 0, 10), Run(10, 11, 10)])
-    found, _ = compared(spark, old, new, topic, runs)
+    ranges = OffsetMap.of([MappedRange(0, 0, 10), MappedRange(10, 11, 10)])
+    found, _ = compared(spark, old, new, topic, ranges)
     assert found == [
         Finding(topic, FindingKind.UNEXPECTED, -1, 10),
         *(Finding(topic, FindingKind.HIDDEN, at, at + 1) for at in range(10, 20)),
     ]
     stranger.abort_transaction(TIMEOUT_S)
     await_markers(address, [(topic, 0)])
-    found, _ = compared(spark, old, new, topic, runs)
+    found, _ = compared(spark, old, new, topic, ranges)
     assert found == [Finding(topic, FindingKind.UNEXPECTED, -1, 10)]

@@ -7,7 +7,7 @@ import random
 import pytest
 from pyspark.sql import SparkSession
 
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.sandbox import SandboxCluster
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.findings import Finding
@@ -16,9 +16,11 @@ from qa.verify_lab import Fault, Mirror, fresh, messages, pin_of, plant, spec_of
 pytestmark = pytest.mark.test
 
 
-def found(spark: SparkSession, old: SandboxCluster, new: SandboxCluster, topic: str, runs: RunMap) -> list[Finding]:
+def found(
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster, topic: str, ranges: OffsetMap
+) -> list[Finding]:
     """Compare, and say what was found."""
-    comparison = Comparison(spark, spec_of(old, new, [pin_of(topic, runs)]))
+    comparison = Comparison(spark, spec_of(old, new, [pin_of(topic, ranges)]))
     for _ in comparison.rounds():
         pass
     return [one for named in comparison.findings().values() for one in named.samples]
@@ -35,8 +37,8 @@ def written(old: SandboxCluster, new: SandboxCluster, mirror: Mirror, topic: str
 def test_equal_logs_have_no_differences(spark: SparkSession, old: SandboxCluster, new: SandboxCluster) -> None:
     """All shapes of records, and nothing is found."""
     records = messages(3000, random.Random(1))
-    topic = written(old, new, Mirror(records, records, RunMap.of([Run(0, 0, 3000)]), ()), fresh("equal"))
-    comparison = Comparison(spark, spec_of(old, new, [pin_of(topic, RunMap.of([Run(0, 0, 3000)]))]))
+    topic = written(old, new, Mirror(records, records, OffsetMap.of([MappedRange(0, 0, 3000)]), ()), fresh("equal"))
+    comparison = Comparison(spark, spec_of(old, new, [pin_of(topic, OffsetMap.of([MappedRange(0, 0, 3000)]))]))
     for work in comparison.rounds():
         assert work.lanes[0].chunks == set()
     assert comparison.work.lanes[0].source.records == 3000
@@ -54,4 +56,4 @@ def test_every_kind_of_fault_is_found_where_it_was_planted(
     faults = [fault for fault in Fault if fault is not Fault.UNTOLD_DROP]
     mirror = plant(messages(70_000, chance), faults, chance, topic)
     written(old, new, mirror, topic)
-    assert found(spark, old, new, topic, mirror.runs) == list(mirror.expected)
+    assert found(spark, old, new, topic, mirror.ranges) == list(mirror.expected)

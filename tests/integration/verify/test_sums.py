@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.sandbox import SandboxCluster
 from anabranch.spark.verify import folding, scan, summing
 from anabranch.spark.verify.options import options
@@ -35,7 +35,7 @@ def test_both_paths_make_the_same_sums(spark: SparkSession, old: SandboxCluster,
     pins = []
     for at, topic in enumerate(topics):
         write(old, topic, messages(70_000 if at else 3_000, random.Random(at)))
-        pins.append(pin_of(topic, RunMap.of([Run(60_000 + 7 * at, 0, 70_000 if at else 3_000)])))
+        pins.append(pin_of(topic, OffsetMap.of([MappedRange(60_000 + 7 * at, 0, 70_000 if at else 3_000)])))
     shifts = {pin.target: (lane, pin.shift or 0) for lane, pin in enumerate(pins)}
     assert [shift for _, shift in shifts.values()] == [-60_000, -60_007]
     ranges = [scan.OffsetRange(pin.target, 0, pin.target_to) for pin in pins]
@@ -89,7 +89,7 @@ def test_a_throttled_comparison_says_the_same(spark: SparkSession, old: SandboxC
     topic, records = fresh("rates"), messages(5_000, random.Random(2))
     for cluster in (old, new):
         write(cluster, topic, records)
-    pin = pin_of(topic, RunMap.of([Run(0, 0, 5_000)]))
+    pin = pin_of(topic, OffsetMap.of([MappedRange(0, 0, 5_000)]))
     found = []
     for rate in (None, 1 << 34):
         comparison = Comparison(spark, spec_of(old, new, [pin], rate_limit=rate))
@@ -110,7 +110,7 @@ def test_a_task_pays_for_every_byte(spark: SparkSession, old: SandboxCluster, mo
         spark, options(context_of(old)), [scan.OffsetRange(TopicPartition(topic, 0), 0, 2_000)], scan.COMMITTED
     )
     assert rows is not None
-    pin = pin_of(topic, RunMap.of([Run(0, 0, 2_000)]))
+    pin = pin_of(topic, OffsetMap.of([MappedRange(0, 0, 2_000)]))
     tickets = folding.lane_translations([(0, pin)], lambda one: one.source)
     table = folding.digests(rows).toArrow()
     waits: list[float] = []
@@ -143,10 +143,12 @@ def test_a_gap_between_plain_chunks_changes_no_sum(
     records = messages(count, random.Random(6), size=4)
     write(old, topic, records)
     write(new, topic, [*records[:100_000], *records[100_001:200_000], records[0], *records[200_000:]])
-    runs = RunMap.of([Run(0, 0, 100_000), Run(100_001, 100_000, 99_999), Run(200_000, 200_000, 60_000)])
+    ranges = OffsetMap.of(
+        [MappedRange(0, 0, 100_000), MappedRange(100_001, 100_000, 99_999), MappedRange(200_000, 200_000, 60_000)]
+    )
     found = []
     for rate in (None, 1 << 34):
-        comparison = Comparison(spark, spec_of(old, new, [pin_of(topic, runs)], rate_limit=rate))
+        comparison = Comparison(spark, spec_of(old, new, [pin_of(topic, ranges)], rate_limit=rate))
         for _ in comparison.rounds():
             pass
         lane = comparison.work.lanes[0]

@@ -314,4 +314,4 @@ class Run:
         world.check_complete()
         for owner in (last, *self.owners):
             owner.file()
-        world.check_runs()
+        world.check_ranges()

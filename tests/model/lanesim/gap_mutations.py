@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anabranch.model.lane import LaneMode
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.protocol import (
     AppendClaim,
     Claim,
@@ -43,11 +43,11 @@ class GapMutation(Mutation):
     def read_gap_records(self, owner: GapOwner) -> GapRecordLog:  # type: ignore[override]
         return owner.world.gap_record_log()
 
-    def runs_of_bid(self, owner: GapOwner) -> RunMap:
+    def ranges_of_request(self, owner: GapOwner) -> OffsetMap:
         """The persisted runs as a takeover reads them: after the gap records."""
         return owner.world.book
 
-    def must_file(self, owner: GapOwner, persisted: RunMap, ownership: Ownership) -> bool:
+    def must_file(self, owner: GapOwner, persisted: OffsetMap, ownership: Ownership) -> bool:
         """Whether the runs are persisted before anything is sent."""
         return persisted.target_end > ownership.tail_end
 
@@ -191,14 +191,14 @@ class CutsLate(GapMutation):
     epoch.
     """
 
-    def must_file(self, owner: GapOwner, persisted: RunMap, ownership: Ownership) -> bool:
+    def must_file(self, owner: GapOwner, persisted: OffsetMap, ownership: Ownership) -> bool:
         return False
 
 
-class RunsOfYesterday(GapMutation):
+class RangesOfYesterday(GapMutation):
     """H19: tells by runs that were read before the leader epoch was, in the owner's first takeover."""
 
-    def runs_of_bid(self, owner: GapOwner) -> RunMap:
+    def ranges_of_request(self, owner: GapOwner) -> OffsetMap:
         assert owner.early is not None
         return owner.early
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch.offsets.errors import RunOrderError
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.errors import RangeOrderError
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.protocol import (
     Ending,
     GapRecord,
@@ -18,7 +18,7 @@ from anabranch.protocol import (
     OffsetSpan,
     Ownership,
     Pipeline,
-    ReadRuns,
+    ReadMappedRanges,
     ReusableProducer,
     TakeoverRequest,
 )
@@ -61,10 +61,10 @@ class Persisting:
     producer_id: int
     begun: int
     sequence: int
-    book: RunMap
+    book: OffsetMap
     dead: tuple[int, ...]
     gap_records: GapRecordLog
-    persisted: tuple[RunMap, int] | None = None
+    persisted: tuple[OffsetMap, int] | None = None
     persisted_at: int = 0
 
 
@@ -87,7 +87,7 @@ class GapOwner(Owner):
     ordinal: int = 0
     gap_records: GapRecordLog = field(default_factory=GapRecordLog)
     persisting: Persisting | None = None
-    early: RunMap | None = None
+    early: OffsetMap | None = None
     must_file: bool = False
 
     @property
@@ -103,8 +103,8 @@ class GapOwner(Owner):
         return Owner._bid(self, held)
 
     def _perform(self, effect: Any) -> Any:
-        if isinstance(effect, ReadRuns):
-            return self.mutation.runs_of_bid(self)
+        if isinstance(effect, ReadMappedRanges):
+            return self.mutation.ranges_of_request(self)
         answer = Owner._perform(self, effect)
         if isinstance(answer, GapRecordLog):
             self.gap_records = answer
@@ -130,12 +130,12 @@ class GapOwner(Owner):
             ownership.producer_id,
             ownership.sequence,
             ownership.sequence,
-            self._completed(RunMap.of(persisted.truncate(ownership.tail_end)), ownership),
+            self._completed(OffsetMap.of(persisted.truncate(ownership.tail_end)), ownership),
             dead,
             self.gap_records,
         )
 
-    def _completed(self, book: RunMap, ownership: Ownership) -> RunMap:
+    def _completed(self, book: OffsetMap, ownership: Ownership) -> OffsetMap:
         """The persisted runs, and those that the headers of the log tell up to the lane's last batch."""
         world = self.world
         mine = world.claim_log().producer_ids(LANE)
@@ -163,9 +163,9 @@ class GapOwner(Owner):
             raise pipeline.fail(Ending.LEASE)
         if self._answered(connection):
             (code, base), _ = connection.answers.popleft()
-            runs = pipeline.acknowledge(code, base)
+            ranges = pipeline.acknowledge(code, base)
             _, _, count, _ = self.flight.popleft()
-            self.persisting.book = extended(self.persisting.book, runs)
+            self.persisting.book = extended(self.persisting.book, ranges)
             self.persisting.sequence = advance(self.persisting.sequence, count)
         elif self.must_file:
             self._file_now(pipeline)
@@ -324,18 +324,18 @@ class GapOwner(Owner):
         self.queue.clear()
 
 
-def extended(book: RunMap, runs: Iterable[Run]) -> RunMap:
+def extended(book: OffsetMap, ranges: Iterable[MappedRange]) -> OffsetMap:
     """A book with more runs; what does not rise was persisted wrongly."""
     try:
-        return book.extend(runs)
-    except RunOrderError as error:
+        return book.extend(ranges)
+    except RangeOrderError as error:
         raise Violation("FALSE RUN", error.message) from error
 
 
-def pieces(spans: Any, target: int) -> list[Run]:
+def pieces(spans: Any, target: int) -> list[MappedRange]:
     """Spans as runs, from a target offset on."""
     found = []
     for source, length in spans:
-        found.append(Run(source, target, length))
+        found.append(MappedRange(source, target, length))
         target += length
     return found

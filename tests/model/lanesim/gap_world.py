@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.protocol import GapRecord, GapRecordKey, GapRecordLog, OffsetSpan, Persisted
 from anabranch.protocol.tail import tell
 
@@ -30,7 +30,7 @@ class GapWorld(World):
         self.source = source
         self.timestamps = timestamps
         self.gap_records: dict[GapRecordKey, tuple[int, GapRecord | None]] = {}
-        self.book = RunMap(first, 0)
+        self.book = OffsetMap(first, 0)
         self.persisted_by = -1
         self.persisted_epoch = -1
         self.fenced = True
@@ -63,7 +63,7 @@ class GapWorld(World):
         return GapRecordLog(records)
 
     # --- persisted runs
-    def file_book(self, claim_offset: int, leader_epoch: int, book: RunMap) -> None:
+    def file_book(self, claim_offset: int, leader_epoch: int, book: OffsetMap) -> None:
         """Store the runs of an ownership, unless a later claim's are stored."""
         if claim_offset >= self.persisted_by or not self.fenced:
             self.persisted_by, self.persisted_epoch, self.book = claim_offset, leader_epoch, book
@@ -80,9 +80,9 @@ class GapWorld(World):
         if self.told(batch, self.gap_record_log(), None) != batch.spans:
             raise Violation("UNTOLD", f"{batch.offsets()} was appended without its gap record")
 
-    def told(self, batch: Stored, gap_records: GapRecordLog, runs: RunMap | None) -> tuple[OffsetSpan, ...] | None:
+    def told(self, batch: Stored, gap_records: GapRecordLog, ranges: OffsetMap | None) -> tuple[OffsetSpan, ...] | None:
         """The spans of a batch as a reader of journals and runs tells them; None where it can not."""
-        spans = tell(LANE, gap_records, runs, batch.header, batch.first)
+        spans = tell(LANE, gap_records, ranges, batch.header, batch.first)
         return spans if spans is None else joined(spans)
 
     def audit(self) -> None:
@@ -97,7 +97,7 @@ class GapWorld(World):
             if told != batch.spans:
                 raise Violation("WRONG MAP", f"{batch.offsets()} at {batch.base}, told {told}")
 
-    def check_runs(self) -> None:
+    def check_ranges(self) -> None:
         """Every persisted run is true as far as its records are in the log, and every batch can be told."""
         self.audit()
         for run in self.book:

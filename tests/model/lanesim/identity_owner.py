@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.model.lane import LaneMode
-from anabranch.offsets.runs import RunMap
-from anabranch.protocol import Ending, Ownership, OwnershipEnded, Pause, Pipeline, ReadGapRecords, ReadRuns
+from anabranch.offsets.offset_map import OffsetMap
+from anabranch.protocol import Ending, Ownership, OwnershipEnded, Pause, Pipeline, ReadGapRecords, ReadMappedRanges
 from anabranch.protocol.effects import AppendGapRecords, EmptyTransaction, PaddingProducer, StartPadding
 from anabranch.protocol.gap_padding import OffsetGap, fill, gap_records_over
 
@@ -80,8 +80,8 @@ class IdentityOwner(Owner):
         match effect:
             case ReadGapRecords():
                 return world.gap_record_log()
-            case ReadRuns():
-                return RunMap(
+            case ReadMappedRanges():
+                return OffsetMap(
                     world.source_start, 0
                 )  # no gap record of an identity lane is forgotten: runs tell nothing more
             case AppendGapRecords(gap_records):
@@ -138,10 +138,10 @@ class IdentityOwner(Owner):
             raise pipeline.fail(Ending.DISCONNECTED)
         if self._answered(connection):
             (code, base), _ = connection.answers.popleft()
-            runs = pipeline.acknowledge(code, base)
+            ranges = pipeline.acknowledge(code, base)
             self.flight.popleft()
             assert self.generation is not None
-            self.unpersisted += [(self.generation, run) for run in runs if run.source >= self.world.source_start]
+            self.unpersisted += [(self.generation, run) for run in ranges if run.source >= self.world.source_start]
         elif not ownership.is_padded:
             self._pad(pipeline)
         elif self.ending:

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from anabranch.model.lane import LaneMode
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol import (
     AllocateProducerId,
     AppendClaim,
@@ -68,7 +68,7 @@ class Owner:
     ownership: Ownership | None = None
     pipeline: Pipeline | None = None
     generation: Generation | None = None
-    unpersisted: list[tuple[Generation, Run]] = field(default_factory=list)
+    unpersisted: list[tuple[Generation, MappedRange]] = field(default_factory=list)
     flight: deque[tuple[int, int, int, int]] = field(default_factory=deque)
     reusable: ReusableProducer | None = None
     claimed: Claim | None = None
@@ -256,9 +256,9 @@ class Owner:
             raise pipeline.fail(Ending.LEASE)
         if self._answered(connection):
             (code, base), _ = connection.answers.popleft()
-            runs = pipeline.acknowledge(code, base)
+            ranges = pipeline.acknowledge(code, base)
             self.flight.popleft()
-            self.unpersisted += [(self.generation, run) for run in runs]
+            self.unpersisted += [(self.generation, run) for run in ranges]
             return
         if pipeline.room() and not self.ending and pipeline.next_offset < self.world.source_end:
             self._send(pipeline, ownership)
@@ -363,7 +363,7 @@ class Owner:
         if not self.unpersisted:
             return False
         for generation, run in self.unpersisted:
-            generation.runs.append(run)
+            generation.ranges.append(run)
         self.unpersisted.clear()
         return True
 

@@ -134,7 +134,7 @@ HOLED_BROKEN = (
         compacts=True,
     ),
     Variant(
-        "H19", "runs read before the leader epoch", h.RunsOfYesterday, faults=_FORGETFUL, long=True, transactions=True
+        "H19", "runs read before the leader epoch", h.RangesOfYesterday, faults=_FORGETFUL, long=True, transactions=True
     ),
     Variant("H20", "sequence is the source offset", h.SequenceIsOffset, faults=HOLES, transactions=True),
     Variant(

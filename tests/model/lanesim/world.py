@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch.model.lane import LaneMode
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol import Allocated, Claim, ClaimKey, ClaimLog, FenceKey, Persisted
 from anabranch.protocol.effects import FORGOTTEN
 
@@ -48,7 +48,7 @@ class Generation:
     claim_offset: int
     tail_end: int
     leader_epoch: int
-    runs: list[Run] = field(default_factory=list)
+    ranges: list[MappedRange] = field(default_factory=list)
 
 
 class World:
@@ -204,31 +204,31 @@ class World:
     def persisted(self) -> Persisted | None:
         """The end of the last persisted run that stands."""
         last = None
-        for generation, runs in self.standing():
-            for run in runs:
+        for generation, ranges in self.standing():
+            for run in ranges:
                 if last is None or run.source + run.length > last.source_end:
                     last = Persisted(run.source + run.length, run.target + run.length, generation.leader_epoch)
         return last
 
-    def standing(self) -> list[tuple[Generation, list[Run]]]:
+    def standing(self) -> list[tuple[Generation, list[MappedRange]]]:
         """Persisted runs without what later ownerships found truncated."""
         result = []
         for generation in self.generations:
             limit = min(
                 (g.tail_end for g in self.generations if g.claim_offset > generation.claim_offset), default=None
             )
-            runs = []
-            for run in generation.runs:
+            ranges = []
+            for run in generation.ranges:
                 length = run.length if limit is None else min(run.length, limit - run.target)
                 if length > 0:
-                    runs.append(Run(run.source, run.target, length))
-            result.append((generation, runs))
+                    ranges.append(MappedRange(run.source, run.target, length))
+            result.append((generation, ranges))
         return result
 
-    def check_runs(self) -> None:
+    def check_ranges(self) -> None:
         """Every standing run is true, as far as its records are still in the log."""
-        for _, runs in self.standing():
-            for run in runs:
+        for _, ranges in self.standing():
+            for run in ranges:
                 for i in range(run.length):
                     if run.target + i < self.partition.start:
                         continue

@@ -78,7 +78,7 @@ def test_contexts_links_topics_and_groups_are_offered(offered: Offer) -> None:
     assert sorted(offered("context", "show", "")) == ["mute", "new", "old"]
     assert offered("link", "show", "") == [LINK]
     assert offered("link", "show", "--target", "ne") == ["new"]
-    assert offered("offsets", "runs", LINK, "orders-") == ["orders-0", "orders-1"]
+    assert offered("offsets", "ranges", LINK, "orders-") == ["orders-0", "orders-1"]
     assert offered("link", "create", "--source", "old", "--include", "o") == ["orders"]
     assert offered("groups", "show", LINK, "s") == ["shop"]
 
@@ -86,7 +86,7 @@ def test_contexts_links_topics_and_groups_are_offered(offered: Offer) -> None:
 def test_a_shell_is_never_held_up_and_never_written_to(offered: Offer, tmp_path: Path) -> None:
     """A cluster that does not answer, a link that is not there, a broken file and no file at all offer nothing."""
     assert offered("link", "show", "--target", "mute", "") == []
-    assert offered("offsets", "runs", "nowhere", "") == []
+    assert offered("offsets", "ranges", "nowhere", "") == []
     (tmp_path / "anabranch.yaml").write_text("contexts: [")
     assert offered("link", "show", "") == []
     assert offered("context", "show", "") == []

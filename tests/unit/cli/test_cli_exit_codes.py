@@ -41,7 +41,7 @@ ASKING = {
     "groups create": ("shop", "--topic", "old.orders"),
     "groups undo": ("20261121-101530-9c1f",),
     "offsets translate": (LINK, f"{A.topic}-0:1"),
-    "offsets runs": (LINK,),
+    "offsets ranges": (LINK,),
     "offsets export": (LINK, "--out", "maps.json"),
     "offsets rebuild": ("--source", "old", "--topic", A.topic, "--out", "maps.json"),
     "mm2 report": ("--source", "old"),

@@ -17,8 +17,8 @@ from anabranch.cli.output import plain
 from anabranch.cli.verify import render as render_verify
 from anabranch.groups.plan import GroupsPlan
 from anabranch.model.groups import Commit
-from anabranch.offsets.runs import Run, RunMap
-from anabranch.operations.offsets.runs import lane_runs
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
+from anabranch.operations.offsets.ranges import lane_ranges
 from anabranch.operations.offsets.translate import translated
 from anabranch.state.maps.reading import LaneMap, LinkMaps
 from tests.unit.cli.test_cli_groups import MOVE, PLAN
@@ -27,8 +27,10 @@ from tests.unit.cli.test_cli_offsets import LANE, MAPS, ORDERS
 
 pytestmark = pytest.mark.unit
 
-LONG = RunMap.of([Run(10_000, 70_000, 4000), Run(15_000, 75_000, 2000)], 9800, 70_000).advance(18_000, 77_000)
-LARGE: LaneMap = replace(LANE, runs=LONG)
+LONG = OffsetMap.of([MappedRange(10_000, 70_000, 4000), MappedRange(15_000, 75_000, 2000)], 9800, 70_000).advance(
+    18_000, 77_000
+)
+LARGE: LaneMap = replace(LANE, ranges=LONG)
 MOVED = GroupsPlan("old-new", (replace(PLAN, moves=(replace(MOVE, commit=Commit(12_345), answer=23_456),)),), "cafe")
 SIDE = {"topic": "orders", "partition": 2, "since": 1000, "verified_to": 90_000, "records": 89_000}
 COMPARED = {
@@ -49,8 +51,8 @@ COMPARED = {
     ],
 }
 TABLES = {
-    "offsets runs LINK": lambda: render_offsets.lanes([lane_runs(LARGE)]),
-    "offsets runs LINK TOPIC": lambda: render_offsets.runs([lane_runs(LARGE)], 20),
+    "offsets ranges LINK": lambda: render_offsets.lanes([lane_ranges(LARGE)]),
+    "offsets ranges LINK TOPIC": lambda: render_offsets.ranges([lane_ranges(LARGE)], 20),
     "offsets translate": lambda: render_offsets.translation(
         translated(LinkMaps(MAPS.spec, MAPS.topics, {ORDERS: LARGE}), [(ORDERS, 10_001), (ORDERS, 14_500)])
     ),
@@ -79,5 +81,5 @@ def assert_set_apart(text: str) -> None:
 
 def test_json_has_plain_numbers() -> None:
     """A program reads them as they are."""
-    found: Any = plain(lane_runs(LARGE))
+    found: Any = plain(lane_ranges(LARGE))
     assert found["source_end"] == 18_000

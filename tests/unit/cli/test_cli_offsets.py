@@ -16,11 +16,11 @@ from anabranch.config import maps_file, offsets_file
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneMode, LaneState
 from anabranch.model.link import ClusterRef, LinkSpec
-from anabranch.model.positions import LaneRuns, Translation
+from anabranch.model.positions import LaneRanges, Translation
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.offsets.export import ExportedMaps, exported
-from anabranch.operations.offsets.runs import lane_runs
+from anabranch.operations.offsets.ranges import lane_ranges
 from anabranch.operations.offsets.translate import TopicNotInLinkError, translated
 from anabranch.state.maps.reading import LaneMap, LinkMaps
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.unit
 
 SPEC = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"))
 ORDERS = TopicPartition("orders", 0)
-MAP = RunMap.of([Run(100, 7, 4), Run(105, 12, 2)], 98, 7).advance(110, 16)
+MAP = OffsetMap.of([MappedRange(100, 7, 4), MappedRange(105, 12, 2)], 98, 7).advance(110, 16)
 LANE = LaneMap(
     LaneKey("old-new", TopicId.ZERO, 0),
     ORDERS,
@@ -50,7 +50,7 @@ orders-0      111  after   old.orders-0          -  all is accounted for up to 1
 """
 
 RUNS = """\
-orders-0 to old.orders-0  mapped, 2 runs, 6 records, source 98 to 110, target 7 to 16
+orders-0 to old.orders-0  mapped, 2 ranges, 6 records, source 98 to 110, target 7 to 16
 SOURCE  TARGET  RECORDS  GAP BEFORE  FOREIGN BEFORE
    100       7        4           2               0
    105      12        2           1               1
@@ -83,9 +83,9 @@ class Engine:
         self.asked.append((source.name, target.name, link_id, group, reverse))
         return translated(MAPS, [(ORDERS, 103)])
 
-    async def runs(self, target: ClusterContext, link_id: str, where: str | None = None) -> Sequence[LaneRuns]:
+    async def ranges(self, target: ClusterContext, link_id: str, where: str | None = None) -> Sequence[LaneRanges]:
         self.asked.append((target.name, link_id, where))
-        return (lane_runs(LANE),)
+        return (lane_ranges(LANE),)
 
     async def export(self, *_: object) -> ExportedMaps:
         return exported(MAPS)
@@ -105,7 +105,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, no_clusters: list[str]) -> Engine:
     monkeypatch.setattr("anabranch.operations.links.show.show", show)
     monkeypatch.setattr("anabranch.operations.offsets.translate.translate", made.translate)
     monkeypatch.setattr("anabranch.operations.offsets.translate.translate_group", made.translate_group)
-    monkeypatch.setattr("anabranch.operations.offsets.runs.runs", made.runs)
+    monkeypatch.setattr("anabranch.operations.offsets.ranges.ranges", made.ranges)
     monkeypatch.setattr("anabranch.operations.offsets.export.export", made.export)
     return made
 
@@ -199,12 +199,12 @@ def test_wrong_questions_are_exit_code_2(run: Run_, engine: Engine, arguments: t
 
 def test_runs_are_shown(run: Run_, engine: Engine) -> None:
     """A line a lane, or the runs of one; what is cut off is said."""
-    code, out, _ = run("runs", "old-new")
+    code, out, _ = run("ranges", "old-new")
     assert code == 0
     assert out.splitlines()[1].split()[:6] == ["orders-0", "old.orders-0", "mapped", "2", "6", "98"]
-    assert run("runs", "old-new", "orders")[:2] == (0, RUNS)
-    assert "1 older runs are left out" in run("runs", "old-new", "orders-0", "--limit", "1")[1]
-    assert json.loads(run("runs", "old-new", "-o", "json")[1])[0]["runs"][1] == {
+    assert run("ranges", "old-new", "orders")[:2] == (0, RUNS)
+    assert "1 older ranges are left out" in run("ranges", "old-new", "orders-0", "--limit", "1")[1]
+    assert json.loads(run("ranges", "old-new", "-o", "json")[1])[0]["ranges"][1] == {
         "source": 105,
         "target": 12,
         "length": 2,
@@ -214,7 +214,7 @@ def test_runs_are_shown(run: Run_, engine: Engine) -> None:
 def test_maps_are_exported(run: Run_, engine: Engine, tmp_path: Path) -> None:
     """As a file that reads back to the same map, or as lines."""
     assert run("export", "old-new", "--out", "maps.json")[:2] == (0, "")
-    assert [one.runs for one in maps_file.load(tmp_path / "maps.json")] == [MAP]
+    assert [one.ranges for one in maps_file.load(tmp_path / "maps.json")] == [MAP]
     assert run("export", "old-new", "--out", "maps.csv", "--format", "csv")[0] == 0
     assert len((tmp_path / "maps.csv").read_text().splitlines()) == 3
     code, _, err = run("export", "old-new", "--out", "nowhere/maps.json")

@@ -15,8 +15,8 @@ from anabranch.kafka.log import LogShrunkError
 from anabranch.kafka.start import OutsideLogError
 from anabranch.model.groups import Commit
 from anabranch.model.reasons import Reason
-from anabranch.offsets.errors import RunOrderError
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.errors import RangeOrderError
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.links.map_recovery import words
 from anabranch.protocol.endings import LaneStopped, Stop, refusal
 from anabranch.records.errors import CorruptBatchError, OldFormatError
@@ -25,7 +25,7 @@ from tests.unit.groups.positions_samples import TO_A, A, group, snapshot
 
 pytestmark = pytest.mark.unit
 
-LONG = RunMap.of([Run(12_000, 70_000, 5000)], 12_000, 70_000).advance(18_000, 75_000)
+LONG = OffsetMap.of([MappedRange(12_000, 70_000, 5000)], 12_000, 70_000).advance(18_000, 75_000)
 WHERE = PartitionMapping(TO_A, LONG, 10_000, 70_000, 75_000)
 
 
@@ -55,7 +55,7 @@ SENTENCES = {
     "an old format": lambda: OldFormatError(12_345, 1).message,
     "outside of a log": lambda: OutsideLogError("old", {A: (12_345, 23_456, 34_567)}).message,
     "a control topic that was cut": lambda: LogShrunkError("new", "t", 23_456, 12_345).message,
-    "runs out of order": lambda: RunOrderError("source", 12_345, 23_456).message,
+    "runs out of order": lambda: RangeOrderError("source", 12_345, 23_456).message,
     "a range of offsets": lambda: words((12_345, 23_456)),
     "a stored position": lambda: offset_text(12_345),
 }

@@ -25,7 +25,7 @@ from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.align.gaps import Unclear, Why
 from anabranch.offsets.align.lane import Bounds
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.offsets.rebuild import RebuildPlan
 
@@ -34,8 +34,10 @@ pytestmark = pytest.mark.unit
 ID = TopicId(UUID(int=7))
 LANE = LaneKey("old-new", ID, 0)
 HERE, THERE = TopicPartition("orders", 0), TopicPartition("old.orders", 0)
-CLEAR = StoredMap(LANE, HERE, THERE, RunMap.of([Run(0, 0, 5)]), ID)
-UNCLEAR = StoredMap(LANE, HERE, THERE, CLEAR.runs.append(Run(9, 8, 4)), ID, (Unclear(5, 9, 5, 8, Why.SEVERAL),))
+CLEAR = StoredMap(LANE, HERE, THERE, OffsetMap.of([MappedRange(0, 0, 5)]), ID)
+UNCLEAR = StoredMap(
+    LANE, HERE, THERE, CLEAR.ranges.append(MappedRange(9, 8, 4)), ID, (Unclear(5, 9, 5, 8, Why.SEVERAL),)
+)
 
 
 class Engine:

@@ -118,7 +118,7 @@ def test_baselines_maps_and_offsets_are_asked_of_clusters(run: Run, both: Lab, t
     code, out, _ = run("offsets", "translate", LINK, "-f", "there.json", "--reverse", "-o", "json")
     assert (code, json.loads(out)["answers"][0]["answer"]) == (0, 12)
     assert run("offsets", "export", LINK, "--out", "maps.json")[0] == 0
-    code, out, _ = run("offsets", "runs", LINK, "-o", "json")
+    code, out, _ = run("offsets", "ranges", LINK, "-o", "json")
     assert (code, [one["source"] for one in json.loads(out)]) == (0, [str(A), str(B)])
     topic = f"private={TO_A.topic}"
     code, _, err = run("offsets", "rebuild", "--source", "old", "--topic", topic, "--out", "m", "--spec", "s")

@@ -43,7 +43,7 @@ NUMBERS = (
     ),
     ("adr/0003-lane-protocol.md", "five otherwise", "protocol.pipeline.WINDOW", 5),
     ("adr/0003-lane-protocol.md", "After a second with nothing in flight", "protocol.pipeline.IDLE_S", 1.0),
-    ("reference/control-topics.md", "A full segment holds 1000 runs", "state.segments.runs.SEGMENT_RUNS", 1000),
+    ("reference/control-topics.md", "A full segment holds 1000 ranges", "state.segments.index.SEGMENT_RANGES", 1000),
     ("reference/control-topics.md", "persisted nothing for three minutes", "state.codecs.verified.SILENT_MS", 180_000),
     ("reference/control-topics.md", "keep it below 800 kB", "state.codecs.verified.MOST_REPORT_BYTES", 800_000),
     ("reference/control-topics.md", "chunk (65,536 source offsets each)", "verify.pins.CHUNK", 65_536),

@@ -15,17 +15,17 @@ from anabranch.config.offsets_file import start_of
 from anabranch.config.yaml_file import UnreadableFileError
 from anabranch.errors import ConfigError
 from anabranch.model.lane import LaneKey, LaneMode, LaneState
-from anabranch.model.positions import LaneRuns, StoredRun
+from anabranch.model.positions import LaneRanges, StoredRange
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets import codec
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 
 pytestmark = pytest.mark.unit
 
 PARTITIONS = st.builds(TopicPartition, st.from_regex(r"[a-z.0-9-]{1,8}", fullmatch=True), st.integers(0, 2**31 - 1))
-MAP = RunMap.of([Run(100, 7, 4), Run(105, 12, 2)], 98, 7).advance(110, 16)
-LANE = LaneRuns(
+MAP = OffsetMap.of([MappedRange(100, 7, 4), MappedRange(105, 12, 2)], 98, 7).advance(110, 16)
+LANE = LaneRanges(
     LaneKey("old-new", TopicId.ZERO, 3),
     TopicPartition("orders", 3),
     TopicPartition("old.orders", 3),
@@ -37,7 +37,7 @@ LANE = LaneRuns(
     MAP.source_end,
     MAP.target_end,
     MAP.records,
-    tuple(StoredRun(run.source, run.target, run.length) for run in MAP),
+    tuple(StoredRange(run.source, run.target, run.length) for run in MAP),
 )
 
 
@@ -97,18 +97,18 @@ def test_maps_read_back_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "maps.json"
     maps_file.save(path, "old-new", "old", "new", {LANE.lane: codec.encode(MAP)}, [LANE])
     (found,) = maps_file.load(path)
-    assert (found.lane, found.source, found.target, found.runs) == (LANE.lane, LANE.source, LANE.target, MAP)
+    assert (found.lane, found.source, found.target, found.ranges) == (LANE.lane, LANE.source, LANE.target, MAP)
 
 
 @pytest.mark.parametrize(
-    ("runs", "problem"), [("%", "not base64"), ("qwEA", "corrupt"), ("qwlAAAAAAAAAAA==", "version")]
+    ("ranges", "problem"), [("%", "not base64"), ("qwEA", "corrupt"), ("qwlAAAAAAAAAAA==", "version")]
 )
-def test_damaged_maps_are_named(tmp_path: Path, runs: str, problem: str) -> None:
+def test_damaged_maps_are_named(tmp_path: Path, ranges: str, problem: str) -> None:
     """With the lane's place in the file."""
     path = tmp_path / "maps.json"
     maps_file.save(path, "old-new", "old", "new", {LANE.lane: b""}, [LANE])
     value = json.loads(path.read_text())
-    value["lanes"][0]["runs"] = runs
+    value["lanes"][0]["runs"] = ranges
     path.write_text(json.dumps(value))
     with pytest.raises(ConfigError, match=problem) as caught:
         maps_file.load(path)

@@ -17,7 +17,7 @@ from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.align.gaps import Unclear, Why
 from anabranch.offsets.align.lane import Bounds
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 
 pytestmark = pytest.mark.unit
 
@@ -31,8 +31,8 @@ def logs(number: int, size: int = 10) -> LaneLogs:
 
 def made(one: LaneLogs) -> StoredMap:
     """Its map, with a stretch that is not clear."""
-    runs = RunMap.of([Run(0, 0, 5), Run(9, 8, 1)])
-    return StoredMap(one.lane, one.source, one.target, runs, one.target_id, (Unclear(5, 9, 5, 8, Why.SEVERAL),))
+    ranges = OffsetMap.of([MappedRange(0, 0, 5), MappedRange(9, 8, 1)])
+    return StoredMap(one.lane, one.source, one.target, ranges, one.target_id, (Unclear(5, 9, 5, 8, Why.SEVERAL),))
 
 
 SPEC = RebuildSpec(

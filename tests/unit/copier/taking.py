@@ -20,10 +20,10 @@ from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 from anabranch.records.encode import encode
-from anabranch.state.codecs import runs as run_codec
+from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.topics.control import Progress, Runs, ensure_topics
 from anabranch.state.topics.journal import GapRecords, Journal
 from tests.simulated import Simulated
@@ -41,7 +41,7 @@ class Owner:
 
     manager: TakeoverManager
     journal: Journal
-    runs: Runs
+    ranges: Runs
     task: asyncio.Task[None] | None = None
 
     def begin(self, *lanes: Lane) -> None:
@@ -80,14 +80,14 @@ class Lab:
 
     async def owner(self, name: str) -> Owner:
         """A new process; of one run where the names are the same up to a slash."""
-        journal, gap_records, progress, runs = (of(self.cluster) for of in (Journal, GapRecords, Progress, Runs))
-        await asyncio.gather(journal.read(), gap_records.read(), progress.sync(), runs.sync())
+        journal, gap_records, progress, ranges = (of(self.cluster) for of in (Journal, GapRecords, Progress, Runs))
+        await asyncio.gather(journal.read(), gap_records.read(), progress.sync(), ranges.sync())
         gate = WriteGate()
         gate.renew(monotonic())
         manager = takeover_manager(
-            name, self.cluster, self.cluster, journal, gap_records, progress, runs, lambda *_: None, gate
+            name, self.cluster, self.cluster, journal, gap_records, progress, ranges, lambda *_: None, gate
         )
-        return Owner(manager, journal, runs)
+        return Owner(manager, journal, ranges)
 
     async def copied(self, *counts: int) -> int:
         """An owner takes the lane over, sends batches of so many records, and is killed; returns its producer id."""
@@ -125,10 +125,12 @@ class Lab:
         spans = (OffsetSpan(source, 10),)
         assert await GapRecords(self.cluster).append([GapRecord(self.lane().key, producer_id, sequence, 1, spans)])
 
-    async def persisted(self, *segments: tuple[Run, ...]) -> None:
+    async def persisted(self, *segments: tuple[MappedRange, ...]) -> None:
         """Segments of runs, as an owner persists them."""
         key = self.lane().assignment.lane
-        await Runs(self.cluster).file({(key, number): run_codec.encode(runs) for number, runs in enumerate(segments)})
+        await Runs(self.cluster).file(
+            {(key, number): range_codec.encode(ranges) for number, ranges in enumerate(segments)}
+        )
 
 
 class Stage:

@@ -27,7 +27,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import StopRequest
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol import age
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.records.encode import encode
@@ -296,7 +296,9 @@ def test_persisted_runs_that_contradict_each_other_end_no_run() -> None:
 
     async def worker(stage: Stage) -> tuple[LaneProgress, list[Claim], int]:
         lane = stage.lane(0).lane
-        await Runs(stage.target_cluster).file({(lane, 0): (Run(0, 0, 50),), (lane, 1): (Run(40, 40, 9),)})
+        await Runs(stage.target_cluster).file(
+            {(lane, 0): (MappedRange(0, 0, 50),), (lane, 1): (MappedRange(40, 40, 9),)}
+        )
         await stage.runner.begin(stage.lease(1, [stage.lane(0), stage.lane(1)]))
         await stage.until(lambda: stage.copied(1) == RECORDS)
         await stage.runner.work(5.0)
@@ -464,7 +466,7 @@ def test_a_lane_from_a_sibling_is_told_where_the_sibling_persisted_it() -> None:
 
     async def worker(stage: Stage) -> tuple[int, int, int]:
         runner, one, other = stage.runner, stage.lane(0), stage.lane(1)
-        await Runs(stage.target_cluster).file({(other.lane, 0): (Run(0, 0, 5),)})
+        await Runs(stage.target_cluster).file({(other.lane, 0): (MappedRange(0, 0, 5),)})
         await runner.begin(stage.lease(1, [one]))
         await stage.until(lambda: stage.copied() == RECORDS)
         await runner.end(1.0)

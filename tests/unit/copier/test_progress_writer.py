@@ -21,9 +21,9 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets import codec
-from anabranch.offsets.runs import Run, RunMap
-from anabranch.state.codecs import runs as run_codec
-from anabranch.state.segments.runs import RunBook
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
+from anabranch.state.codecs import ranges as range_codec
+from anabranch.state.segments.index import OffsetMapIndex
 from anabranch.state.topics.control import ControlLostError, Runs
 
 pytestmark = pytest.mark.unit
@@ -42,7 +42,9 @@ class Stored:
         self.fails = False
         self.hangs = False
 
-    async def file(self, reports: Iterable[LaneProgress] | Mapping[tuple[LaneKey, int], tuple[Run, ...]]) -> None:
+    async def file(
+        self, reports: Iterable[LaneProgress] | Mapping[tuple[LaneKey, int], tuple[MappedRange, ...]]
+    ) -> None:
         """Store, fail, or never answer."""
         if isinstance(reports, Mapping):
             self.kinds.append("runs")
@@ -122,7 +124,7 @@ def test_what_was_being_persisted_when_it_was_cancelled_is_persisted_again() -> 
     async def play() -> list[list[int]]:
         writer, lanes, stored = made(2)
         for lane in lanes:
-            lane.copied.book.append(Run(0, 0, 5))
+            lane.copied.book.append(MappedRange(0, 0, 5))
         stored.hangs = True
         task = asyncio.create_task(writer.file())
         await asyncio.sleep(0)
@@ -149,7 +151,7 @@ def test_what_somebody_else_has_persisted_is_persisted_again() -> None:
 def test_runs_are_persisted_before_the_position_that_they_lead_to() -> None:
     """Whoever dies in between must not have told a position whose runs nobody has."""
     writer, lanes, stored = made(2)
-    lanes[0].copied.book.append(Run(0, 0, 5))
+    lanes[0].copied.book.append(MappedRange(0, 0, 5))
     asyncio.run(writer.file())
     assert stored.kinds == ["runs", "progress"]
 
@@ -157,7 +159,7 @@ def test_runs_are_persisted_before_the_position_that_they_lead_to() -> None:
 def test_a_process_that_has_not_read_the_claims_lately_files_nothing() -> None:
     """It was stopped and goes on: a successor may have persisted meanwhile, and would be told wrong."""
     writer, lanes, stored = made(2)
-    lanes[0].copied.book.append(Run(0, 0, 5))
+    lanes[0].copied.book.append(MappedRange(0, 0, 5))
     writer._gate.shut()
     asyncio.run(writer.file())
     assert stored.kinds == []
@@ -184,7 +186,7 @@ def test_with_thousands_of_lanes_offsets_wait_some_rounds_and_states_do_not() ->
     for first in range(SPACING // STRIDE):
         assert set.union(*stored.rounds[first : first + SPACING // STRIDE]) == set(range(len(lanes)))
     lanes[3].copied.tally.records += 1
-    lanes[3].copied.book.append(Run(0, 0, 5))
+    lanes[3].copied.book.append(MappedRange(0, 0, 5))
     asyncio.run(writer.file(everything=True))
     assert 3 in stored.rounds[-1] and lanes[3].copied.book.unpersisted() == []
 
@@ -197,7 +199,7 @@ def test_no_position_is_persisted_before_its_runs_where_lanes_wait_for_each_othe
     stored.lanes |= {LaneKey("m", TOPIC, at): persisted for at in range(SPACING * MANY)}
     for at in range(2 * SPACING):
         for lane in lanes:
-            lane.copied.book.append(Run(10 * at, 5 * at, 5))
+            lane.copied.book.append(MappedRange(10 * at, 5 * at, 5))
             lane.copied.tally.records += 5
         lanes[at].status.waiting = "a reason"
         stored.rounds.clear()
@@ -220,24 +222,24 @@ def test_bytes_behind_are_unknown_until_something_was_copied() -> None:
 def test_what_both_logs_have_deleted_is_persisted_as_empty_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of lanes that this worker owns, by what both leaders told; what was not acknowledged is persisted again."""
     monkeypatch.setattr("anabranch.copier.reporting.progress_writer.MOST_RETIRED", 4)
-    monkeypatch.setattr("anabranch.state.segments.runs.SEGMENT_RUNS", 1)
+    monkeypatch.setattr("anabranch.state.segments.index.SEGMENT_RANGES", 1)
     writer, (lane, other), _ = made(2)
-    runs, key = Runs(Cluster(Transport("c", "User:ANONYMOUS"), [])), lane.assignment.lane
+    ranges, key = Runs(Cluster(Transport("c", "User:ANONYMOUS"), [])), lane.assignment.lane
     persisted: list[tuple[LaneKey, int]] = []
 
-    async def file(segments: Mapping[tuple[LaneKey, int], tuple[Run, ...] | bytes]) -> None:
+    async def file(segments: Mapping[tuple[LaneKey, int], tuple[MappedRange, ...] | bytes]) -> None:
         if stored_fails:
             raise ControlLostError
         assert not any(segments.values())
         persisted.extend(segments)
 
-    monkeypatch.setattr(runs, "file", file)
-    writer._runs = runs
+    monkeypatch.setattr(ranges, "file", file)
+    writer._ranges = ranges
     for one in (lane, other):
-        one.copied.book = RunBook([Run(20 * at, 10 * at, 5) for at in range(8, 12)], 8)
+        one.copied.book = OffsetMapIndex([MappedRange(20 * at, 10 * at, 5) for at in range(8, 12)], 8)
         for number in range(12):
-            stored = codec.encode(RunMap.of([Run(20 * number, 10 * number, 5)]))
-            runs._take(LogEntry(number, run_codec.run_key(one.assignment.lane, number), stored))
+            stored = codec.encode(OffsetMap.of([MappedRange(20 * number, 10 * number, 5)]))
+            ranges._take(LogEntry(number, range_codec.range_key(one.assignment.lane, number), stored))
     for source, target, stored_fails, upto in (
         (119, -1, False, 0),  # the target has told nothing yet
         (119, 50, True, 0),
@@ -251,7 +253,7 @@ def test_what_both_logs_have_deleted_is_persisted_as_empty_some_at_a_time(monkey
             asyncio.run(writer.file())
         assert persisted == [(key, number) for number in range(upto)], (source, target)
     stored_fails, lane.phase = False, LanePhase.TAKING
-    runs._take(LogEntry(99, run_codec.run_key(key, 2), codec.encode(RunMap.of([Run(40, 20, 5)]))))
+    ranges._take(LogEntry(99, range_codec.range_key(key, 2), codec.encode(OffsetMap.of([MappedRange(40, 20, 5)]))))
     asyncio.run(writer.file())
     assert len(persisted) == 8, "who does not own the lane retires nothing"
     lane.phase = LanePhase.RUNNING

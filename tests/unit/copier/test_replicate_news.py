@@ -22,12 +22,12 @@ from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets.errors import RunOrderError
-from anabranch.offsets.runs import Run
+from anabranch.offsets.errors import RangeOrderError
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.sandbox import ClusterSpec
-from anabranch.state.codecs import runs as run_codec
+from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.codecs.topics import RUNS
-from anabranch.state.segments.runs import HELD, SEGMENT_RUNS, OlderRunsError, RunBook, Segments
+from anabranch.state.segments.index import HELD, SEGMENT_RANGES, OffsetMapIndex, OlderRangesError, Segments
 from anabranch.state.topics.control import Runs, ensure_topics
 from tests.simulated import Simulated
 from tests.unit.asking import on
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.unit
 
 TOPIC = TopicId(uuid.UUID(int=9))
 KEY = LaneKey("l", TOPIC, 0)
-OLDER, NEWER = (Run(0, 0, 3),), (Run(0, 0, 3), Run(5, 3, 4))
+OLDER, NEWER = (MappedRange(0, 0, 3),), (MappedRange(0, 0, 3), MappedRange(5, 3, 4))
 
 
 class Log:
@@ -47,9 +47,11 @@ class Log:
         self.position = 0
         self.held: list[asyncio.Event] = []
 
-    def add(self, number: int, runs: tuple[Run, ...], epoch: int = 0) -> None:
+    def add(self, number: int, ranges: tuple[MappedRange, ...], epoch: int = 0) -> None:
         """Somebody files a segment of the lane."""
-        self.entries.append(LogEntry(len(self.entries), run_codec.run_key(KEY, number), run_codec.encode(runs, epoch)))
+        self.entries.append(
+            LogEntry(len(self.entries), range_codec.range_key(KEY, number), range_codec.encode(ranges, epoch))
+        )
 
     async def fold(self, take: Callable[[LogEntry], None]) -> None:
         """Hand out what is there as of now, after waiting for as long as the test wants."""
@@ -63,27 +65,27 @@ class Log:
 
 def made() -> tuple[Runs, Log]:
     """Runs over such a topic."""
-    runs, log = Runs(Cluster(Transport("c", "User:ANONYMOUS"), [])), Log()
-    runs._log = cast(Any, log)
-    return runs, log
+    ranges, log = Runs(Cluster(Transport("c", "User:ANONYMOUS"), [])), Log()
+    ranges._log = cast(Any, log)
+    return ranges, log
 
 
 def test_a_reading_that_ends_late_puts_nothing_older_over_what_is_newer() -> None:
     """Takeovers of many lanes read at once, each whenever it comes to it."""
 
-    async def play() -> dict[int, tuple[Run, ...]]:
-        runs, log = made()
+    async def play() -> dict[int, tuple[MappedRange, ...]]:
+        ranges, log = made()
         slow = asyncio.Event()
         log.held.append(slow)
         log.add(0, OLDER)
-        first = asyncio.create_task(runs.sync())
+        first = asyncio.create_task(ranges.sync())
         await asyncio.sleep(0)
         log.add(0, NEWER)
-        second = asyncio.create_task(runs.sync())
+        second = asyncio.create_task(ranges.sync())
         await asyncio.sleep(0.01)
         slow.set()
         await asyncio.gather(first, second)
-        return runs.segments[KEY]
+        return ranges.segments[KEY]
 
     assert asyncio.run(play()) == {0: NEWER}
 
@@ -94,24 +96,24 @@ def test_what_an_earlier_owner_overwrote_is_noticed_whoever_read_it() -> None:
     forgotten only behind runs that are there."""
 
     async def play() -> list[set[str]]:
-        runs, log = made()
+        ranges, log = made()
         log.add(0, NEWER)
-        await runs.sync()
+        await ranges.sync()
         lane = Lane(
             LaneAssignment(KEY, TopicPartition("t", 0), TopicPartition("t", 0), TOPIC, LaneStart(), ModePolicy.AUTO)
         )
-        lane.copied.book = runs.book(KEY)
+        lane.copied.book = ranges.book(KEY)
         lane.phase = LanePhase.RUNNING
         none = cast(Any, None)
-        writer = ProgressWriter("me", [lane], runs, none, none, none, WriteGate())
+        writer = ProgressWriter("me", [lane], ranges, none, none, none, WriteGate())
         found = [await writer._check_persisted()]
         log.add(0, OLDER)
-        await runs.sync()  # a colleague, for a lane of its own
+        await ranges.sync()  # a colleague, for a lane of its own
         lane.phase = LanePhase.TAKING
         found.append(await writer._check_persisted())
         lane.phase = LanePhase.RUNNING
         found.append(await writer._check_persisted())
-        assert lane.copied.book.unpersisted() == [(0, run_codec.encode(NEWER))]
+        assert lane.copied.book.unpersisted() == [(0, range_codec.encode(NEWER))]
         return found
 
     assert asyncio.run(play()) == [set(), set(), {str(KEY)}]
@@ -121,21 +123,21 @@ def test_runs_of_an_earlier_owner_that_come_late_are_no_newer_ones() -> None:
     """They are persisted over once more, for compaction would leave them; what a later owner cut stays cut."""
 
     async def play() -> None:
-        runs, log = made()
+        ranges, log = made()
         log.add(0, OLDER, epoch=3)
         log.add(0, NEWER, epoch=7)
         log.add(0, OLDER, epoch=3)
-        await runs.sync()
-        assert runs.segments[KEY] == {0: NEWER} and runs.segments[KEY].epoch == 7
-        book = runs.book(KEY)
-        assert list(book.map) == list(NEWER) and book.unpersisted() == [(0, run_codec.encode(NEWER))]
+        await ranges.sync()
+        assert ranges.segments[KEY] == {0: NEWER} and ranges.segments[KEY].epoch == 7
+        book = ranges.book(KEY)
+        assert list(book.map) == list(NEWER) and book.unpersisted() == [(0, range_codec.encode(NEWER))]
         log.add(0, OLDER, epoch=5)
         log.add(0, NEWER, epoch=7)
-        await runs.sync()
-        assert runs.book(KEY).unpersisted() == [], "the latest owner's are the last of the topic"
+        await ranges.sync()
+        assert ranges.book(KEY).unpersisted() == [], "the latest owner's are the last of the topic"
         log.add(0, OLDER, epoch=8)
-        await runs.sync()
-        assert runs.segments[KEY] == {0: OLDER}, "an election took the newer ones"
+        await ranges.sync()
+        assert ranges.segments[KEY] == {0: OLDER}, "an election took the newer ones"
 
     asyncio.run(play())
 
@@ -144,12 +146,12 @@ def test_who_takes_a_lane_over_files_as_a_later_owner_than_all_before() -> None:
     """Also where the claims were made again, and begin at offset 0."""
 
     async def play() -> list[int]:
-        runs, log = made()
+        ranges, log = made()
         found = []
         for claim_offset in (0, 9, 9, 2):
-            runs.claimed(KEY, claim_offset)
-            log.entries.append(LogEntry(0, run_codec.run_key(KEY, 0), runs._value(KEY, OLDER)))
-            found.append(run_codec.owned(log.entries[-1].value or b"")[0])
+            ranges.claimed(KEY, claim_offset)
+            log.entries.append(LogEntry(0, range_codec.range_key(KEY, 0), ranges._value(KEY, OLDER)))
+            found.append(range_codec.owned(log.entries[-1].value or b"")[0])
         other, _ = made()
         other._log = cast(Any, log)
         await other.sync()
@@ -163,16 +165,16 @@ def test_who_waits_for_a_reading_that_began_later_reads_no_more() -> None:
     """Thousands of lanes may be taken over at once, and each asks what was persisted of it."""
 
     async def play() -> int:
-        runs, log = made()
+        ranges, log = made()
         log.held += [asyncio.Event() for _ in range(16)]
         held = list(log.held)
-        asking = [asyncio.create_task(runs.sync()) for _ in range(16)]
+        asking = [asyncio.create_task(ranges.sync()) for _ in range(16)]
         await asyncio.sleep(0)
         log.add(0, NEWER)  # behind the end that the first of them has seen
         for one in held:
             one.set()
         await asyncio.gather(*asking)
-        assert runs.segments[KEY] == {0: NEWER}
+        assert ranges.segments[KEY] == {0: NEWER}
         return len(held) - len(log.held)
 
     assert asyncio.run(play()) == 2
@@ -180,60 +182,61 @@ def test_who_waits_for_a_reading_that_began_later_reads_no_more() -> None:
 
 def test_a_book_that_cannot_be_made_leaves_its_news() -> None:
     """Whoever copies the lane one day has still to look at them."""
-    runs, _ = made()
-    runs.segments[KEY].update({0: (Run(0, 0, 50),), 1: (Run(40, 40, 9),)})
-    runs._changed = {KEY}
-    with pytest.raises(RunOrderError):
-        runs.book(KEY)
-    assert runs.has_news(KEY)
-    runs.segments[KEY].pop(1)
-    assert runs.book(KEY).last == Run(0, 0, 50)
-    assert not runs.has_news(KEY) and runs.news(KEY) == {}
+    ranges, _ = made()
+    ranges.segments[KEY].update({0: (MappedRange(0, 0, 50),), 1: (MappedRange(40, 40, 9),)})
+    ranges._changed = {KEY}
+    with pytest.raises(RangeOrderError):
+        ranges.book(KEY)
+    assert ranges.has_news(KEY)
+    ranges.segments[KEY].pop(1)
+    assert ranges.book(KEY).last == MappedRange(0, 0, 50)
+    assert not ranges.has_news(KEY) and ranges.news(KEY) == {}
 
 
 def test_a_lane_of_any_age_takes_as_much_memory_as_one_of_some_thousand_runs() -> None:
     """Each worker reads the persisted runs of all lanes; it keeps the ends, and of its own lanes as runs."""
-    runs, log = made()
-    runs.segments[KEY] = Segments(HELD)
+    ranges, log = made()
+    ranges.segments[KEY] = Segments(HELD)
     for number in range(10):
         first = 10**12 + 10_000 * number
-        log.add(number, tuple(Run(at, at, 8) for at in range(first, first + 10_000, 10)))
-    log.add(10, (Run(2 * 10**12, 2 * 10**12, 1),))
+        log.add(number, tuple(MappedRange(at, at, 8) for at in range(first, first + 10_000, 10)))
+    log.add(10, (MappedRange(2 * 10**12, 2 * 10**12, 1),))
     tracemalloc.start()
     try:
-        asyncio.run(runs.sync())
+        asyncio.run(ranges.sync())
         log.entries.clear()
         gc.collect()
         every = tracemalloc.get_traced_memory()[0]
-        book = runs.book(KEY)
+        book = ranges.book(KEY)
         gc.collect()
         owner = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert len(book.map) == (HELD - 1) * SEGMENT_RUNS + 1 and book.first == 11 - HELD
+    assert len(book.map) == (HELD - 1) * SEGMENT_RANGES + 1 and book.first == 11 - HELD
     assert every < 20_000 and owner < 120_000, (every, owner)
 
 
 def test_runs_below_those_that_are_held_are_read_where_a_target_lost_that_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lay above is to be forgotten, whether it is held or not."""
-    monkeypatch.setattr("anabranch.state.segments.runs.SEGMENT_RUNS", 10)
+    monkeypatch.setattr("anabranch.state.segments.index.SEGMENT_RANGES", 10)
     persisted = {
-        number: tuple(Run(7 * at, 5 * at, 5) for at in range(10 * number, 10 * number + 10)) for number in range(12)
+        number: tuple(MappedRange(7 * at, 5 * at, 5) for at in range(10 * number, 10 * number + 10))
+        for number in range(12)
     }
 
-    async def ask(cluster: Cluster) -> tuple[Runs, RunBook, RunBook]:
+    async def ask(cluster: Cluster) -> tuple[Runs, OffsetMapIndex, OffsetMapIndex]:
         await ensure_topics(cluster, [RUNS])
-        await Runs(cluster).file({(KEY, number): runs for number, runs in persisted.items()})
-        runs = Runs(cluster, HELD)
-        await runs.sync()
-        return runs, runs.book(KEY), await runs.book_below(KEY, 5 * 35 + 2)
+        await Runs(cluster).file({(KEY, number): ranges for number, ranges in persisted.items()})
+        ranges = Runs(cluster, HELD)
+        await ranges.sync()
+        return ranges, ranges.book(KEY), await ranges.book_below(KEY, 5 * 35 + 2)
 
     with Simulated(ClusterSpec(name="one")) as simulated:
-        runs, held, below = on(ClusterContext("one", (simulated.bootstrap,)), ask)
-    assert sorted(runs.segments[KEY]) == [8, 9, 10, 11] and held.first == 8
-    with pytest.raises(OlderRunsError):
+        ranges, held, below = on(ClusterContext("one", (simulated.bootstrap,)), ask)
+    assert sorted(ranges.segments[KEY]) == [8, 9, 10, 11] and held.first == 8
+    with pytest.raises(OlderRangesError):
         held.cut(5 * 35 + 2)
-    assert below.last == Run(7 * 35, 5 * 35, 2) and below.map.target_end == 5 * 35 + 2
+    assert below.last == MappedRange(7 * 35, 5 * 35, 2) and below.map.target_end == 5 * 35 + 2
     assert below.first == 0 and [number for number, stored in below.unpersisted() if not stored] == list(range(4, 12))
     assert below.unpersisted()[0][0] == 3
 
@@ -242,15 +245,15 @@ def test_a_lane_that_is_copied_elsewhere_leaves_no_news_behind() -> None:
     """They would be kept for as long as its new worker copies; when it comes back it is looked at again."""
 
     async def play() -> None:
-        runs, log = made()
+        ranges, log = made()
         log.add(0, OLDER)
-        await runs.sync()
-        runs.book(KEY)
-        runs.leave(KEY)
+        await ranges.sync()
+        ranges.book(KEY)
+        ranges.leave(KEY)
         log.add(0, NEWER)
-        await runs.sync()
-        assert runs.news(KEY) == {} and runs.has_news(KEY)
-        runs.keep_news(KEY)
-        assert runs.news(KEY) == {0: run_codec.encode(NEWER)}
+        await ranges.sync()
+        assert ranges.news(KEY) == {} and ranges.has_news(KEY)
+        ranges.keep_news(KEY)
+        assert ranges.news(KEY) == {0: range_codec.encode(NEWER)}
 
     asyncio.run(play())

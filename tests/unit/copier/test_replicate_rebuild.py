@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.gap_records import GapRecordLog
 from anabranch.records.encode import encode
 from anabranch.records.header import BatchHeader, read_header
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.sequence import sequence_of
-from anabranch.state.maps.rebuild import LaneLog, runs_of
+from anabranch.state.maps.rebuild import LaneLog, ranges_of
 
 pytestmark = pytest.mark.unit
 
@@ -46,9 +46,9 @@ def test_batches_of_the_lane_tell_their_source_offsets_over_wraps_and_other_writ
     for number, (kind, count) in enumerate(steps):
         if kind == "mine":
             batches.append(header(MINE[number % 2], source, target, count))
-            expected.append(Run(source, target, count))
+            expected.append(MappedRange(source, target, count))
             source += count
         else:
             batches.append(header(OTHER if kind == "other" else MINE[0], 3, target, count, control=kind == "marker"))
         target += count
-    assert runs_of(batches, LaneLog("t-0", MINE, GapRecordLog()), start) == expected
+    assert ranges_of(batches, LaneLog("t-0", MINE, GapRecordLog()), start) == expected

@@ -15,10 +15,10 @@ from anabranch.kafka.log import LogEntry
 from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId
 from anabranch.offsets import codec
-from anabranch.offsets.errors import RunOrderError
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.errors import RangeOrderError
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
+from anabranch.state.segments.index import HELD, SEGMENT_RANGES, OffsetMapIndex, OlderRangesError, in_order
 from anabranch.state.segments.retiring import MARKS, SegmentStarts, Starts
-from anabranch.state.segments.runs import HELD, SEGMENT_RUNS, OlderRunsError, RunBook, in_order
 from anabranch.state.topics.control import Runs
 from tests.chance import examples, seed
 
@@ -41,7 +41,7 @@ class Store:
     """The compacted topic with the segments."""
 
     def __init__(self) -> None:
-        self.segments: dict[int, tuple[Run, ...]] = {}
+        self.segments: dict[int, tuple[MappedRange, ...]] = {}
         self.stored: dict[int, bytes] = {}
         self.retired: dict[int, bytes] = {}
         self.begins = SegmentStarts()
@@ -56,7 +56,7 @@ class Store:
         else:
             self.begins.drop(number)
 
-    def retire(self, starts: Starts, book: RunBook) -> None:
+    def retire(self, starts: Starts, book: OffsetMapIndex) -> None:
         """Forget what lies below both starts, as a worker does; the rest begins at or below them."""
         numbers = self.begins.retirable(starts, book.first)
         for run in in_order({number: self.segments.get(number, ()) for number in numbers}):
@@ -69,7 +69,7 @@ class Store:
         if numbers and (left := in_order(self.segments)):
             assert left[0].source <= starts.source and left[0].target <= starts.target
 
-    def file(self, book: RunBook, *, fails: bool) -> None:
+    def file(self, book: OffsetMapIndex, *, fails: bool) -> None:
         """File what changed, as a worker does."""
         unpersisted = book.unpersisted()
         if not unpersisted:
@@ -85,24 +85,24 @@ class Store:
 def hold(steps: list[tuple[str, int, int]], segment: int, held: int) -> int:
     """What must hold of a book and its store after these steps; returns how many segments were retired."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("anabranch.state.segments.runs.SEGMENT_RUNS", segment)
-        patch.setattr("anabranch.state.segments.runs.HELD", held)
-        book, store, whole, starts = RunBook(), Store(), RunMap(), Starts(0, 0)
+        patch.setattr("anabranch.state.segments.index.SEGMENT_RANGES", segment)
+        patch.setattr("anabranch.state.segments.index.HELD", held)
+        book, store, whole, starts = OffsetMapIndex(), Store(), OffsetMap(), Starts(0, 0)
         for kind, first, length in steps:
             if kind in {"append", "grow"}:
                 for _ in range(12 if kind == "grow" else 1):
                     last, before = book.last, book._last
                     # Behind a cut the log begins again where it was cut, which may be behind the last run that is left.
                     source, target = (last.source_end, book.map.target_end) if last else (0, 0)
-                    run = Run(source + (kind == "grow"), target + first, length)
+                    run = MappedRange(source + (kind == "grow"), target + first, length)
                     book.append(run)
                     if book._last > before:  # a segment was closed, and older ones let go where they are persisted
                         assert book._last - book.first < 2 * held or book.first in book._dirty | book._under_way
-                    whole = whole.append(run) if last else RunMap.of([run])
+                    whole = whole.append(run) if last else OffsetMap.of([run])
             elif kind == "cut":
                 end = max(starts.target, (book.last.target_end if book.last else 0) - first)
                 if book.first and end <= book.map[0].target:
-                    with pytest.raises(OlderRunsError):
+                    with pytest.raises(OlderRangesError):
                         book.cut(end)
                     continue
                 book.cut(end)
@@ -122,11 +122,11 @@ def hold(steps: list[tuple[str, int, int]], segment: int, held: int) -> int:
                 store.file(book, fails=bool(first))
         store.file(book, fails=False)
         late = store.segments.keys() & store.retired.keys()
-        left = in_order({number: runs for number, runs in store.segments.items() if number not in late})
+        left = in_order({number: ranges for number, ranges in store.segments.items() if number not in late})
         below = list(whole)[: len(whole) - len(left)]
         assert below + left == list(whole)
         assert all(run.source_end <= starts.source and run.target_end <= starts.target for run in below)
-        again = RunBook.of_segments(store.segments)
+        again = OffsetMapIndex.of_segments(store.segments)
         assert again.last == book.last and again._last == book._last
         assert all(book.is_as_persisted(number, store.stored[number]) for number in store.stored)
         assert book.unpersisted() == []
@@ -167,7 +167,7 @@ def test_of_a_map_of_any_length_some_begins_are_noted_and_a_sixteenth_is_retired
     """A week of a busy lane is thousands of segments; each is retired in the end."""
     begins, length = SegmentStarts(), 5_000
     for number in range(length):
-        begins.keep(number, codec.encode(RunMap.of([Run(100 * number, 10 * number, 5)])))
+        begins.keep(number, codec.encode(OffsetMap.of([MappedRange(100 * number, 10 * number, 5)])))
     assert len(begins._noted) <= MARKS
     everything = Starts(100 * length, 10 * length)
     half = begins.retirable(Starts(100 * length // 2, 10 * length), length)
@@ -176,7 +176,7 @@ def test_of_a_map_of_any_length_some_begins_are_noted_and_a_sixteenth_is_retired
     assert begins.retirable(everything, 9).stop <= 9
     begins.retired(half.stop)
     assert begins.retirable(everything, length).start == half.stop
-    begins.keep(7, codec.encode(RunMap.of([Run(700, 70, 5)])))
+    begins.keep(7, codec.encode(OffsetMap.of([MappedRange(700, 70, 5)])))
     assert begins.retirable(everything, length).start == 7
     begins.drop(7)
     assert begins.retirable(everything, length).start == 8
@@ -184,42 +184,42 @@ def test_of_a_map_of_any_length_some_begins_are_noted_and_a_sixteenth_is_retired
 
 def test_the_bytes_of_a_segment_that_grows_are_those_of_its_map() -> None:
     """One map has one encoding, however it came to be."""
-    writer, runs = codec.Writer(), [Run(5 + 7 * at, 3 + 6 * at, 1 + at % 5) for at in range(40)]
-    for at, run in enumerate(runs):
-        assert writer.with_last(run) == codec.encode(RunMap.of(runs[: at + 1]))
+    writer, ranges = codec.Writer(), [MappedRange(5 + 7 * at, 3 + 6 * at, 1 + at % 5) for at in range(40)]
+    for at, run in enumerate(ranges):
+        assert writer.with_last(run) == codec.encode(OffsetMap.of(ranges[: at + 1]))
         writer.append(run)
-        assert writer.close() == codec.encode(RunMap.of(runs[: at + 1]))
+        assert writer.close() == codec.encode(OffsetMap.of(ranges[: at + 1]))
     assert codec.begins(writer.close()) == (5, 3)
 
 
 def test_only_the_last_segment_is_written_again() -> None:
     """However long the lane has grown, persisting an appended run costs one segment."""
-    book = RunBook()
-    for number in range(3 * SEGMENT_RUNS):
-        book.append(Run(number, 2 * number, 1))
+    book = OffsetMapIndex()
+    for number in range(3 * SEGMENT_RANGES):
+        book.append(MappedRange(number, 2 * number, 1))
     assert [number for number, _ in book.unpersisted()] == [0, 1, 2]
     book.persisted()
-    book.append(Run(3 * SEGMENT_RUNS, 6 * SEGMENT_RUNS, 1))
+    book.append(MappedRange(3 * SEGMENT_RANGES, 6 * SEGMENT_RANGES, 1))
     assert [number for number, _ in book.unpersisted()] == [3]
 
 
 def test_batches_that_follow_each_other_are_one_run() -> None:
     """A lane without gaps and fences has one run."""
-    book = RunBook()
+    book = OffsetMapIndex()
     for number in range(100):
-        book.append(Run(10 * number, 7 + 10 * number, 10))
-    assert list(book.map) == [Run(0, 7, 1000)]
+        book.append(MappedRange(10 * number, 7 + 10 * number, 10))
+    assert list(book.map) == [MappedRange(0, 7, 1000)]
 
 
 def test_a_segment_that_somebody_overwrote_is_persisted_again() -> None:
     """What is to be persisted in any case is not compared; what was persisted must be there as it was."""
-    book = RunBook(Run(2 * at, at, 1) for at in range(SEGMENT_RUNS + 2))
+    book = OffsetMapIndex(MappedRange(2 * at, at, 1) for at in range(SEGMENT_RANGES + 2))
     book.refile(0)
     (_, first), (_, second) = book.unpersisted()
     book.persisted()
     assert book.is_as_persisted(0, first) and book.is_as_persisted(1, second)
     assert not book.is_as_persisted(0, second) and not book.is_as_persisted(1, b"")
-    book.append(Run(9000, 9000, 1))
+    book.append(MappedRange(9000, 9000, 1))
     assert book.is_as_persisted(1, second) and not book.is_as_persisted(0, second)
     book.refile(0)
     assert [number for number, _ in book.unpersisted()] == [0, 1]
@@ -227,9 +227,9 @@ def test_a_segment_that_somebody_overwrote_is_persisted_again() -> None:
 
 def test_a_segment_that_somebody_stored_above_all_others_is_forgotten() -> None:
     """A late request from before a truncation: left there, it would contradict what the lane has there one day."""
-    book, stray = RunBook([Run(0, 0, 9)]), codec.encode(RunMap.of([Run(7000, 7000, 5)]))
+    book, stray = OffsetMapIndex([MappedRange(0, 0, 9)]), codec.encode(OffsetMap.of([MappedRange(7000, 7000, 5)]))
     assert not book.is_as_persisted(5, stray)
-    book.append(Run(20, 9, 1))
+    book.append(MappedRange(20, 9, 1))
     assert not book.is_as_persisted(5, stray), "what is to be persisted does not reach it"
     book.refile(5)
     assert book.unpersisted()[-1] == (5, b"")
@@ -239,32 +239,34 @@ def test_a_segment_that_somebody_stored_above_all_others_is_forgotten() -> None:
 
 def test_maps_that_follow_each_other_are_joined_and_others_refused() -> None:
     """As if each run had been appended, also where two are one."""
-    runs = [Run(5 + 7 * at, 3 + 6 * at, 1 + at % 5) for at in range(30)]
-    parts = [RunMap.of(runs[:10]), RunMap(), RunMap.of(runs[10:25]), RunMap.of(runs[25:])]
-    assert RunMap.joined(parts) == RunMap.of(runs) and RunMap.joined([]) == RunMap()
-    assert RunMap.joined([RunMap.of([Run(0, 0, 5)]), RunMap.of([Run(5, 5, 2)])]) == RunMap.of([Run(0, 0, 7)])
-    for bad in (Run(4, 50, 1), Run(50, 4, 1)):
-        with pytest.raises(RunOrderError):
-            RunMap.joined([RunMap.of([Run(0, 0, 5)]), RunMap.of([bad])])
+    ranges = [MappedRange(5 + 7 * at, 3 + 6 * at, 1 + at % 5) for at in range(30)]
+    parts = [OffsetMap.of(ranges[:10]), OffsetMap(), OffsetMap.of(ranges[10:25]), OffsetMap.of(ranges[25:])]
+    assert OffsetMap.joined(parts) == OffsetMap.of(ranges) and OffsetMap.joined([]) == OffsetMap()
+    assert OffsetMap.joined(
+        [OffsetMap.of([MappedRange(0, 0, 5)]), OffsetMap.of([MappedRange(5, 5, 2)])]
+    ) == OffsetMap.of([MappedRange(0, 0, 7)])
+    for bad in (MappedRange(4, 50, 1), MappedRange(50, 4, 1)):
+        with pytest.raises(RangeOrderError):
+            OffsetMap.joined([OffsetMap.of([MappedRange(0, 0, 5)]), OffsetMap.of([bad])])
 
 
 def test_a_cut_below_the_segments_that_are_held_is_known_to_leave_others() -> None:
     """An empty book would be taken for a lane that nobody persisted."""
-    runs = Runs(Cluster(Transport("c", "User:ANONYMOUS"), []), HELD)
+    ranges = Runs(Cluster(Transport("c", "User:ANONYMOUS"), []), HELD)
     lane = LaneKey("l", TopicId(uuid.UUID(int=9)), 0)
     key = str(lane).encode()
-    stored = [codec.encode(RunMap.of([Run(100 * at, 10 * at, 5)])) for at in range(10)]
+    stored = [codec.encode(OffsetMap.of([MappedRange(100 * at, 10 * at, 5)])) for at in range(10)]
 
     def take(number: int, value: bytes | None) -> None:
-        runs._take(LogEntry(number, key + b"/%d" % number, value))
+        ranges._take(LogEntry(number, key + b"/%d" % number, value))
 
-    assert not runs.lacks(lane)
+    assert not ranges.lacks(lane)
     for number in range(10):
         take(number, stored[number])
-    assert not runs.lacks(lane)
-    take(5, codec.encode(RunMap.of([Run(500, 50, 1)])))
+    assert not ranges.lacks(lane)
+    take(5, codec.encode(OffsetMap.of([MappedRange(500, 50, 1)])))
     for number in range(6, 10):
         take(number, None)
-    assert runs.lacks(lane)
+    assert ranges.lacks(lane)
     take(6, stored[6])
-    assert not runs.lacks(lane) and runs.book(lane).first == 6
+    assert not ranges.lacks(lane) and ranges.book(lane).first == 6

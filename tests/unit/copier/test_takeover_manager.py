@@ -22,7 +22,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets import codec
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.protocol.gap_records import OffsetSpan
@@ -30,7 +30,7 @@ from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import Pipeline
 from anabranch.records.header import BatchHeader
 from anabranch.sandbox import ClusterSpec
-from anabranch.state.codecs.runs import encode
+from anabranch.state.codecs.ranges import encode
 from anabranch.state.topics.control import Progress, Runs
 from anabranch.state.topics.journal import GapRecords, Journal
 from tests.simulated import Simulated
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.unit
 
 DAY_MS = 86_400_000
 TOPIC, PLACE = TopicId(uuid.UUID(int=9)), TopicPartition("t", 0)
-COPIED, BEHIND = Run(0, 0, 10), Run(30, 10, 10)
+COPIED, BEHIND = MappedRange(0, 0, 10), MappedRange(30, 10, 10)
 """Two batches of ten records: the first is told by persisted runs alone, the second by a gap record."""
 
 
@@ -62,7 +62,7 @@ def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt(stag
     persisted: the next
     one finds a claim of its own as the last and would not look."""
 
-    async def scene(lab: Lab) -> list[Run]:
+    async def scene(lab: Lab) -> list[MappedRange]:
         await lab.forgotten(await lab.copied(10, 10), 10, BEHIND.source)
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
@@ -97,7 +97,7 @@ def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage) -> Non
 
     async def scene(lab: Lab) -> None:
         await lab.forgotten(await lab.copied(10, 10), 10, BEHIND.source)
-        await lab.persisted((Run(0, 0, 5),))
+        await lab.persisted((MappedRange(0, 0, 5),))
         lane, owner = lab.lane(), await lab.owner("run/next")
         own, key = lane.copied.book, lane.key
 
@@ -108,12 +108,14 @@ def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage) -> Non
         owner.begin(lane)
         await owner.until(lambda: "no longer known" in lane.status.waiting)
         first = lane.copied.book
-        assert first is not own and first.last == Run(0, 0, 5), "another had the lane: what it persisted is read"
+        assert first is not own and first.last == MappedRange(0, 0, 5), (
+            "another had the lane: what it persisted is read"
+        )
         await attempts(2)
         assert lane.copied.book is first, "nothing was persisted since"
-        await lab.persisted((Run(0, 0, 6),))
+        await lab.persisted((MappedRange(0, 0, 6),))
         await owner.until(lambda: lane.copied.book is not first)
-        assert lane.copied.book.last == Run(0, 0, 6)
+        assert lane.copied.book.last == MappedRange(0, 0, 6)
         await owner.end()
 
     stage.play(scene)
@@ -124,7 +126,7 @@ def test_a_lane_whose_persisted_runs_contradict_each_other_waits_and_says_so(sta
 
     async def scene(lab: Lab) -> tuple[str, LanePhase]:
         await lab.copied(10)
-        await lab.persisted((Run(0, 0, 50),), (Run(40, 40, 9),))
+        await lab.persisted((MappedRange(0, 0, 50),), (MappedRange(40, 40, 9),))
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
         await owner.until(lambda: bool(lane.status.waiting))
@@ -139,18 +141,18 @@ def test_a_lane_whose_persisted_runs_contradict_each_other_waits_and_says_so(sta
 def test_persisted_runs_past_the_end_of_the_lane_s_last_batch_are_cut_before_anything_is_sent(stage: Stage) -> None:
     """An election took what they tell of: what lies there next is something else."""
 
-    async def scene(lab: Lab) -> tuple[list[Run], dict[int, bytes]]:
+    async def scene(lab: Lab) -> tuple[list[MappedRange], dict[int, bytes]]:
         await lab.copied(12)
-        await lab.persisted((Run(0, 0, 20),))
+        await lab.persisted((MappedRange(0, 0, 20),))
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
         await owner.until(lambda: lane.phase is LanePhase.RUNNING)
-        await owner.runs.sync()
+        await owner.ranges.sync()
         await owner.end()
-        segments = owner.runs.segments[lane.assignment.lane]
+        segments = owner.ranges.segments[lane.assignment.lane]
         return list(lane.copied.book.map), {number: segments.stored(number) for number in segments}
 
-    assert stage.play(scene) == ([Run(0, 0, 12)], {0: encode([Run(0, 0, 12)])})
+    assert stage.play(scene) == ([MappedRange(0, 0, 12)], {0: encode([MappedRange(0, 0, 12)])})
 
 
 def test_who_was_cut_off_reads_what_its_successor_persisted_before_it_goes_on(stage: Stage) -> None:
@@ -158,13 +160,13 @@ def test_who_was_cut_off_reads_what_its_successor_persisted_before_it_goes_on(st
     back.
     """
 
-    async def scene(lab: Lab) -> list[Run]:
+    async def scene(lab: Lab) -> list[MappedRange]:
         cut_off, earlier = await lab.take("run/earlier")
         await lab.send(cut_off, 10)
-        cut_off.copied.book.append(Run(0, 0, 10))
+        cut_off.copied.book.append(MappedRange(0, 0, 10))
         lane, later = await lab.take("run/later")  # its marker is at 10
         await lab.send(lane, 10, 5)
-        await later.runs.file({(lane.assignment.lane, 0): (Run(0, 0, 10), Run(10, 11, 10))})
+        await later.ranges.file({(lane.assignment.lane, 0): (MappedRange(0, 0, 10), MappedRange(10, 11, 10))})
         await lab.delete_below(lane, 21)
         await later.end()
         assert cut_off.active is not None
@@ -173,27 +175,27 @@ def test_who_was_cut_off_reads_what_its_successor_persisted_before_it_goes_on(st
         await earlier.end()
         return list(cut_off.copied.book.map)
 
-    assert stage.play(scene) == [Run(0, 0, 10), Run(10, 11, 15)]
+    assert stage.play(scene) == [MappedRange(0, 0, 10), MappedRange(10, 11, 15)]
 
 
 def test_a_late_request_of_an_earlier_owner_hides_no_runs_from_the_next(stage: Stage) -> None:
     """It was cut off from the target with its runs under way, while its successor persisted more and the target deleted
     what those tell of: no header gives them back."""
 
-    async def scene(lab: Lab) -> tuple[list[Run], list[Run]]:
+    async def scene(lab: Lab) -> tuple[list[MappedRange], list[MappedRange]]:
         (lane, earlier), key = await lab.take("run/earlier"), lab.lane().assignment.lane
         await lab.send(lane, 10)
         lane, later = await lab.take("run/later")  # its marker is at 10
         await lab.send(lane, 10, 5)
-        await later.runs.file({(key, 0): (Run(0, 0, 10), Run(10, 11, 10))})
+        await later.ranges.file({(key, 0): (MappedRange(0, 0, 10), MappedRange(10, 11, 10))})
         await lab.delete_below(lane, 21)
-        await earlier.runs.file({(key, 0): (Run(0, 0, 10),)})
+        await earlier.ranges.file({(key, 0): (MappedRange(0, 0, 10),)})
         lane, last = await lab.take("run/last")
         unpersisted = lane.copied.book.unpersisted()
         await asyncio.gather(*(owner.end() for owner in (earlier, later, last)))
         return list(lane.copied.book.map), list(codec.decode(dict(unpersisted)[0]))
 
-    whole = [Run(0, 0, 10), Run(10, 11, 15)]
+    whole = [MappedRange(0, 0, 10), MappedRange(10, 11, 15)]
     assert stage.play(scene) == (whole, whole)
 
 
@@ -202,18 +204,18 @@ def test_a_late_request_of_an_earlier_owner_hides_no_gap_record_that_was_forgott
     wait.
     """
 
-    async def scene(lab: Lab) -> list[Run]:
+    async def scene(lab: Lab) -> list[MappedRange]:
         (lane, earlier), key = await lab.take("run/earlier"), lab.lane().assignment.lane
         await lab.send(lane, 10)
         lane, later = await lab.take("run/later")  # its marker is at 10
         await lab.forgotten(await lab.send(lane, 10, 10), 20, 40)
-        await later.runs.file({(key, 0): (Run(0, 0, 10), Run(10, 11, 10), Run(40, 21, 10))})
-        await earlier.runs.file({(key, 0): (Run(0, 0, 10),)})
+        await later.ranges.file({(key, 0): (MappedRange(0, 0, 10), MappedRange(10, 11, 10), MappedRange(40, 21, 10))})
+        await earlier.ranges.file({(key, 0): (MappedRange(0, 0, 10),)})
         lane, last = await lab.take("run/last")
         await asyncio.gather(*(owner.end() for owner in (earlier, later, last)))
         return list(lane.copied.book.map)
 
-    assert stage.play(scene) == [Run(0, 0, 10), Run(10, 11, 10), Run(40, 21, 10)]
+    assert stage.play(scene) == [MappedRange(0, 0, 10), MappedRange(10, 11, 10), MappedRange(40, 21, 10)]
 
 
 def test_persisted_runs_that_the_target_s_log_contradicts_are_read_from_the_log_again(stage: Stage) -> None:
@@ -221,21 +223,21 @@ def test_persisted_runs_that_the_target_s_log_contradicts_are_read_from_the_log_
     batch.
     """
 
-    async def scene(lab: Lab) -> tuple[list[Run], list[tuple[int, bytes]], int]:
+    async def scene(lab: Lab) -> tuple[list[MappedRange], list[tuple[int, bytes]], int]:
         await lab.copied(10, 10)
-        await lab.persisted((Run(0, 0, 9), Run(12, 9, 8)))
+        await lab.persisted((MappedRange(0, 0, 9), MappedRange(12, 9, 8)))
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
         await owner.until(lambda: lane.phase is LanePhase.RUNNING)
         await owner.end()
         return list(lane.copied.book.map), lane.copied.book.unpersisted(), lane.copied.position
 
-    assert stage.play(scene) == ([Run(0, 0, 20)], [(0, encode([Run(0, 0, 20)]))], 20)
+    assert stage.play(scene) == ([MappedRange(0, 0, 20)], [(0, encode([MappedRange(0, 0, 20)]))], 20)
 
 
 async def retired_below(lab: Lab) -> None:
     """The lane's map is persisted from target offset 25 on, under number 3: what lay below was retired."""
-    await Runs(lab.cluster).file({(lab.lane().assignment.lane, 3): encode([Run(40, 25, 9)])})
+    await Runs(lab.cluster).file({(lab.lane().assignment.lane, 3): encode([MappedRange(40, 25, 9)])})
 
 
 def test_a_target_that_was_truncated_below_what_was_retired_is_told_by_its_log(stage: Stage) -> None:
@@ -243,22 +245,22 @@ def test_a_target_that_was_truncated_below_what_was_retired_is_told_by_its_log(s
     is
     sent."""
 
-    async def scene(lab: Lab) -> tuple[list[Run], int, dict[int, bytes]]:
+    async def scene(lab: Lab) -> tuple[list[MappedRange], int, dict[int, bytes]]:
         await lab.copied(10, 10)
         await retired_below(lab)
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
         await owner.until(lambda: lane.phase is LanePhase.RUNNING)
-        await owner.runs.sync()
+        await owner.ranges.sync()
         await owner.end()
-        segments = owner.runs.segments[lane.assignment.lane]
+        segments = owner.ranges.segments[lane.assignment.lane]
         return (
             list(lane.copied.book.map),
             lane.copied.position,
             {number: segments.stored(number) for number in segments},
         )
 
-    assert stage.play(scene) == ([Run(0, 0, 20)], 20, {3: encode([Run(0, 0, 20)])})
+    assert stage.play(scene) == ([MappedRange(0, 0, 20)], 20, {3: encode([MappedRange(0, 0, 20)])})
 
 
 def test_a_target_that_was_truncated_below_what_was_retired_stops_where_its_log_does_not_tell(stage: Stage) -> None:
@@ -272,16 +274,16 @@ def test_a_target_that_was_truncated_below_what_was_retired_stops_where_its_log_
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
         await owner.until(lambda: lane.phase is LanePhase.STOPPED)
-        await owner.runs.sync()
+        await owner.ranges.sync()
         await owner.end()
-        segments = owner.runs.segments[lane.assignment.lane]
+        segments = owner.ranges.segments[lane.assignment.lane]
         assert not lane.copied.book.unpersisted()
         return lane.stopped, {number: segments.stored(number) for number in segments}
 
     stopped, stored = stage.play(scene)
     assert stopped is not None and stopped.reason is Stop.POSITION_LOST and stopped.offset == BEHIND.source + 10
     assert "truncated to 20" in stopped.message and "link accept" in stopped.hint
-    assert stored == {3: encode([Run(40, 25, 9)])}
+    assert stored == {3: encode([MappedRange(40, 25, 9)])}
 
 
 def wanted() -> Lane:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from anabranch.groups.snapshot import GroupsSnapshot, PartitionMapping
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 
 A = TopicPartition("orders", 0)
 B = TopicPartition("orders", 1)
 TO_A = TopicPartition("old.orders", 0)
 TO_B = TopicPartition("old.orders", 1)
-MAP = RunMap.of([Run(10, 0, 10), Run(25, 10, 5)], 10, 0).advance(32, 15)
+MAP = OffsetMap.of([MappedRange(10, 0, 10), MappedRange(25, 10, 5)], 10, 0).advance(32, 15)
 
 
 def mapping(

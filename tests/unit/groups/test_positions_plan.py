@@ -19,7 +19,7 @@ from anabranch.groups.undo import UndoRecord, undo
 from anabranch.model.groups import Commit, GroupKind, GroupState, Member
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.start import StartPosition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 
 pytestmark = pytest.mark.unit
 
@@ -182,7 +182,7 @@ def test_one_refused_partition_refuses_the_group() -> None:
 def test_another_answer_is_another_plan() -> None:
     """The same commits in a lane that was begun anew are other offsets on the target."""
     here = group({A: Commit(12)})
-    other = PartitionMapping(TO_A, RunMap.of([Run(10, 3, 10)], 10, 0), 0, 0, 15)
+    other = PartitionMapping(TO_A, OffsetMap.of([MappedRange(10, 3, 10)], 10, 0), 0, 0, 15)
     plans = [plan(snapshot(here, mappings={A: one}), ["g"]) for one in (mapping(), other)]
     assert [one.groups[0].moves[0].answer for one in plans] == [2, 5]
     assert plans[0].hash != plans[1].hash
@@ -231,13 +231,15 @@ def test_groups_are_selected_by_whole_names_and_exclude_wins() -> None:
 
 def test_an_answer_is_the_same_whether_the_map_s_oldest_runs_were_retired_or_not() -> None:
     """They are retired only below both logs' starts, and positions there are answered by what the logs still have."""
-    whole = RunMap.of([Run(10, 0, 10), Run(25, 10, 5), Run(33, 15, 5), Run(45, 22, 8)])
-    left = RunMap.of(list(whole)[2:])
+    whole = OffsetMap.of(
+        [MappedRange(10, 0, 10), MappedRange(25, 10, 5), MappedRange(33, 15, 5), MappedRange(45, 22, 8)]
+    )
+    left = OffsetMap.of(list(whole)[2:])
     for source_start, target_start in product(range(33, 50, 4), range(15, 30, 3)):
         for offset in range(60):
             told = [
-                answer_of(PartitionMapping(TO_A, runs, source_start, target_start, 30), Commit(offset), "old-new")
-                for runs in (whole, left)
+                answer_of(PartitionMapping(TO_A, ranges, source_start, target_start, 30), Commit(offset), "old-new")
+                for ranges in (whole, left)
             ]
             if isinstance(told[0], Reason):
                 assert isinstance(told[1], Reason) and told[0].why is told[1].why, (offset, source_start, told)

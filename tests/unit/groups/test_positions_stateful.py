@@ -14,7 +14,7 @@ from anabranch.groups.snapshot import GroupsSnapshot, PartitionMapping
 from anabranch.groups.undo import UndoRecord, same, undo
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from tests.chance import examples
 
 pytestmark = pytest.mark.unit
@@ -31,7 +31,7 @@ class Groups(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.ends = [0, 0]
-        self.maps = [RunMap.of([]), RunMap.of([])]
+        self.maps = [OffsetMap.of([]), OffsetMap.of([])]
         self.pairs: list[dict[int, int]] = [{}, {}]
         self.source: dict[str, Commits] = {name: {} for name in NAMES}
         self.target: dict[str, Commits | None] = dict.fromkeys(NAMES)
@@ -43,7 +43,7 @@ class Groups(RuleBasedStateMachine):
     @initialize(start=st.integers(0, 5))
     def begin(self, start: int) -> None:
         """The first lane begins somewhere."""
-        self.maps[0] = RunMap.of([], start, 0)
+        self.maps[0] = OffsetMap.of([], start, 0)
         self.ends[0] = start
 
     @rule(at=st.integers(0, 1), gap=st.integers(0, 3), length=st.integers(1, 4))
@@ -54,14 +54,14 @@ class Groups(RuleBasedStateMachine):
     @rule(at=st.integers(0, 1), uncopied=st.integers(0, 3), foreign=st.integers(0, 2), length=st.integers(1, 4))
     def copy(self, at: int, uncopied: int, foreign: int, length: int) -> None:
         """The link copies on, past gaps and foreign records, as far as the source goes."""
-        runs = self.maps[at]
-        source, target = runs.source_end + uncopied, runs.target_end + foreign
+        ranges = self.maps[at]
+        source, target = ranges.source_end + uncopied, ranges.target_end + foreign
         length = min(length, self.ends[at] - source)
         if length > 0:
-            self.maps[at] = runs.append(Run(source, target, length))
+            self.maps[at] = ranges.append(MappedRange(source, target, length))
             self.pairs[at] |= {source + n: target + n for n in range(length)}
         elif uncopied and source <= self.ends[at]:
-            self.maps[at] = runs.advance(source, runs.target_end)
+            self.maps[at] = ranges.advance(source, ranges.target_end)
 
     @rule(name=st.sampled_from(NAMES), at=st.integers(0, 1), offset=st.integers(0, 40), noted=st.text(max_size=2))
     def commit(self, name: str, at: int, offset: int, noted: str) -> None:
@@ -175,8 +175,8 @@ class Groups(RuleBasedStateMachine):
     def snapshot(self, still: bool) -> GroupsSnapshot:
         """What both clusters tell now."""
         mappings = {
-            at: PartitionMapping(copied, runs, 0, 0, runs.target_end)
-            for at, copied, runs in zip(PARTS, COPIES, self.maps, strict=True)
+            at: PartitionMapping(copied, ranges, 0, 0, ranges.target_end)
+            for at, copied, ranges in zip(PARTS, COPIES, self.maps, strict=True)
         }
         here = {
             name: Group(name, GroupKind.CLASSIC, GroupState.EMPTY, (), dict(commits))
@@ -209,11 +209,11 @@ TestGroups.settings = examples(150, stateful_step_count=40)
 
 def test_a_waiting_position_is_written_before_a_newer_one() -> None:
     """A group that commits at the log's end all the time moves on nevertheless: each round writes what waited."""
-    mappings = {PARTS[0]: PartitionMapping(COPIES[0], RunMap.of([Run(0, 0, 10)]), 0, 0, 10)}
+    mappings = {PARTS[0]: PartitionMapping(COPIES[0], OffsetMap.of([MappedRange(0, 0, 10)]), 0, 0, 10)}
     ahead = Group("a", GroupKind.CLASSIC, GroupState.STABLE, (), {PARTS[0]: Commit(12)})
     first = plan_round(GroupsSnapshot("l", mappings, {"a": ahead}, {}), ["a"], {})
     assert first.groups[0].writes == {}
-    mappings = {PARTS[0]: PartitionMapping(COPIES[0], RunMap.of([Run(0, 0, 14)]), 0, 0, 14)}
+    mappings = {PARTS[0]: PartitionMapping(COPIES[0], OffsetMap.of([MappedRange(0, 0, 14)]), 0, 0, 14)}
     further = replace(ahead, commits={PARTS[0]: Commit(16)})
     second = plan_round(GroupsSnapshot("l", mappings, {"a": further}, {}), ["a"], first.waiting)
     assert second.groups[0].writes == {COPIES[0]: Commit(12)}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anabranch.mirrormaker.store import (
     SLOTS,
-    CopiedRun,
+    CopiedRange,
     OffsetSync,
     OffsetSyncStore,
     most_between,
@@ -23,43 +23,43 @@ pytestmark = pytest.mark.unit
 
 
 @st.composite
-def copies(draw: st.DrawFn) -> list[CopiedRun]:
+def copies(draw: st.DrawFn) -> list[CopiedRange]:
     """Runs as a copier of a log with gaps makes them: both sides ascending, the target dense."""
-    source, target, runs = draw(st.integers(0, 1000)), draw(st.integers(0, 1000)), []
+    source, target, ranges = draw(st.integers(0, 1000)), draw(st.integers(0, 1000)), []
     for gap, length in draw(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 300)), min_size=1, max_size=12)):
-        runs.append(CopiedRun(source, target, length))
+        ranges.append(CopiedRange(source, target, length))
         source, target = source + length + gap, target + length
-    return runs
+    return ranges
 
 
-def exact(runs: list[CopiedRun], position: int) -> int:
+def exact(ranges: list[CopiedRange], position: int) -> int:
     """The target offset of the first copied record at or after ``position``."""
-    for run in runs:
+    for run in ranges:
         if position < run.source + run.length:
             return run.target + max(0, position - run.source)
-    return runs[-1].target + runs[-1].length
+    return ranges[-1].target + ranges[-1].length
 
 
 def test_a_sync_is_written_for_the_first_record_and_then_once_the_answer_is_100_records_old() -> None:
     """The answer of a sync is one past it, so with the default limit every 101st record of a dense copy has one."""
-    assert [sync.source for sync in offset_syncs([CopiedRun(0, 0, 350)])] == [0, 101, 202, 303, 349]
+    assert [sync.source for sync in offset_syncs([CopiedRange(0, 0, 350)])] == [0, 101, 202, 303, 349]
 
 
 def test_a_gap_in_the_source_writes_a_sync_for_the_record_after_it() -> None:
     """Transaction markers and compaction make syncs; the counting starts again at each."""
-    runs = [CopiedRun(0, 0, 10), CopiedRun(12, 10, 150)]
-    assert [(s.source, s.target) for s in offset_syncs(runs)] == [(0, 0), (12, 10), (113, 111), (161, 159)]
+    ranges = [CopiedRange(0, 0, 10), CopiedRange(12, 10, 150)]
+    assert [(s.source, s.target) for s in offset_syncs(ranges)] == [(0, 0), (12, 10), (113, 111), (161, 159)]
 
 
 def test_a_run_that_goes_on_where_the_last_one_ended_is_no_gap() -> None:
     """How a copy is cut into runs does not change the syncs."""
-    cut = [CopiedRun(0, 0, 30), CopiedRun(30, 30, 100), CopiedRun(130, 130, 220)]
-    assert list(offset_syncs(cut)) == list(offset_syncs([CopiedRun(0, 0, 350)]))
+    cut = [CopiedRange(0, 0, 30), CopiedRange(30, 30, 100), CopiedRange(130, 130, 220)]
+    assert list(offset_syncs(cut)) == list(offset_syncs([CopiedRange(0, 0, 350)]))
 
 
 def test_offset_lag_max_zero_writes_a_sync_for_each_record() -> None:
     """The smallest limit, which some users set in the hope of exact answers."""
-    assert list(offset_syncs([CopiedRun(5, 0, 4)], 0)) == [OffsetSync(5 + n, n) for n in range(4)]
+    assert list(offset_syncs([CopiedRange(5, 0, 4)], 0)) == [OffsetSync(5 + n, n) for n in range(4)]
 
 
 def test_a_position_between_syncs_is_answered_with_one_past_the_older_sync() -> None:
@@ -84,27 +84,27 @@ def test_a_sync_with_an_older_source_offset_forgets_all_others() -> None:
 
 def test_a_group_far_behind_is_answered_with_a_position_thousands_of_records_old() -> None:
     """The case of the demo: a dense partition, a sync every 101 records, a group 100,000 records behind the end."""
-    runs = [CopiedRun(0, 0, 300_000)]
-    answer = translate(offset_syncs(runs), 200_000)
+    ranges = [CopiedRange(0, 0, 300_000)]
+    answer = translate(offset_syncs(ranges), 200_000)
     assert answer is not None
     assert 200_000 - answer > 10_000
 
 
 @settings(deadline=None)
 @given(copies(), st.sampled_from([0, 10, 100]), st.data())
-def test_an_answer_never_skips_a_record(runs: list[CopiedRun], lag: int, data: st.DataObject) -> None:
+def test_an_answer_never_skips_a_record(ranges: list[CopiedRange], lag: int, data: st.DataObject) -> None:
     """For every position up to the end of what was copied, the answer is at most the exact one."""
-    position = data.draw(st.integers(runs[0].source, runs[-1].source + runs[-1].length))
-    answer = translate(offset_syncs(runs, lag), position)
-    assert answer is None or answer <= exact(runs, position)
+    position = data.draw(st.integers(ranges[0].source, ranges[-1].source + ranges[-1].length))
+    answer = translate(offset_syncs(ranges, lag), position)
+    assert answer is None or answer <= exact(ranges, position)
 
 
 @examples(50)
 @given(copies(), st.sampled_from([0, 10, 100]))
-def test_the_slots_keep_their_distances(runs: list[CopiedRun], lag: int) -> None:
+def test_the_slots_keep_their_distances(ranges: list[CopiedRange], lag: int) -> None:
     """The store's invariants hold after each sync: newest first, none too old for its slot, none too close."""
     store = OffsetSyncStore()
-    for sync in offset_syncs(runs, lag):
+    for sync in offset_syncs(ranges, lag):
         store.add(sync)
         slots = store.slots
         assert slots[0] is sync and len(slots) == SLOTS
@@ -116,10 +116,10 @@ def test_the_slots_keep_their_distances(runs: list[CopiedRun], lag: int) -> None
 
 @settings(deadline=None)
 @given(copies(), st.sampled_from([0, 10, 100]))
-def test_the_newest_sync_and_the_oldest_kept_one_are_answered_exactly(runs: list[CopiedRun], lag: int) -> None:
+def test_the_newest_sync_and_the_oldest_kept_one_are_answered_exactly(ranges: list[CopiedRange], lag: int) -> None:
     """A position that equals a sync still held is exact; the drained end is one past the newest sync."""
-    syncs = list(offset_syncs(runs, lag))
-    end = runs[-1]
+    syncs = list(offset_syncs(ranges, lag))
+    end = ranges[-1]
     assert translate(syncs, syncs[-1].source) == syncs[-1].target
     assert translate(syncs, end.source + end.length) == end.target + end.length
     store = OffsetSyncStore()
@@ -130,21 +130,21 @@ def test_the_newest_sync_and_the_oldest_kept_one_are_answered_exactly(runs: list
 
 @examples(200)
 @given(copies(), st.data())
-def test_the_bound_holds_wherever_the_copy_stands(runs: list[CopiedRun], data: st.DataObject) -> None:
+def test_the_bound_holds_wherever_the_copy_stands(ranges: list[CopiedRange], data: st.DataObject) -> None:
     """Also where the copy lags behind the commit, and where compaction has left only some of the syncs."""
-    committed = data.draw(st.integers(runs[0].source, runs[-1].source + runs[-1].length))
-    seen = data.draw(st.integers(1, len(runs)))
-    written = list(offset_syncs(runs[:seen]))
+    committed = data.draw(st.integers(ranges[0].source, ranges[-1].source + ranges[-1].length))
+    seen = data.draw(st.integers(1, len(ranges)))
+    written = list(offset_syncs(ranges[:seen]))
     answer = translate(written, committed)
     assert answer is not None
     kept = written[data.draw(st.integers(0, len(written) - 1)) :]
     most = most_between(kept, answer, committed)
-    assert most is not None and exact(runs, committed) - answer <= most
+    assert most is not None and exact(ranges, committed) - answer <= most
 
 
 def test_a_copy_that_lags_bounds_nothing_by_its_end() -> None:
     """Numbers of a real run: the copy ended 6,735 offsets behind the answer, and the position was 9,798 away."""
-    syncs = list(offset_syncs([CopiedRun(0, 0, 10_202)]))
+    syncs = list(offset_syncs([CopiedRange(0, 0, 10_202)]))
     assert most_between(syncs, 3_467, 13_265) == 9_798
     assert most_between([], 3_467, 13_265) is None
 

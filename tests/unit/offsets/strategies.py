@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 
 STEPS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(1, 6)), max_size=25)
 
 
 @st.composite
-def run_lists(draw: st.DrawFn) -> list[Run]:
-    """Runs in order with small gaps and foreign stretches, some of which continue the one before."""
+def range_lists(draw: st.DrawFn) -> list[MappedRange]:
+    """Ranges in order with small gaps and foreign stretches, some of which continue the one before."""
     source, target = draw(st.integers(0, 20)), draw(st.integers(0, 20))
-    runs = []
+    ranges = []
     for source_gap, target_gap, length in draw(STEPS):
-        runs.append(Run(source + source_gap, target + target_gap, length))
-        source, target = runs[-1].source_end, runs[-1].target_end
-    return runs
+        ranges.append(MappedRange(source + source_gap, target + target_gap, length))
+        source, target = ranges[-1].source_end, ranges[-1].target_end
+    return ranges
 
 
 @st.composite
-def run_maps(draw: st.DrawFn) -> RunMap:
+def offset_maps(draw: st.DrawFn) -> OffsetMap:
     """Maps with room before the first run and after the last, sometimes empty."""
-    runs = draw(run_lists())
+    ranges = draw(range_lists())
     before, after = draw(st.integers(0, 3)), draw(st.integers(0, 3))
-    if runs:
-        start = max(0, runs[0].source - before), max(0, runs[0].target - after)
+    if ranges:
+        start = max(0, ranges[0].source - before), max(0, ranges[0].target - after)
     else:
         start = before, after
-    result = RunMap.of(runs, *start)
+    result = OffsetMap.of(ranges, *start)
     return result.advance(result.source_end + draw(st.integers(0, 4)), result.target_end + draw(st.integers(0, 4)))
 
 
-def pairs(runs: RunMap | list[Run]) -> dict[int, int]:
+def pairs(ranges: OffsetMap | list[MappedRange]) -> dict[int, int]:
     """Source offset to target offset of every single copied record."""
-    return {run.source + n: run.target + n for run in runs for n in range(run.length)}
+    return {mapped.source + n: mapped.target + n for mapped in ranges for n in range(mapped.length)}

@@ -14,7 +14,7 @@ from anabranch.offsets.align.gaps import Why
 from anabranch.offsets.align.islands import Chain, Island, chain
 from anabranch.offsets.align.lane import Aligned, Bounds
 from anabranch.offsets.align.translate import to_source, to_target
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.offsets.translate import Exact
 from tests.chance import examples
 
@@ -71,8 +71,8 @@ def mirrors(
 
 def sound(mirror: Mirror, aligned: Aligned) -> dict[int, int]:
     """The pairs of an alignment, all of equal contents."""
-    assert aligned.runs.is_sound()
-    pairs = {run.source + at: run.target + at for run in aligned.runs for at in range(run.length)}
+    assert aligned.ranges.is_sound()
+    pairs = {mapped.source + at: mapped.target + at for mapped in aligned.ranges for at in range(mapped.length)}
     for here, there in pairs.items():
         assert mirror.source[here] == mirror.target[there]
     before: tuple[int, int] = (-1, -1)
@@ -164,7 +164,7 @@ def test_a_position_has_just_the_unread_records_behind_it_in_any_order_of_copies
         if not isinstance(position, Exact):
             continue
         seen = copies[position.offset :]
-        wanted = {one for one in copies if one >= offset and one < aligned.runs.source_end}
+        wanted = {one for one in copies if one >= offset and one < aligned.ranges.source_end}
         assert min(seen, default=offset) >= offset
         assert wanted <= set(seen)
 
@@ -186,9 +186,9 @@ def logs(here: str, there: str, source_start: int = 0, target_start: int = 0) ->
     return align(source, target, bounds)
 
 
-def runs(*numbers: tuple[int, int, int]) -> Sequence[Run]:
-    """Runs of plain numbers."""
-    return [Run(*one) for one in numbers]
+def ranges(*numbers: tuple[int, int, int]) -> Sequence[MappedRange]:
+    """Ranges of plain numbers."""
+    return [MappedRange(*one) for one in numbers]
 
 
 @pytest.mark.parametrize(
@@ -212,66 +212,66 @@ def runs(*numbers: tuple[int, int, int]) -> Sequence[Run]:
 def test_known_shapes_are_mapped(source: str, target: str, wanted: list[tuple[int, int, int]]) -> None:
     """Shapes that have one answer get it."""
     found = logs(source, target)
-    assert list(found.runs) == runs(*wanted)
+    assert list(found.ranges) == ranges(*wanted)
     assert not found.unclear
-    assert found.runs.target_end == len(target)
+    assert found.ranges.target_end == len(target)
 
 
 def test_a_lost_record_among_equal_ones_is_told_with_both_ranges() -> None:
     """Which of three equal records is missing cannot be known: both stretches are told, the rest is mapped."""
     found = logs("axxxb", "axxb")
-    assert list(found.runs) == runs((0, 0, 1), (4, 3, 1))
+    assert list(found.ranges) == ranges((0, 0, 1), (4, 3, 1))
     assert [tuple(one) for one in found.unclear] == [(1, 4, 1, 3, Why.SEVERAL)]
 
 
 def test_a_constant_log_that_is_shorter_is_unclear_to_its_end() -> None:
     """Without an anchor only equal counts tell."""
     found = logs("xxxx", "xxx")
-    assert not found.runs
+    assert not found.ranges
     assert [tuple(one) for one in found.unclear] == [(0, 4, 0, 3, Why.SEVERAL)]
-    assert found.runs.source_end == 4
+    assert found.ranges.source_end == 4
 
 
 def test_records_copied_out_of_order_give_no_position() -> None:
     """A reader in between would miss some or read some twice, so it is told."""
     found = logs("abcdefgh", "abefcdgh")
-    assert list(found.runs) == runs((0, 0, 2), (2, 4, 2), (6, 6, 2))
+    assert list(found.ranges) == ranges((0, 0, 2), (2, 4, 2), (6, 6, 2))
     assert [tuple(one) for one in found.unclear] == [(2, 6, 2, 6, Why.ORDER)]
 
 
 def test_a_mirror_that_died_while_copying_again_ends_where_it_died() -> None:
     """What has only an earlier copy lies past the map's end: a link goes on there, and nobody reads anything twice."""
     found = logs("abcdefgh", "abcdefghcd")
-    assert list(found.runs) == runs((0, 0, 2), (2, 8, 2))
+    assert list(found.ranges) == ranges((0, 0, 2), (2, 8, 2))
     assert not found.unclear
-    assert (found.runs.source_end, found.runs.target_end) == (4, 10)
+    assert (found.ranges.source_end, found.ranges.target_end) == (4, 10)
 
 
 def test_a_source_that_lost_its_beginning_begins_the_map_at_its_start() -> None:
     """Older copies on the target are before the map, as is all of the source that is gone."""
     found = logs("defgh", "abcdefgh", source_start=3)
-    assert list(found.runs) == runs((3, 3, 5))
-    assert (found.runs.source_start, found.runs.target_start) == (3, 3)
+    assert list(found.ranges) == ranges((3, 3, 5))
+    assert (found.ranges.source_start, found.ranges.target_start) == (3, 3)
 
 
 def test_equal_contents_before_the_first_anchor_say_nothing_where_the_source_lost_its_beginning() -> None:
     """What was copied may be what is gone."""
     found = logs("xxab", "xxab", source_start=7)
-    assert list(found.runs) == runs((9, 2, 2))
+    assert list(found.ranges) == ranges((9, 2, 2))
     assert [tuple(one) for one in found.unclear] == [(7, 9, 0, 2, Why.SEVERAL)]
 
 
 def test_records_that_only_one_side_has_kept_do_not_move_the_others() -> None:
     """A compacted log has fewer records, at the same offsets."""
     found = logs("axyzbxc", "a..zbxc")
-    assert list(found.runs) == runs((0, 0, 1), (3, 3, 4))
+    assert list(found.ranges) == ranges((0, 0, 1), (3, 3, 4))
     assert not found.unclear
 
 
 def test_two_logs_without_records_make_an_empty_map() -> None:
     """There is nothing to say, and nothing unclear."""
     found = logs("", "")
-    assert not found.runs
+    assert not found.ranges
     assert not found.unclear
 
 

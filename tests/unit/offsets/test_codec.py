@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.offsets.codec import MAGIC, VERSION, decode, encode
-from anabranch.offsets.errors import CorruptRunsError, UnknownRunsVersionError
-from anabranch.offsets.runs import MAX_OFFSET, Run, RunMap
+from anabranch.offsets.errors import CorruptMapError, UnknownMapVersionError
+from anabranch.offsets.offset_map import MAX_OFFSET, MappedRange, OffsetMap
 
-from .strategies import run_maps
+from .strategies import offset_maps
 
 pytestmark = pytest.mark.unit
 GOLDEN = Path(__file__).parents[2] / "golden" / "runs"
 GOLDEN_MAPS = {
-    "v1-empty": RunMap(),
-    "v1-empty-at": RunMap(300, 1 << 40),
-    "v1-one": RunMap.of([Run(0, 0, 1_000_000_000_000)]),
-    "v1-picture": RunMap.of([Run(100, 7, 4), Run(105, 12, 2)], 98, 7).advance(110, 16),
-    "v1-transactions": RunMap.of([Run(11 * n, 10 * n, 10) for n in range(50)]).advance(550, 500),
-    "v1-largest": RunMap.of([Run(MAX_OFFSET - 1, 0, 1)]).advance(MAX_OFFSET, MAX_OFFSET),
+    "v1-empty": OffsetMap(),
+    "v1-empty-at": OffsetMap(300, 1 << 40),
+    "v1-one": OffsetMap.of([MappedRange(0, 0, 1_000_000_000_000)]),
+    "v1-picture": OffsetMap.of([MappedRange(100, 7, 4), MappedRange(105, 12, 2)], 98, 7).advance(110, 16),
+    "v1-transactions": OffsetMap.of([MappedRange(11 * n, 10 * n, 10) for n in range(50)]).advance(550, 500),
+    "v1-largest": OffsetMap.of([MappedRange(MAX_OFFSET - 1, 0, 1)]).advance(MAX_OFFSET, MAX_OFFSET),
 }
 
 
@@ -34,20 +34,20 @@ def sealed(*numbers: int | bytes) -> bytes:
     return body + zlib.crc32(body).to_bytes(4, "big")
 
 
-@given(run_maps())
-def test_a_map_reads_back_as_it_was(runs: RunMap) -> None:
-    """Runs, starts and ends; and the same map is always the same bytes."""
-    stored = encode(runs)
-    assert decode(stored) == runs
+@given(offset_maps())
+def test_a_map_reads_back_as_it_was(ranges: OffsetMap) -> None:
+    """Ranges, starts and ends; and the same map is always the same bytes."""
+    stored = encode(ranges)
+    assert decode(stored) == ranges
     assert encode(decode(stored)) == stored
 
 
 @given(st.integers(0, 2**62), st.integers(0, 2**62), st.integers(1, 2**62 - 1), st.integers(0, 2**61))
 def test_large_numbers_read_back(source: int, target: int, length: int, behind: int) -> None:
     """Over all of int64."""
-    runs = RunMap.of([Run(source, target, length)])
-    runs = runs.advance(min(runs.source_end + behind, MAX_OFFSET), runs.target_end)
-    assert decode(encode(runs)) == runs
+    ranges = OffsetMap.of([MappedRange(source, target, length)])
+    ranges = ranges.advance(min(ranges.source_end + behind, MAX_OFFSET), ranges.target_end)
+    assert decode(encode(ranges)) == ranges
 
 
 @pytest.mark.parametrize("name", sorted(GOLDEN_MAPS))
@@ -58,21 +58,21 @@ def test_bytes_of_the_first_release_are_read_and_written(name: str) -> None:
     assert encode(GOLDEN_MAPS[name]) == stored
 
 
-@given(run_maps(), st.data())
-def test_a_changed_byte_is_found(runs: RunMap, data: st.DataObject) -> None:
+@given(offset_maps(), st.data())
+def test_a_changed_byte_is_found(ranges: OffsetMap, data: st.DataObject) -> None:
     """Whichever it is: as another version, or as corruption."""
-    stored = bytearray(encode(runs))
+    stored = bytearray(encode(ranges))
     at = data.draw(st.integers(0, len(stored) - 1))
     stored[at] ^= data.draw(st.integers(1, 255))
-    with pytest.raises(UnknownRunsVersionError if at == 1 else CorruptRunsError):
+    with pytest.raises(UnknownMapVersionError if at == 1 else CorruptMapError):
         decode(bytes(stored))
 
 
-@given(run_maps(), st.data())
-def test_a_cut_is_found(runs: RunMap, data: st.DataObject) -> None:
-    """Stored runs are whole or refused."""
-    stored = encode(runs)
-    with pytest.raises(CorruptRunsError) as caught:
+@given(offset_maps(), st.data())
+def test_a_cut_is_found(ranges: OffsetMap, data: st.DataObject) -> None:
+    """Stored ranges are whole or refused."""
+    stored = encode(ranges)
+    with pytest.raises(CorruptMapError) as caught:
         decode(stored[: data.draw(st.integers(0, len(stored) - 1))])
     assert caught.value.hint
 
@@ -82,11 +82,11 @@ def test_any_bytes_under_a_true_crc_are_a_map_or_refused(noise: bytes) -> None:
     """What does decode is the one encoding of its map."""
     stored = sealed(noise)
     try:
-        runs = decode(stored)
-    except CorruptRunsError:
+        ranges = decode(stored)
+    except CorruptMapError:
         return
-    assert runs.is_sound()
-    assert encode(runs) == stored
+    assert ranges.is_sound()
+    assert encode(ranges) == stored
 
 
 @pytest.mark.parametrize(("name", "others"), [("v1-picture", 5), ("v1-transactions", 50), ("v1-empty-at", 5)])
@@ -98,12 +98,12 @@ def test_every_byte_altered_under_a_true_crc_is_another_map_or_refused(name: str
         for other in {0, 1, 2, 0x7F, 0x80, 0xFF} - {stored[at]}:
             altered = sealed(stored[2:at], other, stored[at + 1 : -4])
             try:
-                runs = decode(altered)
-            except CorruptRunsError:
+                ranges = decode(altered)
+            except CorruptMapError:
                 refused += 1
                 continue
-            assert encode(runs) == altered
-            assert runs.is_sound() and runs != GOLDEN_MAPS[name]
+            assert encode(ranges) == altered
+            assert ranges.is_sound() and ranges != GOLDEN_MAPS[name]
             taken += 1
     assert taken >= others
     assert refused >= others
@@ -111,9 +111,9 @@ def test_every_byte_altered_under_a_true_crc_is_another_map_or_refused(name: str
 
 def test_another_version_is_named() -> None:
     """The reader says what it knows, and which it met."""
-    stored = bytearray(encode(RunMap()))
+    stored = bytearray(encode(OffsetMap()))
     stored[1] = 9
-    with pytest.raises(UnknownRunsVersionError, match="version 9; this program reads version 1") as caught:
+    with pytest.raises(UnknownMapVersionError, match="version 9; this program reads version 1") as caught:
         decode(bytes(stored))
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     assert caught.value.hint
@@ -122,7 +122,7 @@ def test_another_version_is_named() -> None:
 @pytest.mark.parametrize(
     ("numbers", "reason"),
     [
-        ((0, 0, 2, 0, 0, 4, 0, 0, 4, 0, 0), "two runs that are one"),
+        ((0, 0, 2, 0, 0, 4, 0, 0, 4, 0, 0), "two ranges that are one"),
         ((0, 0, 0, 0, 0, 0), "1 bytes are left over"),
         ((0, 0, 100, 0, 0, 0), "100 runs do not fit 3 bytes"),
         ((0, 0, 0, 0), "cut off"),
@@ -135,16 +135,16 @@ def test_another_version_is_named() -> None:
 )
 def test_each_kind_of_corruption_is_named(numbers: tuple[int | bytes, ...], reason: str) -> None:
     """Under a CRC that is right, so that the layout itself is checked."""
-    with pytest.raises(CorruptRunsError, match=reason):
+    with pytest.raises(CorruptMapError, match=reason):
         decode(sealed(*numbers))
 
 
 def test_short_runs_are_stored_in_few_bytes() -> None:
-    """A lane over a transactional topic has one run a transaction: three bytes each."""
+    """A lane over a transactional topic has one range a transaction: three bytes each."""
     assert len(encode(GOLDEN_MAPS["v1-transactions"])) < 3 * 50 + 20
-    assert len(encode(RunMap.of(Run(200 * n, 150 * n, 100) for n in range(1000)))) == 3 * 1000 + 12
+    assert len(encode(OffsetMap.of(MappedRange(200 * n, 150 * n, 100) for n in range(1000)))) == 3 * 1000 + 12
 
 
 def test_a_lane_without_gaps_is_stored_in_less_than_forty_bytes() -> None:
     """However long it is, and wherever it begins."""
-    assert len(encode(RunMap.of([Run(2**62, 2**62, 2**62 - 1)]))) < 40
+    assert len(encode(OffsetMap.of([MappedRange(2**62, 2**62, 2**62 - 1)]))) < 40

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.offsets.bulk import NOWHERE, Kind, to_source_bulk, to_target_bulk
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.offsets.translate import (
     After,
     Answer,
@@ -23,57 +23,57 @@ from anabranch.offsets.translate import (
     to_target,
 )
 
-from .strategies import pairs, run_maps
+from .strategies import offset_maps, pairs
 
 pytestmark = pytest.mark.unit
 OFFSETS = st.integers(-2, 150)
 KINDS = {Exact: Kind.EXACT, Before: Kind.BEFORE, After: Kind.AFTER, Unmapped: Kind.UNMAPPED}
 
 
-@given(run_maps(), OFFSETS)
-def test_a_reader_sees_exactly_the_copies_that_it_has_not_read(runs: RunMap, offset: int) -> None:
+@given(offset_maps(), OFFSETS)
+def test_a_reader_sees_exactly_the_copies_that_it_has_not_read(ranges: OffsetMap, offset: int) -> None:
     """At the answer, the copies still ahead are those of the source records still ahead: no more, no fewer."""
-    answer = to_target(runs, offset)
-    copies = pairs(runs)
-    if offset < runs.source_start:
-        ahead = min(copies.values(), default=runs.target_end)
-        assert answer == Before(runs.source_start, ahead)
-    elif offset > runs.source_end:
-        assert answer == After(runs.source_end, runs.target_end)
+    answer = to_target(ranges, offset)
+    copies = pairs(ranges)
+    if offset < ranges.source_start:
+        ahead = min(copies.values(), default=ranges.target_end)
+        assert answer == Before(ranges.source_start, ahead)
+    elif offset > ranges.source_end:
+        assert answer == After(ranges.source_end, ranges.target_end)
     else:
         assert isinstance(answer, Exact)
         unread = {target for source, target in copies.items() if source >= offset}
         assert {target for target in copies.values() if target >= answer.offset} == unread
-        assert answer.offset == min(unread, default=runs.target_end)
-        expected = None if offset in copies else NoRecord.END if offset == runs.source_end else NoRecord.GAP
+        assert answer.offset == min(unread, default=ranges.target_end)
+        expected = None if offset in copies else NoRecord.END if offset == ranges.source_end else NoRecord.GAP
         assert answer.reason is expected
 
 
-@given(run_maps(), OFFSETS)
-def test_the_way_back_is_as_exact(runs: RunMap, offset: int) -> None:
+@given(offset_maps(), OFFSETS)
+def test_the_way_back_is_as_exact(ranges: OffsetMap, offset: int) -> None:
     """From the target: the source records still ahead are those whose copies are still ahead."""
-    answer = to_source(runs, offset)
-    copies = pairs(runs)
-    if offset < runs.target_start:
-        assert answer == Before(runs.target_start, min(copies, default=runs.source_end))
-    elif offset > runs.target_end:
-        assert answer == After(runs.target_end, runs.source_end)
+    answer = to_source(ranges, offset)
+    copies = pairs(ranges)
+    if offset < ranges.target_start:
+        assert answer == Before(ranges.target_start, min(copies, default=ranges.source_end))
+    elif offset > ranges.target_end:
+        assert answer == After(ranges.target_end, ranges.source_end)
     else:
         assert isinstance(answer, Exact)
         unread = {source for source, target in copies.items() if target >= offset}
         assert {source for source in copies if source >= answer.offset} == unread
-        assert answer.offset == min(unread, default=runs.source_end)
+        assert answer.offset == min(unread, default=ranges.source_end)
         own = offset in copies.values()
-        expected = None if own else NoRecord.END if offset == runs.target_end else NoRecord.FOREIGN
+        expected = None if own else NoRecord.END if offset == ranges.target_end else NoRecord.FOREIGN
         assert answer.reason is expected
 
 
-@given(run_maps(), OFFSETS)
-def test_a_record_is_found_or_named_with_its_neighbours(runs: RunMap, offset: int) -> None:
+@given(offset_maps(), OFFSETS)
+def test_a_record_is_found_or_named_with_its_neighbours(ranges: OffsetMap, offset: int) -> None:
     """In both directions: the counterpart, or why there is none and what lies around."""
-    copies = pairs(runs)
+    copies = pairs(ranges)
     everything = [Copied(*pair) for pair in copies.items()]
-    forward, back = record_to_target(runs, offset), record_to_source(runs, offset)
+    forward, back = record_to_target(ranges, offset), record_to_source(ranges, offset)
 
     def expected(here: str, start: int, end: int, reason: NoRecord, outside: Answer) -> Answer:
         own = [copy for copy in everything if getattr(copy, here) == offset]
@@ -87,44 +87,44 @@ def test_a_record_is_found_or_named_with_its_neighbours(runs: RunMap, offset: in
         return Unmapped(reason, below[-1] if below else None, above[0] if above else None)
 
     after_target, after_source = (
-        After(runs.source_end, runs.target_end),
-        After(runs.target_end, runs.source_end),
+        After(ranges.source_end, ranges.target_end),
+        After(ranges.target_end, ranges.source_end),
     )
-    before_target = Before(runs.source_start, min(copies.values(), default=runs.target_end))
-    before_source = Before(runs.target_start, min(copies, default=runs.source_end))
+    before_target = Before(ranges.source_start, min(copies.values(), default=ranges.target_end))
+    before_source = Before(ranges.target_start, min(copies, default=ranges.source_end))
     assert forward == expected(
         "source",
-        runs.source_start,
-        runs.source_end,
+        ranges.source_start,
+        ranges.source_end,
         NoRecord.GAP,
-        before_target if offset < runs.source_start else after_target,
+        before_target if offset < ranges.source_start else after_target,
     )
     assert back == expected(
         "target",
-        runs.target_start,
-        runs.target_end,
+        ranges.target_start,
+        ranges.target_end,
         NoRecord.FOREIGN,
-        before_source if offset < runs.target_start else after_source,
+        before_source if offset < ranges.target_start else after_source,
     )
 
 
-@given(run_maps())
-def test_both_directions_undo_each_other_on_copied_records(runs: RunMap) -> None:
+@given(offset_maps())
+def test_both_directions_undo_each_other_on_copied_records(ranges: OffsetMap) -> None:
     """There and back again, for positions and records alike."""
-    for source, target in pairs(runs).items():
-        assert to_target(runs, source) == record_to_target(runs, source) == Exact(target)
-        assert to_source(runs, target) == record_to_source(runs, target) == Exact(source)
+    for source, target in pairs(ranges).items():
+        assert to_target(ranges, source) == record_to_target(ranges, source) == Exact(target)
+        assert to_source(ranges, target) == record_to_source(ranges, target) == Exact(source)
 
 
-@given(run_maps())
-def test_going_there_and_back_only_skips_gaps(runs: RunMap) -> None:
+@given(offset_maps())
+def test_going_there_and_back_only_skips_gaps(ranges: OffsetMap) -> None:
     """The position that comes back is at or after the first, with no copied record in between; and order is kept."""
-    copies = pairs(runs)
+    copies = pairs(ranges)
     previous = -1
-    for offset in range(runs.source_start, runs.source_end + 1):
-        there = to_target(runs, offset)
+    for offset in range(ranges.source_start, ranges.source_end + 1):
+        there = to_target(ranges, offset)
         assert isinstance(there, Exact)
-        back = to_source(runs, there.offset)
+        back = to_source(ranges, there.offset)
         assert isinstance(back, Exact)
         assert back.offset >= offset
         assert not any(offset <= source < back.offset for source in copies)
@@ -132,17 +132,17 @@ def test_going_there_and_back_only_skips_gaps(runs: RunMap) -> None:
         previous = there.offset
 
 
-@given(run_maps(), st.lists(OFFSETS, max_size=60), st.booleans())
-def test_bulk_says_what_single_questions_say(runs: RunMap, offsets: list[int], records: bool) -> None:
+@given(offset_maps(), st.lists(OFFSETS, max_size=60), st.booleans())
+def test_bulk_says_what_single_questions_say(ranges: OffsetMap, offsets: list[int], records: bool) -> None:
     """Offset and kind agree with the single answer, for both directions and both questions."""
     array = np.array(offsets, dtype=np.int64)
     for bulk, position, record in (
         (to_target_bulk, to_target, record_to_target),
         (to_source_bulk, to_source, record_to_source),
     ):
-        found, kinds = bulk(runs, array, records=records)
+        found, kinds = bulk(ranges, array, records=records)
         for n, offset in enumerate(offsets):
-            answer = record(runs, offset) if records else position(runs, offset)
+            answer = record(ranges, offset) if records else position(ranges, offset)
             assert kinds[n] == KINDS[type(answer)]
             assert found[n] == (answer.offset if isinstance(answer, Exact) else NOWHERE)
 
@@ -150,16 +150,16 @@ def test_bulk_says_what_single_questions_say(runs: RunMap, offsets: list[int], r
 def test_bulk_keeps_the_shape_it_was_given() -> None:
     """Arrays of any shape, also of none, and of an empty map."""
     offsets = np.array([[5, 6], [7, 99]], dtype=np.int64)
-    found, kinds = to_target_bulk(RunMap.of([Run(5, 50, 3)]), offsets)
+    found, kinds = to_target_bulk(OffsetMap.of([MappedRange(5, 50, 3)]), offsets)
     assert found.tolist() == [[50, 51], [52, -1]]
     assert kinds.tolist() == [[Kind.EXACT, Kind.EXACT], [Kind.EXACT, Kind.AFTER]]
-    found, kinds = to_target_bulk(RunMap(5, 50), np.array([4, 5, 6]))
+    found, kinds = to_target_bulk(OffsetMap(5, 50), np.array([4, 5, 6]))
     assert found.tolist() == [-1, 50, -1]
     assert kinds.tolist() == [Kind.BEFORE, Kind.EXACT, Kind.AFTER]
-    assert to_source_bulk(RunMap(), np.array([], dtype=np.int64))[0].size == 0
+    assert to_source_bulk(OffsetMap(), np.array([], dtype=np.int64))[0].size == 0
 
 
-LANE = RunMap.of([Run(100, 7, 4), Run(105, 12, 2)], 98, 7).advance(110, 16)
+LANE = OffsetMap.of([MappedRange(100, 7, 4), MappedRange(105, 12, 2)], 98, 7).advance(110, 16)
 
 
 @pytest.mark.parametrize(

@@ -12,23 +12,23 @@ from anabranch.model.lane import LaneKey, LaneMode, LaneState
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.positions import AnswerKind, OffsetPair
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.offsets.export import NotBegunError, exported
-from anabranch.operations.offsets.runs import lane_runs
+from anabranch.operations.offsets.ranges import lane_ranges
 from anabranch.operations.offsets.translate import translated
 from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps
-from tests.unit.offsets.strategies import pairs, run_maps
+from tests.unit.offsets.strategies import offset_maps, pairs
 
 pytestmark = pytest.mark.unit
 
 SPEC = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"))
 HERE, THERE = TopicPartition("orders", 0), TopicPartition("old.orders", 0)
-PICTURE = RunMap.of([Run(100, 7, 4), Run(105, 12, 2)], 98, 7).advance(110, 16)
+PICTURE = OffsetMap.of([MappedRange(100, 7, 4), MappedRange(105, 12, 2)], 98, 7).advance(110, 16)
 
 
-def maps(runs: RunMap) -> LinkMaps:
+def maps(ranges: OffsetMap) -> LinkMaps:
     """A link with one lane, one in doubt, and a topic of which nothing was copied yet."""
-    lane = LaneMap(LaneKey("old-new", TopicId.ZERO, 0), HERE, THERE, LaneMode.MAPPED, runs, LaneState.FOLLOWING, 5)
+    lane = LaneMap(LaneKey("old-new", TopicId.ZERO, 0), HERE, THERE, LaneMode.MAPPED, ranges, LaneState.FOLLOWING, 5)
     doubted = TopicPartition("orders", 1), TopicPartition("old.orders", 1)
     doubts = {doubted[0]: LaneInDoubtError("old-new", *doubted, "the log is shorter")}
     return LinkMaps(SPEC, {"orders": "old.orders", "later": "old.later"}, {HERE: lane}, doubts)
@@ -48,14 +48,14 @@ def test_an_export_is_of_every_lane_or_of_none() -> None:
         exported(maps(PICTURE))
 
 
-@given(run_maps(), st.lists(st.integers(0, 200), max_size=20), st.booleans())
-def test_exact_answers_are_those_of_a_dictionary(runs: RunMap, offsets: list[int], reverse: bool) -> None:
+@given(offset_maps(), st.lists(st.integers(0, 200), max_size=20), st.booleans())
+def test_exact_answers_are_those_of_a_dictionary(ranges: OffsetMap, offsets: list[int], reverse: bool) -> None:
     """In both directions: the next copied record that is left, or the end; and outside of the map a refusal."""
-    known = pairs(runs) if not reverse else {there: here for here, there in pairs(runs).items()}
+    known = pairs(ranges) if not reverse else {there: here for here, there in pairs(ranges).items()}
     asked, told = (THERE, HERE) if reverse else (HERE, THERE)
-    start, end = (runs.target_start, runs.target_end) if reverse else (runs.source_start, runs.source_end)
-    other_end = runs.source_end if reverse else runs.target_end
-    found = translated(maps(runs), [(asked, offset) for offset in offsets], reverse=reverse)
+    start, end = (ranges.target_start, ranges.target_end) if reverse else (ranges.source_start, ranges.source_end)
+    other_end = ranges.source_end if reverse else ranges.target_end
+    found = translated(maps(ranges), [(asked, offset) for offset in offsets], reverse=reverse)
     assert found.cluster == ("old" if reverse else "new")
     for offset, one in zip(offsets, found.answers, strict=True):
         assert (one.partition, one.offset, one.to) == (asked, offset, told)
@@ -70,11 +70,11 @@ def test_exact_answers_are_those_of_a_dictionary(runs: RunMap, offsets: list[int
     assert found.refused == sum(not start <= offset <= end for offset in offsets)
 
 
-@given(run_maps(), st.integers(0, 200))
-def test_a_record_has_its_counterpart_or_its_neighbours(runs: RunMap, offset: int) -> None:
+@given(offset_maps(), st.integers(0, 200))
+def test_a_record_has_its_counterpart_or_its_neighbours(ranges: OffsetMap, offset: int) -> None:
     """Asked for records, a gap is no answer."""
-    known = pairs(runs)
-    (one,) = translated(maps(runs), [(HERE, offset)], records=True).answers
+    known = pairs(ranges)
+    (one,) = translated(maps(ranges), [(HERE, offset)], records=True).answers
     assert one.answer == known.get(offset)
     if one.kind is AnswerKind.UNMAPPED:
         below, above = [at for at in known if at < offset], [at for at in known if at > offset]
@@ -117,9 +117,9 @@ def test_a_lane_in_doubt_is_refused_by_whoever_asks() -> None:
 def test_a_map_is_told_whole() -> None:
     """With both ends of both sides."""
     (lane,) = maps(PICTURE)
-    told = lane_runs(lane)
+    told = lane_ranges(lane)
     assert (told.source_start, told.source_end, told.target_start, told.target_end) == (98, 110, 7, 16)
-    assert (told.records, [(run.source, run.target, run.length) for run in told.runs]) == (
+    assert (told.records, [(run.source, run.target, run.length) for run in told.ranges]) == (
         6,
         [(100, 7, 4), (105, 12, 2)],
     )

@@ -25,7 +25,7 @@ from anabranch.model.positions import Answered, AnswerKind, OffsetPair
 from anabranch.model.topics import TopicId
 from anabranch.offsets import codec
 from anabranch.offsets.align.gaps import Unclear, Why
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.offsets import rebuild
 from anabranch.operations.offsets.comparison import comparison
@@ -105,7 +105,7 @@ def test_runs_past_the_end_of_the_log_are_in_doubt(both: Lab) -> None:
     """The log was cut since: nothing is answered, exported or compared of that lane, and each says so."""
 
     async def file(cluster: Cluster) -> None:
-        await Runs(cluster).file({(both.lanes[1].lane, 1): [Run(40, 100, 5)]})
+        await Runs(cluster).file({(both.lanes[1].lane, 1): [MappedRange(40, 100, 5)]})
 
     both.on(both.target, file)
     assert (ask(both, 12, B).kind, ask(both, 12).kind) == (AnswerKind.UNKNOWN, AnswerKind.EXACT)
@@ -114,7 +114,7 @@ def test_runs_past_the_end_of_the_log_are_in_doubt(both: Lab) -> None:
     spec = verify.plan(both.source, both.target, LINK, VerifyOptions())
     assert [pin.source for pin in spec.pins] == [A]
     assert set(spec.doubts) == {str(B), str(BLANK)}
-    assert "runs are persisted up to target offset 105" in spec.doubts[str(B)]
+    assert "ranges are persisted up to target offset 105" in spec.doubts[str(B)]
 
 
 def test_runs_that_an_earlier_owner_persisted_late_hide_none_of_its_successor_s(both: Lab) -> None:
@@ -133,8 +133,10 @@ def test_runs_that_an_earlier_owner_persisted_late_hide_none_of_its_successor_s(
     assert [ask(both, offset) for offset in range(SOURCE_END)] == answers
 
 
-@pytest.mark.parametrize("late", [None, (Run(10, 0, 4),), (Run(10, 1, 8),)])
-def test_a_position_below_what_was_retired_is_older_than_the_map(both: Lab, late: tuple[Run, ...] | None) -> None:
+@pytest.mark.parametrize("late", [None, (MappedRange(10, 0, 4),), (MappedRange(10, 1, 8),)])
+def test_a_position_below_what_was_retired_is_older_than_the_map(
+    both: Lab, late: tuple[MappedRange, ...] | None
+) -> None:
     """Also where an earlier owner has stored again, late, what was retired, in an older version or another one."""
     lane = both.lanes[0].lane
 
@@ -156,7 +158,7 @@ def test_of_segments_that_are_missing_the_log_tells_what_it_still_holds(both: La
     lane, far = both.lanes[0].lane, 3_000_000_000
 
     async def file(cluster: Cluster) -> None:
-        await Runs(cluster).file({(lane, 0): (), (lane, 2): (Run(far + 15, 30, 5),)})
+        await Runs(cluster).file({(lane, 0): (), (lane, 2): (MappedRange(far + 15, 30, 5),)})
         meta, part = await cluster.partition(TO_A.topic, 0)
         batch = encode(records(20), producer_id=7_000, producer_epoch=0, sequence=sequence_of(far))
         assert await append(await cluster.connection(part.leader), TO_A.topic, meta.id, batch) == 0
@@ -183,9 +185,9 @@ def test_the_map_of_a_topic_that_was_made_again_is_in_doubt(both: Lab) -> None:
 
 def test_a_rebuilt_map_is_compared_behind_what_is_unclear_and_says_so(both: Lab) -> None:
     """Else a part would be called the whole."""
-    runs = RunMap.of([Run(0, 0, 10), Run(20, 20, 10)])
-    clear = StoredMap(both.lanes[0].lane, A, TO_A, runs)
-    doubted = StoredMap(both.lanes[1].lane, B, TO_B, runs, None, (Unclear(10, 20, 10, 20, Why.SEVERAL),))
+    ranges = OffsetMap.of([MappedRange(0, 0, 10), MappedRange(20, 20, 10)])
+    clear = StoredMap(both.lanes[0].lane, A, TO_A, ranges)
+    doubted = StoredMap(both.lanes[1].lane, B, TO_B, ranges, None, (Unclear(10, 20, 10, 20, Why.SEVERAL),))
     spec = comparison(both.source, both.target, LINK, [clear, doubted])
     assert [(one.source_from, one.target_from) for one in spec.pins] == [(0, 0), (20, 20)]
     assert set(spec.doubts) == {str(B)}

@@ -11,7 +11,7 @@ import pytest
 from anabranch.kafka.log import KeyedLog, LogEntry
 from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId
-from anabranch.state.codecs import runs as run_codec
+from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.codecs import topics as control_topics
 from anabranch.state.maps.reading import read_maps
 from tests.unit.link_lab import LINK, RUNS, Lab, lab
@@ -37,7 +37,7 @@ def test_maps_of_some_lanes_hold_nothing_of_others(both: Lab, monkeypatch: pytes
             tracemalloc.start()
             try:
                 for number in range(SEGMENTS):
-                    take(LogEntry(number, run_codec.run_key(other, number), bytes(SEGMENT_BYTES)))
+                    take(LogEntry(number, range_codec.range_key(other, number), bytes(SEGMENT_BYTES)))
                 held.append(tracemalloc.get_traced_memory()[1])
             finally:
                 tracemalloc.stop()
@@ -45,7 +45,7 @@ def test_maps_of_some_lanes_hold_nothing_of_others(both: Lab, monkeypatch: pytes
 
     monkeypatch.setattr(KeyedLog, "fold", filled)
     maps = both.on(both.target, lambda cluster: read_maps(cluster, LINK, {both.lanes[0].source}))
-    assert [list(one.runs) for one in maps] == [list(RUNS)]
+    assert [list(one.ranges) for one in maps] == [list(RUNS)]
     assert 0 < held[-1] < 20 * SEGMENT_BYTES
 
 

@@ -15,7 +15,7 @@ from anabranch.model.decisions import Cause
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicId
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.operations.links import accept
 from anabranch.operations.links.accept import NothingToAcceptError
 from anabranch.operations.links.pending_decisions import HistoryLostError
@@ -101,10 +101,10 @@ def test_where_only_the_records_know_a_link_is_made_again_behind_its_copy(both: 
     links.delete(both.target, LINK)
     maps = []
     for one, here, there in zip(both.lanes, (A, B), (TO_A, TO_B), strict=True):
-        runs = RunMap(10, 0)
+        ranges = OffsetMap(10, 0)
         for run in RUNS:
-            runs = runs.append(run)
-        maps.append(StoredMap(one.lane, here, there, runs))
+            ranges = ranges.append(run)
+        maps.append(StoredMap(one.lane, here, there, ranges))
     spec = LinkSpec(
         LINK,
         ClusterRef("old", ""),

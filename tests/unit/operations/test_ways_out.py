@@ -18,7 +18,7 @@ from anabranch.model.lane import LaneAssignment, LaneKey, LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.operations.links.map_recovery import CAUSES, SKIPPABLE
 from anabranch.protocol.endings import LaneStopped, Stop
 from anabranch.protocol.ways import WAYS, ways_out
@@ -78,12 +78,12 @@ def test_a_lane_that_stopped_goes_on_as_was_accepted() -> None:
     with lab() as both:
         place = SourcePartition(both.lanes[0].lane.topic_id, 0)
 
-        async def decided(cluster: Cluster) -> list[Run]:
-            stored, runs = Links(cluster), Runs(cluster)
+        async def decided(cluster: Cluster) -> list[MappedRange]:
+            stored, ranges = Links(cluster), Runs(cluster)
             await stored.sync()
-            await runs.sync()
+            await ranges.sync()
             one = stored.decisions[LINK][place]
-            return [run for runs in runs.segments.get(one.lane, {}).values() for run in runs]
+            return [run for ranges in ranges.segments.get(one.lane, {}).values() for run in ranges]
 
         for reason, cause in CAUSES.items():
             stop(both, reason, 30)

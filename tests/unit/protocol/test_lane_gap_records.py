@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.protocol import GapRecord, GapRecordKey, GapRecordLog, OffsetSpan, TailBatch
 from anabranch.protocol.gap_records import breaks, cut
 from anabranch.protocol.tail import tell
@@ -126,17 +126,17 @@ def test_a_forgotten_gap_record_is_made_good_by_the_persisted_runs_and_never_gue
     if not ownership.sent:
         return
     persisted = data.draw(st.integers(0, len(ownership.sent) - 1), label="batches persisted")
-    runs = RunMap()
+    ranges = OffsetMap()
     for batch in ownership.sent[:persisted]:
         base = batch.base
         for source, length in spans(batch.offsets):
-            runs = runs.append(Run(source, base, length))
+            ranges = ranges.append(MappedRange(source, base, length))
             base += length
     log = ownership.log
     for at, gap_record in enumerate(log.passed(LANE, P, ownership.sent[persisted].sequence)):
         log.apply(100_000 + at, gap_record.key, None)
     for at, batch in enumerate(ownership.sent):
-        told = tell(LANE, log, runs, batch.header, ownership.start)
+        told = tell(LANE, log, ranges, batch.header, ownership.start)
         assert told is not None, f"batch {at} of {persisted} persisted"
         assert [o for source, length in told for o in range(source, source + length)] == list(batch.offsets)
     alone = [log.tell(LANE, P, b.sequence, len(b.offsets), ownership.start) for b in ownership.sent]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.model.lane import LaneMode
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol import (
     WINDOW,
     Claim,
@@ -72,12 +72,12 @@ def test_the_first_batch_goes_alone_and_then_five_may_fly() -> None:
     assert p.room() == 1
     assert p.send(100, 10, NOW) == 100
     assert p.room() == 0
-    assert p.acknowledge(0, 8) == (Run(100, 8, 10),)
+    assert p.acknowledge(0, 8) == (MappedRange(100, 8, 10),)
     assert p.room() == 5
     for i in range(5):
         p.send(110 + i, 1, NOW)
     assert p.room() == 0
-    assert [p.acknowledge(0, 18 + i) for i in range(5)] == [(Run(110 + i, 18 + i, 1),) for i in range(5)]
+    assert [p.acknowledge(0, 18 + i) for i in range(5)] == [(MappedRange(110 + i, 18 + i, 1),) for i in range(5)]
     assert p.clean and p.position == 115
 
 
@@ -115,7 +115,7 @@ def test_beside_other_writers_a_later_base_offset_is_the_run() -> None:
     """The acknowledgement says where the run lies."""
     p = pipeline(sole=False)
     p.send(100, 2, NOW)
-    assert p.acknowledge(0, 20) == (Run(100, 20, 2),)
+    assert p.acknowledge(0, 20) == (MappedRange(100, 20, 2),)
 
 
 def test_after_a_doubt_nothing_is_sent_and_nothing_is_clean() -> None:
@@ -152,7 +152,7 @@ def test_a_gap_is_passed_by_a_gap_record_only() -> None:
     assert p.gap_records_ahead
     p.permit(GapRecord("t-0", 7, 100, 0, (*spans, OffsetSpan(120, 1))))
     assert p.send(105, 3, NOW, spans) == 100
-    assert p.acknowledge(0, 8) == (Run(105, 8, 2), Run(110, 10, 1))
+    assert p.acknowledge(0, 8) == (MappedRange(105, 8, 2), MappedRange(110, 10, 1))
     assert p.position == p.next_offset == 111 and p.gap_records_ahead
     with pytest.raises(LaneMisuseError):
         p.send(111, 1, NOW)

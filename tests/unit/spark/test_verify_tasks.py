@@ -16,7 +16,7 @@ from anabranch.kafka.simulated.cluster import SimulatedCluster
 from anabranch.kafka.simulated.transactions import append_marker
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.records.encode import body_of, seal
 from anabranch.records.header import LOG_APPEND_TIME, TRANSACTIONAL, read_header
 from anabranch.records.record import Record, TimestampType
@@ -79,46 +79,46 @@ def compared(
     topic: str,
     source: Sequence[bytes | int],
     target: Sequence[bytes | int],
-    run: Run,
+    run: MappedRange,
     stable: int = 2,
 ) -> tuple[int, list[tuple[int, int]]]:
     """How many records are equal as stored, and the source ranges that are not decided."""
     here, there = fill(both[0], topic, source), fill(both[1], topic, target)
     at = TopicPartition(topic, 0)
     end = LogEnds(0, 100)
-    whole = pin("lane", at, at, RunMap.of([run], 0, 0), end, end)
+    whole = pin("lane", at, at, OffsetMap.of([run], 0, 0), end, end)
     done = batches.run(batches.CompareTask(0, whole, whole, True, here, there, stable, None))
     return sum(one.records for one in done.matched.sums.values()), done.matched.undecided
 
 
 def test_equal_batches_are_equal_as_stored(both: tuple[Simulated, Simulated]) -> None:
     """Whatever producer wrote them."""
-    assert compared(both, "same", [stored()], [stored(producer=9)], Run(0, 0, 2)) == (2, [])
+    assert compared(both, "same", [stored()], [stored(producer=9)], MappedRange(0, 0, 2)) == (2, [])
 
 
 def test_a_clock_of_the_broker_is_another_time(both: tuple[Simulated, Simulated]) -> None:
     """The records' bytes are the same then: only the header tells whose clock counts, and what it said."""
     by_broker = stored(attributes=LOG_APPEND_TIME)
     later = stored(attributes=LOG_APPEND_TIME, last_ms=5_000)
-    assert compared(both, "clock", [stored()], [by_broker], Run(0, 0, 2)) == (0, [(0, 2)])
-    assert compared(both, "later", [by_broker], [later], Run(0, 0, 2)) == (0, [(0, 2)])
+    assert compared(both, "clock", [stored()], [by_broker], MappedRange(0, 0, 2)) == (0, [(0, 2)])
+    assert compared(both, "later", [by_broker], [later], MappedRange(0, 0, 2)) == (0, [(0, 2)])
 
 
 def test_what_lies_above_an_open_transaction_is_read_as_records(both: tuple[Simulated, Simulated]) -> None:
     """A consumer that reads committed records sees none of it."""
-    assert compared(both, "open", [stored()], [stored()], Run(0, 0, 2), stable=0) == (0, [(0, 2)])
+    assert compared(both, "open", [stored()], [stored()], MappedRange(0, 0, 2), stable=0) == (0, [(0, 2)])
 
 
 def test_what_was_aborted_in_the_source_is_not_looked_for(both: tuple[Simulated, Simulated]) -> None:
     """From its first batch on; what was committed behind it is."""
     source = [stored(attributes=TRANSACTIONAL, producer=7), 7, stored()]
-    assert compared(both, "aborted", source, [stored()], Run(3, 0, 2)) == (2, [])
+    assert compared(both, "aborted", source, [stored()], MappedRange(3, 0, 2)) == (2, [])
 
 
 def test_foreign_records_behind_the_last_copy_are_in_its_chunk() -> None:
     """A chunk behind the pin's end is none that is compared."""
-    runs = RunMap.of([Run(0, 0, CHUNK)]).advance(CHUNK, CHUNK + 3)
-    translation = folding.LaneTranslation(0, runs, (0, CHUNK))
+    ranges = OffsetMap.of([MappedRange(0, 0, CHUNK)]).advance(CHUNK, CHUNK + 3)
+    translation = folding.LaneTranslation(0, ranges, (0, CHUNK))
     assert folding.positions(translation, np.array([0, CHUNK - 1, CHUNK, CHUNK + 2])).tolist() == [0, *[CHUNK - 1] * 3]
 
 
@@ -135,7 +135,7 @@ def test_strays_beyond_those_that_can_be_named_are_counted(monkeypatch: pytest.M
         columns[name] = [False] * count
     for name in ("newest_here", "tombstone"):
         columns[name] = [-1] * count
-    lane = ComparedLane(RunMap.of([Run(0, 0, count)]), (0, count), (0, count))
+    lane = ComparedLane(OffsetMap.of([MappedRange(0, 0, count)]), (0, count), (0, count))
     found = classifying._namer({0: lane}, {}, 2)(pa.table(columns)).to_pylist()
     assert [(row["kind"], row["source"], row["number"]) for row in found] == [
         (FindingKind.MISSING, 0, 3),

@@ -19,7 +19,7 @@ from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import LinkPlan, StopRequest
 from anabranch.model.start import LaneStart, StartKind, StartPosition
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 
@@ -100,7 +100,7 @@ PLANNED = replace(PLAN, digest="9f86d081884c7d65")
 LOOKED_AT = replace(PLANNED, looked_at_ms=1_760_000_000_700, left_out=("größe.m", "new.orders"))
 STOP = StopRequest("old-new", ("run-1", "run-2"), 1_700_000_000_000)
 JUMP = GapRecord(str(LANE), 4001, 958, 2, (OffsetSpan(1003, 40), OffsetSpan(1050, 1), OffsetSpan(1052, 9)))
-RUNS = (Run(42, 0, 900), Run(1000, 901, 57), Run(1057, 960, 1))
+RUNS = (MappedRange(42, 0, 900), MappedRange(1000, 901, 57), MappedRange(1057, 960, 1))
 ASSIGNMENT = LaneAssignment(
     lane=LANE,
     source=TopicPartition("orders", 3),

@@ -14,7 +14,7 @@ import pytest
 
 from anabranch.copier.planning import assignments
 from anabranch.protocol.claims import ClaimState, FenceKey
-from anabranch.state.codecs import claims, gap_records, links, positions, progress, runs
+from anabranch.state.codecs import claims, gap_records, links, positions, progress, ranges
 
 pytestmark = pytest.mark.unit
 
@@ -144,8 +144,8 @@ CASES: list[Case] = [
         samples.LOOKED_AT,
     ),
     ("stop-v1", progress.stop_key("old-new"), progress.encode_stop(samples.STOP), progress.decode_stop, samples.STOP),
-    ("runs-v1", runs.run_key(samples.LANE, 2), runs.encode(samples.RUNS), runs.decode, samples.RUNS),
-    ("runs-v2", runs.run_key(samples.LANE, 2), runs.encode(samples.RUNS, 4_321), runs.decode, samples.RUNS),
+    ("runs-v1", ranges.range_key(samples.LANE, 2), ranges.encode(samples.RUNS), ranges.decode, samples.RUNS),
+    ("runs-v2", ranges.range_key(samples.LANE, 2), ranges.encode(samples.RUNS, 4_321), ranges.decode, samples.RUNS),
     (
         "assignment-v1",
         b"",
@@ -215,6 +215,6 @@ def test_each_golden_value_is_described() -> None:
     for name, section in sentences.items():
         fields = json.loads((GOLDEN / f"{name}.value").read_bytes()).keys() - {"v"}
         assert fields and all(f"`{field}`" in SECTIONS[section] for field in fields)
-    assert "[stored offset maps](runs.md)" in SECTIONS["Runs"]
+    assert "[stored offset maps](offset-maps.md)" in SECTIONS["Runs"]
     names = {name for values in DESCRIBED.values() for name in values} | sentences.keys() | {"runs-v1", "runs-v2"}
     assert names == {case[0] for case in CASES} - {"assignment-v1", "assignment-v2"}

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.protocol.claims import ClaimKey
-from anabranch.state.codecs import claims, links, positions, progress, runs, topics
+from anabranch.state.codecs import claims, links, positions, progress, ranges, topics
 from anabranch.state.codecs.errors import MalformedRecordError, NewerFormatError
 
 pytestmark = pytest.mark.unit
@@ -151,22 +151,22 @@ def test_a_claims_key_reads_as_it_was_written(producer_id: int) -> None:
 
 def test_damaged_and_newer_runs_are_told_apart() -> None:
     """A segment that is damaged is malformed, one of a newer codec is a refusal; both name lane and segment."""
-    key = runs.run_key(samples.LANE, 7)
-    value = runs.encode(samples.RUNS)
+    key = ranges.range_key(samples.LANE, 7)
+    value = ranges.encode(samples.RUNS)
     with pytest.raises(MalformedRecordError, match=f"{samples.LANE}/7"):
-        runs.decode(key, value[:-1] + b"\x00")
+        ranges.decode(key, value[:-1] + b"\x00")
     with pytest.raises(NewerFormatError, match=f"{samples.LANE}/7"):
-        runs.decode(key, value[:1] + b"\x03" + value[2:])
-    owned = runs.encode(samples.RUNS, 41)
-    assert runs.owned(owned) == (41, value) and runs.decode(key, owned) == samples.RUNS
+        ranges.decode(key, value[:1] + b"\x03" + value[2:])
+    owned = ranges.encode(samples.RUNS, 41)
+    assert ranges.owned(owned) == (41, value) and ranges.decode(key, owned) == samples.RUNS
     with pytest.raises(MalformedRecordError, match=f"{samples.LANE}/7"):
-        runs.check(key, owned[:6])
+        ranges.check(key, owned[:6])
     with pytest.raises(NewerFormatError, match="version 3 is newer than 2"):
-        runs.check(key, owned[:10] + value[:1] + b"\x03" + value[2:])
+        ranges.check(key, owned[:10] + value[:1] + b"\x03" + value[2:])
     for bad in (b"7", str(samples.LANE).encode() + b"/x", b"lane/7"):
         with pytest.raises(MalformedRecordError):
-            runs.parse_key(bad)
-    assert runs.parse_key(key) == (samples.LANE, 7)
+            ranges.parse_key(bad)
+    assert ranges.parse_key(key) == (samples.LANE, 7)
 
 
 @given(st.binary(max_size=60))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.offsets.translate import Exact, record_to_source, record_to_target
 from anabranch.verify.classify import ComparedLane, ContentOffsets, NamedStray, classify, unresolved
 from anabranch.verify.findings import NO_FIELDS, FindingKind, RecordField
@@ -38,7 +38,7 @@ class Logs:
 
     source: dict[int, Record] = field(default_factory=dict)
     target: dict[int, Record] = field(default_factory=dict)
-    runs: RunMap = field(default_factory=RunMap)
+    ranges: OffsetMap = field(default_factory=OffsetMap)
     source_start: int = 0
     target_start: int = 0
     excused_source: frozenset[int] = frozenset()
@@ -46,8 +46,8 @@ class Logs:
 
     def strays(self) -> tuple[Rows, Rows]:
         """What is not at its place, as Spark's join finds it."""
-        ours = [(s, _place(record_to_target(self.runs, s))) for s in sorted(self.source)]
-        theirs = [(t, _place(record_to_source(self.runs, t))) for t in sorted(self.target)]
+        ours = [(s, _place(record_to_target(self.ranges, s))) for s in sorted(self.source)]
+        theirs = [(t, _place(record_to_source(self.ranges, t))) for t in sorted(self.target)]
         lost = [(s, t) for s, t in ours if t == -1 or self.target.get(t) != self.source[s]]
         odd = [(t, s) for t, s in theirs if s == -1 or self.source.get(s) != self.target[t]]
         return (
@@ -57,11 +57,11 @@ class Logs:
 
     def lane(self) -> ComparedLane:
         """The pins are those of the map."""
-        runs = self.runs
+        ranges = self.ranges
         return ComparedLane(
-            runs,
-            (runs.source_start, runs.source_end),
-            (runs.target_start, runs.target_end),
+            ranges,
+            (ranges.source_start, ranges.source_end),
+            (ranges.target_start, ranges.target_end),
             self.source_start,
             self.target_start,
         )
@@ -76,21 +76,21 @@ class Logs:
 def identity(count: int, first: int = 0) -> Logs:
     """``count`` records at the same offsets on both sides."""
     log = {first + n: Record(n) for n in range(count)}
-    runs = RunMap.of([Run(first, first, count)]) if count else RunMap(first, first)
-    return Logs(log, dict(log), runs)
+    ranges = OffsetMap.of([MappedRange(first, first, count)]) if count else OffsetMap(first, first)
+    return Logs(log, dict(log), ranges)
 
 
 def mapped(lengths: Iterable[tuple[int, int, int]], first: tuple[int, int] = (0, 0)) -> Logs:
     """Runs of (source gap before it, target gap before it, length)."""
-    source, target, runs = {}, {}, RunMap(*first)
+    source, target, ranges = {}, {}, OffsetMap(*first)
     number = 0
     for gap, foreign, length in lengths:
-        run = Run(runs.source_end + gap, runs.target_end + foreign, length)
-        runs = runs.append(run)
+        run = MappedRange(ranges.source_end + gap, ranges.target_end + foreign, length)
+        ranges = ranges.append(run)
         for at in range(length):
             source[run.source + at] = target[run.target + at] = Record(number)
             number += 1
-    return Logs(source, target, runs)
+    return Logs(source, target, ranges)
 
 
 def altered(record: Record, changed: RecordField) -> Record:
@@ -100,7 +100,7 @@ def altered(record: Record, changed: RecordField) -> Record:
 
 def shifted(logs: Logs, target: list[Record]) -> Logs:
     """The target holds these records, dense from its first offset on; the map stays as it was."""
-    start = logs.runs.target_start
+    start = logs.ranges.target_start
     return replace(logs, target={start + at: record for at, record in enumerate(target)})
 
 

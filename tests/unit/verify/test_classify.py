@@ -9,7 +9,7 @@ from faulty import Logs, Record, altered, identity, kinds, mapped, shifted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.verify.classify import classify, longest_rise
 from anabranch.verify.findings import FindingKind, RecordField
 from anabranch.verify.rows import rows
@@ -23,17 +23,17 @@ RUNS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 1
 
 
 @given(RUNS, st.integers(0, 5), st.integers(0, 5))
-def test_nothing_is_found_where_nothing_is_wrong(runs: list[tuple[int, int, int]], source: int, target: int) -> None:
+def test_nothing_is_found_where_nothing_is_wrong(ranges: list[tuple[int, int, int]], source: int, target: int) -> None:
     """Logs that are as their map says have no strays and no findings."""
-    assert mapped(runs, (source, target)).named() == []
+    assert mapped(ranges, (source, target)).named() == []
 
 
 @given(RUNS, st.data())
 def test_a_record_that_the_target_lacks_at_its_place_is_missing(
-    runs: list[tuple[int, int, int]], data: st.DataObject
+    ranges: list[tuple[int, int, int]], data: st.DataObject
 ) -> None:
     """One record is taken out of the target: it is missing, at its source offset."""
-    logs = mapped(runs)
+    logs = mapped(ranges)
     offset = data.draw(st.sampled_from(sorted(logs.source)))
     del logs.target[_place(logs, offset)]
     assert logs.named() == [(FindingKind.MISSING, offset, -1, NONE)]
@@ -41,10 +41,10 @@ def test_a_record_that_the_target_lacks_at_its_place_is_missing(
 
 @given(RUNS, FIELDS, st.data())
 def test_an_altered_record_is_named_with_its_fields(
-    runs: list[tuple[int, int, int]], fields: RecordField, data: st.DataObject
+    ranges: list[tuple[int, int, int]], fields: RecordField, data: st.DataObject
 ) -> None:
     """A record with some fields changed is altered, at both of its offsets, and exactly those fields are named."""
-    logs = mapped(runs)
+    logs = mapped(ranges)
     offset = data.draw(st.sampled_from(sorted(logs.source)))
     place = _place(logs, offset)
     logs.target[place] = altered(logs.target[place], fields)
@@ -52,9 +52,9 @@ def test_an_altered_record_is_named_with_its_fields(
 
 
 @given(RUNS, st.data())
-def test_two_records_that_changed_places_are_reordered(runs: list[tuple[int, int, int]], data: st.DataObject) -> None:
+def test_two_records_that_changed_places_are_reordered(ranges: list[tuple[int, int, int]], data: st.DataObject) -> None:
     """Exchanged records, neighbours or far apart, are both reordered, where they are."""
-    logs = mapped([*runs, (0, 0, 2)])
+    logs = mapped([*ranges, (0, 0, 2)])
     a, b = sorted(data.draw(st.lists(st.sampled_from(sorted(logs.source)), min_size=2, max_size=2, unique=True)))
     at, by = _place(logs, a), _place(logs, b)
     logs.target[at], logs.target[by] = logs.target[by], logs.target[at]
@@ -62,9 +62,9 @@ def test_two_records_that_changed_places_are_reordered(runs: list[tuple[int, int
 
 
 @given(RUNS, st.data())
-def test_a_foreign_copy_of_a_record_is_a_repeat(runs: list[tuple[int, int, int]], data: st.DataObject) -> None:
+def test_a_foreign_copy_of_a_record_is_a_repeat(ranges: list[tuple[int, int, int]], data: st.DataObject) -> None:
     """A target offset that no run holds and whose record is another's copy repeats that one."""
-    logs = mapped([*runs, (0, 1, 1)])
+    logs = mapped([*ranges, (0, 1, 1)])
     offset = data.draw(st.sampled_from(sorted(logs.source)))
     foreign = _foreign(logs)
     where = data.draw(st.sampled_from(foreign))
@@ -73,19 +73,19 @@ def test_a_foreign_copy_of_a_record_is_a_repeat(runs: list[tuple[int, int, int]]
 
 
 @given(RUNS, st.data())
-def test_a_record_that_the_source_never_had_is_extra(runs: list[tuple[int, int, int]], data: st.DataObject) -> None:
+def test_a_record_that_the_source_never_had_is_extra(ranges: list[tuple[int, int, int]], data: st.DataObject) -> None:
     """A foreign record is extra, at its target offset."""
-    logs = mapped([*runs, (0, 1, 1)])
+    logs = mapped([*ranges, (0, 1, 1)])
     where = data.draw(st.sampled_from(_foreign(logs)))
     logs.target[where] = Record(10_000)
     assert logs.named() == [(FindingKind.UNEXPECTED, -1, where, NONE)]
 
 
 @given(RUNS, st.data())
-def test_a_record_in_a_gap_of_the_map_is_missing(runs: list[tuple[int, int, int]], data: st.DataObject) -> None:
+def test_a_record_in_a_gap_of_the_map_is_missing(ranges: list[tuple[int, int, int]], data: st.DataObject) -> None:
     """A source record that no run holds was not copied: it is missing, whatever the map believes."""
-    logs = mapped([*runs, (1, 0, 1)])
-    gaps = [o for o in range(logs.runs.source_start, logs.runs.source_end) if o not in logs.source]
+    logs = mapped([*ranges, (1, 0, 1)])
+    gaps = [o for o in range(logs.ranges.source_start, logs.ranges.source_end) if o not in logs.source]
     offset = data.draw(st.sampled_from(gaps))
     logs.source[offset] = Record(10_000)
     assert logs.named() == [(FindingKind.MISSING, offset, -1, NONE)]
@@ -208,10 +208,10 @@ def test_what_the_cleaner_may_have_taken_is_gone() -> None:
 def test_a_move_past_untouched_records_is_a_reordering() -> None:
     """The map knows both the gap and the foreign offset; the record still lies behind others."""
     source = {n: Record(n) for n in range(10)}
-    runs = RunMap.of([Run(0, 0, 2), Run(3, 2, 5), Run(8, 8, 2)])
+    ranges = OffsetMap.of([MappedRange(0, 0, 2), MappedRange(3, 2, 5), MappedRange(8, 8, 2)])
     target = {n: Record(n) for n in (0, 1)} | {n - 1: Record(n) for n in range(3, 8)} | {7: Record(2)}
     target |= {8: Record(8), 9: Record(9)}
-    assert Logs(source, target, runs).named() == [(FindingKind.REORDERED, 2, 7, NONE)]
+    assert Logs(source, target, ranges).named() == [(FindingKind.REORDERED, 2, 7, NONE)]
 
 
 @examples(300)
@@ -242,9 +242,9 @@ def test_the_longest_rise_is_one_and_is_longest(numbers: list[int]) -> None:
 
 
 def _place(logs: Logs, offset: int) -> int:
-    run = logs.runs[logs.runs.find_source(offset)]
+    run = logs.ranges[logs.ranges.find_source(offset)]
     return run.target + offset - run.source
 
 
 def _foreign(logs: Logs) -> list[int]:
-    return [at for at in range(logs.runs.target_start, logs.runs.target_end) if at not in logs.target]
+    return [at for at in range(logs.ranges.target_start, logs.ranges.target_end) if at not in logs.target]

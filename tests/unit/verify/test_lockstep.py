@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.verify.lockstep import StoredBatch, match
 from anabranch.verify.pins import LogEnds, Pin, pieces, pin
 
@@ -28,13 +28,13 @@ def batch(first: int, count: int, contents: object = None, **changes: object) ->
 
 def mirror(sizes: list[tuple[int, int, int]]) -> tuple[Pin, list[StoredBatch], list[StoredBatch]]:
     """Batches behind (source gap, target gap), the same on both sides."""
-    runs, source, target = RunMap(0, 0), [], []
+    ranges, source, target = OffsetMap(0, 0), [], []
     for number, (gap, foreign, count) in enumerate(sizes):
-        run = Run(runs.source_end + gap, runs.target_end + foreign, count)
-        runs = runs.append(run)
+        run = MappedRange(ranges.source_end + gap, ranges.target_end + foreign, count)
+        ranges = ranges.append(run)
         source.append(batch(run.source, count, number))
         target.append(batch(run.target, count, number))
-    return pin("lane", WHERE, WHERE, runs, LogEnds(0, FAR), LogEnds(0, FAR)), source, target
+    return pin("lane", WHERE, WHERE, ranges, LogEnds(0, FAR), LogEnds(0, FAR)), source, target
 
 
 @given(SIZES)
@@ -43,7 +43,7 @@ def test_equal_batches_need_no_second_look(sizes: list[tuple[int, int, int]]) ->
     whole, source, target = mirror(sizes)
     matched = match(whole, whole, source, target)
     assert matched.undecided == []
-    assert sum(one.records for one in matched.sums.values()) == whole.runs.records
+    assert sum(one.records for one in matched.sums.values()) == whole.ranges.records
 
 
 @given(SIZES, st.data())
@@ -102,7 +102,7 @@ def test_a_batch_over_the_edge_of_parts_is_looked_at_once(sizes: list[int], data
 def test_a_batch_that_reaches_out_of_the_pin_is_compared_as_records() -> None:
     """Equal or not, only some of its records are meant."""
     whole, source, target = mirror([(0, 0, 10), (0, 0, 10), (0, 0, 10)])
-    late = pin("lane", WHERE, WHERE, whole.runs, LogEnds(0, FAR), LogEnds(0, FAR), since=(5, 5)).up_to(25, 25)
+    late = pin("lane", WHERE, WHERE, whole.ranges, LogEnds(0, FAR), LogEnds(0, FAR), since=(5, 5)).up_to(25, 25)
     matched = match(late, late, source, target)
     assert sum(one.records for one in matched.sums.values()) == 10
     assert matched.undecided == [(5, 10), (20, 25)]

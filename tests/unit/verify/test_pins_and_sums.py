@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.offsets.translate import to_source
 from anabranch.verify.pins import CHUNK, LogEnds, Pin, chunk_of, chunks_pin, gather, holds, pieces, pin
 from anabranch.verify.sums import Sum, differing, fold
@@ -26,18 +26,18 @@ RUNS = st.lists(
 )
 
 
-def wide(runs: list[tuple[int, int, int]]) -> Pin:
+def wide(ranges: list[tuple[int, int, int]]) -> Pin:
     """A pin of all of a map."""
-    made = RunMap(3, 5)
-    for gap, foreign, length in runs:
-        made = made.append(Run(made.source_end + gap, made.target_end + foreign, length))
+    made = OffsetMap(3, 5)
+    for gap, foreign, length in ranges:
+        made = made.append(MappedRange(made.source_end + gap, made.target_end + foreign, length))
     return pin("lane", WHERE, WHERE, made, LogEnds(0, FAR), LogEnds(0, FAR))
 
 
 @given(RUNS, st.integers(1, 3 * CHUNK))
-def test_pieces_tile_both_sides(runs: list[tuple[int, int, int]], size: int) -> None:
+def test_pieces_tile_both_sides(ranges: list[tuple[int, int, int]], size: int) -> None:
     """Each piece begins where the one before it ends, in source and target; only the last ends inside of a chunk."""
-    whole = wide(runs)
+    whole = wide(ranges)
     cut = list(pieces(whole, size))
     assert (cut[0].source_from, cut[0].target_from) == (whole.source_from, whole.target_from)
     assert (cut[-1].source_to, cut[-1].target_to) == (whole.source_to, whole.target_to)
@@ -48,12 +48,12 @@ def test_pieces_tile_both_sides(runs: list[tuple[int, int, int]], size: int) -> 
 
 @given(RUNS, st.data())
 def test_a_target_offset_lies_in_the_chunk_of_its_position(
-    runs: list[tuple[int, int, int]], data: st.DataObject
+    ranges: list[tuple[int, int, int]], data: st.DataObject
 ) -> None:
     """Copied or foreign, a target offset lies in the target range of the chunk that its position is in."""
-    whole = wide(runs)
+    whole = wide(ranges)
     offset = data.draw(st.integers(whole.target_from, whole.target_to - 1))
-    position = to_source(whole.runs, offset).offset  # type: ignore[union-attr]
+    position = to_source(whole.ranges, offset).offset  # type: ignore[union-attr]
     chunk = chunk_of(min(position, whole.source_to - 1))
     part = chunks_pin(whole, chunk, chunk)
     assert part.target_from <= offset < part.target_to
@@ -61,27 +61,27 @@ def test_a_target_offset_lies_in_the_chunk_of_its_position(
 
 def test_what_a_log_has_lost_before_is_not_compared() -> None:
     """A source or a target that begins later pins both sides later."""
-    runs = RunMap.of([Run(0, 10, 100), Run(120, 130, 50)])
-    late = pin("lane", WHERE, WHERE, runs, LogEnds(40, FAR), LogEnds(0, FAR))
+    ranges = OffsetMap.of([MappedRange(0, 10, 100), MappedRange(120, 130, 50)])
+    late = pin("lane", WHERE, WHERE, ranges, LogEnds(40, FAR), LogEnds(0, FAR))
     assert (late.source_from, late.target_from) == (40, 50)
-    late = pin("lane", WHERE, WHERE, runs, LogEnds(0, FAR), LogEnds(115, FAR))
+    late = pin("lane", WHERE, WHERE, ranges, LogEnds(0, FAR), LogEnds(115, FAR))
     assert (late.source_from, late.target_from) == (120, 115)
-    late = pin("lane", WHERE, WHERE, runs, LogEnds(0, FAR), LogEnds(500, FAR))
+    late = pin("lane", WHERE, WHERE, ranges, LogEnds(0, FAR), LogEnds(500, FAR))
     assert late.empty
 
 
 def test_what_a_map_tells_of_no_more_is_not_compared() -> None:
     """Its oldest runs were retired since the last comparison; a leader that lost less must not make records missing."""
-    runs = RunMap.of([Run(100, 50, 10)])
+    ranges = OffsetMap.of([MappedRange(100, 50, 10)])
     for starts in ((90, 40), (100, 50), (90, 50), (100, 40)):
-        found = pin("lane", WHERE, WHERE, runs, *(LogEnds(start, FAR) for start in starts), since=(10, 5))
+        found = pin("lane", WHERE, WHERE, ranges, *(LogEnds(start, FAR) for start in starts), since=(10, 5))
         assert (found.source_from, found.target_from) == (100, 50)
 
 
 def test_a_second_run_begins_where_the_first_ended() -> None:
     """A record in a gap right behind the first run's end is still looked at by the second."""
-    runs = RunMap.of([Run(0, 0, 100), Run(120, 130, 50)])
-    later = pin("lane", WHERE, WHERE, runs, LogEnds(0, FAR), LogEnds(0, FAR), since=(100, 100))
+    ranges = OffsetMap.of([MappedRange(0, 0, 100), MappedRange(120, 130, 50)])
+    later = pin("lane", WHERE, WHERE, ranges, LogEnds(0, FAR), LogEnds(0, FAR), since=(100, 100))
     assert (later.source_from, later.target_from) == (100, 100)
 
 
@@ -180,4 +180,4 @@ def test_what_differed_once_is_looked_at_again_and_is_no_progress() -> None:
 def test_synthetic_logs_have_as_many_records_as_their_map() -> None:
     """The builder of the other tests makes what it says."""
     logs = mapped([(1, 2, 3), (0, 1, 4)])
-    assert len(logs.source) == len(logs.target) == logs.runs.records == 7
+    assert len(logs.source) == len(logs.target) == logs.ranges.records == 7

@@ -47,6 +47,6 @@ def test_all_planted_faults_are_found_and_nothing_else(seed: int, count: int) ->
     logs = Logs(
         {at: Contents(one) for at, one in enumerate(mirror.source)},  # type: ignore[misc]
         {at: Contents(one) for at, one in enumerate(mirror.target)},  # type: ignore[misc]
-        mirror.runs,
+        mirror.ranges,
     )
     assert [Finding("lane", *one) for one in logs.named()] == list(mirror.expected)

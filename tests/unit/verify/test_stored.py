@@ -14,7 +14,7 @@ from anabranch.config.verifyspec import Levels, ReaderKind, VerifySpec
 from anabranch.errors import ProtocolError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.state.codecs import verified
 from anabranch.state.codecs.errors import MalformedRecordError
 from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRecordKind, VerifyRun, VerifyStatus
@@ -34,7 +34,7 @@ PIN: Pin = pin(
     LANE,
     WHERE,
     WHERE,
-    RunMap.of([Run(0, 0, 90), Run(95, 90, 5)]),
+    OffsetMap.of([MappedRange(0, 0, 90), MappedRange(95, 90, 5)]),
     LogEnds(0, 100),
     LogEnds(0, 95),
     compacts=(True, False),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.bulk import to_source_bulk
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.verify.pace import ReadPace
 from anabranch.verify.pins import CHUNK, CHUNK_BITS, LogEnds, Pin, by_shift, chunks_pin, pieces, pin
 from anabranch.verify.sums import Sum, fold, hashed
@@ -29,17 +29,17 @@ RUNS = st.lists(
 )
 
 
-def whole(runs: list[tuple[int, int, int]]) -> Pin:
+def whole(ranges: list[tuple[int, int, int]]) -> Pin:
     """A pin of all of a map."""
-    made = RunMap(3, 5)
-    for gap, foreign, length in runs:
-        made = made.append(Run(made.source_end + gap, made.target_end + foreign, length))
+    made = OffsetMap(3, 5)
+    for gap, foreign, length in ranges:
+        made = made.append(MappedRange(made.source_end + gap, made.target_end + foreign, length))
     return pin("lane", WHERE, WHERE, made, LogEnds(0, FAR), LogEnds(0, FAR))
 
 
 def position(pinned: Pin, offsets: np.ndarray) -> np.ndarray:
     """As the Python tasks place target offsets."""
-    found, _ = to_source_bulk(pinned.runs, offsets)
+    found, _ = to_source_bulk(pinned.ranges, offsets)
     return np.clip(found, pinned.source_from, pinned.source_to - 1)
 
 
@@ -52,15 +52,15 @@ def seen(pinned: Pin, offsets: np.ndarray) -> dict[int, Sum]:
 
 
 @given(RUNS, st.integers(1, 2 * CHUNK))
-def test_a_shift_says_what_the_map_says(runs: list[tuple[int, int, int]], size: int) -> None:
+def test_a_shift_says_what_the_map_says(ranges: list[tuple[int, int, int]], size: int) -> None:
     """Where a part has a shift, subtracting it is translating; a map of one run has one in every part."""
-    lane = whole(runs)
+    lane = whole(ranges)
     parts = list(pieces(lane, size))
     for part in parts:
         offsets = np.arange(part.target_from, part.target_to, dtype=np.int64)
         if part.shift is not None and len(offsets):
             np.testing.assert_array_equal(offsets - part.shift, position(lane, offsets))
-    if len(lane.runs) == 1 and (runs[0][:2]) == (0, 0):
+    if len(lane.ranges) == 1 and (ranges[0][:2]) == (0, 0):
         assert None not in {part.shift for part in parts}
 
 
@@ -73,9 +73,9 @@ def test_a_part_with_a_gap_has_no_shift() -> None:
 
 
 @given(RUNS, st.integers(1, 9))
-def test_cut_by_shift_a_part_is_still_all_of_it(runs: list[tuple[int, int, int]], most: int) -> None:
+def test_cut_by_shift_a_part_is_still_all_of_it(ranges: list[tuple[int, int, int]], most: int) -> None:
     """The pieces tile both sides, and a chunk with a shift is in a piece with a shift unless nothing was cut."""
-    lane = whole(runs)
+    lane = whole(ranges)
     cut = by_shift(lane, most)
     assert len(cut) <= most
     assert (cut[0].source_from, cut[0].target_from) == (lane.source_from, lane.target_from)
@@ -98,10 +98,10 @@ def test_one_gap_costs_one_chunk() -> None:
 @examples(50)
 @given(RUNS, st.integers(1, 3 * CHUNK), st.sets(st.integers(0, 4 * CHUNK), max_size=5), st.data())
 def test_only_chunks_that_a_committed_reader_saw_whole_are_decided(
-    runs: list[tuple[int, int, int]], size: int, unseen: set[int], data: st.DataObject
+    ranges: list[tuple[int, int, int]], size: int, unseen: set[int], data: st.DataObject
 ) -> None:
     """Whatever a committed reader did not see lies in what is read again; what is decided and what is not tile all."""
-    lane = whole(runs)
+    lane = whole(ranges)
     parts = [(4, part) for part in pieces(lane, size)]
     parts = data.draw(st.lists(st.sampled_from(parts), min_size=1, unique_by=lambda one: one[1].source_from))
     read = np.concatenate([np.arange(one.target_from, one.target_to, dtype=np.int64) for _, one in parts])
@@ -129,7 +129,7 @@ def test_a_log_without_gaps_is_not_read_again() -> None:
 def test_a_part_of_foreign_records_only_is_read_again() -> None:
     """Its records count to a chunk of the part before it."""
     lane = whole([(0, 0, CHUNK - 3)])
-    end = Pin("lane", WHERE, WHERE, CHUNK, CHUNK, lane.target_to, lane.target_to + 5, lane.runs)
+    end = Pin("lane", WHERE, WHERE, CHUNK, CHUNK, lane.target_to, lane.target_to + 5, lane.ranges)
     assert split([(0, end)], {0: {0: Sum(5)}}) == ([(0, end)], {})
 
 

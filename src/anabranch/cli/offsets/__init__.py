@@ -5,12 +5,12 @@ from __future__ import annotations
 import typer
 
 from anabranch.cli.offsets.export import export
+from anabranch.cli.offsets.ranges import ranges
 from anabranch.cli.offsets.rebuild import rebuild
-from anabranch.cli.offsets.runs import runs
 from anabranch.cli.offsets.translate import translate
 
 app = typer.Typer(help="Translate offsets between the clusters of a link, exactly.", no_args_is_help=True)
 app.command("translate")(translate)
-app.command("runs")(runs)
+app.command("ranges")(ranges)
 app.command("export")(export)
 app.command("rebuild")(rebuild)

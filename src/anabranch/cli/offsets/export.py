@@ -43,4 +43,5 @@ async def _export(ctx: typer.Context, link: str, out: Path, format_: FileFormat,
         maps_file.save(out, link, maps.source, maps.target, maps.stored, maps.lanes)
     else:
         maps_file.save_csv(out, maps.lanes)
-    typer.echo(f"{len(maps.lanes):,} lanes, {sum(len(one.runs) for one in maps.lanes):,} runs are in {out}", err=True)
+    ranges = sum(len(lane.ranges) for lane in maps.lanes)
+    typer.echo(f"{len(maps.lanes):,} lanes, {ranges:,} ranges are in {out}", err=True)

@@ -184,14 +184,14 @@ def _table(maps: Sequence[maps_file.StoredMap]) -> RenderableType:
         right=("RUNS", "RECORDS", "UNCLEAR"),
     )  # fmt: skip
     for one in maps:
-        runs = one.runs
+        ranges = one.ranges
         table.add_row(
             str(one.source),
             str(one.target),
-            count(len(runs)),
-            count(runs.records),
-            span(runs.source_start, runs.source_end),
-            span(runs.target_start, runs.target_end),
+            count(len(ranges)),
+            count(ranges.records),
+            span(ranges.source_start, ranges.source_end),
+            span(ranges.target_start, ranges.target_end),
             count(len(one.unclear)),
         )
     return table

@@ -1,4 +1,4 @@
-"""Offsets as tables: translated positions, and the runs of lanes."""
+"""Offsets as tables: translated positions, and the ranges of lanes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, moment, span
-from anabranch.model.positions import Answered, AnswerKind, LaneRuns, OffsetPair, Translation
+from anabranch.model.positions import Answered, AnswerKind, LaneRanges, OffsetPair, Translation
 
 _STYLE: Mapping[AnswerKind, str] = {
     AnswerKind.EXACT: "green",
@@ -35,7 +35,7 @@ def translation(found: Translation) -> RenderableType:
     return table
 
 
-def lanes(found: Sequence[LaneRuns]) -> RenderableType:
+def lanes(found: Sequence[LaneRanges]) -> RenderableType:
     """One line a lane."""
     if not found:
         return Text("no lane has begun")
@@ -48,7 +48,7 @@ def lanes(found: Sequence[LaneRuns]) -> RenderableType:
             str(one.source),
             str(one.target),
             one.mode.value,
-            count(len(one.runs)),
+            count(len(one.ranges)),
             count(one.records),
             span(one.source_start, one.source_end),
             span(one.target_start, one.target_end),
@@ -57,15 +57,15 @@ def lanes(found: Sequence[LaneRuns]) -> RenderableType:
     return table
 
 
-def runs(found: Sequence[LaneRuns], limit: int) -> RenderableType:
-    """The newest runs of each lane, with the offsets that were passed before each."""
+def ranges(found: Sequence[LaneRanges], limit: int) -> RenderableType:
+    """The newest ranges of each lane, with the offsets that were passed before each."""
     if not found:
         return Text("no lane has begun")
     parts: list[RenderableType] = []
     for lane in found:
         head = Text(f"{lane.source} to {lane.target}", style="bold")
         head.append(
-            f"  {lane.mode.value}, {count(len(lane.runs))} runs, {count(lane.records)} records, "
+            f"  {lane.mode.value}, {count(len(lane.ranges))} ranges, {count(lane.records)} records, "
             f"source {span(lane.source_start, lane.source_end)}, target {span(lane.target_start, lane.target_end)}",
             style="not bold",
         )
@@ -73,13 +73,13 @@ def runs(found: Sequence[LaneRuns], limit: int) -> RenderableType:
             "SOURCE", "TARGET", "RECORDS", "GAP BEFORE", "FOREIGN BEFORE",
             right=("SOURCE", "TARGET", "RECORDS", "GAP BEFORE", "FOREIGN BEFORE"),
         )  # fmt: skip
-        first = max(0, len(lane.runs) - limit)
+        first = max(0, len(lane.ranges) - limit)
         source, target = lane.source_start, lane.target_start
         if first:
-            before = lane.runs[first - 1]
+            before = lane.ranges[first - 1]
             source, target = before.source + before.length, before.target + before.length
-            head.append(f"\n  {count(first)} older runs are left out; -o json has them all", style="dim")
-        for run in lane.runs[first:]:
+            head.append(f"\n  {count(first)} older ranges are left out; -o json has them all", style="dim")
+        for run in lane.ranges[first:]:
             table.add_row(
                 count(run.source), count(run.target), count(run.length), count(run.source - source),
                 count(run.target - target),

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from anabranch.copier.lane.tally import Tally
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.ownership import Ownership
-from anabranch.state.segments.runs import RunBook
+from anabranch.state.segments.index import OffsetMapIndex
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class CopiedRecords:
     source_epoch: tuple[int, int] | None = None
     target_epoch: tuple[int, int] | None = None
     target_gap: tuple[int, int] | None = None
-    book: RunBook = field(default_factory=RunBook)
+    book: OffsetMapIndex = field(default_factory=OffsetMapIndex)
     is_map_incomplete: bool = False
     tally: Tally = field(default_factory=Tally)
 
@@ -41,15 +41,15 @@ class CopiedRecords:
         if self.book.last is not None and ownership.tail_end < ownership.target_end:
             self.target_gap = (ownership.tail_end, ownership.target_end)
 
-    def add(self, runs: Sequence[Run], size: int) -> None:
-        """A batch was acknowledged; raises RunOrderError."""
-        if runs[0].target > self.target_end and self.target_gap is None:
-            self.target_gap = (self.target_end, runs[0].target)
-        for run in runs:
+    def add(self, ranges: Sequence[MappedRange], size: int) -> None:
+        """A batch was acknowledged; raises RangeOrderError."""
+        if ranges[0].target > self.target_end and self.target_gap is None:
+            self.target_gap = (self.target_end, ranges[0].target)
+        for run in ranges:
             self.book.append(run)
             self.tally.records += run.length
-        self.position = self.tally.position = runs[-1].source_end
-        self.target_end = runs[-1].target_end
+        self.position = self.tally.position = ranges[-1].source_end
+        self.target_end = ranges[-1].target_end
         self.tally.bytes += size
 
     def filled(self, end: int) -> None:

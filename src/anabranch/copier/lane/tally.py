@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 
 LEAST_RATE = 1.0
 """Bytes a second below which a lane that copies nothing is said to stand still."""
@@ -35,16 +35,16 @@ class Tally:
                 self.records_per_s = self.bytes_per_s = 0.0  # what fades away for ever would be news for ever
         self._seen = (self.records, self.bytes, now)
 
-    def add_found(self, runs: RunMap) -> None:
+    def add_found(self, ranges: OffsetMap) -> None:
         """Count what of these runs was copied and not counted: by an owner that was killed before it persisted that.
 
         Its bytes are an estimate, from the mean size of what was counted.
         """
-        last = runs.last
+        last = ranges.last
         if last is None or last.source_end <= self.position:
             return
-        indexes = range(max(0, runs.find_source(self.position)), len(runs))
-        found = sum(max(0, runs[at].source_end - max(runs[at].source, self.position)) for at in indexes)
+        indexes = range(max(0, ranges.find_source(self.position)), len(ranges))
+        found = sum(max(0, ranges[at].source_end - max(ranges[at].source, self.position)) for at in indexes)
         size = round(found * self.bytes / self.records) if self.records else 0
         records, before, at = self._seen
         self._seen = (records + found, before + size, at)  # it is no rate of now

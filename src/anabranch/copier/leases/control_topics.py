@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from anabranch.kafka.cluster import Cluster
-from anabranch.state.segments.runs import HELD
+from anabranch.state.segments.index import HELD
 from anabranch.state.topics.control import Links, Progress, Runs
 from anabranch.state.topics.journal import GapRecords, Journal
 

@@ -7,7 +7,7 @@ from anabranch.copier.lane.tally import Tally
 from anabranch.copier.leases.control_topics import ControlTopics
 from anabranch.model.lane import LaneAssignment, LaneMode, LaneProgress
 from anabranch.model.link import ModePolicy
-from anabranch.offsets.errors import RunOrderError
+from anabranch.offsets.errors import RangeOrderError
 
 
 class ResumableLanes:
@@ -26,10 +26,10 @@ class ResumableLanes:
         """None can be gone on with: the link was deleted."""
         self._kept.clear()
 
-    def lane(self, assignment: LaneAssignment, link_mode: ModePolicy | None, *, knows_runs: bool) -> Lane:
+    def lane(self, assignment: LaneAssignment, link_mode: ModePolicy | None, *, knows_ranges: bool) -> Lane:
         """The lane as this worker left it, or as it was persisted.
 
-        ``link_mode`` is what the link asks for, None while that is not known; ``knows_runs``: the persisted runs were
+        ``link_mode`` is what the link asks for, None while that is not known; ``knows_ranges``: the persisted runs were
         read.
         """
         topics, lane = self._topics, Lane(assignment)
@@ -46,7 +46,7 @@ class ResumableLanes:
             _take_from(lane, kept)
             topics.runs.keep_news(assignment.lane)
         else:
-            self._read(lane, persisted, knows_runs)
+            self._read(lane, persisted, knows_ranges)
         copied, last = lane.copied, lane.copied.book.last
         if last is not None:
             copied.position, copied.target_end = last.source + last.length, last.target + last.length
@@ -63,15 +63,15 @@ class ResumableLanes:
             lane.mapped_because = status.mode_reason
         return lane
 
-    def _read(self, lane: Lane, persisted: LaneProgress | None, knows_runs: bool) -> None:
+    def _read(self, lane: Lane, persisted: LaneProgress | None, knows_ranges: bool) -> None:
         runs, key, copied = self._topics.runs, lane.assignment.lane, lane.copied
         # Segments that contradict each other (an older one was stored late, after a truncation): the takeover meets
         # them again, and says so of this lane alone.
         try:
             copied.book = runs.book(key)
-        except RunOrderError:
+        except RangeOrderError:
             copied.is_map_incomplete = True
-        copied.is_map_incomplete = copied.is_map_incomplete or not knows_runs or runs.lacks(key)
+        copied.is_map_incomplete = copied.is_map_incomplete or not knows_ranges or runs.lacks(key)
         if persisted is not None:
             copied.tally = Tally(persisted.records, persisted.bytes, persisted.position)
             copied.tally.add_found(copied.book.map)  # runs are persisted before the progress that counts them

@@ -58,7 +58,7 @@ class LeaseRunner:
         self._counts = LeaseCounts()
         self._lease: Lease | None = None
         self._wanted: WantedLink | None = None
-        self._knows_runs = False
+        self._knows_ranges = False
         self._is_deleted = False
         self._until = 0.0
         self._settled = 0.0
@@ -102,8 +102,8 @@ class LeaseRunner:
             try:
                 await self._watch.read()
                 # Who keeps the lanes that it has needs no runs of others: they are much, and read by all.
-                self._knows_runs = lease.homes.get(self.owner) != fingerprint(self._membership.staying())
-                if self._knows_runs:
+                self._knows_ranges = lease.homes.get(self.owner) != fingerprint(self._membership.staying())
+                if self._knows_ranges:
                     await self._topics.runs.sync()
                 break
             except AnabranchError as error:
@@ -116,7 +116,7 @@ class LeaseRunner:
         if not self._copying.is_running:
             self._copying.start()
             self._copying.tasks.start("control topics", self._watch.run())
-        self._membership.is_home = not self._knows_runs
+        self._membership.is_home = not self._knows_ranges
         if not self._membership.is_home:
             self._membership.assign()
 
@@ -189,7 +189,7 @@ class LeaseRunner:
 
     def _make_lane(self, assignment: LaneAssignment) -> Lane:
         mode = None if self._wanted is None else self._wanted.state.spec.mode
-        return self._resumable.lane(assignment, mode, knows_runs=self._knows_runs)
+        return self._resumable.lane(assignment, mode, knows_ranges=self._knows_ranges)
 
     def _check(self) -> None:
         """Raise what a task raised; end everything where the parent process is gone."""

@@ -25,7 +25,7 @@ from anabranch.protocol.ownership import Ownership, Persisted, ReportedPosition,
 from anabranch.protocol.pipeline import Pipeline
 from anabranch.protocol.tail import GRANT
 from anabranch.protocol.takeover import takeover
-from anabranch.state.segments.runs import RunBook
+from anabranch.state.segments.index import OffsetMapIndex
 from anabranch.state.topics.control import Progress, Runs
 from anabranch.state.topics.journal import Journal
 
@@ -39,7 +39,7 @@ class _Failed:
     """
 
     is_stale: bool = False
-    book: RunBook | None = None
+    book: OffsetMapIndex | None = None
 
 
 class LaneTakeover:
@@ -53,7 +53,7 @@ class LaneTakeover:
         completion: MapCompletion,
         journal: Journal,
         progress: Progress,
-        runs: Runs,
+        ranges: Runs,
         gate: WriteGate,
         on_taken: Callable[[Lane, TargetPartition], None],
     ) -> None:
@@ -63,18 +63,18 @@ class LaneTakeover:
         self._completion = completion
         self._journal = journal
         self._progress = progress
-        self._runs = runs
+        self._ranges = ranges
         self._gate = gate
         self._on_taken = on_taken
         self._history = SourceHistory(source, progress)
         self._failed: dict[str, _Failed] = {}
 
     async def take(self, lane: Lane) -> None:
-        """Take a lane over; raises OwnershipEnded, LaneStopped, RunOrderError, UntoldBatchError, ClusterError."""
+        """Take a lane over; raises OwnershipEnded, LaneStopped, RangeOrderError, UntoldBatchError, ClusterError."""
         claims, failed = self._journal.claims, self._failed.setdefault(lane.key, _Failed())
         start = await start_of(self._source, lane.assignment, claims)
         known_to = self._journal.claims.end
-        others = await self._refresh_runs(lane, failed.is_stale or lane.copied.is_map_incomplete)
+        others = await self._refresh_ranges(lane, failed.is_stale or lane.copied.is_map_incomplete)
         kept = await self._history.surviving(lane)
         target = await self._access.open(lane.assignment, start)
         expiration = await self._access.expiration(target)
@@ -91,9 +91,9 @@ class LaneTakeover:
         others = others or not self._journal.claims.untouched_since(lane.key, known_to - 1, ownership.producer_id)
         if others:
             # They may have persisted runs, and forgotten gap records behind them, until this takeover fenced them.
-            await self._refresh_runs(lane, others)
+            await self._refresh_ranges(lane, others)
         if ownership.mode is LaneMode.MAPPED:  # identity owners share a claim, and none of them is the later one
-            self._runs.claimed(lane.assignment.lane, ownership.claim_offset)
+            self._ranges.claimed(lane.assignment.lane, ownership.claim_offset)
         await self._completion.complete(lane, ownership)
         lane.copied.tally.add_found(lane.copied.book.map)
         failed.is_stale, failed.book = False, None
@@ -131,17 +131,17 @@ class LaneTakeover:
             await head_padding.cut(target, fixed.start)
         return target, ownership
 
-    async def _refresh_runs(self, lane: Lane, others: bool = False) -> bool:
+    async def _refresh_ranges(self, lane: Lane, others: bool = False) -> bool:
         """Take the runs that another owner has persisted since, if one had the lane; gap records that those cover may
         be
         forgotten.  Returns whether one had it."""
         claims = self._journal.claims.claims(lane.key)
         others = others or (bool(claims) and claims[-1].claim.owner != self._owner)
         if others:
-            await self._runs.sync()
+            await self._ranges.sync()
             failed, copied = self._failed[lane.key], lane.copied
-            if copied.book is not failed.book or self._runs.has_news(lane.assignment.lane):
-                copied.book = failed.book = await self._runs.whole_book(lane.assignment.lane)
+            if copied.book is not failed.book or self._ranges.has_news(lane.assignment.lane):
+                copied.book = failed.book = await self._ranges.whole_book(lane.assignment.lane)
                 copied.is_map_incomplete = False
         return others
 

@@ -7,12 +7,12 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST
 from anabranch.model.lane import LaneMode
-from anabranch.offsets.errors import RunOrderError
-from anabranch.offsets.runs import Run
+from anabranch.offsets.errors import RangeOrderError
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.endings import LaneStopped, Stop, copied
 from anabranch.protocol.ownership import Ownership
 from anabranch.state.maps.rebuild import LaneLog, LogRange, UnknownSourceError, rebuild
-from anabranch.state.segments.runs import RunBook
+from anabranch.state.segments.index import OffsetMapIndex
 from anabranch.state.topics.control import Runs
 from anabranch.state.topics.journal import GapRecords, Journal
 
@@ -20,11 +20,11 @@ from anabranch.state.topics.journal import GapRecords, Journal
 class MapCompletion:
     """Completes the maps of lanes that were just taken over, from what is persisted and from the target's headers."""
 
-    def __init__(self, target: Cluster, journal: Journal, gap_records: GapRecords, runs: Runs) -> None:
+    def __init__(self, target: Cluster, journal: Journal, gap_records: GapRecords, ranges: Runs) -> None:
         self._target = target
         self._journal = journal
         self._gap_records = gap_records
-        self._runs = runs
+        self._ranges = ranges
 
     async def complete(self, lane: Lane, ownership: Ownership) -> None:
         """Bring the lane's book up to its last batch in the target's log.
@@ -36,16 +36,16 @@ class MapCompletion:
         """
         book = lane.copied.book
         if book.map.target_end > ownership.tail_end:
-            book = await self._runs.cut(lane.assignment.lane, book, ownership.tail_end)
+            book = await self._ranges.cut(lane.assignment.lane, book, ownership.tail_end)
             if book.last is None and book.first:
                 book = await self._below_retired(lane, ownership)
             lane.copied.book = book
-            await self._runs.file({(lane.assignment.lane, number): runs for number, runs in book.unpersisted()})
+            await self._ranges.file({(lane.assignment.lane, number): ranges for number, ranges in book.unpersisted()})
         last = book.last
         if ownership.mode is LaneMode.IDENTITY and last is None and not ownership.gap_records:
             start = ownership.claim.start
             if ownership.position > start:
-                book.append(Run(start, start, ownership.position - start))
+                book.append(MappedRange(start, start, ownership.position - start))
             return
         from_source = last.source + last.length if last is not None else None
         # Where a person had the lane begin again, it has the runs of the generation before.
@@ -58,7 +58,7 @@ class MapCompletion:
             and from_source is not None
             and ownership.position - from_source == ownership.tail_end - from_target
         ):
-            book.append(Run(from_source, from_target, ownership.tail_end - from_target))
+            book.append(MappedRange(from_source, from_target, ownership.tail_end - from_target))
             return
         target = lane.assignment.target
         within = LogRange(target.topic, target.partition, from_target, ownership.tail_end)
@@ -68,10 +68,10 @@ class MapCompletion:
         try:
             for run in found:
                 book.append(run)
-        except RunOrderError:
+        except RangeOrderError:
             lane.copied.book = await self._from_log(lane, ownership)
 
-    async def _below_retired(self, lane: Lane, ownership: Ownership) -> RunBook:
+    async def _below_retired(self, lane: Lane, ownership: Ownership) -> OffsetMapIndex:
         """The book where a target was truncated below all that is persisted, since what lay there was retired.
 
         What the log tells of it is persisted together with the cut.  Raises LaneStopped where it does not tell all.
@@ -88,7 +88,7 @@ class MapCompletion:
                 fix=copied(lane.key),
             ) from error
 
-    async def _from_log(self, lane: Lane, ownership: Ownership) -> RunBook:
+    async def _from_log(self, lane: Lane, ownership: Ownership) -> OffsetMapIndex:
         """The book as the target's log alone tells it, where what is persisted is not what lies there.
 
         An owner that was stopped may have persisted, once more, what it had sent before an unclean election took that.
@@ -102,7 +102,7 @@ class MapCompletion:
         log = LaneLog(lane.key, claims.producer_ids(lane.key), self._gap_records.gap_records)
         found = await rebuild(self._target, within, log, near)
         until = found[0].target if found else ownership.tail_end
-        book = await self._runs.cut(lane.assignment.lane, lane.copied.book, until)
+        book = await self._ranges.cut(lane.assignment.lane, lane.copied.book, until)
         for run in found:
             book.append(run)
         book.refile(book.first)

@@ -20,7 +20,7 @@ from anabranch.copier.write_gate import WriteGate
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import PermissionDeniedError
-from anabranch.offsets.errors import RunOrderError
+from anabranch.offsets.errors import RangeOrderError
 from anabranch.protocol.claims import ClaimState
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.state.topics.control import Progress, Runs
@@ -134,7 +134,7 @@ class TakeoverManager:
             lane.stop(stopped)
         except PermissionDeniedError as error:
             lane.stop_at(Stop.NOT_ALLOWED, copied.position, error.message, error.hint)
-        except RunOrderError as error:
+        except RangeOrderError as error:
             status.waiting = f"what is persisted of its offset map contradicts itself: {error.message}"
             retry.later(self._longest_wait(lane))
         except AnabranchError as error:

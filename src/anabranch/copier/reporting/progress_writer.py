@@ -20,8 +20,8 @@ from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey, LaneProgress
-from anabranch.offsets.runs import Run
-from anabranch.state.segments.runs import RunBook
+from anabranch.offsets.offset_map import MappedRange
+from anabranch.state.segments.index import OffsetMapIndex
 from anabranch.state.topics.control import Progress, Runs
 
 STEP_LANES = 25
@@ -43,7 +43,7 @@ class ProgressWriter:
         self,
         owner: str,
         lanes: Sequence[Lane],
-        runs: Runs,
+        ranges: Runs,
         progress: Progress,
         is_anothers: Callable[[Lane], bool],
         forget: Forget,
@@ -51,7 +51,7 @@ class ProgressWriter:
     ) -> None:
         self._owner = owner
         self._lanes = lanes
-        self._runs = runs
+        self._ranges = ranges
         self._progress = progress
         self._is_anothers = is_anothers
         self._forget = forget
@@ -64,7 +64,7 @@ class ProgressWriter:
         With ``everything`` nothing waits for a later round.
         """
         if not self._gate.is_fresh:
-            return  # a process that was stopped and goes on must not persist its old runs over its successor's
+            return  # a process that was stopped and goes on must not persist its old ranges over its successor's
         now = time.monotonic()
         self._schedule.begin_round(everything)
         mine = [lane for lane in self._lanes if self._is_mine(lane)]
@@ -72,8 +72,8 @@ class ProgressWriter:
             lane.copied.tally.measure(now)
         due = self._schedule.due(mine, self._gate.paused)
         settled = self._schedule.is_settled
-        segments: dict[tuple[LaneKey, int], tuple[Run, ...] | bytes] = {}
-        persisting: list[tuple[RunBook, int]] = []
+        segments: dict[tuple[LaneKey, int], tuple[MappedRange, ...] | bytes] = {}
+        persisting: list[tuple[OffsetMapIndex, int]] = []
         at_ms = now_ms()
         reports: list[LaneProgress] = []
         known: dict[Lane, tuple[int, int] | None] = {}
@@ -88,17 +88,17 @@ class ProgressWriter:
                 if lane.phase in OWNED and (unpersisted := book.unpersisted()):
                     persisting.append((book, unpersisted[0][0]))
                     book.persisted()
-                    for number, runs in unpersisted:
-                        segments[(lane.assignment.lane, number)] = runs
+                    for number, ranges in unpersisted:
+                        segments[(lane.assignment.lane, number)] = ranges
                 if at < len(due):
                     reports.append(self.report(lane, at_ms))
                     known[lane] = lane.known_to()
             retired = self._retire(due, segments)
             reports.sort(key=lambda one: one.lane)  # neighbours share the most bytes when they are compressed
             if segments:
-                await self._runs.file(segments)
+                await self._ranges.file(segments)
             for key, until in retired.items():
-                self._runs.retired(key, until)
+                self._ranges.retired(key, until)
             if reports:
                 await self._progress.file(reports)
             for lane, told in known.items():
@@ -122,7 +122,7 @@ class ProgressWriter:
         return lane.phase is not LanePhase.OVER and not (lane.phase is LanePhase.TAKING and self._is_anothers(lane))
 
     def _retire(
-        self, lanes: Sequence[Lane], segments: dict[tuple[LaneKey, int], tuple[Run, ...] | bytes]
+        self, lanes: Sequence[Lane], segments: dict[tuple[LaneKey, int], tuple[MappedRange, ...] | bytes]
     ) -> dict[LaneKey, int]:
         """Have segments persisted as empty of which both logs have deleted all; returns up to where, by lane."""
         retired: dict[LaneKey, int] = {}
@@ -130,7 +130,7 @@ class ProgressWriter:
         for lane in lanes:
             if left and (starts := lane.starts) is not None:
                 key = lane.assignment.lane
-                numbers = self._runs.retirable(key, starts, lane.copied.book)[:left]
+                numbers = self._ranges.retirable(key, starts, lane.copied.book)[:left]
                 if numbers:
                     segments |= {(key, number): () for number in numbers}
                     retired[key] = numbers.stop
@@ -140,13 +140,13 @@ class ProgressWriter:
     async def _check_persisted(self) -> set[str]:
         """File again what somebody else has overwritten, and return those lanes: a request of an earlier owner may be
         carried out late, and once gap records are forgotten the persisted runs are what tells."""
-        await self._runs.sync()
+        await self._ranges.sync()
         overwritten: set[str] = set()
         for lane in self._lanes:
             if lane.phase is not LanePhase.RUNNING:
                 continue  # what is news of it stays so until it runs
             key, book = lane.assignment.lane, lane.copied.book
-            for number, stored in self._runs.news(key).items():
+            for number, stored in self._ranges.news(key).items():
                 if not book.is_as_persisted(number, stored):
                     book.refile(number)
                     overwritten.add(lane.key)

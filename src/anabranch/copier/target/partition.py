@@ -20,12 +20,12 @@ from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, Perm
 from anabranch.kafka.headers import headers_from
 from anabranch.kafka.presence import UnknownTopicError, locate
 from anabranch.model.lane import LaneAssignment, LaneKey
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.protocol import effects
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, accepting, refusal
 from anabranch.records.header import BatchHeader
 from anabranch.state.maps.rebuild import tail_batch
-from anabranch.state.segments.runs import RunBook
+from anabranch.state.segments.index import OffsetMapIndex
 from anabranch.state.topics.control import Runs
 from anabranch.state.topics.journal import GapRecords, Journal
 
@@ -43,7 +43,7 @@ class TargetPartition:
     cluster: Cluster
     journal: Journal
     gap_records: GapRecords
-    runs: Runs
+    ranges: Runs
     lane: str
     topic: str
     topic_id: uuid.UUID
@@ -64,7 +64,7 @@ class TargetPartition:
         cluster: Cluster,
         journal: Journal,
         gap_records: GapRecords,
-        runs: Runs,
+        ranges: Runs,
         assignment: LaneAssignment,
         purpose: str,
         start: int,
@@ -90,7 +90,7 @@ class TargetPartition:
             )
         connection = await cluster.connection(part.leader, purpose)
         where = (key, target.topic, meta.id, target.partition, connection, part.leader, part.leader_epoch)
-        return cls(cluster, journal, gap_records, runs, *where, start, by_coordinator)
+        return cls(cluster, journal, gap_records, ranges, *where, start, by_coordinator)
 
     async def drive(self, steps: effects.Steps[T], may_write: Callable[[], bool] = lambda: True) -> T:
         """Run a takeover, a release or a filling to its end; ``may_write`` is asked before each empty transaction."""
@@ -116,17 +116,17 @@ class TargetPartition:
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
 
-    async def _read_runs(self, first: int, end: int) -> RunMap:
+    async def _read_ranges(self, first: int, end: int) -> OffsetMap:
         """The lane's persisted runs, at least those between two target offsets."""
-        await self.runs.sync()
+        await self.ranges.sync()
         lane = LaneKey.parse(self.lane)
-        book = RunBook.of_segments(self.runs.segments.get(lane, {}))
-        if self.runs.lacks(lane) or (book.first and book.map[0].target > first):
-            book = await self.runs.book_below(lane, end)
+        book = OffsetMapIndex.of_segments(self.ranges.segments.get(lane, {}))
+        if self.ranges.lacks(lane) or (book.first and book.map[0].target > first):
+            book = await self.ranges.book_below(lane, end)
         return book.map
 
     async def _perform(self, effect: effects.Effect) -> Any:
-        if not isinstance(effect, effects.ReadTail | effects.ReadRuns):
+        if not isinstance(effect, effects.ReadTail | effects.ReadMappedRanges):
             self._walk.forget()
         match effect:
             case effects.AllocateProducerId():
@@ -137,8 +137,8 @@ class TargetPartition:
                 return await self.journal.read()
             case effects.ReadGapRecords():
                 return await self.gap_records.read()
-            case effects.ReadRuns(_, first, end):
-                return await self._read_runs(first, end)
+            case effects.ReadMappedRanges(_, first, end):
+                return await self._read_ranges(first, end)
             case effects.AppendFences(lane, markers):
                 return await self.journal.note_fences(lane, markers)
             case effects.ReadEnd():

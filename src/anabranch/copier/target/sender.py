@@ -27,7 +27,7 @@ from anabranch.kafka.errors import ConnectionLostError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset
 from anabranch.model.lane import LaneMode
-from anabranch.offsets.errors import RunOrderError
+from anabranch.offsets.errors import RangeOrderError
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, refusal
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.patch import check_and_patch
@@ -236,7 +236,7 @@ class Sender:
             try:
                 one.lane.copied.add(runs, one.size)
                 one.lane.copied.target_start = answer.log_start
-            except RunOrderError as error:
+            except RangeOrderError as error:
                 one.lane.stop_at(Stop.DIVERGED, runs[0].source, error.message, error.hint)
 
     def _start_check(self, lane: Lane, active: ActiveOwnership) -> None:

@@ -23,7 +23,7 @@ from anabranch.model import filters
 from anabranch.model.groups import Group, GroupState
 from anabranch.model.link import LinkSpec
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 
 SETTLE_S = 2.0
 _PENDING_S = 1.0
@@ -38,7 +38,7 @@ class LaneMapView(Protocol):
         """The partition that the lane fills."""
 
     @property
-    def runs(self) -> RunMap:
+    def ranges(self) -> OffsetMap:
         """The map."""
 
 
@@ -137,7 +137,7 @@ async def mappings_of(
             )
         else:
             ends = target_logs[lane.target]
-            mappings[at] = PartitionMapping(lane.target, lane.runs, source_logs[at].start, ends.start, ends.end)
+            mappings[at] = PartitionMapping(lane.target, lane.ranges, source_logs[at].start, ends.start, ends.end)
     return mappings
 
 

@@ -7,7 +7,7 @@
                place by place                                                                    (places)
     gaps       what lies between two anchors and does not fit: certain where just one
                order-preserving way is possible, else unclear                                    (gaps)
-    map        runs, and the unclear spans in which no position is given                     (lane)
+    map        ranges, and the unclear spans in which no position is given                     (lane)
 
 All functions are pure; ``anabranch.spark.align`` feeds them from Spark, so that records never meet in one place.
 """

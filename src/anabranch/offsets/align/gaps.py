@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 
 LARGEST = 1 << 20
 """Records of one side of a gap that are matched; a larger gap is unclear as a whole."""
@@ -77,9 +77,9 @@ class Row(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What a gap holds: runs, and what is unclear."""
+    """What a gap holds: ranges, and what is unclear."""
 
-    runs: tuple[Run, ...] = ()
+    ranges: tuple[MappedRange, ...] = ()
     unclear: tuple[Unclear, ...] = ()
 
 
@@ -108,7 +108,7 @@ def settle(gap: Gap, source: Sequence[Row], target: Sequence[Row], *, headless: 
         inside = _embed(records, copies)
         if inside is not None:
             pairs = ((row.offset, copies[at].offset) for row, at in zip(records, inside[1], strict=True))
-            return Settled(runs=tuple(_runs(pairs)))
+            return Settled(ranges=tuple(_ranges(pairs)))
         inside = _embed(copies, records)
         if inside is not None:
             return _judge(inside, copies, records)
@@ -140,16 +140,16 @@ def _embed(short: Sequence[Row], long: Sequence[Row]) -> tuple[list[int], list[i
     return first, last
 
 
-def _runs(pairs: Iterable[tuple[int, int]]) -> list[Run]:
-    """Pairs that rise as runs."""
-    runs: list[Run] = []
+def _ranges(pairs: Iterable[tuple[int, int]]) -> list[MappedRange]:
+    """Pairs that rise as ranges."""
+    ranges: list[MappedRange] = []
     for source, target in pairs:
-        last = runs[-1] if runs else None
+        last = ranges[-1] if ranges else None
         if last is not None and (source, target) == (last.source_end, last.target_end):
-            runs[-1] = Run(last.source, last.target, last.length + 1)
+            ranges[-1] = MappedRange(last.source, last.target, last.length + 1)
         else:
-            runs.append(Run(source, target, 1))
-    return runs
+            ranges.append(MappedRange(source, target, 1))
+    return ranges
 
 
 def _judge(inside: tuple[list[int], list[int]], copies: Sequence[Row], records: Sequence[Row]) -> Settled:
@@ -165,4 +165,4 @@ def _judge(inside: tuple[list[int], list[int]], copies: Sequence[Row], records: 
             unclear[-1] = before._replace(source_to=max(high, before.source_to), target_to=row.offset + 1)
         else:
             unclear.append(Unclear(low, high, row.offset, row.offset + 1, Why.SEVERAL))
-    return Settled(tuple(_runs(pairs)), tuple(unclear))
+    return Settled(tuple(_ranges(pairs)), tuple(unclear))

@@ -1,7 +1,7 @@
 """One lane from its islands to its map: what is left to look at, and what it comes to.
 
 cells = cells_of(bounds, kept)                     islands to hold against each other place by place
-walked = walk(bounds, cells, strips)               certain runs, and the gaps between them
+walked = walk(bounds, cells, strips)               certain ranges, and the gaps between them
 aligned = assemble(bounds, walked, chain, settled) the map and its unclear spans
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from anabranch.offsets.align.gaps import Gap, Settled, Unclear, Why
 from anabranch.offsets.align.islands import Chain, Island
 from anabranch.offsets.align.places import NO_ANCHOR, Strip
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 
 
 class Bounds(NamedTuple):
@@ -50,7 +50,7 @@ class Cell(NamedTuple):
 class Walked:
     """What is certain of a lane by now, in order, and the gaps that are not void."""
 
-    runs: tuple[Run, ...]
+    ranges: tuple[MappedRange, ...]
     gaps: tuple[Gap, ...]
 
 
@@ -58,7 +58,7 @@ class Walked:
 class Aligned:
     """The map of a lane, and the spans in which it gives no position; those do not overlap."""
 
-    runs: RunMap
+    ranges: OffsetMap
     unclear: tuple[Unclear, ...] = ()
 
 
@@ -94,18 +94,18 @@ class _Walk:
     target: int
     head: bool = True
     straight: bool = False
-    loose: list[Run] = field(default_factory=list)
+    loose: list[MappedRange] = field(default_factory=list)
     differing: int = 0
     sources: int = 0
     targets: int = 0
-    runs: list[Run] = field(default_factory=list)
+    ranges: list[MappedRange] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
 
     def close(self, source: int, target: int, *, tail: bool = False) -> None:
         """Come to an anchor, or to the end: what lies before it is certain, or a gap."""
         records = (self.sources, self.targets) if not (self.loose or self.differing) else (1, 1)
         if self.straight and not (self.differing or self.sources or self.targets):
-            self.runs += self.loose
+            self.ranges += self.loose
         elif not (self.straight and 0 in records):
             gap = Gap(self.source, source, self.target, target, self.head, tail)
             if not gap.void:
@@ -134,12 +134,12 @@ def walk(bounds: Bounds, cells: Sequence[Cell], strips: Mapping[int, Sequence[St
                 state.loose += _some(cell, strip.first, strip.anchor)
                 shift = cell.source - cell.target
                 state.close(strip.anchor + shift, strip.anchor)
-                state.runs.append(_run(cell, strip.anchor, strip.last_anchor + 1))
+                state.ranges.append(_run(cell, strip.anchor, strip.last_anchor + 1))
                 state.leave(strip.last_anchor + 1 + shift, strip.last_anchor + 1)
                 state.loose += _some(cell, strip.last_anchor + 1, strip.last + 1)
     state.straight = state.straight and bool(cells) and cells[-1].tail
     state.close(bounds.source_end, bounds.target_end, tail=True)
-    return Walked(tuple(state.runs), tuple(state.gaps))
+    return Walked(tuple(state.ranges), tuple(state.gaps))
 
 
 def assemble(bounds: Bounds, walked: Walked, found: Chain, settled: Iterable[Settled]) -> Aligned:
@@ -148,18 +148,22 @@ def assemble(bounds: Bounds, walked: Walked, found: Chain, settled: Iterable[Set
     The map begins where a log begins whose other side has lost nothing, else at the first copied record; it ends
     behind the last copied record of the source, and at the target's end.
     """
-    runs, unclear = list(walked.runs), list(_disorder(found))
+    ranges, unclear = list(walked.ranges), list(_disorder(found))
     for one in settled:
-        runs += one.runs
+        ranges += one.ranges
         unclear += one.unclear
-    runs.sort(key=lambda run: run.source)
+    ranges.sort(key=lambda mapped: mapped.source)
     spans = _merged(unclear)
-    places = [(run.source, run.target) for run in runs[:1]] + [(one.source_from, one.target_from) for one in spans]
+    places = [(mapped.source, mapped.target) for mapped in ranges[:1]] + [
+        (one.source_from, one.target_from) for one in spans
+    ]
     if not places:
-        return Aligned(RunMap(bounds.source_start, bounds.target_start).advance(bounds.source_start, bounds.target_end))
+        return Aligned(
+            OffsetMap(bounds.source_start, bounds.target_start).advance(bounds.source_start, bounds.target_end)
+        )
     source_start = bounds.source_start if bounds.target_start == 0 else min(source for source, _ in places)
     target_start = bounds.target_start if bounds.source_start == 0 else min(target for _, target in places)
-    made = RunMap(source_start, target_start).extend(runs)
+    made = OffsetMap(source_start, target_start).extend(ranges)
     source_end = max([made.source_end, *(one.source_to for one in spans)])
     return Aligned(made.advance(source_end, bounds.target_end), spans)
 
@@ -224,9 +228,9 @@ def _whole(cell: Cell) -> Strip:
     return Strip(cell.target, last, True, cell.target, last)
 
 
-def _run(cell: Cell, start: int, end: int) -> Run:
-    return Run(start - cell.target + cell.source, start, end - start)
+def _run(cell: Cell, start: int, end: int) -> MappedRange:
+    return MappedRange(start - cell.target + cell.source, start, end - start)
 
 
-def _some(cell: Cell, start: int, end: int) -> list[Run]:
+def _some(cell: Cell, start: int, end: int) -> list[MappedRange]:
     return [_run(cell, start, end)] if start < end else []

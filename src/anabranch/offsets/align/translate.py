@@ -15,27 +15,27 @@ from anabranch.offsets.translate import Exact, Position
 
 def to_target(aligned: Aligned, offset: int) -> Position | Unclear:
     """Where in the target a reader goes on that would read source offset ``offset`` next, or what it cannot pass."""
-    unclear, runs = aligned.unclear, aligned.runs
-    found = translate.to_target(runs, offset)
+    unclear, ranges = aligned.unclear, aligned.ranges
+    found = translate.to_target(ranges, offset)
     behind = bisect_right(unclear, offset, key=lambda one: one.source_from)
     if behind and offset < unclear[behind - 1].source_to:
         return unclear[behind - 1]
     if isinstance(found, Exact) and found.reason is not None and behind < len(unclear):
-        following = runs.find_source(offset) + 1
-        if following >= len(runs) or runs[following].source >= unclear[behind].source_from:
+        following = ranges.find_source(offset) + 1
+        if following >= len(ranges) or ranges[following].source >= unclear[behind].source_from:
             return unclear[behind]
     return found
 
 
 def to_source(aligned: Aligned, offset: int) -> Position | Unclear:
     """Where in the source a reader goes on that would read target offset ``offset`` next, or what it cannot pass."""
-    unclear, runs = aligned.unclear, aligned.runs
-    found = translate.to_source(runs, offset)
+    unclear, ranges = aligned.unclear, aligned.ranges
+    found = translate.to_source(ranges, offset)
     behind = bisect_right(unclear, offset, key=lambda one: one.target_from)
     if behind and offset < unclear[behind - 1].target_to:
         return unclear[behind - 1]
     if isinstance(found, Exact) and found.reason is not None and behind < len(unclear):
-        following = runs.find_target(offset) + 1
-        if following >= len(runs) or runs[following].target >= unclear[behind].target_from:
+        following = ranges.find_target(offset) + 1
+        if following >= len(ranges) or ranges[following].target >= unclear[behind].target_from:
             return unclear[behind]
     return found

@@ -220,7 +220,7 @@ def _back(one: Position, route: LiveRoute) -> Proof:
     proof = _ranged(one, None, route, "")
     if proof.problem or not isinstance(one.offset, int):
         return proof
-    back = to_source(lane.runs, one.offset)
+    back = to_source(lane.ranges, one.offset)
     if not isinstance(back, Exact):
         return Proof(one, None, proof.start, proof.end, f"the map of {lane.source} does not reach there")
     return Proof(one, None, proof.start, proof.end, "", f"{lane.source} at {back.offset:,}")

@@ -195,7 +195,7 @@ async def _linked(
             maps.add_topic(topic, target, one.target)
         for lane in read:
             if lane.source.topic in new:
-                maps.lanes[lane.source] = MappedLane(name, lane.source, lane.target, lane.runs, wait=wait)
+                maps.lanes[lane.source] = MappedLane(name, lane.source, lane.target, lane.ranges, wait=wait)
         for doubted, doubt in read.doubts.items():
             if doubted.topic in new:
                 maps.lanes[doubted] = Reason(ReasonKind.IN_DOUBT, doubt.message, doubt.hint)
@@ -215,7 +215,7 @@ def _persisted(clusters: Clusters, translation: TranslationSource, way: ByMaps) 
             maps.add_topic(topic, target, way.target)
     for one in way.maps:
         if isinstance(maps.topics[one.source.topic], str):
-            maps.lanes[one.source] = MappedLane(name, one.source, one.target, one.runs, one.unclear, wait=wait)
+            maps.lanes[one.source] = MappedLane(name, one.source, one.target, one.ranges, one.unclear, wait=wait)
             if one.target_id is not None:
                 maps.ids[one.target.topic] = one.target_id.uuid
             if way.source is not None:

@@ -27,7 +27,7 @@ async def prove(
         if isinstance(one, Reason):
             return one
     first, last = (one for one in ends if isinstance(one, int))
-    copies = records_of(lane.runs, start, end)
+    copies = records_of(lane.ranges, start, end)
     if await offset_at(source, lane.source, EARLIEST) > start:
         return Reason(
             ReasonKind.NOT_EQUAL, f"the old cluster has lost records of {lane.source} from {start:,} on", _FIX

@@ -14,7 +14,7 @@ from anabranch.model.groups import Commit
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.align.gaps import Unclear
-from anabranch.offsets.runs import MAX_OFFSET, RunMap
+from anabranch.offsets.offset_map import MAX_OFFSET, OffsetMap
 from anabranch.offsets.translate import After, Before, Exact, to_target
 from anabranch.operations.checkpoints.unmodified_restart import LogBounds, unmodified_restart
 
@@ -31,7 +31,7 @@ class MappedLane:
     name: str
     source: TopicPartition
     target: TopicPartition
-    runs: RunMap
+    ranges: OffsetMap
     unclear: tuple[Unclear, ...] = ()
     source_start: int = 0
     wait: str = ""
@@ -107,7 +107,7 @@ class MapRoute:
         found = target_offset(lane, position.offset, log)
         if isinstance(found, Reason):
             return found
-        effect = unmodified_restart(position.offset, found, log, lane.runs)
+        effect = unmodified_restart(position.offset, found, log, lane.ranges)
         return TranslatedPosition(
             lane.target,
             found,
@@ -126,7 +126,7 @@ class MapRoute:
         found = target_offset(lane, lane.source_start, log)
         if isinstance(found, Reason):
             return found
-        effect = unmodified_restart(log.start, found, log, lane.runs)
+        effect = unmodified_restart(log.start, found, log, lane.ranges)
         note = f"nothing was read of {lane.source}: the first record that the source has is meant"
         return TranslatedPosition(
             lane.target, found, effect.repeated, effect.skipped, effect.text, note, self._on(lane)
@@ -242,14 +242,14 @@ def target_offset(lane: MappedLane, offset: int, log: LogBounds) -> int | Reason
     doubt = _unclear(lane, offset)
     if doubt is not None:
         return doubt
-    if lane.runs.target_end > log.high:
+    if lane.ranges.target_end > log.high:
         return Reason(
             ReasonKind.IN_DOUBT,
-            f"{lane.name}: the map of {lane.source} goes up to {lane.runs.target_end:,} of {lane.target}, whose log "
+            f"{lane.name}: the map of {lane.source} goes up to {lane.ranges.target_end:,} of {lane.target}, whose log "
             f"ends at {log.high:,}: it was cut, or made again",
             "make the map again: `anabranch offsets export`, or `offsets rebuild`",
         )
-    route = LaneRoute(lane.target, lane.runs, lane.source_start, log.start, log.end)
+    route = LaneRoute(lane.target, lane.ranges, lane.source_start, log.start, log.end)
     found = translate_commit(route, Commit(offset), lane.name)
     if isinstance(found, int):
         return found
@@ -258,7 +258,7 @@ def target_offset(lane: MappedLane, offset: int, log: LogBounds) -> int | Reason
 
 def _reason(lane: MappedLane, offset: int, log: LogBounds, told: Reason) -> Reason:
     """The same reason, in words about a checkpoint."""
-    position = to_target(lane.runs, offset)
+    position = to_target(lane.ranges, offset)
     at = lane.source
     if told.why is ReasonKind.BEFORE_START:
         assert isinstance(position, Before)
@@ -295,7 +295,7 @@ def unequal(lane: MappedLane, start: int, end: int, log: LogBounds) -> Reason | 
         if isinstance(one, Reason):
             return one
     first, last = (one for one in ends if isinstance(one, int))
-    here = records_of(lane.runs, start, end)
+    here = records_of(lane.ranges, start, end)
     if here == end - start == last - first:
         return None
     gaps, strangers = end - start - here, last - first - here
@@ -307,11 +307,11 @@ def unequal(lane: MappedLane, start: int, end: int, log: LogBounds) -> Reason | 
     )
 
 
-def records_of(runs: RunMap, start: int, end: int) -> int:
+def records_of(ranges: OffsetMap, start: int, end: int) -> int:
     """How many records a map has in source offsets ``[start, end)``."""
     found = 0
-    for at in range(max(0, runs.find_source(start)), len(runs)):
-        run = runs[at]
+    for at in range(max(0, ranges.find_source(start)), len(ranges)):
+        run = ranges[at]
         if run.source >= end:
             break
         found += max(0, min(run.source_end, end) - max(run.source, start))
@@ -321,23 +321,23 @@ def records_of(runs: RunMap, start: int, end: int) -> int:
 def same_place(lane: MappedLane, one: int, other: int) -> bool:
     """Whether readers at two target offsets see the same copied records from there on."""
     first, last = min(one, other), max(one, other)
-    return first == last or (last <= lane.runs.target_end and not _copies(lane.runs, first, last))
+    return first == last or (last <= lane.ranges.target_end and not _copies(lane.ranges, first, last))
 
 
-def _copies(runs: RunMap, start: int, end: int) -> bool:
+def _copies(ranges: OffsetMap, start: int, end: int) -> bool:
     """Whether a map has a record in target offsets ``[start, end)``."""
-    at = runs.find_target(end - 1)
-    return at >= 0 and runs[at].target_end > start
+    at = ranges.find_target(end - 1)
+    return at >= 0 and ranges[at].target_end > start
 
 
 def _unclear(lane: MappedLane, offset: int) -> Reason | None:
     """A span that could not be aligned, between a reader at ``offset`` and the record that it reads next."""
     if not lane.unclear:
         return None
-    index = lane.runs.find_source(offset)
-    if index >= 0 and offset < lane.runs[index].source_end:
+    index = lane.ranges.find_source(offset)
+    if index >= 0 and offset < lane.ranges[index].source_end:
         return None
-    following = lane.runs[index + 1].source if index + 1 < len(lane.runs) else MAX_OFFSET
+    following = lane.ranges[index + 1].source if index + 1 < len(lane.ranges) else MAX_OFFSET
     for stretch in lane.unclear:
         if stretch.source_to > offset and stretch.source_from < following:
             return Reason(
@@ -352,7 +352,7 @@ def _unclear(lane: MappedLane, offset: int) -> Reason | None:
 
 def _note(lane: MappedLane, offset: int, found: int) -> str:
     """What is worth knowing of an exact answer."""
-    position = to_target(lane.runs, offset)
+    position = to_target(lane.ranges, offset)
     if isinstance(position, Before):
         return f"{offset:,} expired on both clusters: the target's first record is taken"
     if isinstance(position, Exact) and position.offset != found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 
 
 class LogBounds(NamedTuple):
@@ -23,7 +23,7 @@ class RestartEffect(NamedTuple):
     text: str = ""
 
 
-def unmodified_restart(old: int, new: int, log: LogBounds, runs: RunMap | None = None) -> RestartEffect:
+def unmodified_restart(old: int, new: int, log: LogBounds, ranges: OffsetMap | None = None) -> RestartEffect:
     """A reader that is at ``old`` where it should be at ``new``.
 
     Counted by the map's records where there is a map, so that markers and other writers' records do not count; past
@@ -38,19 +38,19 @@ def unmodified_restart(old: int, new: int, log: LogBounds, runs: RunMap | None =
             "where its reset says",
         )
     if old <= new:
-        return RestartEffect(copied(runs, old, new), 0)
-    return RestartEffect(0, copied(runs, new, old))
+        return RestartEffect(copied(ranges, old, new), 0)
+    return RestartEffect(0, copied(ranges, new, old))
 
 
-def copied(runs: RunMap | None, start: int, end: int) -> int:
+def copied(ranges: OffsetMap | None, start: int, end: int) -> int:
     """How many records a map has in target offsets ``[start, end)``, with each offset past the map's end as one."""
     if start >= end:
         return 0
-    if runs is None:
+    if ranges is None:
         return end - start
-    found = max(0, end - max(start, runs.target_end))
-    for at in range(max(0, runs.find_target(start)), len(runs)):
-        run = runs[at]
+    found = max(0, end - max(start, ranges.target_end))
+    for at in range(max(0, ranges.find_target(start)), len(ranges)):
+        run = ranges[at]
         if run.target >= end:
             break
         found += max(0, min(run.target_end, end) - max(run.target, start))

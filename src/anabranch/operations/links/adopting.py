@@ -22,9 +22,9 @@ from anabranch.model.lane import LaneKey, LaneMode
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import TopicPlan
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.state.segments.runs import SEGMENT_RUNS
+from anabranch.state.segments.index import SEGMENT_RANGES
 from anabranch.state.topics.control import ControlLostError, Runs
 from anabranch.state.topics.journal import Journal
 
@@ -97,8 +97,8 @@ def _topic(
             yield _error(f"topic {topic.target} was made again since its map was", _REBUILD)
             return
         yield from _lane(one, end)
-        records += one.runs.records
-        repeats += one.runs.target_end - one.runs.target_start - one.runs.records
+        records += one.ranges.records
+        repeats += one.ranges.target_end - one.ranges.target_start - one.ranges.records
     if maps:
         yield Reason.found(
             Severity.INFO,
@@ -108,12 +108,13 @@ def _topic(
 
 
 def _lane(one: StoredMap, end: int) -> Iterator[Reason]:
-    if end != one.runs.target_end:
+    if end != one.ranges.target_end:
         yield _error(
-            f"partition {one.target} ends at {end:,}, its map at {one.runs.target_end:,}: somebody still writes there",
+            f"partition {one.target} ends at {end:,}, its map at {one.ranges.target_end:,}: somebody still writes "
+            "there",
             f"stop the other tool for good, then {_REBUILD}",
         )
-    last = one.runs.last
+    last = one.ranges.last
     if one.unclear and (last is None or one.unclear[-1].source_to > last.source_end):
         tail = one.unclear[-1]
         yield _error(
@@ -121,7 +122,7 @@ def _lane(one: StoredMap, end: int) -> Iterator[Reason]:
             f"{tail.source_from:,} to {tail.source_to:,} were copied to {tail.target_from:,} to {tail.target_to:,}",
             "exclude the topic, or copy it again into a new one",
         )
-    elif last is None and one.runs.target_end > one.runs.target_start:
+    elif last is None and one.ranges.target_end > one.ranges.target_start:
         yield _error(
             f"no record of {one.target} comes from {one.source}",
             "exclude the topic; if the other tool changes records, see `offsets rebuild --ignore`",
@@ -138,19 +139,19 @@ async def apply(target: Cluster, link: str, maps: Sequence[StoredMap]) -> None:
 
     What an attempt that broke off has left is forgotten first: starts and floors are minima over all claims.
     """
-    runs, journal = Runs(target), Journal(target)
-    await runs.sync()
+    ranges, journal = Runs(target), Journal(target)
+    await ranges.sync()
     claims = await journal.read()
-    await runs.forget(link)
+    await ranges.forget(link)
     keys = {LaneKey(link, one.lane.topic_id, one.source.partition): one for one in maps}
     await journal.forget({str(key): ids for key in keys if (ids := claims.producer_ids(str(key)))})
-    begun = {key: one for key, one in keys.items() if one.runs.last is not None}
-    await runs.file(
+    begun = {key: one for key, one in keys.items() if one.ranges.last is not None}
+    await ranges.file(
         {
-            (key, at // SEGMENT_RUNS): tuple(history[at : at + SEGMENT_RUNS])
+            (key, at // SEGMENT_RANGES): tuple(history[at : at + SEGMENT_RANGES])
             for key, one in begun.items()
             for history in [_history(one)]
-            for at in range(0, len(history), SEGMENT_RUNS)
+            for at in range(0, len(history), SEGMENT_RANGES)
         }
     )
     owner = f"adopted-{uuid.uuid4().hex[:12]}"
@@ -163,19 +164,19 @@ async def apply(target: Cluster, link: str, maps: Sequence[StoredMap]) -> None:
             transactional_id=None,
             claimed_at_ms=now_ms(),
             state=ClaimState.RELEASED,
-            start=one.runs.source_end,
-            floor=one.runs.target_end,
+            start=one.ranges.source_end,
+            floor=one.ranges.target_end,
         )
         if await journal.append(claim) is None:
             raise ControlLostError
 
 
-def _history(one: StoredMap) -> list[Run]:
+def _history(one: StoredMap) -> list[MappedRange]:
     """The runs after the last unclear span."""
     if not one.unclear:
-        return list(one.runs)
+        return list(one.ranges)
     start = one.unclear[-1].source_to
-    return [run for run in one.runs if run.source >= start]
+    return [run for run in one.ranges if run.source >= start]
 
 
 def _error(what: str, fix: str) -> Reason:

@@ -207,5 +207,5 @@ def _hash(spec: LinkSpec, asked: LinkSpec, topics: Sequence[TopicPlan], adopt: S
         spec_fields(asked),
         [spec.source.cluster_id, spec.target.cluster_id],
         [[topic.source, topic.target, topic.partitions, topic.exists] for topic in topics],
-        [[str(one.lane), str(one.target), one.runs.source_end, one.runs.target_end] for one in adopt],
+        [[str(one.lane), str(one.target), one.ranges.source_end, one.ranges.target_end] for one in adopt],
     )

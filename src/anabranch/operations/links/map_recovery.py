@@ -15,9 +15,9 @@ from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.model.decisions import Cause, PendingDecision, beginning
 from anabranch.model.lane import LaneKey, LaneProgress, LaneState
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.protocol.endings import Stop
-from anabranch.state.segments.runs import SEGMENT_RUNS, in_order
+from anabranch.state.segments.index import SEGMENT_RANGES, in_order
 from anabranch.state.topics.control import Runs
 
 CAUSES = {
@@ -59,19 +59,19 @@ class LaneInDoubt:
     safe: int
     first: int
     last: int
-    runs: tuple[Run, ...]
+    ranges: tuple[MappedRange, ...]
     target_start: int
     target_end: int
 
     @classmethod
     async def read(cls, source: Cluster, target: Cluster, lane: LaneProgress, cause: Cause) -> LaneInDoubt:
         """What is known of a lane; raises ClusterError."""
-        runs = tuple(await persisted(target, lane.lane))
-        reached = runs[-1].source_end if runs else lane.position
+        ranges = tuple(await persisted(target, lane.lane))
+        reached = ranges[-1].source_end if ranges else lane.position
         safe = (
             reached if cause is Cause.GAP_RECORDS_LOST or lane.stop_offset is None else min(reached, lane.stop_offset)
         )
-        if not runs and lane.stop_offset is not None:
+        if not ranges and lane.stop_offset is not None:
             safe = lane.stop_offset
         return cls(
             lane,
@@ -79,7 +79,7 @@ class LaneInDoubt:
             safe,
             await offset_at(source, lane.source, EARLIEST),
             await offset_at(source, lane.source, LATEST),
-            runs,
+            ranges,
             await offset_at(target, lane.target, EARLIEST),
             await offset_at(target, lane.target, LATEST),
         )
@@ -94,7 +94,7 @@ class LaneInDoubt:
         if not self.first <= start <= max(self.last, self.safe):
             raise InvalidFieldError("link accept", "--at", f"the source has offsets {self.first:,} to {self.last:,}")
         again = replace(lane.lane, generation=lane.lane.generation + 1)
-        kept = below(self.runs, start)
+        kept = below(self.ranges, start)
         mapped_to = kept[-1].target_end if kept else self.target_start
         unknown = max(0, self.target_end - max(mapped_to, self.target_start))
         lost = (self.safe, start) if start > self.safe else None
@@ -127,12 +127,12 @@ class LaneInDoubt:
         )
 
 
-async def persisted(target: Cluster, lane: LaneKey) -> list[Run]:
+async def persisted(target: Cluster, lane: LaneKey) -> list[MappedRange]:
     """The persisted runs of a lane; none where they contradict each other."""
-    runs = Runs(target)
+    ranges = Runs(target)
     try:
-        await runs.sync()
-        return list(RunMap.of(in_order(runs.segments.get(lane, {}))))
+        await ranges.sync()
+        return list(OffsetMap.of(in_order(ranges.segments.get(lane, {}))))
     except AnabranchError:
         return []
 
@@ -147,21 +147,21 @@ async def keep(target: Cluster, pending: Iterable[PendingDecision]) -> None:
         return
     stored = Runs(target)
     await stored.sync()
-    segments: dict[tuple[LaneKey, int], tuple[Run, ...]] = {}
+    segments: dict[tuple[LaneKey, int], tuple[MappedRange, ...]] = {}
     for pending_decision in wanted:
         assert pending_decision.keeps is not None
-        runs = below(await persisted(target, pending_decision.keeps), pending_decision.decision.start or 0)
+        ranges = below(await persisted(target, pending_decision.keeps), pending_decision.decision.start or 0)
         segments |= {(pending_decision.lane, number): () for number in stored.segments.get(pending_decision.lane, {})}
         segments |= {
-            (pending_decision.lane, at // SEGMENT_RUNS): tuple(runs[at : at + SEGMENT_RUNS])
-            for at in range(0, len(runs), SEGMENT_RUNS)
+            (pending_decision.lane, at // SEGMENT_RANGES): tuple(ranges[at : at + SEGMENT_RANGES])
+            for at in range(0, len(ranges), SEGMENT_RANGES)
         }
     await stored.file(segments)
 
 
-def below(runs: Iterable[Run], end: int) -> list[Run]:
+def below(ranges: Iterable[MappedRange], end: int) -> list[MappedRange]:
     """Runs up to a source offset, the last one cut there."""
-    return [replace(run, length=min(run.length, end - run.source)) for run in runs if run.source < end]
+    return [replace(run, length=min(run.length, end - run.source)) for run in ranges if run.source < end]
 
 
 def words(offsets: tuple[int, int]) -> str:

@@ -69,7 +69,7 @@ def checkpoints(
             if lane is None:
                 yield LeftOut(group, at, "nothing of this partition was copied yet")
                 continue
-            match to_target(lane.runs, commit.offset):
+            match to_target(lane.ranges, commit.offset):
                 case Exact(offset=downstream):
                     yield MirrorCheckpoint(group, lane.target, commit.offset, downstream, commit.metadata)
                 case After(end=end):

@@ -101,7 +101,7 @@ def _answer(flow: Flow, row: JudgedPosition, maps: LinkMaps | None) -> JudgedPos
             lane = maps.of_source(row.source)
         except LaneInDoubtError as error:
             lane, note = None, error.message
-        position = to_target(lane.runs, row.committed) if lane is not None else None
+        position = to_target(lane.ranges, row.committed) if lane is not None else None
         if lane is not None and isinstance(position, Exact):
             ours = (lane.target, position.offset)
             if lane.target == row.target:

@@ -18,7 +18,7 @@ def comparison(source: ClusterContext, target: ClusterContext, link: str, maps: 
     """
     pins, doubts = [], {}
     for one in maps:
-        runs = one.runs
+        runs = one.ranges
         since = (runs.source_start, runs.target_start)
         if one.unclear:
             since = (one.unclear[-1].source_to, one.unclear[-1].target_to)

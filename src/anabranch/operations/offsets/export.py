@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.lane import LaneKey
-from anabranch.model.positions import LaneRuns
+from anabranch.model.positions import LaneRanges
 from anabranch.offsets import codec
-from anabranch.operations.offsets.runs import certain, lane_runs
+from anabranch.operations.offsets.ranges import certain, lane_ranges
 from anabranch.state.maps.reading import LinkMaps, read_maps
 
 
@@ -37,7 +37,7 @@ class ExportedMaps:
     source: str
     target: str
     stored: Mapping[LaneKey, bytes] = field(hash=False)
-    lanes: tuple[LaneRuns, ...]
+    lanes: tuple[LaneRanges, ...]
 
 
 async def export(target: Cluster, link_id: str) -> ExportedMaps:
@@ -54,6 +54,6 @@ def exported(maps: LinkMaps) -> ExportedMaps:
         maps.link,
         maps.spec.source.context,
         maps.spec.target.context,
-        {one.lane: codec.encode(one.runs) for one in found},
-        tuple(lane_runs(one) for one in found),
+        {one.lane: codec.encode(one.ranges) for one in found},
+        tuple(lane_ranges(one) for one in found),
     )

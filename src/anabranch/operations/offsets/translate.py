@@ -112,9 +112,9 @@ def _answer(maps: LinkMaps, partition: TopicPartition, offset: int, reverse: boo
         return Answered(partition, offset, AnswerKind.UNKNOWN, why=why)
     to = lane.source if reverse else lane.target
     if reverse:
-        answer: Answer = (record_to_source if records else to_source)(lane.runs, offset)
+        answer: Answer = (record_to_source if records else to_source)(lane.ranges, offset)
     else:
-        answer = (record_to_target if records else to_target)(lane.runs, offset)
+        answer = (record_to_target if records else to_target)(lane.ranges, offset)
     if isinstance(answer, Exact):
         why = answer.reason.value if answer.reason is not None else ""
         return Answered(partition, offset, AnswerKind.EXACT, to, answer.offset, why)

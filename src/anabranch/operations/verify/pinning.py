@@ -29,7 +29,7 @@ async def pins_of(source: Cluster, target: Cluster, maps: LinkMaps) -> list[Pin]
             str(lane.lane),
             lane.source,
             lane.target,
-            lane.runs,
+            lane.ranges,
             LogEnds(*ours[lane.source]),
             LogEnds(*theirs[lane.target]),
             compacts=(lane.source.topic in compacted[0], lane.target.topic in compacted[1]),
@@ -47,12 +47,12 @@ async def unmapped(source: Cluster, maps: LinkMaps) -> dict[TopicPartition, str]
         if not topic.error
         for number in topic.partitions
         if (partition := TopicPartition(name, number)) not in maps.doubts
-        and not ((lane := maps.maps.get(partition)) and lane.runs)
+        and not ((lane := maps.maps.get(partition)) and lane.ranges)
     ]
     found = {}
     for partition, (start, end) in (await ends(source, blank, stable=True) if blank else {}).items():
         lane = maps.maps.get(partition)
-        first = start if lane is None else max(start, lane.runs.source_end)
+        first = start if lane is None else max(start, lane.ranges.source_end)
         if first < end:
             found[partition] = f"it has no map yet: nothing of its offsets {first:,} to {end:,} was copied"
     return found

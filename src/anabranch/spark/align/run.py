@@ -26,7 +26,7 @@ from anabranch.offsets.align.gaps import LARGEST, Gap, Row, Settled, Unclear, Wh
 from anabranch.offsets.align.islands import Chain, Island, chain, fold_anchors, join_islands
 from anabranch.offsets.align.lane import Aligned, Cell, Walked, assemble, cells_of, walk
 from anabranch.offsets.align.places import Side, Strip, fold_places, join_strips
-from anabranch.offsets.runs import Run
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.spark.align.placing import cell_tables, gap_tables, gapped, placed
 from anabranch.spark.align.rows import LaneReader, Ranges, anchors, folded, sorted_in_chunks
 
@@ -106,7 +106,7 @@ class Rebuilding:
     def _map(self, lane: int, found: Chain, walked: Walked, settled: list[Settled]) -> StoredMap:
         logs = self.spec.lanes[lane]
         aligned: Aligned = assemble(logs.bounds, walked, found, settled)
-        return StoredMap(logs.lane, logs.source, logs.target, aligned.runs, logs.target_id, aligned.unclear)
+        return StoredMap(logs.lane, logs.source, logs.target, aligned.ranges, logs.target_id, aligned.unclear)
 
     # -- islands ---------------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class Rebuilding:
         for number, is_run, *numbers in pieces:
             lane = flat[number][0]
             part = (
-                Settled(runs=(Run(*numbers[:3]),))
+                Settled(ranges=(MappedRange(*numbers[:3]),))
                 if is_run
                 else Settled(unclear=(Unclear(numbers[0], numbers[1], numbers[2], numbers[3], Why.SEVERAL),))
             )
@@ -266,7 +266,7 @@ def _fold_gaps(batch: pa.RecordBatch, gaps: list[Gap], headless: list[bool]) -> 
             both[sides[at]].append(Row(offsets[at], (firsts[at], seconds[at])))
         number = int(numbers[start])
         found = settle(gaps[number], *both, headless=headless[number])
-        for run in found.runs:
+        for run in found.ranges:
             yield number, True, run.source, run.target, run.length, 0
         for one in found.unclear:
             yield number, False, *one[:4]

@@ -81,8 +81,8 @@ def _run(spec: RebuildSpec, out: Path, master: str | None, settings: dict[str, s
     tell(
         "done",
         **asdict(figures),
-        records=sum(one.runs.records for one in maps),
-        runs=sum(len(one.runs) for one in maps),
+        records=sum(one.ranges.records for one in maps),
+        ranges=sum(len(one.ranges) for one in maps),
         unclear=sum(len(one.unclear) for one in maps),
     )
     return 0

@@ -15,7 +15,7 @@ from pyspark.sql import functions as sql
 
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.bulk import Kind, to_source_bulk, to_target_bulk
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.spark.verify import scan
 from anabranch.verify.pace import ReadPace
 from anabranch.verify.pins import Pin
@@ -38,7 +38,7 @@ class LaneTranslation(NamedTuple):
     """What a task needs to translate the offsets of one lane; ``source`` is the pin's range of source offsets."""
 
     lane: int
-    runs: RunMap
+    ranges: OffsetMap
     source: tuple[int, int]
 
 
@@ -48,7 +48,7 @@ LaneTranslations = Mapping[tuple[str, int], LaneTranslation]
 def lane_translations(pins: Iterable[tuple[int, Pin]], side: Callable[[Pin], TopicPartition]) -> LaneTranslations:
     """The lanes by their partition of one side."""
     return {
-        (side(pin).topic, side(pin).partition): LaneTranslation(lane, pin.runs, (pin.source_from, pin.source_to))
+        (side(pin).topic, side(pin).partition): LaneTranslation(lane, pin.ranges, (pin.source_from, pin.source_to))
         for lane, pin in pins
     }
 
@@ -105,7 +105,7 @@ def positions(translation: LaneTranslation, offsets: Longs) -> Longs:
     """The source offset of each target offset; for a foreign one, that of the next copied record."""
     import numpy as np
 
-    found, kinds = to_source_bulk(translation.runs, offsets)
+    found, kinds = to_source_bulk(translation.ranges, offsets)
     low, high = translation.source
     result: Longs = np.where(kinds == Kind.EXACT, found, np.where(kinds == Kind.BEFORE, low, high))
     return np.clip(result, low, max(low, high - 1))
@@ -113,7 +113,7 @@ def positions(translation: LaneTranslation, offsets: Longs) -> Longs:
 
 def places(translation: LaneTranslation, offsets: Longs, translate: bool) -> Longs:
     """The very record's offset on the other side, -1 for none."""
-    there, _ = (to_source_bulk if translate else to_target_bulk)(translation.runs, offsets, records=True)
+    there, _ = (to_source_bulk if translate else to_target_bulk)(translation.ranges, offsets, records=True)
     return there
 
 

@@ -249,7 +249,7 @@ class Comparison:
 
     def _lane(self, pin: Pin) -> ComparedLane:
         return ComparedLane(
-            pin.runs,
+            pin.ranges,
             (pin.source_from, pin.source_to),
             (pin.target_from, pin.target_to),
             self._ends.of(True, pin.source)[0],
@@ -322,7 +322,7 @@ class Comparison:
 
 
 def _between(pin: Pin, source: tuple[int, int], target: tuple[int, int]) -> Pin:
-    return Pin(pin.lane, pin.source, pin.target, *source, *target, pin.runs, pin.source_compacts, pin.target_compacts)
+    return Pin(pin.lane, pin.source, pin.target, *source, *target, pin.ranges, pin.source_compacts, pin.target_compacts)
 
 
 def _layers(parts: list[tuple[int, Pin]]) -> Iterator[list[tuple[int, Pin]]]:

@@ -1,16 +1,16 @@
 """The offset maps of a link's lanes, exact or refused: what every position is translated by.
 
-Persisted runs are an index of the target's log that workers write about once a second, and the log is the truth.  A map
-is read from the index and checked against the log just where the index may be wrong:
+Persisted ranges are an index of the target's log that workers write about once a second, and the log is the truth.  A
+map is read from the index and checked against the log just where the index may be wrong:
 
-(a) Runs lag behind the log.  The map ends where they end (or where (b) ends it); past it the answer is ``After``.
+(a) Ranges lag behind the log.  The map ends where they end (or where (b) ends it); past it the answer is ``After``.
 (b) Progress tells ``position``, below which every record was copied or is none to be copied, with ``target_end``, the
-    target offset that belongs to it.  Behind the last run that is a gap, most often the marker of the last
+    target offset that belongs to it.  Behind the last range that is a gap, most often the marker of the last
     transaction.  The map is advanced to both, so that a group that has read everything is translated to the
-    target's end, but only when the log holds no record of the lane between the last run and ``target_end``: a lane
-    that lost its ownership persists progress before the next owner persists its runs.  And only if the lane was not
+    target's end, but only when the log holds no record of the lane between the last range and ``target_end``: a lane
+    that lost its ownership persists progress before the next owner persists its ranges.  And only if the lane was not
     claimed since: the next owner may have found the log shorter, and have copied something else there.
-(c) Segments of runs may be overwritten by an older version, when a request of a worker that was stopped is carried
+(c) Segments of ranges may be overwritten by an older version, when a request of a worker that was stopped is carried
     out late: its owner epoch tells, and what was there before holds.  Where none tells (identity lanes, or compaction
     was between) the owner notices and persists them again, every ten seconds.  Inside one stored segment runs follow
     each other as they were copied, so what is missing lies between two segments, before the first, or behind the
@@ -47,11 +47,11 @@ from anabranch.kafka.partitions import EARLIEST, LATEST, list_offsets
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import LinkSpec, UnknownLinkError
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import RunMap
-from anabranch.state.codecs import runs as run_codec
+from anabranch.offsets.offset_map import OffsetMap
+from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.codecs import topics as control_topics
 from anabranch.state.maps.recovery import PURPOSE, MapRecovery, TargetLog
-from anabranch.state.segments.runs import Segments
+from anabranch.state.segments.index import Segments
 from anabranch.state.topics.control import Links, Progress, present
 from anabranch.state.topics.journal import GapRecords, Journal
 
@@ -66,7 +66,7 @@ class LaneMap:
     source: TopicPartition
     target: TopicPartition
     mode: LaneMode
-    runs: RunMap
+    ranges: OffsetMap
     state: LaneState
     updated_at_ms: int
 
@@ -161,8 +161,8 @@ async def read_maps(
     topics = {topic.source: topic.target for topic in links.topics_of(link_id)}
     if partitions is not None and not partitions:
         return LinkMaps(record.wanted.spec, topics, {})
-    # Progress before runs: what it tells of has been persisted by then.  Claims and the log after both: who has written
-    # what is found is known.
+    # Progress before ranges: what it tells of has been persisted by then.  Claims and the log after both: who has
+    # written what is found is known.
     await progress.sync()
     wanted = None if partitions is None else set(partitions)
     lanes = [
@@ -186,13 +186,13 @@ async def read_maps(
             return
         try:
             async with at_once:
-                runs = await mender.build(lane, segments[lane.lane], log)
+                ranges = await mender.build(lane, segments[lane.lane], log)
         except AnabranchError as error:
             doubts[lane.source] = LaneInDoubtError(link_id, lane.source, lane.target, error.message)
             return
-        if runs is not None:
+        if ranges is not None:
             maps[lane.source] = LaneMap(
-                lane.lane, lane.source, lane.target, lane.mode, runs, lane.state, lane.updated_at_ms
+                lane.lane, lane.source, lane.target, lane.mode, ranges, lane.state, lane.updated_at_ms
             )
 
     await asyncio.gather(*(one(lane) for lane in lanes))
@@ -209,7 +209,7 @@ async def _segments(target: Cluster, lanes: Collection[LaneKey]) -> dict[LaneKey
     def take(entry: LogEntry) -> None:
         if entry.key.rpartition(b"/")[0] not in prefixes:
             return
-        lane, number = run_codec.parse_key(entry.key)
+        lane, number = range_codec.parse_key(entry.key)
         if entry.value is None:
             found[lane].discard(number)
         else:

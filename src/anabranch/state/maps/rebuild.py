@@ -1,4 +1,4 @@
-"""Runs from the target's log alone: each batch that a lane wrote still holds its producer id and sequence.
+"""Ranges from the target's log alone: each batch that a lane wrote still holds its producer id and sequence.
 
 An ownership's sequences begin at its position and count records, and gap records say what lies past gaps, so a header
 tells which source offsets lie at which target offsets (LANE protocol, I5).  Only headers are looked at.
@@ -17,7 +17,7 @@ from anabranch.kafka.fetch_one import fetched
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.protocol.effects import TailBatch
 from anabranch.protocol.gap_records import GapRecordLog
 from anabranch.protocol.tail import tell
@@ -61,7 +61,7 @@ async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHead
             found = [header for _, header in split(answer.records) if header.last_offset >= at]
         if not found:
             if answer.high_watermark < within.end:
-                # A new leader that has not caught up, or a truncation: half of the runs would leave a gap for good.
+                # A new leader that has not caught up, or a truncation: half of the ranges would leave a gap for good.
                 cluster.check(_OFFSET_NOT_AVAILABLE, "Read", f"partition {within.topic}-{within.partition}")
             continue
         for header in found:
@@ -73,19 +73,19 @@ async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHead
 
 @dataclass(frozen=True, slots=True)
 class LaneLog:
-    """What tells a lane's batches: its producer ids, its gap records, and the persisted runs where gap records are
+    """What tells a lane's batches: its producer ids, its gap records, and the persisted ranges where gap records are
     forgotten.
     """
 
     lane: str
     producer_ids: Collection[int]
     gap_records: GapRecordLog
-    persisted: RunMap | None = None
+    persisted: OffsetMap | None = None
 
 
 @dataclass(eq=False)
 class UnknownSourceError(RefusedError):
-    """A batch of a lane whose source offsets neither a gap record nor a persisted run tells any more."""
+    """A batch of a lane whose source offsets neither a gap record nor a persisted range tells any more."""
 
     lane: str
     offset: int
@@ -99,12 +99,12 @@ class UnknownSourceError(RefusedError):
         return "compare both sides with `anabranch verify`, then copy into a new target topic"
 
 
-def runs_of(batches: Iterable[BatchHeader], log: LaneLog, near: int) -> list[Run]:
-    """The runs that a lane's batches make; ``near`` is a source offset close to the first.
+def ranges_of(batches: Iterable[BatchHeader], log: LaneLog, near: int) -> list[MappedRange]:
+    """The ranges that a lane's batches make; ``near`` is a source offset close to the first.
 
     Raises UntoldBatchError.
     """
-    runs = []
+    ranges = []
     for header in batches:
         if header.is_control or header.producer_id not in log.producer_ids:
             continue
@@ -113,26 +113,26 @@ def runs_of(batches: Iterable[BatchHeader], log: LaneLog, near: int) -> list[Run
             raise UnknownSourceError(log.lane, header.base_offset)
         target = header.base_offset
         for source, length in spans:
-            runs.append(Run(source, target, length))
+            ranges.append(MappedRange(source, target, length))
             target += length
         near = spans[-1].end
-    return runs
+    return ranges
 
 
-async def rebuild(cluster: Cluster, within: LogRange, log: LaneLog, near: int) -> list[Run]:
-    """The runs of a lane within a range of its target's log, joined only by whoever appends them to a book.
+async def rebuild(cluster: Cluster, within: LogRange, log: LaneLog, near: int) -> list[MappedRange]:
+    """The mapped ranges of a lane within a range of its target's log, joined only by whoever appends them to a book.
 
     Raises ClusterError, UntoldBatchError.
     """
-    runs: list[Run] = []
+    ranges: list[MappedRange] = []
     async for header in headers(cluster, within):
-        for run in runs_of([header], log, near):
-            near = run.source_end
-            if runs and run.continues(runs[-1]):
-                runs[-1] = Run(runs[-1].source, runs[-1].target, runs[-1].length + run.length)
+        for mapped in ranges_of([header], log, near):
+            near = mapped.source_end
+            if ranges and mapped.continues(ranges[-1]):
+                ranges[-1] = MappedRange(ranges[-1].source, ranges[-1].target, ranges[-1].length + mapped.length)
             else:
-                runs.append(run)
-    return runs
+                ranges.append(mapped)
+    return ranges
 
 
 def tail_batch(header: BatchHeader) -> TailBatch:

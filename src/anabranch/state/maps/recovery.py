@@ -11,11 +11,11 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.headers import header_at
 from anabranch.model.lane import LaneMode, LaneProgress
 from anabranch.offsets import codec
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.protocol.claims import ClaimLog
 from anabranch.protocol.gap_records import GapRecordLog
 from anabranch.state.maps.rebuild import LaneLog, LogRange, headers, rebuild
-from anabranch.state.segments.runs import is_full
+from anabranch.state.segments.index import is_full
 
 PURPOSE = "scan"
 NARROW = 64
@@ -42,7 +42,7 @@ class TargetShorterError(ProtocolError):
 
     @property
     def message(self) -> str:
-        return f"runs are persisted up to target offset {self.persisted:,}, and the log ends at {self.end:,}"
+        return f"ranges are persisted up to target offset {self.persisted:,}, and the log ends at {self.end:,}"
 
 
 class MapRecovery:
@@ -53,10 +53,10 @@ class MapRecovery:
         self._claims = claims
         self._gap_records = gap_records
 
-    async def build(self, lane: LaneProgress, segments: Mapping[int, bytes], log: TargetLog) -> RunMap | None:
+    async def build(self, lane: LaneProgress, segments: Mapping[int, bytes], log: TargetLog) -> OffsetMap | None:
         """The map of a lane, None for one that was never claimed.
 
-        Raises RunOrderError, CorruptRunsError, UnknownRunsVersionError, UntoldBatchError, TargetShorterError where
+        Raises RangeOrderError, CorruptMapError, UnknownMapVersionError, UntoldBatchError, TargetShorterError where
         what is persisted contradicts itself or the log, and ClusterError.
         """
         key = str(lane.lane)
@@ -68,60 +68,60 @@ class MapRecovery:
         if fixed is not None and fixed.pads:
             floor = fixed.start  # what lies below is padding
         start = self._claims.start(key, claims[0].claim.start)
-        runs, following = RunMap(start, floor), 0
+        ranges, following = OffsetMap(start, floor), 0
         for number in sorted(segments):
             piece = codec.decode(segments[number])
             if piece.target_end > log.end:
                 raise TargetShorterError(piece.target_end, log.end)
             if not piece:
                 continue
-            if number != following and runs.target_end < log.start:
-                runs = await self._begun(lane, piece[0], log)
-            elif not runs and piece[0].source < start:
+            if number != following and ranges.target_end < log.start:
+                ranges = await self._begun(lane, piece[0], log)
+            elif not ranges and piece[0].source < start:
                 # What another tool had copied before: the lane began with that as its own (engine.adopting).
-                runs = RunMap(piece[0].source, piece[0].target)
+                ranges = OffsetMap(piece[0].source, piece[0].target)
             else:
-                runs = await self._across(lane, runs, piece[0].target, log)
-            runs = runs.extend(piece)
+                ranges = await self._across(lane, ranges, piece[0].target, log)
+            ranges = ranges.extend(piece)
             following = number + 1 if is_full(piece) else -1
-        runs = await self._across(lane, runs, min(lane.target_end, log.end), log)
+        ranges = await self._across(lane, ranges, min(lane.target_end, log.end), log)
         newest = claims[-1].claim
         same = newest.owner == lane.owner and newest.claimed_at_ms <= lane.updated_at_ms
         if lane.target_end > log.end or not (same or lane.mode is LaneMode.IDENTITY):
-            return runs
-        return runs.advance(max(runs.source_end, lane.position), max(runs.target_end, lane.target_end))
+            return ranges
+        return ranges.advance(max(ranges.source_end, lane.position), max(ranges.target_end, lane.target_end))
 
-    async def _begun(self, lane: LaneProgress, first: Run, log: TargetLog) -> RunMap:
+    async def _begun(self, lane: LaneProgress, first: MappedRange, log: TargetLog) -> OffsetMap:
         """A map that begins behind missing segments, whose records the target has deleted: they were retired, or are
         gone for the moment, and nothing tells of what lies below ``first`` but the log."""
         near = max(0, first.source - max(0, first.target - log.start))
-        found = await self._across(lane, RunMap(0, log.start), first.target, log, near)
+        found = await self._across(lane, OffsetMap(0, log.start), first.target, log, near)
         begin = found[0] if found else first
-        return RunMap(begin.source, begin.target).extend(found)
+        return OffsetMap(begin.source, begin.target).extend(found)
 
     async def _across(
-        self, lane: LaneProgress, runs: RunMap, end: int, log: TargetLog, near: int | None = None
-    ) -> RunMap:
+        self, lane: LaneProgress, ranges: OffsetMap, end: int, log: TargetLog, near: int | None = None
+    ) -> OffsetMap:
         """The map with what the lane wrote between its end and a target offset, which is nothing most of the time.
 
         ``near`` is a source offset close to that, None for the map's end.
         """
-        start = max(runs.target_end, log.start)
+        start = max(ranges.target_end, log.start)
         if end <= start:
-            return runs
+            return ranges
         ids = self._claims.producer_ids(str(lane.lane))
         if end - start <= NARROW and not await self._holds(lane, log, start, end, ids):
-            return runs
+            return ranges
         within = LogRange(lane.target.topic, lane.target.partition, start, end)
-        for run in await self._written(lane, within, ids, runs.source_end if near is None else near):
-            # A batch with gaps inside is several runs, and a segment may end between two of them.
-            first, last = max(run.target, start), min(run.target_end, end)
+        for mapped in await self._written(lane, within, ids, ranges.source_end if near is None else near):
+            # A batch with gaps inside is several ranges, and a segment may end between two of them.
+            first, last = max(mapped.target, start), min(mapped.target_end, end)
             if first < last:
-                runs = runs.append(Run(run.source + first - run.target, first, last - first))
-        return runs
+                ranges = ranges.append(MappedRange(mapped.source + first - mapped.target, first, last - first))
+        return ranges
 
-    async def _written(self, lane: LaneProgress, within: LogRange, ids: frozenset[int], near: int) -> list[Run]:
-        """The runs of the lane's batches in a range of the log; raises UntoldBatchError where gap records were
+    async def _written(self, lane: LaneProgress, within: LogRange, ids: frozenset[int], near: int) -> list[MappedRange]:
+        """The mapped ranges of the lane's batches in a range of the log; raises UntoldBatchError where gap records were
         forgotten.
         """
         key = str(lane.lane)
@@ -129,7 +129,7 @@ class MapRecovery:
             return await rebuild(self._target, within, LaneLog(key, ids, self._gap_records), near)
         # Under identity each offset tells itself: whoever finds another one there makes the lane mapped.
         return [
-            Run(header.base_offset, header.base_offset, header.last_offset + 1 - header.base_offset)
+            MappedRange(header.base_offset, header.base_offset, header.last_offset + 1 - header.base_offset)
             async for header in headers(self._target, within)
             if header.producer_id in ids and not header.is_control
         ]

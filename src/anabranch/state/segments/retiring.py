@@ -1,9 +1,9 @@
 """Which persisted segments of a lane tell of nothing but records that both logs have deleted: those may be retired.
 
 Retiring is persisting them as empty, by the lane's owner.  A segment is retired only where a later one begins at or
-below the first offset of the source's log and at or below that of the target's: runs rise on both sides, so all of its
-own end there.  What stays of the map begins at or below both starts, and tells of every record that either log still
-has.
+below the first offset of the source's log and at or below that of the target's: ranges rise on both sides, so all of
+its own end there.  What stays of the map begins at or below both starts, and tells of every record that either log
+still has.
 """
 
 from __future__ import annotations

@@ -22,13 +22,13 @@ from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import LinkRecord, MirroredTopic
 from anabranch.model.reports import LinkPlan, StopRequest
 from anabranch.model.topics import TopicId
-from anabranch.offsets.runs import MAX_OFFSET, Run
+from anabranch.offsets.offset_map import MAX_OFFSET, MappedRange
 from anabranch.state.codecs import links as link_codec
 from anabranch.state.codecs import progress as progress_codec
-from anabranch.state.codecs import runs as run_codec
+from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.codecs import topics
+from anabranch.state.segments.index import HELD, OffsetMapIndex, OlderRangesError, Segments
 from anabranch.state.segments.retiring import SegmentStarts, Starts
-from anabranch.state.segments.runs import HELD, OlderRunsError, RunBook, Segments
 from anabranch.state.topics.materialized_topic import MaterializedTopic
 from anabranch.state.topics.owner_liveness import OwnerLiveness
 from anabranch.state.topics.storedlanes import StoredLanes
@@ -261,7 +261,7 @@ class Runs(MaterializedTopic):
         text, _, digits = entry.key.rpartition(b"/")
         lane = self._keys.get(text)
         if lane is None or not digits.isdigit():
-            lane, number = run_codec.parse_key(entry.key)
+            lane, number = range_codec.parse_key(entry.key)
             self._keys[text] = lane
         else:
             number = int(digits)
@@ -269,19 +269,19 @@ class Runs(MaterializedTopic):
             self.segments[lane].discard(number)
             self._begins[lane].drop(number)
         else:
-            run_codec.check(entry.key, entry.value)
+            range_codec.check(entry.key, entry.value)
             self.segments[lane].keep(number, entry.value)
             if number not in self.segments[lane].overwritten:  # what came late may begin elsewhere
-                self._begins[lane].keep(number, run_codec.owned(entry.value)[1])
+                self._begins[lane].keep(number, range_codec.owned(entry.value)[1])
         if lane in self._news:
-            self._news[lane][number] = run_codec.owned(entry.value or b"")[1]
+            self._news[lane][number] = range_codec.owned(entry.value or b"")[1]
         else:
             self._changed.add(lane)
 
-    def book(self, lane: LaneKey) -> RunBook:
-        """The book of a lane as it is persisted; what was read of it until now is no news.  Raises RunOrderError."""
+    def book(self, lane: LaneKey) -> OffsetMapIndex:
+        """The book of a lane as it is persisted; what was read of it until now is no news.  Raises RangeOrderError."""
         segments = self.segments.get(lane, Segments())
-        book = RunBook.of_segments(segments)
+        book = OffsetMapIndex.of_segments(segments)
         book.persisted()
         if segments.overwritten:
             book.refile(min(segments.overwritten))  # compaction would leave what came late
@@ -289,10 +289,10 @@ class Runs(MaterializedTopic):
         self._news[lane] = {}
         return book
 
-    async def whole_book(self, lane: LaneKey) -> RunBook:
+    async def whole_book(self, lane: LaneKey) -> OffsetMapIndex:
         """``book``; where a cut has left none of the segments that are held, read from the topic.
 
-        Raises ClusterError, RunOrderError.
+        Raises ClusterError, RangeOrderError.
         """
         if not self.lacks(lane):
             return self.book(lane)
@@ -307,22 +307,22 @@ class Runs(MaterializedTopic):
         found = self.segments.get(lane)
         return found is not None and found.is_short and not found
 
-    async def book_below(self, lane: LaneKey, target_end: int) -> RunBook:
+    async def book_below(self, lane: LaneKey, target_end: int) -> OffsetMapIndex:
         """The book of what a lane persisted below a target offset, read from the topic; what lies above is to be
         forgotten.
 
         Where all below was retired it is empty and goes on at the first number that is stored, so that nobody takes
-        what is persisted from then on for the lane's whole map.  Raises ClusterError, RunOrderError.
+        what is persisted from then on for the lane's whole map.  Raises ClusterError, RangeOrderError.
         """
         found, prefix = Segments(), f"{lane}/".encode()
 
         def take(entry: LogEntry) -> None:
             if entry.key.startswith(prefix):
-                _, number = run_codec.parse_key(entry.key)
+                _, number = range_codec.parse_key(entry.key)
                 if entry.value is None:
                     found.discard(number)
                 else:
-                    run_codec.check(entry.key, entry.value)
+                    range_codec.check(entry.key, entry.value)
                     found.keep(number, entry.value)
 
         await KeyedLog(self._cluster, topics.RUNS).fold(take)
@@ -333,21 +333,21 @@ class Runs(MaterializedTopic):
             del found[number]
         for number in sorted(found)[:-HELD]:
             del found[number]
-        book = RunBook.of_segments(found) if found else RunBook(first=lowest)
+        book = OffsetMapIndex.of_segments(found) if found else OffsetMapIndex(first=lowest)
         book.cut(target_end)
         book.forget_above(top)
         return book
 
-    async def cut(self, lane: LaneKey, book: RunBook, target_end: int) -> RunBook:
+    async def cut(self, lane: LaneKey, book: OffsetMapIndex, target_end: int) -> OffsetMapIndex:
         """A lane's book without what lies at or above a target offset; another, read from the topic, where it holds
-        nothing below.  Raises ClusterError, RunOrderError."""
+        nothing below.  Raises ClusterError, RangeOrderError."""
         try:
             book.cut(target_end)
-        except OlderRunsError:
+        except OlderRangesError:
             return await self.book_below(lane, target_end)
         return book
 
-    def retirable(self, lane: LaneKey, starts: Starts, book: RunBook) -> range:
+    def retirable(self, lane: LaneKey, starts: Starts, book: OffsetMapIndex) -> range:
         """The numbers of a lane's stored segments that tell only of what both of its logs have deleted."""
         return self._begins[lane].retirable(starts, book.first)
 
@@ -386,29 +386,29 @@ class Runs(MaterializedTopic):
         self._news[lane] = {}
         return news
 
-    async def file(self, segments: Mapping[tuple[LaneKey, int], tuple[Run, ...] | bytes]) -> None:
+    async def file(self, segments: Mapping[tuple[LaneKey, int], tuple[MappedRange, ...] | bytes]) -> None:
         """Store changed segments, some of them encoded already; an empty one is forgotten.  Raises ControlLostError."""
         await write(
             self._log,
             [
                 (
-                    run_codec.run_key(lane, number),
-                    self._value(lane, runs) if runs else None,
+                    range_codec.range_key(lane, number),
+                    self._value(lane, ranges) if ranges else None,
                 )
-                for (lane, number), runs in segments.items()
+                for (lane, number), ranges in segments.items()
             ],
         )
 
-    def _value(self, lane: LaneKey, runs: tuple[Run, ...] | bytes) -> bytes:
+    def _value(self, lane: LaneKey, ranges: tuple[MappedRange, ...] | bytes) -> bytes:
         epoch = self._epochs.get(lane, 0)
-        return run_codec.of_owner(epoch, runs) if isinstance(runs, bytes) else run_codec.encode(runs, epoch)
+        return range_codec.of_owner(epoch, ranges) if isinstance(ranges, bytes) else range_codec.encode(ranges, epoch)
 
     async def forget(self, link: str) -> None:
         """Forget a link's runs; raises ControlLostError."""
         await write(
             self._log,
             [
-                (run_codec.run_key(lane, number), None)
+                (range_codec.range_key(lane, number), None)
                 for lane, numbers in self.segments.items()
                 if lane.link == link
                 for number in numbers

@@ -19,7 +19,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.reasons import ReasonKind
 from anabranch.model.start import StartPosition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.checkpoints import activity, checking
 from anabranch.operations.checkpoints.copying import copy_to
 from anabranch.operations.checkpoints.errors import JobStillWritingError, WrittenSinceError
@@ -131,8 +131,8 @@ def test_a_line_that_is_not_of_positions_must_be_as_it_was(
 def test_an_offset_with_no_copy_between_is_the_same_place(moved: tuple[Path, Path, MapRoute]) -> None:
     """A map's end may have been a later offset since: readers at both see the same records."""
     old, new, route = moved
-    runs = RunMap.of([Run(0, SHIFT, 8), Run(8, 20, 400)], 0, SHIFT)
-    lanes = {at: MappedLane("link eu", at, lane.target, runs) for at, lane in route.lanes.items()}
+    ranges = OffsetMap.of([MappedRange(0, SHIFT, 8), MappedRange(8, 20, 400)], 0, SHIFT)
+    lanes = {at: MappedLane("link eu", at, lane.target, ranges) for at, lane in route.lanes.items()}
     found = verify(old, new, MapRoute(route.what, route.topics, lanes, route.target))
     by_partition = {one.new.partition.partition: one for one in found.proofs}
     assert not by_partition[0].problem and "no copied record lies between" in by_partition[0].note

@@ -14,7 +14,7 @@ from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.align.gaps import Unclear
 from anabranch.offsets.align.gaps import Why as Doubt
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.offsets.translate import Exact, to_target
 from anabranch.operations.checkpoints.live import batches
 from anabranch.operations.checkpoints.routes import (
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.unit
 
 OLD, NEW = TopicPartition("orders", 0), TopicPartition("eu.orders", 0)
 LOG = LogBounds(0, 100, 100)
-MAP = RunMap.of([Run(10, 0, 10), Run(22, 12, 10)], 10, 0).advance(40, 25)
+MAP = OffsetMap.of([MappedRange(10, 0, 10), MappedRange(22, 12, 10)], 10, 0).advance(40, 25)
 """Source 10..20 at 0..10, a gap of 2, foreign 10 and 11, source 22..32 at 12..22, all told up to 40 and 25."""
 
 
@@ -45,10 +45,10 @@ def position(
 
 
 def route(
-    runs: RunMap = MAP, log: LogBounds = LOG, unclear: tuple[Unclear, ...] = (), source_start: int = 0
+    ranges: OffsetMap = MAP, log: LogBounds = LOG, unclear: tuple[Unclear, ...] = (), source_start: int = 0
 ) -> MapRoute:
     """A route of one lane."""
-    lane = MappedLane("link eu", OLD, NEW, runs, unclear, source_start, "wait: anabranch link show eu")
+    lane = MappedLane("link eu", OLD, NEW, ranges, unclear, source_start, "wait: anabranch link show eu")
     target = TargetSnapshot({NEW: log}, {"eu.orders": frozenset({0})})
     return MapRoute("link eu", {"orders": "eu.orders", "empty": "eu.empty"}, {OLD: lane}, target, frozenset({"stays"}))
 
@@ -213,36 +213,36 @@ def test_batches_that_have_begun_are_found_by_source_and_partition() -> None:
 
 
 @st.composite
-def maps(draw: st.DrawFn) -> RunMap:
+def maps(draw: st.DrawFn) -> OffsetMap:
     """A small map with gaps and strangers."""
-    runs, source, target = [], draw(st.integers(0, 5)), draw(st.integers(0, 5))
+    ranges, source, target = [], draw(st.integers(0, 5)), draw(st.integers(0, 5))
     start = (source, target)
     for _ in range(draw(st.integers(0, 4))):
         source += draw(st.integers(0, 3))
         target += draw(st.integers(0, 3))
         length = draw(st.integers(1, 4))
-        runs.append(Run(source, target, length))
+        ranges.append(MappedRange(source, target, length))
         source, target = source + length, target + length
-    built = RunMap.of(runs, *start)
+    built = OffsetMap.of(ranges, *start)
     return built.advance(max(built.source_end, source + draw(st.integers(0, 2))), target + draw(st.integers(0, 2)))
 
 
 @given(maps(), st.data())
-def test_counts_are_those_of_single_records(runs: RunMap, data: st.DataObject) -> None:
+def test_counts_are_those_of_single_records(ranges: OffsetMap, data: st.DataObject) -> None:
     """Records of ranges on both sides, equal places and equal ranges agree with a dictionary of single records."""
-    pairs = {run.source + i: run.target + i for run in runs for i in range(run.length)}
-    lane = MappedLane("m", OLD, NEW, runs)
+    pairs = {run.source + i: run.target + i for run in ranges for i in range(run.length)}
+    lane = MappedLane("m", OLD, NEW, ranges)
     low, high = sorted(data.draw(st.tuples(st.integers(0, 30), st.integers(0, 30))))
-    assert records_of(runs, low, high) == sum(low <= at < high for at in pairs)
-    if high <= runs.target_end:
-        assert copied(runs, low, high) == sum(low <= at < high for at in pairs.values())
+    assert records_of(ranges, low, high) == sum(low <= at < high for at in pairs)
+    if high <= ranges.target_end:
+        assert copied(ranges, low, high) == sum(low <= at < high for at in pairs.values())
         assert same_place(lane, low, high) is not any(low <= at < high for at in pairs.values())
-    log = LogBounds(0, runs.target_end, runs.target_end)
+    log = LogBounds(0, ranges.target_end, ranges.target_end)
     for at in (low, high):
-        told = to_target(runs, at)
+        told = to_target(ranges, at)
         if isinstance(told, Exact):
             assert target_offset(lane, at, log) == told.offset
     if unequal(lane, low, high, log) is None:
-        first, last = (to_target(runs, at) for at in (low, high))
+        first, last = (to_target(ranges, at) for at in (low, high))
         assert isinstance(first, Exact) and isinstance(last, Exact)
         assert [pairs.get(at) for at in range(low, high)] == list(range(first.offset, last.offset))

@@ -24,7 +24,7 @@ from anabranch.model.lane import LaneKey
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.offsets.runs import RunMap
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.operations.checkpoints import activity, rewrite, undo
 from anabranch.operations.checkpoints.errors import JobStillWritingError, PlanRefusedError, UnfinishedRewriteError
 from anabranch.operations.checkpoints.inspect import inspect
@@ -218,10 +218,10 @@ def test_a_map_of_a_topic_that_was_made_again_leads_nowhere(both: Lab, place: Pa
         return TopicId((await cluster.metadata([TO_A.topic])).topics[TO_A.topic].id)
 
     def translation(id_: TopicId) -> TranslationSource:
-        runs = RunMap.of(RUNS).advance(SOURCE_END, TARGET_END)
+        ranges = OffsetMap.of(RUNS).advance(SOURCE_END, TARGET_END)
         maps = tuple(
             StoredMap(
-                LaneKey(LINK, TopicId.ZERO, at.partition), at, TopicPartition(TO_A.topic, at.partition), runs, id_
+                LaneKey(LINK, TopicId.ZERO, at.partition), at, TopicPartition(TO_A.topic, at.partition), ranges, id_
             )
             for at in (A, B)
         )
@@ -246,8 +246,8 @@ def test_a_lag_is_what_is_left_to_read(both: Lab, place: Path) -> None:
 
 def test_a_range_is_equal_where_both_logs_hold_as_many_records_as_the_map(both: Lab) -> None:
     """Batches that reach over its ends count in part; records that were not copied are not passed over."""
-    runs = RunMap.of(RUNS).advance(SOURCE_END, TARGET_END)
-    lane = MappedLane("link", A, TO_A, runs)
+    ranges = OffsetMap.of(RUNS).advance(SOURCE_END, TARGET_END)
+    lane = MappedLane("link", A, TO_A, ranges)
 
     async def ask(start: int, end: int) -> Reason | None:
         async with open_cluster(both.source) as here, open_cluster(both.target) as there:

@@ -12,7 +12,7 @@ from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.checkpoints.reports import UndoRewriteReport
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.checkpoints import undoing
 from anabranch.operations.checkpoints.planning import PreparedRewrite, prepare
 from anabranch.operations.checkpoints.plans import RewriteRequest
@@ -66,7 +66,8 @@ def route_for(files: StoredFiles, shift: int = SHIFT, prefix: str = "new.") -> M
     at = {one.partition for one in open_checkpoint(files).positions()}
     to = {one: TopicPartition(prefix + one.topic, one.partition) for one in at}
     lanes = {
-        one: MappedLane("link eu", one, target, RunMap.of([Run(0, shift, 500)], 0, shift)) for one, target in to.items()
+        one: MappedLane("link eu", one, target, OffsetMap.of([MappedRange(0, shift, 500)], 0, shift))
+        for one, target in to.items()
     }
     log = LogBounds(0, 500 + shift, 500 + shift)
     topics = {one.topic: target.topic for one, target in to.items()}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
-from anabranch.model.positions import LaneRuns, StoredRun
+from anabranch.model.positions import LaneRanges, StoredRange
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.offsets.translate import TopicNotInLinkError
 from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps, read_maps
@@ -26,17 +26,17 @@ class NoLaneError(RefusedError):
 
     @property
     def hint(self) -> str:
-        return f"`anabranch offsets runs {self.link} {self.partition.topic}` shows the lanes that have begun"
+        return f"`anabranch offsets ranges {self.link} {self.partition.topic}` shows the lanes that have begun"
 
 
-async def runs(target: Cluster, link_id: str, where: str | None = None) -> Sequence[LaneRuns]:
+async def ranges(target: Cluster, link_id: str, where: str | None = None) -> Sequence[LaneRanges]:
     """The maps of a link, of one source topic, or of one partition, ``TOPIC-PARTITION``.
 
     A topic's name comes first where both could be meant.  Raises UnknownLinkError, TopicNotInLinkError,
     NoLaneError, LaneInDoubtError, ClusterError.
     """
     maps = await read_maps(target, link_id, None)
-    return tuple(lane_runs(one) for one in certain(_chosen(maps, where)))
+    return tuple(lane_ranges(one) for one in certain(_chosen(maps, where)))
 
 
 def _chosen(maps: LinkMaps, where: str | None) -> list[LaneMap | LaneInDoubtError]:
@@ -65,20 +65,20 @@ def certain(chosen: Sequence[LaneMap | LaneInDoubtError]) -> list[LaneMap]:
     return found
 
 
-def lane_runs(lane: LaneMap) -> LaneRuns:
+def lane_ranges(lane: LaneMap) -> LaneRanges:
     """A map as a plain value."""
-    runs = lane.runs
-    return LaneRuns(
+    ranges = lane.ranges
+    return LaneRanges(
         lane.lane,
         lane.source,
         lane.target,
         lane.mode,
         lane.state,
         lane.updated_at_ms,
-        runs.source_start,
-        runs.target_start,
-        runs.source_end,
-        runs.target_end,
-        runs.records,
-        tuple(StoredRun(run.source, run.target, run.length) for run in runs),
+        ranges.source_start,
+        ranges.target_start,
+        ranges.source_end,
+        ranges.target_end,
+        ranges.records,
+        tuple(StoredRange(run.source, run.target, run.length) for run in ranges),
     )

@@ -1,7 +1,7 @@
-"""The newest runs of one lane while it is being copied, and what of them must be persisted.
+"""The newest mapped ranges of one lane while it is being copied, and what of them must be persisted.
 
-Runs are an index of the target's log, not the truth (LANE protocol, section 3, step 7): they are persisted behind
-the data, and completed from the log's headers by the next owner.  Old runs are sealed in segments that are never
+Ranges are an index of the target's log, not the truth (LANE protocol, section 3, step 7): they are persisted behind
+the data, and completed from the log's headers by the next owner.  Old ranges are sealed in segments that are never
 written again, so persisting costs the same however long the lane grows.
 
 A worker holds the newest ``HELD`` segments of a lane and no older ones, so that its memory does not grow with the
@@ -14,38 +14,40 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sized
 
 from anabranch.errors import AnabranchError
 from anabranch.offsets import codec
-from anabranch.offsets.runs import Run, RunMap
-from anabranch.state.codecs import runs as run_codec
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
+from anabranch.state.codecs import ranges as range_codec
 
-SEGMENT_RUNS = 1000
+SEGMENT_RANGES = 1000
 HELD = 4
 """Segments of a lane that a worker holds; a late request of an earlier owner is noticed in these."""
 
 
-class OlderRunsError(AnabranchError):
-    """What is asked for lies below the runs that are held: the lane's whole map must be read from the control topic."""
+class OlderRangesError(AnabranchError):
+    """What is asked for lies below the ranges that are held: the lane's whole map must be read from the control
+    topic.
+    """
 
     retryable = True
 
     @property
     def message(self) -> str:
-        return "older runs of the lane are needed than this worker holds"
+        return "older mapped ranges of the lane are needed than this worker holds"
 
 
-def is_full(runs: Sized) -> bool:
-    """Whether a segment holds as many runs as it may: none below a lane's last one has fewer."""
-    return len(runs) == SEGMENT_RUNS
+def is_full(ranges: Sized) -> bool:
+    """Whether a segment holds as many ranges as it may: none below a lane's last one has fewer."""
+    return len(ranges) == SEGMENT_RANGES
 
 
-def in_order(segments: Mapping[int, tuple[Run, ...]]) -> list[Run]:
+def in_order(segments: Mapping[int, tuple[MappedRange, ...]]) -> list[MappedRange]:
     """The runs of numbered segments, one behind the other; nothing is checked."""
-    return [run for number in sorted(segments) for run in segments[number]]
+    return [mapped for number in sorted(segments) for mapped in segments[number]]
 
 
-class Segments(MutableMapping[int, tuple[Run, ...]]):
+class Segments(MutableMapping[int, tuple[MappedRange, ...]]):
     """The stored segments of a lane, by their numbers, kept as bytes; of more than ``held`` the oldest are left out.
 
-    As runs they would take forty times as much memory.  Of a segment's values, taken in the order of their topic, the
+    As ranges they would take forty times as much memory.  Of a segment's values, taken in the order of their topic, the
     one of the latest owner is kept.
     """
 
@@ -59,11 +61,11 @@ class Segments(MutableMapping[int, tuple[Run, ...]]):
         self.overwritten: frozenset[int] = frozenset()
         """Segments of which the topic's last value is an earlier owner's: compaction would leave that one."""
 
-    def __getitem__(self, number: int) -> tuple[Run, ...]:
+    def __getitem__(self, number: int) -> tuple[MappedRange, ...]:
         return tuple(self.map(number))
 
-    def __setitem__(self, number: int, runs: tuple[Run, ...]) -> None:
-        self.keep(number, codec.encode(RunMap.of(runs)))
+    def __setitem__(self, number: int, ranges: tuple[MappedRange, ...]) -> None:
+        self.keep(number, codec.encode(OffsetMap.of(ranges)))
 
     def __delitem__(self, number: int) -> None:
         del self._stored[number]
@@ -80,27 +82,27 @@ class Segments(MutableMapping[int, tuple[Run, ...]]):
         if number in self._stored:
             del self[number]
 
-    def map(self, number: int) -> RunMap:
+    def map(self, number: int) -> OffsetMap:
         """A segment as a map."""
-        return codec.decode(run_codec.owned(self._stored[number])[1])
+        return codec.decode(range_codec.owned(self._stored[number])[1])
 
     def stored(self, number: int) -> bytes:
         """A segment's runs as bytes; none where it is not there."""
-        return run_codec.owned(self._stored.get(number, b""))[1]
+        return range_codec.owned(self._stored.get(number, b""))[1]
 
     @property
     def epoch(self) -> int:
         """The latest owner epoch of all segments that are held."""
-        return max((run_codec.owned(value)[0] for value in self._stored.values()), default=0)
+        return max((range_codec.owned(value)[0] for value in self._stored.values()), default=0)
 
     def begins(self, number: int) -> tuple[int, int]:
         """The source and the target offset at which a segment begins."""
-        return codec.begins(run_codec.owned(self._stored[number])[1])
+        return codec.begins(range_codec.owned(self._stored[number])[1])
 
     def keep(self, number: int, value: bytes) -> None:
         """Take a segment's value, whose checksum is right; one of an earlier owner than the one before it came late."""
         before = self._stored.get(number)
-        if before is not None and run_codec.owned(value)[0] < run_codec.owned(before)[0]:
+        if before is not None and range_codec.owned(value)[0] < range_codec.owned(before)[0]:
             self.overwritten |= {number}
             return
         if number in self.overwritten:
@@ -111,22 +113,22 @@ class Segments(MutableMapping[int, tuple[Run, ...]]):
             self.is_short = True
 
 
-def _map(segments: Mapping[int, tuple[Run, ...]], number: int) -> RunMap:
-    return segments.map(number) if isinstance(segments, Segments) else RunMap.of(segments[number])
+def _map(segments: Mapping[int, tuple[MappedRange, ...]], number: int) -> OffsetMap:
+    return segments.map(number) if isinstance(segments, Segments) else OffsetMap.of(segments[number])
 
 
-class RunBook:
-    """A lane's newest runs, from segment ``first`` on, with the segments that were changed since they were last
+class OffsetMapIndex:
+    """A lane's newest ranges, from segment ``first`` on, with the segments that were changed since they were last
     persisted.
 
     Invariant: ``map`` begins with the first run of segment ``first``, and each segment below the last holds
-    ``SEGMENT_RUNS`` runs.  Sealed segments are encoded once; of the last one only what is new.
+    ``SEGMENT_RANGES`` ranges.  Sealed segments are encoded once; of the last one only what is new.
     """
 
     __slots__ = ("_dirty", "_sealed", "_top", "_under_way", "_writer", "first", "map")
 
-    def __init__(self, runs: Iterable[Run] | RunMap = (), first: int = 0) -> None:
-        self.map = runs if isinstance(runs, RunMap) else RunMap.of(runs)
+    def __init__(self, ranges: Iterable[MappedRange] | OffsetMap = (), first: int = 0) -> None:
+        self.map = ranges if isinstance(ranges, OffsetMap) else OffsetMap.of(ranges)
         self.first = first
         self._dirty: set[int] = set()
         self._under_way: set[int] = set()
@@ -136,10 +138,10 @@ class RunBook:
         """The highest segment that may have been persisted: a cut leaves empty ones below it, to be forgotten."""
 
     @classmethod
-    def of_segments(cls, segments: Mapping[int, tuple[Run, ...]]) -> RunBook:
-        """The book that was persisted as numbered segments; raises RunOrderError.
+    def of_segments(cls, segments: Mapping[int, tuple[MappedRange, ...]]) -> OffsetMapIndex:
+        """The book that was persisted as numbered segments; raises RangeOrderError.
 
-        It begins behind the last segment that is missing or has too few runs: it was retired, or an older one was
+        It begins behind the last segment that is missing or has too few ranges: it was retired, or an older one was
         stored late.  The numbers of those behind it stay what they are.
         """
         if not segments:
@@ -149,32 +151,32 @@ class RunBook:
         while first - 1 in maps and is_full(maps[first - 1]):
             first -= 1
         if first > min(maps):
-            RunMap.joined(list(maps.values()))  # they may contradict each other
-        return cls(RunMap.joined([one for number, one in maps.items() if number >= first]), first)
+            OffsetMap.joined(list(maps.values()))  # they may contradict each other
+        return cls(OffsetMap.joined([one for number, one in maps.items() if number >= first]), first)
 
     @property
-    def last(self) -> Run | None:
+    def last(self) -> MappedRange | None:
         """The newest run."""
         return self.map.last
 
-    def append(self, run: Run) -> None:
-        """Add what was appended next; raises RunOrderError."""
-        before, runs = self.map.last, len(self.map)
-        self.map = self.map.append(run) if before is not None else RunMap.of([run])
-        if before is not None and len(self.map) > runs:
-            self._close(before, runs)
+    def append(self, mapped: MappedRange) -> None:
+        """Add what was appended next; raises RangeOrderError."""
+        before, ranges = self.map.last, len(self.map)
+        self.map = self.map.append(mapped) if before is not None else OffsetMap.of([mapped])
+        if before is not None and len(self.map) > ranges:
+            self._close(before, ranges)
         self._dirty.add(self._last)
         self._top = max(self._top, self._last)
 
     def cut(self, target_end: int) -> None:
         """Forget what lies at or above a target offset: the target's log was truncated there.
 
-        Raises OlderRunsError where nothing that is held would be left.
+        Raises OlderRangesError where nothing that is held would be left.
         """
         if self.map.last is None or self.map.last.target_end <= target_end:
             return
         if self.first and target_end <= self.map[0].target:
-            raise OlderRunsError
+            raise OlderRangesError
         self.map = self.map.truncate(target_end)
         self._writer = None
         self._sealed = {number: stored for number, stored in self._sealed.items() if number < self._last}
@@ -208,13 +210,13 @@ class RunBook:
     @property
     def _last(self) -> int:
         """The number of the last segment, which still grows."""
-        return self.first + max(0, len(self.map) - 1) // SEGMENT_RUNS
+        return self.first + max(0, len(self.map) - 1) // SEGMENT_RANGES
 
-    def _close(self, run: Run, runs: int) -> None:
-        """A run that was the last of ``runs`` grows no more."""
+    def _close(self, mapped: MappedRange, ranges: int) -> None:
+        """A run that was the last of ``ranges`` grows no more."""
         if self._writer is not None:
-            self._writer.append(run)
-        if runs % SEGMENT_RUNS:
+            self._writer.append(mapped)
+        if ranges % SEGMENT_RANGES:
             return
         sealed = self._last - 1
         if self._writer is not None:
@@ -228,20 +230,22 @@ class RunBook:
         first = min({first, *self._dirty, *self._under_way})
         if first <= self.first:
             return
-        skipped = (first - self.first) * SEGMENT_RUNS
+        skipped = (first - self.first) * SEGMENT_RANGES
         columns = [column[skipped:] for column in self.map.columns()]
-        self.map = RunMap.of_columns((columns[0][0], columns[1][0]), *columns)
+        self.map = OffsetMap.of_columns((columns[0][0], columns[1][0]), *columns)
         self._sealed = {number: stored for number, stored in self._sealed.items() if number >= first}
         self.first = first
 
     def _stored(self, number: int) -> bytes:
-        """A segment as it is stored; none of one that has no runs."""
-        at = (number - self.first) * SEGMENT_RUNS
+        """A segment as it is stored; none of one that has no ranges."""
+        at = (number - self.first) * SEGMENT_RANGES
         if at < 0 or at >= len(self.map):
             return b""
         if number < self._last:
             if number not in self._sealed:
-                self._sealed[number] = codec.encode(RunMap.of(self.map[one] for one in range(at, at + SEGMENT_RUNS)))
+                self._sealed[number] = codec.encode(
+                    OffsetMap.of(self.map[one] for one in range(at, at + SEGMENT_RANGES))
+                )
             return self._sealed[number]
         if self._writer is None:
             self._writer = codec.Writer()

@@ -1,4 +1,4 @@
-"""``anabranch offsets runs``: the maps themselves."""
+"""``anabranch offsets ranges``: the maps themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_target, run
 
 
-def runs(
+def ranges(
     ctx: typer.Context,
     link: LinkArgument,
     where: Annotated[
@@ -25,19 +25,19 @@ def runs(
             show_default=False,
         ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Newest runs of each lane that a table shows.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Newest ranges of each lane that a table shows.")] = 20,
     target_name: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show which source offset is which target offset: a line a lane, or the runs of one topic or partition."""
-    run(_runs(ctx, link, where, limit, target_name, output))
+    """Show which source offset is which target offset: a line a lane, or the ranges of one topic or partition."""
+    run(_ranges(ctx, link, where, limit, target_name, output))
 
 
-async def _runs(
+async def _ranges(
     ctx: typer.Context, link: str, where: str | None, limit: int, target_name: str | None, output: Format
 ) -> None:
-    from anabranch.operations.offsets import runs as operation
+    from anabranch.operations.offsets import ranges as operation
 
     async with on_target(ctx, target_name) as target:
-        found = await operation.runs(target, link, where)
-    emit(found, render_offsets.lanes(found) if where is None else render_offsets.runs(found, limit), output)
+        found = await operation.ranges(target, link, where)
+    emit(found, render_offsets.lanes(found) if where is None else render_offsets.ranges(found, limit), output)

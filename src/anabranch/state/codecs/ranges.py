@@ -1,4 +1,4 @@
-"""``__anabranch_runs``: a lane's runs in numbered segments, under ``lane/segment``, as ``offsets.codec`` writes them.
+"""``__anabranch_runs``: a lane's ranges in numbered segments, under ``lane/segment``, as ``offsets.codec`` writes them.
 
 A segment is a map of its own that begins with its first run.  Segments of a lane follow each other without
 overlap; one that is full is never written again.
@@ -15,8 +15,8 @@ from contextlib import contextmanager
 
 from anabranch.model.lane import LaneKey
 from anabranch.offsets import codec
-from anabranch.offsets.errors import CorruptRunsError, UnknownRunsVersionError
-from anabranch.offsets.runs import Run, RunMap
+from anabranch.offsets.errors import CorruptMapError, UnknownMapVersionError
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.state.codecs.errors import MalformedRecordError, NewerFormatError
 from anabranch.state.codecs.fields import refusals
 from anabranch.state.codecs.topics import RUNS
@@ -26,7 +26,7 @@ _OWNED = bytes((codec.MAGIC, VERSION))
 _EPOCH_SIZE = 8
 
 
-def run_key(lane: LaneKey, segment: int) -> bytes:
+def range_key(lane: LaneKey, segment: int) -> bytes:
     """The key of a segment: the lane's text, a slash and the segment's number, from 0, in decimal."""
     return f"{lane}/{segment}".encode()
 
@@ -40,18 +40,18 @@ def parse_key(key: bytes) -> tuple[LaneKey, int]:
         return LaneKey.parse(lane), int(segment)
 
 
-def encode(runs: Iterable[Run], epoch: int = 0) -> bytes:
-    """The value of a segment; raises ``RunOrderError`` unless the runs rise on both sides."""
-    return of_owner(epoch, codec.encode(RunMap.of(runs)))
+def encode(ranges: Iterable[MappedRange], epoch: int = 0) -> bytes:
+    """The value of a segment; raises ``RangeOrderError`` unless the ranges rise on both sides."""
+    return of_owner(epoch, codec.encode(OffsetMap.of(ranges)))
 
 
 def of_owner(epoch: int, stored: bytes) -> bytes:
-    """The value of a segment from its runs as ``offsets.codec`` writes them."""
+    """The value of a segment from its ranges as ``offsets.codec`` writes them."""
     return _OWNED + epoch.to_bytes(_EPOCH_SIZE, "big") + stored if epoch else stored
 
 
 def owned(value: bytes) -> tuple[int, bytes]:
-    """The owner epoch of a segment, and its runs as ``offsets.codec`` writes them, of which nothing is checked."""
+    """The owner epoch of a segment, and its ranges as ``offsets.codec`` writes them, of which nothing is checked."""
     if not value.startswith(_OWNED):
         return 0, value
     size = len(_OWNED) + _EPOCH_SIZE
@@ -64,8 +64,8 @@ def check(key: bytes, value: bytes) -> None:
         codec.check(owned(value)[1])
 
 
-def decode(key: bytes, value: bytes) -> tuple[Run, ...]:
-    """A segment's runs; raises ``MalformedRecordError``, ``NewerFormatError``."""
+def decode(key: bytes, value: bytes) -> tuple[MappedRange, ...]:
+    """A segment's ranges; raises ``MalformedRecordError``, ``NewerFormatError``."""
     with _named(key):
         return tuple(codec.decode(owned(value)[1]))
 
@@ -75,7 +75,7 @@ def _named(key: bytes) -> Iterator[None]:
     place = f"{RUNS} {key.decode('utf-8', 'replace')}"
     try:
         yield
-    except UnknownRunsVersionError as error:
+    except UnknownMapVersionError as error:
         raise NewerFormatError(place, error.version, VERSION) from error
-    except CorruptRunsError as error:
+    except CorruptMapError as error:
         raise MalformedRecordError(place, error.reason) from error
