@@ -6,10 +6,11 @@
     ├── ClusterError         a cluster could not be reached, or refused                         (exit 4)
     └── ProtocolError        bytes or answers that break the wire format or an invariant        (exit 5)
 
-A subclass is a dataclass: its fields make the message, so that programs read fields and people read
-sentences.  ``hint`` names the next command or the fix.  ``retryable`` is a fact of the class: whether the
-same call may succeed later without a change by a person.  Errors cross process boundaries inside Spark, so
-they pickle whole.  A package may add subclasses of the four branches beside the code that raises them.
+A subclass is a dataclass: its fields make the message, so that programs read fields and people read sentences.
+``_message`` and ``_hint`` are templates of its fields; where a sentence needs more than that, a subclass overrides
+``message`` or ``hint``. ``hint`` names the next command or the fix. ``retryable`` is a fact of the class: whether
+the same call may succeed later without a change by a person. Errors cross process boundaries inside Spark, so they
+pickle whole. A package may add subclasses of the four branches beside the code that raises them.
 """
 
 from __future__ import annotations
@@ -32,16 +33,18 @@ class AnabranchError(Exception):
 
     retryable: ClassVar[bool] = False
     exit_code: ClassVar[int] = 1
+    _message: ClassVar[str] = ""
+    _hint: ClassVar[str] = ""
 
     @property
     def message(self) -> str:
         """One sentence made of the error's fields."""
-        return type(self).__name__
+        return self._message.format_map(vars(self)) or type(self).__name__
 
     @property
     def hint(self) -> str:
         """The next command to run or the thing to change; empty where there is none."""
-        return ""
+        return self._hint.format_map(vars(self))
 
     def __str__(self) -> str:
         return self.message
@@ -83,10 +86,5 @@ class InvalidFieldError(ConfigError):
     problem: str
     fix: str = ""
 
-    @property
-    def message(self) -> str:
-        return f"{self.where}: {self.field}: {self.problem}"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = "{where}: {field}: {problem}"
+    _hint = "{fix}"

@@ -14,13 +14,8 @@ class NoCheckpointError(RefusedError):
     path: str
     why: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: no checkpoint or savepoint: {self.why}"
-
-    @property
-    def hint(self) -> str:
-        return "give the directory that has offsets/ and commits/ (Spark), or that has _metadata (Flink)"
+    _message = "{path}: no checkpoint or savepoint: {why}"
+    _hint = "give the directory that has offsets/ and commits/ (Spark), or that has _metadata (Flink)"
 
 
 @dataclass(eq=False)
@@ -29,13 +24,8 @@ class TwoEnginesError(RefusedError):
 
     path: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: both offsets/ or commits/ (Spark) and _metadata (Flink) are there"
-
-    @property
-    def hint(self) -> str:
-        return "a checkpoint is of one engine: move what is of the other one elsewhere"
+    _message = "{path}: both offsets/ or commits/ (Spark) and _metadata (Flink) are there"
+    _hint = "a checkpoint is of one engine: move what is of the other one elsewhere"
 
 
 @dataclass(eq=False)
@@ -45,9 +35,7 @@ class MissingFileError(RefusedError):
     path: str
     name: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: {self.name} is not there"
+    _message = "{path}: {name} is not there"
 
 
 @dataclass(eq=False)
@@ -59,9 +47,7 @@ class FileTooLargeError(RefusedError):
     size: int
     limit: int
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: {self.name} has {self.size:,} bytes, at most {self.limit:,} are read"
+    _message = "{path}: {name} has {size:,} bytes, at most {limit:,} are read"
 
 
 @dataclass(eq=False)
@@ -73,13 +59,8 @@ class DamagedCheckpointError(ProtocolError):
     at: str
     what: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: {self.name}, {self.at}: {self.what}"
-
-    @property
-    def hint(self) -> str:
-        return "nothing was written; take an older checkpoint or savepoint of the job, or its backup"
+    _message = "{path}: {name}, {at}: {what}"
+    _hint = "nothing was written; take an older checkpoint or savepoint of the job, or its backup"
 
 
 @dataclass(eq=False)
@@ -91,10 +72,5 @@ class UnknownVersionError(RefusedError):
     what: str
     known: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: {self.name}: {self.what} is not known; known are {self.known}"
-
-    @property
-    def hint(self) -> str:
-        return "nothing was written; a newer version of anabranch may know it"
+    _message = "{path}: {name}: {what} is not known; known are {known}"
+    _hint = "nothing was written; a newer version of anabranch may know it"

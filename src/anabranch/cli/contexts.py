@@ -35,13 +35,8 @@ class ContextFailedError(ClusterError):
     why: str
     fix: str
 
-    @property
-    def message(self) -> str:
-        return f"context {self.context}: {self.why}"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = "context {context}: {why}"
+    _hint = "{fix}"
 
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The context's name.", show_default=False)]

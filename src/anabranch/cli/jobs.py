@@ -34,9 +34,7 @@ class JobFailedError(AnabranchError):
     def message(self) -> str:
         return f"{self.what}: {how_it_ended(self.code)}" + (f": {self.why}" if self.why else "")
 
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _hint = "{fix}"
 
 
 class Tied:

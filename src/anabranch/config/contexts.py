@@ -55,9 +55,7 @@ class UnknownContextError(ConfigError):
         known = f"it has {', '.join(self.known)}" if self.known else "it has none"
         return f"no cluster context {self.name!r} in {self.path}: {known}"
 
-    @property
-    def hint(self) -> str:
-        return f"anabranch context add {self.name} --bootstrap HOST:PORT"
+    _hint = "anabranch context add {name} --bootstrap HOST:PORT"
 
 
 @dataclass(eq=False)
@@ -70,9 +68,7 @@ class NoTargetError(ConfigError):
     def message(self) -> str:
         return f"no target cluster named: no --target, no {TARGET_ENV}, no target in {self.path}"
 
-    @property
-    def hint(self) -> str:
-        return "anabranch context use NAME"
+    _hint = "anabranch context use NAME"
 
 
 @dataclass(eq=False)
@@ -82,13 +78,8 @@ class NoContextsFileError(ConfigError):
     path: str
     why: str
 
-    @property
-    def message(self) -> str:
-        return f"there is no contexts file {self.path}, which {self.why} names"
-
-    @property
-    def hint(self) -> str:
-        return "correct the path; `anabranch --contexts FILE context add NAME --bootstrap HOST:PORT` makes a new file"
+    _message = "there is no contexts file {path}, which {why} names"
+    _hint = "correct the path; `anabranch --contexts FILE context add NAME --bootstrap HOST:PORT` makes a new file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +175,8 @@ class ContextExistsError(ConfigError):
     name: str
     path: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path} has a context {self.name!r} already"
-
-    @property
-    def hint(self) -> str:
-        return f"anabranch context add {self.name} ... --replace"
+    _message = "{path} has a context {name!r} already"
+    _hint = "anabranch context add {name} ... --replace"
 
 
 def _changed(contexts: Contexts, raw: dict[str, Any]) -> Contexts:

@@ -26,13 +26,8 @@ class JobSpecError(ProtocolError):
 
     problem: str
 
-    @property
-    def message(self) -> str:
-        return f"the job specification cannot be read: {self.problem}"
-
-    @property
-    def hint(self) -> str:
-        return "start the job with the same version of Anabranch that wrote it"
+    _message = "the job specification cannot be read: {problem}"
+    _hint = "start the job with the same version of Anabranch that wrote it"
 
 
 def entry_of(context: ClusterContext) -> dict[str, Any]:

@@ -29,13 +29,8 @@ class UnreadableFileError(ConfigError):
     problem: str
     fix: str = ""
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: {self.problem}"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = "{path}: {problem}"
+    _hint = "{fix}"
 
 
 @dataclass(eq=False)
@@ -45,9 +40,7 @@ class LiteralSecretError(ConfigError):
     path: str
     field: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: {self.field}: a secret must not stand in this file"
+    _message = "{path}: {field}: a secret must not stand in this file"
 
     @property
     def hint(self) -> str:

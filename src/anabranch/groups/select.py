@@ -16,13 +16,8 @@ class NoSuchGroupError(RefusedError):
     pattern: str
     cluster: str
 
-    @property
-    def message(self) -> str:
-        return f"no group of cluster {self.cluster} that we may see is called {self.pattern!r}"
-
-    @property
-    def hint(self) -> str:
-        return "`anabranch groups list LINK` lists them; a group that we may not DESCRIBE is not listed"
+    _message = "no group of cluster {cluster} that we may see is called {pattern!r}"
+    _hint = "`anabranch groups list LINK` lists them; a group that we may not DESCRIBE is not listed"
 
 
 @dataclass(frozen=True, slots=True)

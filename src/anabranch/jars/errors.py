@@ -15,13 +15,8 @@ class MissingProgramError(ConfigError):
     needed_for: str
     fix: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.program} was not found; {self.needed_for} needs it"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = "{program} was not found; {needed_for} needs it"
+    _hint = "{fix}"
 
 
 @dataclass(eq=False)
@@ -32,13 +27,8 @@ class JavaTooOldError(ConfigError):
     version: str
     needed: int
 
-    @property
-    def message(self) -> str:
-        return f"{self.path} is Java {self.version}; Spark needs Java {self.needed} or newer"
-
-    @property
-    def hint(self) -> str:
-        return f"install a Java {self.needed} runtime, and set JAVA_HOME to it"
+    _message = "{path} is Java {version}; Spark needs Java {needed} or newer"
+    _hint = "install a Java {needed} runtime, and set JAVA_HOME to it"
 
 
 @dataclass(eq=False)
@@ -50,13 +40,8 @@ class JarsNotResolvedError(ConfigError):
     output: str
     fix: str = "check Maven's settings and the network, then run the same command again"
 
-    @property
-    def message(self) -> str:
-        return f"the jars of {self.runtime} could not be brought {self.how}: {self.output}"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = "the jars of {runtime} could not be brought {how}: {output}"
+    _hint = "{fix}"
 
 
 @dataclass(eq=False)
@@ -70,6 +55,4 @@ class NoConnectorError(ConfigError):
     def message(self) -> str:
         return f"no Kafka connector is known for Spark {self.spark}, only for {' and '.join(self.known)}"
 
-    @property
-    def hint(self) -> str:
-        return "bring it: --conf spark.jars=PATH,PATH (spark-sql-kafka-0-10 and what it needs)"
+    _hint = "bring it: --conf spark.jars=PATH,PATH (spark-sql-kafka-0-10 and what it needs)"

@@ -39,11 +39,7 @@ class UnreachableError(ClusterError):
     def message(self) -> str:
         return f"cluster {self.cluster} cannot be reached: " + "; ".join(self.attempts)
 
-    @property
-    def hint(self) -> str:
-        return (
-            f"check addresses and protocol (PLAINTEXT, SSL, SASL_SSL, ...) with `anabranch context show {self.cluster}`"
-        )
+    _hint = "check addresses and protocol (PLAINTEXT, SSL, SASL_SSL, ...) with `anabranch context show {cluster}`"
 
 
 @dataclass(eq=False)
@@ -55,9 +51,7 @@ class AuthenticationError(ClusterError):
     mechanism: str
     reason: str
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster} refused {self.principal} ({self.mechanism}): {self.reason}"
+    _message = "cluster {cluster} refused {principal} ({mechanism}): {reason}"
 
     @property
     def hint(self) -> str:
@@ -83,22 +77,15 @@ class NoTokenError(ClusterError):
 
     retryable: ClassVar[bool] = True
 
-    @property
-    def message(self) -> str:
-        return f"no token for cluster {self.cluster} from {self.url}: {self.reason}"
-
-    @property
-    def hint(self) -> str:
-        return "check that the token server answers; what waits for it goes on by itself"
+    _message = "no token for cluster {cluster} from {url}: {reason}"
+    _hint = "check that the token server answers; what waits for it goes on by itself"
 
 
 @dataclass(eq=False)
 class UntrustedClusterError(AuthenticationError):
     """A broker's certificate was not accepted by us: an authority that is not known, another host's, or too old."""
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster} is not trusted: {self.reason}"
+    _message = "cluster {cluster} is not trusted: {reason}"
 
     @property
     def hint(self) -> str:
@@ -121,9 +108,7 @@ class PermissionDeniedError(ClusterError):
     operation: str
     resource: str
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster}: {self.principal} may not {self.operation} on {self.resource}"
+    _message = "cluster {cluster}: {principal} may not {operation} on {resource}"
 
     @property
     def hint(self) -> str:
@@ -163,13 +148,8 @@ class UnsupportedApiError(ClusterError):
     needed: str
     offered: str
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster} offers {self.request} {self.offered}; Anabranch needs {self.needed}"
-
-    @property
-    def hint(self) -> str:
-        return "brokers from 2.8 on can be a source; from 3.0 on a target"
+    _message = "cluster {cluster} offers {request} {offered}; Anabranch needs {needed}"
+    _hint = "brokers from 2.8 on can be a source; from 3.0 on a target"
 
 
 @dataclass(eq=False)
@@ -181,9 +161,7 @@ class ConnectionLostError(ClusterError):
     reason: str
     retryable: ClassVar[bool] = True
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster}: connection to {self.node} lost: {self.reason}"
+    _message = "cluster {cluster}: connection to {node} lost: {reason}"
 
 
 def check(code: int, *, cluster: str, principal: str, request: str, resource: str, detail: str | None = "") -> None:

@@ -81,13 +81,8 @@ class LogShrunkError(ClusterError):
     read: int
     end: int
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster}: {self.topic} ends at {self.end:,}, and was read up to {self.read:,} before"
-
-    @property
-    def hint(self) -> str:
-        return "an unclean election lost records of a control topic: start the link again, it reads what is left"
+    _message = "cluster {cluster}: {topic} ends at {end:,}, and was read up to {read:,} before"
+    _hint = "an unclean election lost records of a control topic: start the link again, it reads what is left"
 
 
 @dataclass(eq=False)
@@ -98,13 +93,8 @@ class LogChangedError(ClusterError):
     topic: str
     what: str
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster}: {self.topic} {self.what}"
-
-    @property
-    def hint(self) -> str:
-        return "start the link again: it reads what is left, or says what is to be accepted first"
+    _message = "cluster {cluster}: {topic} {what}"
+    _hint = "start the link again: it reads what is left, or says what is to be accepted first"
 
 
 @dataclass(eq=False)
@@ -123,9 +113,7 @@ class ClockAheadError(ClusterError):
             f"machine's time: its clock is ahead of the brokers'"
         )
 
-    @property
-    def hint(self) -> str:
-        return "set the clock of this machine, or those of the brokers; then start the link again"
+    _hint = "set the clock of this machine, or those of the brokers; then start the link again"
 
 
 class KeyedLog:

@@ -16,13 +16,8 @@ class OtherClusterError(RefusedError):
     wanted: str
     found: str
 
-    @property
-    def message(self) -> str:
-        return f"context {self.context} leads to cluster {self.found}; the link was made for {self.wanted}"
-
-    @property
-    def hint(self) -> str:
-        return f"mend the bootstrap servers: `anabranch context show {self.context}`"
+    _message = "context {context} leads to cluster {found}; the link was made for {wanted}"
+    _hint = "mend the bootstrap servers: `anabranch context show {context}`"
 
 
 def check_cluster(context: str, wanted: str, found: ClusterMetadata) -> None:

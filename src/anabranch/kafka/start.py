@@ -39,13 +39,8 @@ class NothingCommittedError(RefusedError):
     group: str
     partitions: int
 
-    @property
-    def message(self) -> str:
-        return f"group {self.group!r} of {self.cluster} has committed nothing for any of {self.partitions:,} partitions"
-
-    @property
-    def hint(self) -> str:
-        return "check the name: `kafka-consumer-groups --list`; or start at earliest, latest or a time"
+    _message = "group {group!r} of {cluster} has committed nothing for any of {partitions:,} partitions"
+    _hint = "check the name: `kafka-consumer-groups --list`; or start at earliest, latest or a time"
 
 
 @dataclass(eq=False)
@@ -62,9 +57,7 @@ class OutsideLogError(RefusedError):
         more = f", and {len(self.outside) - 1:,} more" if len(self.outside) > 1 else ""
         return f"offset {given:,} of {first} is outside of the log of {self.cluster}, {start:,} to {end:,}{more}"
 
-    @property
-    def hint(self) -> str:
-        return "give offsets from the log's start to its end, or none for that partition: it begins at its earliest"
+    _hint = "give offsets from the log's start to its end, or none for that partition: it begins at its earliest"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,13 +28,8 @@ class MirrorRecordError(ProtocolError):
     kind: str
     problem: str
 
-    @property
-    def message(self) -> str:
-        return f"not a {self.kind} of MirrorMaker 2: {self.problem}"
-
-    @property
-    def hint(self) -> str:
-        return "is this MirrorMaker's topic, under its separator? See replication.policy.separator in its properties"
+    _message = "not a {kind} of MirrorMaker 2: {problem}"
+    _hint = "is this MirrorMaker's topic, under its separator? See replication.policy.separator in its properties"
 
 
 @dataclass(frozen=True, slots=True)

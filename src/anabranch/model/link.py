@@ -156,10 +156,5 @@ class UnknownLinkError(RefusedError):
     link: str
     target: str
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.target} knows no link {self.link!r}"
-
-    @property
-    def hint(self) -> str:
-        return "`anabranch link list` shows the links of the target"
+    _message = "cluster {target} knows no link {link!r}"
+    _hint = "`anabranch link list` shows the links of the target"

@@ -106,9 +106,7 @@ class NameCollisionError(RefusedError):
     def message(self) -> str:
         return f"topics {', '.join(self.sources)} would all be called {self.target!r} on the target"
 
-    @property
-    def hint(self) -> str:
-        return "exclude all but one of them, or choose another naming policy"
+    _hint = "exclude all but one of them, or choose another naming policy"
 
 
 def load(spec: PluginSpec, source: str) -> NamingPolicy:

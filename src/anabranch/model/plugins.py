@@ -30,9 +30,7 @@ class UnknownPluginError(ConfigError):
     kind: str
     known: tuple[str, ...]
 
-    @property
-    def message(self) -> str:
-        return f"{self.group}: no {self.kind!r} is installed here"
+    _message = "{group}: no {kind!r} is installed here"
 
     @property
     def hint(self) -> str:

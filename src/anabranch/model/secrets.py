@@ -26,9 +26,7 @@ class MissingSecretError(ConfigError):
     reference: str
     problem: str
 
-    @property
-    def message(self) -> str:
-        return f"secret {self.reference}: {self.problem}"
+    _message = "secret {reference}: {problem}"
 
     @property
     def hint(self) -> str:

@@ -69,9 +69,7 @@ class IllegalTopicNameError(RefusedError):
         made = f" (made from {self.source!r})" if self.source else ""
         return f"{self.name!r}{made} is not a legal topic name: {self.problem}"
 
-    @property
-    def hint(self) -> str:
-        return "choose another naming policy or template, or exclude the topic"
+    _hint = "choose another naming policy or template, or exclude the topic"
 
 
 def check_name(name: str, source: str = "") -> str:

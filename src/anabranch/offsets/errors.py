@@ -15,9 +15,7 @@ class RangeOrderError(ProtocolError):
     offset: int
     end: int
 
-    @property
-    def message(self) -> str:
-        return f"{self.side} offset {self.offset:,} cannot follow a map that ends at {self.side} offset {self.end:,}"
+    _message = "{side} offset {offset:,} cannot follow a map that ends at {side} offset {end:,}"
 
 
 @dataclass(eq=False)
@@ -26,13 +24,8 @@ class CorruptMapError(ProtocolError):
 
     reason: str
 
-    @property
-    def message(self) -> str:
-        return f"stored ranges are corrupt: {self.reason}"
-
-    @property
-    def hint(self) -> str:
-        return "rebuild the lane's ranges from the headers of the target's log"
+    _message = "stored ranges are corrupt: {reason}"
+    _hint = "rebuild the lane's ranges from the headers of the target's log"
 
 
 @dataclass(eq=False)
@@ -42,10 +35,5 @@ class UnknownMapVersionError(RefusedError):
     version: int
     known: int
 
-    @property
-    def message(self) -> str:
-        return f"stored ranges have version {self.version}; this program reads version {self.known}"
-
-    @property
-    def hint(self) -> str:
-        return "use the version of Anabranch that wrote them, or a newer one"
+    _message = "stored ranges have version {version}; this program reads version {known}"
+    _hint = "use the version of Anabranch that wrote them, or a newer one"

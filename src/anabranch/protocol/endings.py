@@ -88,9 +88,7 @@ class OwnershipEnded(ClusterError):
     def message(self) -> str:
         return f"lane {self.lane}: {self.why}"
 
-    @property
-    def hint(self) -> str:
-        return "nothing to do: the worker takes the lane over again"
+    _hint = "nothing to do: the worker takes the lane over again"
 
 
 @dataclass(eq=False)
@@ -113,9 +111,7 @@ class LaneStopped(RefusedError):
     def message(self) -> str:
         return f"lane {self.lane} stopped at source offset {self.offset:,}: {self.why}"
 
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _hint = "{fix}"
 
 
 def _why(reason: Ending | Stop, code: int | None, detail: str) -> str:
@@ -146,9 +142,7 @@ class LaneMisuseError(ProtocolError):
     lane: str
     problem: str
 
-    @property
-    def message(self) -> str:
-        return f"lane {self.lane}: {self.problem}"
+    _message = "lane {lane}: {problem}"
 
 
 _ENDINGS: dict[int, Ending] = {

@@ -14,16 +14,11 @@ class CorruptBatchError(ProtocolError):
     offset: int
     reason: str
 
-    @property
-    def message(self) -> str:
-        return f"record batch at offset {self.offset:,} is corrupt: {self.reason}"
-
-    @property
-    def hint(self) -> str:
-        return (
-            "read the same offset with a plain consumer (check.crcs=true): if that fails too, "
-            "the log segment is damaged on the broker's disk"
-        )
+    _message = "record batch at offset {offset:,} is corrupt: {reason}"
+    _hint = (
+        "read the same offset with a plain consumer (check.crcs=true): if that fails too, the log segment is "
+        "damaged on the broker's disk"
+    )
 
 
 @dataclass(eq=False)
@@ -33,13 +28,8 @@ class OldFormatError(RefusedError):
     offset: int
     magic: int
 
-    @property
-    def message(self) -> str:
-        return f"the records at offset {self.offset:,} are in message format v{self.magic}; only v2 can be copied"
-
-    @property
-    def hint(self) -> str:
-        return (
-            "start the link past these records, or have the source rewrite them "
-            "(log.message.format.version >= 0.11 and a compaction, or a copy by a plain consumer)"
-        )
+    _message = "the records at offset {offset:,} are in message format v{magic}; only v2 can be copied"
+    _hint = (
+        "start the link past these records, or have the source rewrite them (log.message.format.version >= 0.11 "
+        "and a compaction, or a copy by a plain consumer)"
+    )

@@ -53,9 +53,7 @@ class UnjoinableError(RefusedError):
     offset: int
     reason: str
 
-    @property
-    def message(self) -> str:
-        return f"the batches from offset {self.offset:,} on cannot be joined: {self.reason}"
+    _message = "the batches from offset {offset:,} on cannot be joined: {reason}"
 
 
 class _Varints(dict[int, bytes]):

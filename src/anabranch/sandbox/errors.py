@@ -21,9 +21,7 @@ class SandboxProcessError(ClusterError):
         lines = f"\n{self.tail}" if self.tail else ""
         return f"{self.process} {self.problem}{lines}"
 
-    @property
-    def hint(self) -> str:
-        return f"read {self.log_path}"
+    _hint = "read {log_path}"
 
 
 @dataclass(eq=False)
@@ -37,13 +35,8 @@ class NotReadyError(ClusterError):
 
     retryable = True
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster} was not ready after {self.seconds:g} s: {self.missing}"
-
-    @property
-    def hint(self) -> str:
-        return f"read {self.log_path}; a busy machine may need a longer timeout"
+    _message = "cluster {cluster} was not ready after {seconds:g} s: {missing}"
+    _hint = "read {log_path}; a busy machine may need a longer timeout"
 
 
 @dataclass(eq=False)
@@ -54,13 +47,8 @@ class NoFreePortError(ClusterError):
     first: int
     last: int
 
-    @property
-    def message(self) -> str:
-        return f"no {self.wanted} free ports between {self.first} and {self.last} on 127.0.0.1"
-
-    @property
-    def hint(self) -> str:
-        return "run: anabranch sandbox status; then: anabranch sandbox down"
+    _message = "no {wanted} free ports between {first} and {last} on 127.0.0.1"
+    _hint = "run: anabranch sandbox status; then: anabranch sandbox down"
 
 
 @dataclass(eq=False)
@@ -70,13 +58,8 @@ class NotProxiedError(RefusedError):
     cluster: str
     node_id: int
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster} has no proxy before broker {self.node_id}"
-
-    @property
-    def hint(self) -> str:
-        return "start it proxied: anabranch sandbox up --proxied, or ClusterSpec(proxied=True)"
+    _message = "cluster {cluster} has no proxy before broker {node_id}"
+    _hint = "start it proxied: anabranch sandbox up --proxied, or ClusterSpec(proxied=True)"
 
 
 @dataclass(eq=False)
@@ -86,9 +69,7 @@ class UnknownSandboxError(ConfigError):
     name: str
     known: tuple[str, ...]
 
-    @property
-    def message(self) -> str:
-        return f"there is no sandbox cluster {self.name!r} here"
+    _message = "there is no sandbox cluster {name!r} here"
 
     @property
     def hint(self) -> str:
@@ -103,13 +84,8 @@ class AlreadyUpError(RefusedError):
 
     name: str
 
-    @property
-    def message(self) -> str:
-        return f"sandbox cluster {self.name!r} is up already"
-
-    @property
-    def hint(self) -> str:
-        return f"run: anabranch sandbox down {self.name}"
+    _message = "sandbox cluster {name!r} is up already"
+    _hint = "run: anabranch sandbox down {name}"
 
 
 @dataclass(eq=False)
@@ -120,10 +96,5 @@ class SandboxFailedError(ClusterError):
     problem: str
     fix: str
 
-    @property
-    def message(self) -> str:
-        return f"sandbox cluster {self.name!r} did not start: {self.problem}"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = "sandbox cluster {name!r} did not start: {problem}"
+    _hint = "{fix}"

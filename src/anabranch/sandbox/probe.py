@@ -32,9 +32,7 @@ class MalformedAnswerError(ProtocolError):
     port: int
     problem: str
 
-    @property
-    def message(self) -> str:
-        return f"127.0.0.1:{self.port} answered a metadata request with bytes that break the format: {self.problem}"
+    _message = "127.0.0.1:{port} answered a metadata request with bytes that break the format: {problem}"
 
 
 def ask_cluster(port: int, timeout: float = 2.0) -> ClusterAnswer:

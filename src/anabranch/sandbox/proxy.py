@@ -22,9 +22,7 @@ class ProxyRefusedError(ProtocolError):
     node_id: int
     problem: str
 
-    @property
-    def message(self) -> str:
-        return f"the proxy before broker {self.node_id} refused an order: {self.problem}"
+    _message = "the proxy before broker {node_id} refused an order: {problem}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,13 +53,8 @@ class ReplayError(ClusterError):
     bootstrap: str
     problem: str
 
-    @property
-    def message(self) -> str:
-        return f"replay into {self.bootstrap} failed: {self.problem}"
-
-    @property
-    def hint(self) -> str:
-        return "run: anabranch sandbox status"
+    _message = "replay into {bootstrap} failed: {problem}"
+    _hint = "run: anabranch sandbox status"
 
 
 def replay(

@@ -80,13 +80,8 @@ class BrokenStateError(ProtocolError):
     path: str
     problem: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path} does not read: {self.problem}"
-
-    @property
-    def hint(self) -> str:
-        return "look for its processes, end them, then delete that directory"
+    _message = "{path} does not read: {problem}"
+    _hint = "look for its processes, end them, then delete that directory"
 
 
 def starting(spec: ClusterSpec, supervisor: ProcessIdentity | None) -> SandboxState:

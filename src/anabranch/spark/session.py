@@ -30,13 +30,8 @@ class SparkNotStartedError(ConfigError):
     master: str
     why: str
 
-    @property
-    def message(self) -> str:
-        return f"Spark could not be started on {self.master}: {self.why}"
-
-    @property
-    def hint(self) -> str:
-        return "check --master, --conf and JAVA_HOME, then run the same command again"
+    _message = "Spark could not be started on {master}: {why}"
+    _hint = "check --master, --conf and JAVA_HOME, then run the same command again"
 
 
 def session(name: str, master: str | None, overrides: Mapping[str, str] = MappingProxyType({})) -> SparkSession:

@@ -33,13 +33,8 @@ class NoBucketError(ConfigError):
     place: str
     protocol: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.place}: it names no bucket"
-
-    @property
-    def hint(self) -> str:
-        return f"give a URI such as {self.protocol}://BUCKET/PATH"
+    _message = "{place}: it names no bucket"
+    _hint = "give a URI such as {protocol}://BUCKET/PATH"
 
 
 @dataclass(eq=False)
@@ -49,15 +44,8 @@ class LoginInPathError(ConfigError):
     place: str
     protocol: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.place}: the login before the bucket is not used"
-
-    @property
-    def hint(self) -> str:
-        return (
-            f"give {self.protocol}://BUCKET/PATH, and the credentials in the environment, where the driver finds them"
-        )
+    _message = "{place}: the login before the bucket is not used"
+    _hint = "give {protocol}://BUCKET/PATH, and the credentials in the environment, where the driver finds them"
 
 
 @dataclass(eq=False)
@@ -67,13 +55,8 @@ class OutsidePathError(RefusedError):
     place: str
     path: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.place}: {self.path!r} leads out of it"
-
-    @property
-    def hint(self) -> str:
-        return "nothing was read or written there; give the directory that holds the files themselves"
+    _message = "{place}: {path!r} leads out of it"
+    _hint = "nothing was read or written there; give the directory that holds the files themselves"
 
 
 @dataclass(eq=False)
@@ -82,13 +65,8 @@ class InUseError(RefusedError):
 
     place: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.place}: another rewrite or undo of it runs now"
-
-    @property
-    def hint(self) -> str:
-        return "nothing was written; wait until it has ended, then look again: `anabranch checkpoint inspect`"
+    _message = "{place}: another rewrite or undo of it runs now"
+    _hint = "nothing was written; wait until it has ended, then look again: `anabranch checkpoint inspect`"
 
 
 @dataclass(eq=False)
@@ -104,6 +82,4 @@ class StorageError(ClusterError):
     def message(self) -> str:
         return f"{self.place}: cannot {self.doing} {self.path or 'it'}: {self.reason}"
 
-    @property
-    def hint(self) -> str:
-        return "check the place, the permissions and the credentials, then run it again"
+    _hint = "check the place, the permissions and the credentials, then run it again"

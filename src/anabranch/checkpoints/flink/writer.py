@@ -20,9 +20,7 @@ class TooLongError(RefusedError):
     size: int
     limit: int
 
-    @property
-    def message(self) -> str:
-        return f"{self.what} has {self.size:,} bytes, the format holds {self.limit:,}"
+    _message = "{what} has {size:,} bytes, the format holds {limit:,}"
 
 
 def u8(value: int) -> bytes:

@@ -32,16 +32,11 @@ class DStreamsCheckpointError(RefusedError):
     path: str
     name: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: {self.name} is a checkpoint of DStreams, a serialized Java object that cannot be changed"
-
-    @property
-    def hint(self) -> str:
-        return (
-            "move the job by the offsets that it commits to its consumer group (anabranch groups), or by the store "
-            "of offsets that the application keeps itself; then start it with an empty checkpoint directory"
-        )
+    _message = "{path}: {name} is a checkpoint of DStreams, a serialized Java object that cannot be changed"
+    _hint = (
+        "move the job by the offsets that it commits to its consumer group (anabranch groups), or by the store "
+        "of offsets that the application keeps itself; then start it with an empty checkpoint directory"
+    )
 
 
 @dataclass(eq=False)
@@ -51,9 +46,7 @@ class PipelineFlowError(RefusedError):
     path: str
     newest: int
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: holds checkpoints by number, and the one that lives is {self.newest}"
+    _message = "{path}: holds checkpoints by number, and the one that lives is {newest}"
 
     @property
     def hint(self) -> str:

@@ -50,13 +50,8 @@ class NoOffsetsFileError(RefusedError):
     why: str
     fix: str = ""
 
-    @property
-    def message(self) -> str:
-        return f"{self.file} was not written: {self.why}"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = "{file} was not written: {why}"
+    _hint = "{fix}"
 
 
 def advise(

@@ -127,9 +127,7 @@ class CheckpointRefusedError(RefusedError):
         noun = self.noun if self.number == 1 else f"{self.noun}s"
         return f"{self.what}: {self.number:,} {noun}"
 
-    @property
-    def hint(self) -> str:
-        return self.next
+    _hint = "{next}"
 
 
 @dataclass(frozen=True, slots=True)

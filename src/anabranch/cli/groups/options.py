@@ -56,9 +56,7 @@ class GroupsRefusedError(RefusedError):
         groups = "1 group" if self.number == 1 else f"{self.number:,} groups"
         return f"{groups} {self.what}"
 
-    @property
-    def hint(self) -> str:
-        return self.next
+    _hint = "{next}"
 
 
 def selection(groups: list[str] | None, exclude: list[str] | None, topics: list[str] | None) -> GroupSelection:

@@ -43,9 +43,7 @@ class NotCaughtUpError(RefusedError):
     def message(self) -> str:
         return f"link {self.link!r} has not caught up within {duration(self.waited_s)}: {self.why}"
 
-    @property
-    def hint(self) -> str:
-        return f"`anabranch link show {self.link}` says what holds it up; wait again with a longer --timeout"
+    _hint = "`anabranch link show {link}` says what holds it up; wait again with a longer --timeout"
 
 
 @dataclass(eq=False)

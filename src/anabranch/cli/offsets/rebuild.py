@@ -40,13 +40,8 @@ class UnclearMapsError(RefusedError):
 
     exit_code: ClassVar[int] = 6
 
-    @property
-    def message(self) -> str:
-        return f"{self.file} is written; {self.stretches:,} stretches of {self.lanes:,} partitions in it are unclear"
-
-    @property
-    def hint(self) -> str:
-        return "positions there are refused, all others are exact; each stretch says why in the file"
+    _message = "{file} is written; {stretches:,} stretches of {lanes:,} partitions in it are unclear"
+    _hint = "positions there are refused, all others are exact; each stretch says why in the file"
 
 
 def rebuild(

@@ -36,9 +36,7 @@ class NotAllExactError(RefusedError):
         text = f"{self.refused:,} of {self.asked:,} offsets have no exact answer"
         return f"{text}; {self.kept_from} was not written" if self.kept_from else text
 
-    @property
-    def hint(self) -> str:
-        return "each of those answers says why; what was not copied yet has an answer later"
+    _hint = "each of those answers says why; what was not copied yet has an answer later"
 
 
 def translate(

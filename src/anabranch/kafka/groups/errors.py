@@ -28,13 +28,8 @@ class IllegalGroupNameError(RefusedError):
     cluster: str
     group: str
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster} takes {self.group!r} for no name of a group"
-
-    @property
-    def hint(self) -> str:
-        return "name a group by at least one letter; `kafka-consumer-groups --list` shows those that are there"
+    _message = "cluster {cluster} takes {group!r} for no name of a group"
+    _hint = "name a group by at least one letter; `kafka-consumer-groups --list` shows those that are there"
 
 
 def check_group(cluster: Cluster, code: int, operation: str, group: str, detail: str | None = None) -> None:
@@ -52,13 +47,8 @@ class GroupActiveError(RefusedError):
     group: str
     wanted: str
 
-    @property
-    def message(self) -> str:
-        return f"group {self.group} on cluster {self.cluster} has members: {self.wanted} was refused"
-
-    @property
-    def hint(self) -> str:
-        return f"stop its consumers, see them with `anabranch groups show LINK {self.group}`"
+    _message = "group {group} on cluster {cluster} has members: {wanted} was refused"
+    _hint = "stop its consumers, see them with `anabranch groups show LINK {group}`"
 
 
 @dataclass(eq=False)
@@ -68,13 +58,8 @@ class OtherKindError(RefusedError):
     cluster: str
     group: str
 
-    @property
-    def message(self) -> str:
-        return f"group {self.group} on cluster {self.cluster} is of a kind that has no committed offsets"
-
-    @property
-    def hint(self) -> str:
-        return f"see its kind with `anabranch groups show LINK {self.group}`"
+    _message = "group {group} on cluster {cluster} is of a kind that has no committed offsets"
+    _hint = "see its kind with `anabranch groups show LINK {group}`"
 
 
 @dataclass(eq=False)
@@ -101,9 +86,7 @@ class PartitionsRefusedError(RefusedError):
 class MetadataTooLargeError(PartitionsRefusedError):
     """What the application noted with its commits is larger than the other cluster's brokers take."""
 
-    @property
-    def hint(self) -> str:
-        return f"raise offset.metadata.max.bytes on the brokers of cluster {self.cluster}"
+    _hint = "raise offset.metadata.max.bytes on the brokers of cluster {cluster}"
 
 
 @dataclass(eq=False)
@@ -123,6 +106,4 @@ class UnstableCommitsError(ClusterError):
         named = [f"{group} ({_some([str(one) for one in partitions])})" for group, partitions in self.pending.items()]
         return f"cluster {self.cluster}: transactions with commits of a group are still open: {_some(named)}"
 
-    @property
-    def hint(self) -> str:
-        return "wait until the application ends its transaction, or until transaction.timeout.ms ends it"
+    _hint = "wait until the application ends its transaction, or until transaction.timeout.ms ends it"

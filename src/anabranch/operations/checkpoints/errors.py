@@ -35,13 +35,8 @@ class UnfinishedRewriteError(RefusedError):
     path: str
     id: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: rewrite {self.id} has begun here and did not end"
-
-    @property
-    def hint(self) -> str:
-        return f"take it back: anabranch checkpoint undo {self.path} --execute"
+    _message = "{path}: rewrite {id} has begun here and did not end"
+    _hint = "take it back: anabranch checkpoint undo {path} --execute"
 
 
 @dataclass(eq=False)
@@ -50,13 +45,8 @@ class UnfinishedCopyError(RefusedError):
 
     path: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: a copy to this place has begun and did not end"
-
-    @property
-    def hint(self) -> str:
-        return "run the same `anabranch checkpoint rewrite ... --to` again: it goes on where it stopped"
+    _message = "{path}: a copy to this place has begun and did not end"
+    _hint = "run the same `anabranch checkpoint rewrite ... --to` again: it goes on where it stopped"
 
 
 @dataclass(eq=False)
@@ -66,13 +56,8 @@ class JobStillWritingError(RefusedError):
     path: str
     changed: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: the job still writes: {self.changed} changed while it was looked at"
-
-    @property
-    def hint(self) -> str:
-        return "nothing was written; stop the job for good, then plan again"
+    _message = "{path}: the job still writes: {changed} changed while it was looked at"
+    _hint = "nothing was written; stop the job for good, then plan again"
 
 
 @dataclass(eq=False)
@@ -85,16 +70,10 @@ class WrittenSinceError(RefusedError):
     names: str
     fix: str
 
-    @property
-    def message(self) -> str:
-        return (
-            f"{self.path}: the job has written since {self.since}: {self.names}; it is at number {self.number} now, "
-            "and no longer where it was"
-        )
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = (
+        "{path}: the job has written since {since}: {names}; it is at number {number} now, and no longer where it was"
+    )
+    _hint = "{fix}"
 
 
 @dataclass(eq=False)
@@ -105,13 +84,8 @@ class MayRunError(RefusedError):
     why: str
     fix: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: {self.why}; the command was not started"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = "{path}: {why}; the command was not started"
+    _hint = "{fix}"
 
 
 @dataclass(eq=False)
@@ -121,13 +95,8 @@ class PathTakenError(RefusedError):
     path: str
     why: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: {self.why}"
-
-    @property
-    def hint(self) -> str:
-        return "nothing was written; give --to a place where nothing is"
+    _message = "{path}: {why}"
+    _hint = "nothing was written; give --to a place where nothing is"
 
 
 @dataclass(eq=False)
@@ -136,13 +105,8 @@ class NothingToUndoError(RefusedError):
 
     path: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: nothing to undo: there is no backup of a rewrite in place"
-
-    @property
-    def hint(self) -> str:
-        return "a rewrite with --to never changes the original: delete its new place to be rid of it"
+    _message = "{path}: nothing to undo: there is no backup of a rewrite in place"
+    _hint = "a rewrite with --to never changes the original: delete its new place to be rid of it"
 
 
 @dataclass(eq=False)
@@ -153,13 +117,8 @@ class DamagedBackupError(ProtocolError):
     name: str
     what: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: {self.name}: {self.what}"
-
-    @property
-    def hint(self) -> str:
-        return "nothing was written; take the checkpoint from a backup of your own, or an older one of the job"
+    _message = "{path}: {name}: {what}"
+    _hint = "nothing was written; take the checkpoint from a backup of your own, or an older one of the job"
 
 
 @dataclass(eq=False)
@@ -169,13 +128,8 @@ class WrittenOtherwiseError(ProtocolError):
     path: str
     name: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: {self.name} reads back otherwise than it was written"
-
-    @property
-    def hint(self) -> str:
-        return "somebody else writes there; take it back: `anabranch checkpoint undo`"
+    _message = "{path}: {name} reads back otherwise than it was written"
+    _hint = "somebody else writes there; take it back: `anabranch checkpoint undo`"
 
 
 @dataclass(eq=False)
@@ -186,10 +140,5 @@ class NotFinishedError(RefusedError):
     batch: int
     why: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.path}: batch {self.batch} is still not committed: {self.why}"
-
-    @property
-    def hint(self) -> str:
-        return "nothing was written; the command must run the query once on the old cluster, as trigger(once=True) does"
+    _message = "{path}: batch {batch} is still not committed: {why}"
+    _hint = "nothing was written; the command must run the query once on the old cluster, as trigger(once=True) does"

@@ -29,13 +29,8 @@ class NoSuchTopicError(RefusedError):
     cluster: str
     topic: str
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster} has no topic {self.topic!r} that we may see"
-
-    @property
-    def hint(self) -> str:
-        return "a group begins in topics that are there: copy it first, or see the names by `kafka-topics --list`"
+    _message = "cluster {cluster} has no topic {topic!r} that we may see"
+    _hint = "a group begins in topics that are there: copy it first, or see the names by `kafka-topics --list`"
 
 
 @dataclass(eq=False)
@@ -47,13 +42,8 @@ class GroupNotMadeError(RefusedError):
     reason: str
     fix: str = ""
 
-    @property
-    def message(self) -> str:
-        return f"group {self.group!r} was not begun on cluster {self.cluster}: {self.reason}"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = "group {group!r} was not begun on cluster {cluster}: {reason}"
+    _hint = "{fix}"
 
 
 async def plan(cluster: Cluster, group: str, topics: Sequence[str], start: StartPosition) -> CreatePlan:

@@ -23,9 +23,7 @@ class NoSuchUndoError(RefusedError):
     cluster: str
     known: tuple[str, ...]
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.cluster} stores no undo record {self.id!r}"
+    _message = "cluster {cluster} stores no undo record {id!r}"
 
     @property
     def hint(self) -> str:

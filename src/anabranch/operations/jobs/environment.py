@@ -48,13 +48,8 @@ class EditablePackageError(ConfigError):
 
     package: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.package} is installed as editable; its files cannot be packed"
-
-    @property
-    def hint(self) -> str:
-        return f"install {self.package} without -e, then run the same command again"
+    _message = "{package} is installed as editable; its files cannot be packed"
+    _hint = "install {package} without -e, then run the same command again"
 
 
 @dataclass(frozen=True, slots=True)

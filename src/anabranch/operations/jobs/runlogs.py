@@ -27,13 +27,8 @@ class NoLogDirectoryError(ConfigError):
     directory: Path
     why: str
 
-    @property
-    def message(self) -> str:
-        return f"Spark's log has no place: {self.directory}: {self.why}"
-
-    @property
-    def hint(self) -> str:
-        return "name a directory that you may write: export XDG_STATE_HOME=DIRECTORY"
+    _message = "Spark's log has no place: {directory}: {why}"
+    _hint = "name a directory that you may write: export XDG_STATE_HOME=DIRECTORY"
 
 
 def make_room(directory: Path) -> None:

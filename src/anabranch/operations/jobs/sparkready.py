@@ -22,13 +22,8 @@ class SparkMissingError(ConfigError):
 
     module: str
 
-    @property
-    def message(self) -> str:
-        return f"this installation has no {self.module}: links run on Spark"
-
-    @property
-    def hint(self) -> str:
-        return "pip install 'anabranch[spark]'"
+    _message = "this installation has no {module}: links run on Spark"
+    _hint = "pip install 'anabranch[spark]'"
 
 
 def check(master: str, modules: tuple[str, ...] = ("pyspark",)) -> None:

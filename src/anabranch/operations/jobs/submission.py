@@ -45,9 +45,7 @@ _SENT_TO_YARN = (
 class NothingToImportError(ConfigError):
     """A driver in a container of YARN would find no Anabranch there, and say so in the container's output alone."""
 
-    @property
-    def message(self) -> str:
-        return "--deploy-mode cluster: a container of YARN has no Anabranch; neither an archive nor a Python is given"
+    _message = "--deploy-mode cluster: a container of YARN has no Anabranch; neither an archive nor a Python is given"
 
     @property
     def hint(self) -> str:
@@ -65,9 +63,7 @@ class NoFileToSendError(ConfigError):
     path: str
     flag: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.flag}: there is no file {self.path}"
+    _message = "{flag}: there is no file {path}"
 
     @property
     def hint(self) -> str:
@@ -80,13 +76,8 @@ class NoSparkSubmitError(ConfigError):
 
     path: str
 
-    @property
-    def message(self) -> str:
-        return f"there is no program {self.path}"
-
-    @property
-    def hint(self) -> str:
-        return "name Spark's directory, or have PySpark's own: unset SPARK_HOME"
+    _message = "there is no program {path}"
+    _hint = "name Spark's directory, or have PySpark's own: unset SPARK_HOME"
 
 
 @dataclass(frozen=True, slots=True)

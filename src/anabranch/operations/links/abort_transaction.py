@@ -55,12 +55,10 @@ class TransactionNotHangingError(RefusedError):
     def message(self) -> str:
         return f"no transaction on source partition {self.source} hangs: " + "; ".join(self.kept)
 
-    @property
-    def hint(self) -> str:
-        return (
-            "wait, or end it all the same by its id, which loses what its producer would still have committed: "
-            f"anabranch link abort-transaction {self.link} {self.source} --producer-id N --execute"
-        )
+    _hint = (
+        "wait, or end it all the same by its id, which loses what its producer would still have committed: "
+        "anabranch link abort-transaction {link} {source} --producer-id N --execute"
+    )
 
 
 @dataclass(frozen=True, slots=True)

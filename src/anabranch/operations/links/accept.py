@@ -27,9 +27,7 @@ class NothingToAcceptError(RefusedError):
         where = f" about {self.where}" if self.where else ""
         return f"nothing in link {self.link!r} waits for a decision{where}"
 
-    @property
-    def hint(self) -> str:
-        return f"`anabranch link show {self.link}` says why a lane is stopped; after a fix, `link resume` goes on"
+    _hint = "`anabranch link show {link}` says why a lane is stopped; after a fix, `link resume` goes on"
 
 
 async def plan(

@@ -34,13 +34,8 @@ class LinkExistsError(RefusedError):
 
     link: str
 
-    @property
-    def message(self) -> str:
-        return f"link {self.link!r} exists already"
-
-    @property
-    def hint(self) -> str:
-        return f"`anabranch link show {self.link}` shows it; give the new one another id"
+    _message = "link {link!r} exists already"
+    _hint = "`anabranch link show {link}` shows it; give the new one another id"
 
 
 @dataclass(eq=False)
@@ -50,13 +45,8 @@ class SameClusterError(RefusedError):
     link: str
     cluster_id: str
 
-    @property
-    def message(self) -> str:
-        return f"link {self.link!r} has the same cluster, {self.cluster_id}, at both ends"
-
-    @property
-    def hint(self) -> str:
-        return "give contexts of two clusters: `anabranch context list`"
+    _message = "link {link!r} has the same cluster, {cluster_id}, at both ends"
+    _hint = "give contexts of two clusters: `anabranch context list`"
 
 
 @dataclass(eq=False)
@@ -72,9 +62,7 @@ class LinkRefusedError(RefusedError):
         found = "1 error was found" if number == 1 else f"{number:,} errors were found"
         return f"link {self.link!r} was not created: {found}"
 
-    @property
-    def hint(self) -> str:
-        return "fix the reported errors, then run the same command again"
+    _hint = "fix the reported errors, then run the same command again"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,13 +39,8 @@ class PortTakenError(ConfigError):
     port: int
     reason: str
 
-    @property
-    def message(self) -> str:
-        return f"metrics cannot be served at {self.address}:{self.port}: {self.reason}"
-
-    @property
-    def hint(self) -> str:
-        return "name a free port with --port"
+    _message = "metrics cannot be served at {address}:{port}: {reason}"
+    _hint = "name a free port with --port"
 
 
 class LinkCollector(Collector):

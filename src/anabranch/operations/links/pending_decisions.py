@@ -39,16 +39,11 @@ class HistoryLostError(RefusedError):
     link: str
     target: str
 
-    @property
-    def message(self) -> str:
-        return f"cluster {self.target} has forgotten how far the lanes of link {self.link!r} were copied"
-
-    @property
-    def hint(self) -> str:
-        return (
-            f"find it out from the records: `anabranch link delete {self.link}`, `anabranch offsets rebuild`, then "
-            "`anabranch link create --adopt`"
-        )
+    _message = "cluster {target} has forgotten how far the lanes of link {link!r} were copied"
+    _hint = (
+        "find it out from the records: `anabranch link delete {link}`, `anabranch offsets rebuild`, then "
+        "`anabranch link create --adopt`"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,7 @@ class StillRunningError(ClusterError):
         runs = ", ".join(self.runs)
         return f"link {self.link!r} was asked to stop, and has not ended within {self.seconds:g} s: {runs}"
 
-    @property
-    def hint(self) -> str:
-        return f"it stays asked; wait on with the same command, or see who runs: anabranch link show {self.link}"
+    _hint = "it stays asked; wait on with the same command, or see who runs: anabranch link show {link}"
 
 
 async def plan(target: Cluster, link_id: str, wait_s: float) -> StopPlan:

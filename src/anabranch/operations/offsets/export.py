@@ -20,13 +20,8 @@ class NotBegunError(RefusedError):
 
     link: str
 
-    @property
-    def message(self) -> str:
-        return f"link {self.link!r} has no maps: none of its lanes has begun"
-
-    @property
-    def hint(self) -> str:
-        return f"it has some once it copies: anabranch link run {self.link}"
+    _message = "link {link!r} has no maps: none of its lanes has begun"
+    _hint = "it has some once it copies: anabranch link run {link}"
 
 
 @dataclass(frozen=True, slots=True)

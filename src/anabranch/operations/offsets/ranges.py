@@ -20,9 +20,7 @@ class NoLaneError(RefusedError):
     link: str
     partition: TopicPartition
 
-    @property
-    def message(self) -> str:
-        return f"link {self.link!r} has no lane for {self.partition}"
+    _message = "link {link!r} has no lane for {partition}"
 
     @property
     def hint(self) -> str:

@@ -35,9 +35,7 @@ class TopicNotInLinkError(ConfigError):
     side: str
     known: tuple[str, ...]
 
-    @property
-    def message(self) -> str:
-        return f"link {self.link!r} has no {self.side} topic {self.topic!r}"
+    _message = "link {link!r} has no {side} topic {topic!r}"
 
     @property
     def hint(self) -> str:
@@ -52,13 +50,8 @@ class GroupUnknownError(RefusedError):
     group: str
     cluster: str
 
-    @property
-    def message(self) -> str:
-        return f"group {self.group!r} of {self.cluster} has committed nothing"
-
-    @property
-    def hint(self) -> str:
-        return "the group is looked for on the side that is translated from: see --reverse"
+    _message = "group {group!r} of {cluster} has committed nothing"
+    _hint = "the group is looked for on the side that is translated from: see --reverse"
 
 
 async def translate(

@@ -23,13 +23,8 @@ class NothingToResumeError(RefusedError):
     link: str
     run: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.run} of link {self.link!r} is done: there is nothing to resume"
-
-    @property
-    def hint(self) -> str:
-        return f"`anabranch verify start {self.link}` compares what is new"
+    _message = "{run} of link {link!r} is done: there is nothing to resume"
+    _hint = "`anabranch verify start {link}` compares what is new"
 
 
 async def plan(source: Cluster, target: Cluster, link_id: str) -> VerifyPlan:

@@ -36,13 +36,8 @@ class VerifyRunningError(RefusedError):
     link: str
     run: str
 
-    @property
-    def message(self) -> str:
-        return f"link {self.link!r} is being compared already, by {self.run}"
-
-    @property
-    def hint(self) -> str:
-        return f"`anabranch verify show {self.link} --watch`, or `anabranch verify stop {self.link}` first"
+    _message = "link {link!r} is being compared already, by {run}"
+    _hint = "`anabranch verify show {link} --watch`, or `anabranch verify stop {link}` first"
 
 
 @dataclass(frozen=True, slots=True)

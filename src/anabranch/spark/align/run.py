@@ -48,13 +48,8 @@ class TooScatteredError(RefusedError):
     what: str
     most: int
 
-    @property
-    def message(self) -> str:
-        return f"the logs agree in more than {self.most:,} {self.what} only"
-
-    @property
-    def hint(self) -> str:
-        return "rebuild fewer topics at once; if one alone is too much, its copy was filtered or altered throughout"
+    _message = "the logs agree in more than {most:,} {what} only"
+    _hint = "rebuild fewer topics at once; if one alone is too much, its copy was filtered or altered throughout"
 
 
 @dataclass(slots=True)

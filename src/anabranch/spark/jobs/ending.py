@@ -13,13 +13,8 @@ class LinkDeletedError(RefusedError):
 
     link: str
 
-    @property
-    def message(self) -> str:
-        return f"link {self.link!r} was deleted while it ran; nothing more is copied"
-
-    @property
-    def hint(self) -> str:
-        return "target topics and their records stay; `anabranch link list` shows the links that there are"
+    _message = "link {link!r} was deleted while it ran; nothing more is copied"
+    _hint = "target topics and their records stay; `anabranch link list` shows the links that there are"
 
 
 @dataclass(eq=False)
@@ -28,13 +23,8 @@ class QueryEndedError(ProtocolError):
 
     why: str
 
-    @property
-    def message(self) -> str:
-        return f"the link's query ended: {self.why}"
-
-    @property
-    def hint(self) -> str:
-        return "run the link again: it goes on where it stood"
+    _message = "the link's query ended: {why}"
+    _hint = "run the link again: it goes on where it stood"
 
 
 @dataclass(eq=False)
@@ -43,10 +33,5 @@ class JobFaultError(AnabranchError):
 
     why: str
 
-    @property
-    def message(self) -> str:
-        return f"a fault of Anabranch itself: {self.why}"
-
-    @property
-    def hint(self) -> str:
-        return "report it with the traceback, which is in Spark's log; running the link again goes on where it stood"
+    _message = "a fault of Anabranch itself: {why}"
+    _hint = "report it with the traceback, which is in Spark's log; running the link again goes on where it stood"

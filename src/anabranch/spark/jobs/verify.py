@@ -54,13 +54,8 @@ COULD_NOT_TELL = ComparisonVerdict.UNKNOWN.exit_code
 class CommandGoneError(ProtocolError):
     """The command that started the job was killed."""
 
-    @property
-    def message(self) -> str:
-        return "the command that started it is gone"
-
-    @property
-    def hint(self) -> str:
-        return "anabranch verify resume"
+    _message = "the command that started it is gone"
+    _hint = "anabranch verify resume"
 
 
 def main(argv: list[str] | None = None) -> int:

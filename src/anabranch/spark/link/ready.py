@@ -40,13 +40,8 @@ class ExecutorNotReadyError(ConfigError):
     why: str
     fix: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.host} cannot copy: {self.why}"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = "{host} cannot copy: {why}"
+    _hint = "{fix}"
 
 
 def is_needed(spark: SparkSession) -> bool:

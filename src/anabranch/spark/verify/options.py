@@ -36,13 +36,8 @@ class UnreadableByJvmError(ConfigError):
     problem: str
     fix: str
 
-    @property
-    def message(self) -> str:
-        return f"context {self.context!r}: {self.problem}"
-
-    @property
-    def hint(self) -> str:
-        return self.fix
+    _message = "context {context!r}: {problem}"
+    _hint = "{fix}"
 
 
 def options(context: ClusterContext) -> dict[str, str]:

@@ -31,13 +31,8 @@ class NoSourceError(ConfigError):
 
     spark: str
 
-    @property
-    def message(self) -> str:
-        return f"this Spark {self.spark} has no source for Kafka"
-
-    @property
-    def hint(self) -> str:
-        return "spark-submit --jars $(python -m anabranch.jars.connector) ..."
+    _message = "this Spark {spark} has no source for Kafka"
+    _hint = "spark-submit --jars $(python -m anabranch.jars.connector) ..."
 
 
 def check_source(spark: SparkSession) -> None:

@@ -15,13 +15,8 @@ class NewerFormatError(RefusedError):
     version: int
     known: int
 
-    @property
-    def message(self) -> str:
-        return f"{self.place}: format version {self.version} is newer than {self.known}, the newest known here"
-
-    @property
-    def hint(self) -> str:
-        return "upgrade: pip install --upgrade anabranch, on every Spark worker too"
+    _message = "{place}: format version {version} is newer than {known}, the newest known here"
+    _hint = "upgrade: pip install --upgrade anabranch, on every Spark worker too"
 
 
 @dataclass(eq=False)
@@ -31,10 +26,5 @@ class MalformedRecordError(ProtocolError):
     place: str
     problem: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.place}: {self.problem}"
-
-    @property
-    def hint(self) -> str:
-        return "something else wrote to this topic; only Anabranch's principal should have WRITE on __anabranch_*"
+    _message = "{place}: {problem}"
+    _hint = "something else wrote to this topic; only Anabranch's principal should have WRITE on __anabranch_*"

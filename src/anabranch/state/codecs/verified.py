@@ -106,13 +106,8 @@ class NeverVerifiedError(RefusedError):
 
     link: str
 
-    @property
-    def message(self) -> str:
-        return f"link {self.link!r} was never compared"
-
-    @property
-    def hint(self) -> str:
-        return f"anabranch verify start {self.link}"
+    _message = "link {link!r} was never compared"
+    _hint = "anabranch verify start {link}"
 
 
 def lane_key(lane: str) -> bytes:

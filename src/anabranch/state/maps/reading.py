@@ -82,13 +82,8 @@ class LaneInDoubtError(RefusedError):
 
     retryable: ClassVar[bool] = True
 
-    @property
-    def message(self) -> str:
-        return f"link {self.link!r}: no exact map of {self.source} to {self.target}: {self.reason}"
-
-    @property
-    def hint(self) -> str:
-        return f"a running link persists again within some seconds: ask again; `anabranch link show {self.link}`"
+    _message = "link {link!r}: no exact map of {source} to {target}: {reason}"
+    _hint = "a running link persists again within some seconds: ask again; `anabranch link show {link}`"
 
 
 @dataclass(frozen=True, slots=True)

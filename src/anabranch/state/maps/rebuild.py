@@ -90,13 +90,8 @@ class UnknownSourceError(RefusedError):
     lane: str
     offset: int
 
-    @property
-    def message(self) -> str:
-        return f"lane {self.lane}: the source offsets of its batch at target offset {self.offset:,} are no longer known"
-
-    @property
-    def hint(self) -> str:
-        return "compare both sides with `anabranch verify`, then copy into a new target topic"
+    _message = "lane {lane}: the source offsets of its batch at target offset {offset:,} are no longer known"
+    _hint = "compare both sides with `anabranch verify`, then copy into a new target topic"
 
 
 def ranges_of(batches: Iterable[BatchHeader], log: LaneLog, near: int) -> list[MappedRange]:

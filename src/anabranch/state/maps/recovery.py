@@ -40,9 +40,7 @@ class TargetShorterError(ProtocolError):
     persisted: int
     end: int
 
-    @property
-    def message(self) -> str:
-        return f"ranges are persisted up to target offset {self.persisted:,}, and the log ends at {self.end:,}"
+    _message = "ranges are persisted up to target offset {persisted:,}, and the log ends at {end:,}"
 
 
 class MapRecovery:

@@ -29,9 +29,7 @@ class OlderRangesError(AnabranchError):
 
     retryable = True
 
-    @property
-    def message(self) -> str:
-        return "older mapped ranges of the lane are needed than this worker holds"
+    _message = "older mapped ranges of the lane are needed than this worker holds"
 
 
 def is_full(ranges: Sized) -> bool:

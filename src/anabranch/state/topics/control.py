@@ -42,9 +42,7 @@ class ControlLostError(ClusterError):
 
     retryable = True
 
-    @property
-    def message(self) -> str:
-        return "a record in a control topic was not acknowledged"
+    _message = "a record in a control topic was not acknowledged"
 
 
 async def ensure_topics(cluster: Cluster, names: Sequence[str] = topics.ALL) -> None:
