@@ -40,13 +40,13 @@ def test_moved_groups_read_every_record_once() -> None:
 @pytest.mark.full
 def test_a_move_that_is_one_record_off_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: every position is one record too old, as MirrorMaker 2's may be, and that record is read again."""
-    exact = plan.answer
+    exact = plan.translate_commit
 
     def one_too_old(route: PartitionMapping, commit: Commit, link: str) -> int | Reason:
         found = exact(route, commit, link)
         return found if isinstance(found, Reason) else max(0, found - 1)
 
-    monkeypatch.setattr(plan, "answer", one_too_old)
+    monkeypatch.setattr(plan, "translate_commit", one_too_old)
     moves = run_moves(20130402, 4, print, seconds=8.0)
     print(*moves.lines(), sep="\n")
     assert moves.moved == 4

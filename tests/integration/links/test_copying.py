@@ -84,8 +84,8 @@ def test_a_used_target_topic_is_copied_into_behind_what_it_has(old: SandboxClust
         assert lane.mode is LaneMode.MAPPED
         assert "25" in lane.mode_reason
         assert made.assert_copied(topic) == 100
-        assert [(run.source, run.length) for run in made.runs(lane.lane)] == [(0, 100)]
-        assert made.runs(lane.lane)[0].target >= 25
+        assert [(run.source, run.length) for run in made.ranges(lane.lane)] == [(0, 100)]
+        assert made.ranges(lane.lane)[0].target >= 25
 
 
 def test_a_lane_turns_mapped_when_an_old_record_arrives_and_stays_exact(
@@ -105,7 +105,7 @@ def test_a_lane_turns_mapped_when_an_old_record_arrives_and_stays_exact(
         assert lane.mode is LaneMode.MAPPED
         assert "old" in lane.mode_reason
         assert made.assert_copied(topic) == 130
-        runs = made.runs(lane.lane)
+        runs = made.ranges(lane.lane)
         assert (runs[0].source, runs[0].target, runs[0].length) == (0, 0, 50)
         assert runs[-1].target > runs[-1].source, "a mapped lane's fence takes an offset"
 
@@ -123,7 +123,7 @@ def test_runs_can_be_rebuilt_from_the_targets_log_alone(old: SandboxCluster, new
             produce(old, topic, numbered(40, first=120, timestamp=OLD_MS), batch=9)
             lane = made.await_position(topic, 160)
         assert made.assert_copied(topic) == 160
-        assert made.rebuilt(lane) == made.runs(lane.lane)
+        assert made.rebuilt(lane) == made.ranges(lane.lane)
         assert len(made.rebuilt(lane)) > 1
 
 

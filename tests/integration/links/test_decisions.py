@@ -94,7 +94,7 @@ def test_a_source_topic_made_again_is_copied_behind_the_old_one_once_that_was_ac
             engine.accept(made.source, made.target, made.id, f"{topic}-0")
         plan = made.accept(topic)
         assert [choice.cause for choice in plan.pending] == [Cause.SOURCE_MADE_AGAIN]
-        assert "copied from its offset 0 on, behind the 10 offsets" in plan.pending[0].means
+        assert "copied from its offset 0 on, after the 10 offsets" in plan.pending[0].means
         lane = made.await_position(topic, 30)
         assert lane.lane.topic_id != before.lane.topic_id
         assert len(made.status().lanes) == 1

@@ -106,7 +106,7 @@ def test_transactions_are_copied_as_a_read_committed_consumer_sees_them(
                 made.await_plans(1)
             made.await_position(topic, 28 * 11)
             made.assert_copied(topic)
-        assert made.rebuilt(made.lane(topic)) == made.runs(made.lane(topic).lane)
+        assert made.rebuilt(made.lane(topic)) == made.ranges(made.lane(topic).lane)
 
 
 @pytest.mark.real

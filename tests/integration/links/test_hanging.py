@@ -74,7 +74,7 @@ def test_a_killed_producers_transaction_is_named_and_ended_when_told(old: Sandbo
             assert done.stable == 16
         lane = made.await_position(topic, 16)
         made.await_(lambda status: status.lanes[0].state is LaneState.FOLLOWING)
-        assert [(run.source, run.length) for run in made.runs(lane.lane)] == [(0, 10), (13, 1)]
+        assert [(run.source, run.length) for run in made.ranges(lane.lane)] == [(0, 10), (13, 1)]
         assert made.lane(topic).stop_reason is None
 
 
@@ -97,6 +97,6 @@ def test_a_transaction_that_no_coordinator_knows_is_ended_without_a_name(
         assert abort_transaction(made.source, made.target, made.id, f"{topic}-0").stable == 9
         produce(lenient, topic, numbered(3, first=4))
         lane = made.await_position(topic, 12)
-        assert [(run.source, run.length) for run in made.runs(lane.lane)] == [(0, 4), (9, 3)]
+        assert [(run.source, run.length) for run in made.ranges(lane.lane)] == [(0, 4), (9, 3)]
         with pytest.raises(NoOpenTransactionError):
             abort_transaction(made.source, made.target, made.id, f"{topic}-0")

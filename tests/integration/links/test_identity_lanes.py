@@ -33,7 +33,7 @@ def test_a_log_that_starts_at_five_million_is_copied_to_the_same_offsets(
         produce(old, topic, numbered(60, first=60), batch=7)
         made.await_position(topic, FAR + 120)
         assert made.assert_copied(topic) == 120
-        assert [(run.source, run.target, run.length) for run in made.runs(lane.lane)] == [(FAR, FAR, 120)]
+        assert [(run.source, run.target, run.length) for run in made.ranges(lane.lane)] == [(FAR, FAR, 120)]
 
 
 @pytest.mark.real
@@ -95,7 +95,7 @@ def test_a_log_with_few_transactions_is_copied_to_the_same_offsets(old: SandboxC
         assert lane.mode is LaneMode.IDENTITY, lane.mode_reason
         made.assert_copied(topic)
         assert assert_equal_offsets(old, new, topic) == 200 + 8 * 31 + 2 * 5
-    assert made.rebuilt(lane) == made.runs(lane.lane)
+    assert made.rebuilt(lane) == made.ranges(lane.lane)
 
 
 def test_a_log_that_begins_with_aborted_records_is_copied_to_the_same_offsets(
@@ -161,4 +161,4 @@ def test_a_lane_with_filled_gaps_turns_mapped_when_an_old_record_arrives(
         transaction(old, topic, [b"after"] * 3)
         lane = made.await_position(topic, 30)
         assert made.assert_copied(topic) == 25
-        assert made.rebuilt(lane) == made.runs(lane.lane)
+        assert made.rebuilt(lane) == made.ranges(lane.lane)

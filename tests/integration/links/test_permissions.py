@@ -99,7 +99,7 @@ def test_without_alter_on_the_cluster_lanes_are_mapped_and_fenced_by_the_coordin
                 assert lane.mode is LaneMode.MAPPED
                 assert "ALTER on the target cluster" in lane.mode_reason
         made.assert_copied(topic)
-        assert made.rebuilt(lane) == made.runs(lane.lane)
+        assert made.rebuilt(lane) == made.ranges(lane.lane)
 
 
 def lacking(report: ProbeReport) -> list[Reason]:
@@ -185,7 +185,7 @@ def test_without_write_on_its_transactional_id_a_lane_is_mapped_at_its_first_gap
         padder = f"anabranch.{lane.lane}.fill"
         assert f"a gap behind offset 11: filling it needs WRITE on transactional id {padder}" in lane.mode_reason
         assert made.assert_copied(topic) == 17
-    assert made.rebuilt(lane) == made.runs(lane.lane)
+    assert made.rebuilt(lane) == made.ranges(lane.lane)
 
 
 def test_each_right_that_is_missing_is_named_with_the_resource_and_the_principal(

@@ -150,10 +150,12 @@ def test_a_lane_whose_claims_are_lost_does_not_start_over(old: SandboxCluster, n
         assert plan.remake == ((control.CLAIMS,) if way == "deleted" else ())
         assert plan.recreated == ((control.CLAIMS,) if way == "made again" else ())
         goes_on(made, old, new, topic, 10, values_of(range(10)))
-        runs = made.runs(choice.lane)
+        runs = made.ranges(choice.lane)
         assert (runs[0].source, runs[0].target, sum(run.length for run in runs)) == (0, 0, 15)
         maps = made.on_target(lambda client: read_maps(client, made.id))
-        assert [list(one.runs) for one in maps] == [runs] and not maps.doubts, "positions from before are told as well"
+        assert [list(one.ranges) for one in maps] == [runs] and not maps.doubts, (
+            "positions from before are told as well"
+        )
 
 
 @pytest.mark.full
@@ -272,7 +274,7 @@ def test_a_log_is_not_copied_again_where_all_was_deleted_and_made_again_at_rest(
         with pytest.raises(HistoryLostError):
             made.accept()
         engine.delete(made.target, made.id)
-        known = StoredMap(copy.lane, copy.source, copy.target, copy.runs)
+        known = StoredMap(copy.lane, copy.source, copy.target, copy.ranges)
         engine.create(made.source, made.target, made.spec, [known])
         goes_on(made, old, new, topic, 10, values_of(range(10)))
 

@@ -177,7 +177,7 @@ def test_a_groups_commits_are_translated_and_files_read_back(
         exact = offsets.translate(made.target, made.id, [(lane.source, 7)])
         offsets_file.save(tmp_path / "offsets.json", exact.offsets, exact.cluster)
         start = offsets_file.start_of(f"@{tmp_path / 'offsets.json'}")
-        answer = to_target(lane.runs, 7)
+        answer = to_target(lane.ranges, 7)
         assert isinstance(answer, Exact)
         assert looked_up(new, start, lane.target).offsets == {lane.target: answer.offset}
         back = offsets.translate(made.target, made.id, [(lane.target, answer.offset)], reverse=True)
@@ -185,7 +185,7 @@ def test_a_groups_commits_are_translated_and_files_read_back(
 
         maps = offsets.export(made.target, made.id)
         maps_file.save(tmp_path / "maps.json", made.id, maps.source, maps.target, maps.stored, maps.lanes)
-        assert [one.runs for one in maps_file.load(tmp_path / "maps.json")] == [lane.runs]
-        assert offsets.runs(made.target, made.id, f"{topic}-0") == offsets.runs(made.target, made.id, topic)
+        assert [one.ranges for one in maps_file.load(tmp_path / "maps.json")] == [lane.ranges]
+        assert offsets.ranges(made.target, made.id, f"{topic}-0") == offsets.ranges(made.target, made.id, topic)
         with pytest.raises(TopicNotInLinkError):
-            offsets.runs(made.target, made.id, f"{other}-0")
+            offsets.ranges(made.target, made.id, f"{other}-0")

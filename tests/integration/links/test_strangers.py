@@ -48,7 +48,7 @@ def test_a_stranger_in_a_mapped_lanes_target_is_named_and_its_records_are_left_o
         made.await_position(topic, 40)
         assert made.lane(topic).mode_reason == reason
         assert made.assert_copied(topic) == 40
-        assert made.rebuilt(lane) == made.runs(lane.lane)
+        assert made.rebuilt(lane) == made.ranges(lane.lane)
 
 
 def test_takeovers_markers_are_no_strangers(old: SandboxCluster, new: SandboxCluster) -> None:

@@ -101,9 +101,9 @@ def assert_truncated(made: Link, topic: str, lane: LaneProgress) -> None:
     after = made.await_position(topic, 50)
     assert after.lane == choice.lane
     assert values(made.new, topic) == [*values_of(range(30)), *values_of(range(100, 140))]
-    assert [(run.source, run.length) for run in made.runs(lane.lane)] == [(0, 30)]
-    assert [(run.source, run.length) for run in made.runs(after.lane)] == [(10, 40)]
-    assert made.runs(after.lane)[0].target >= 30
+    assert [(run.source, run.length) for run in made.ranges(lane.lane)] == [(0, 30)]
+    assert [(run.source, run.length) for run in made.ranges(after.lane)] == [(10, 40)]
+    assert made.ranges(after.lane)[0].target >= 30
 
 
 @pytest.mark.parametrize(

@@ -42,17 +42,17 @@ def test_each_record_of_a_killed_mirror_is_mapped_to_its_last_copy_and_the_rest_
         where = {told: offset for offset, told in source.items() if told is not None}
         truth = {offset: where[told] for offset, told in target.items() if told is not None}
         kept = Mirror({}, {}, truth, Bounds(0, 0, 0, 0)).kept()
-        pairs = {run.source + at: run.target + at for run in one.runs for at in range(run.length)}
+        pairs = {run.source + at: run.target + at for run in one.ranges for at in range(run.length)}
         assert {offset: pairs.get(offset) for offset in kept} == kept
         for offset in pairs.keys() - kept.keys():
             assert source[offset] is None and target[pairs[offset]] is None
         assert len(pairs) == len(source)
         assert not one.unclear
-        assert one.runs.target_end == len(target)
+        assert one.ranges.target_end == len(target)
         repeats[str(one.lane)] = len(target) - len(pairs)
     assert sum(repeats.values()) > 0, "the mirror copied nothing twice"
     far = LogEnds(0, 1 << 62)
-    pins = [pin(str(one.lane), one.source, one.target, one.runs, far, far) for one in maps]
+    pins = [pin(str(one.lane), one.source, one.target, one.ranges, far, far) for one in maps]
     comparison = Comparison(spark, spec_of(old, new, pins))
     list(comparison.rounds())
     findings = comparison.findings()

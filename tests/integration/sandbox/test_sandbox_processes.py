@@ -23,8 +23,8 @@ OWNER = """
 import signal, sys, time
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what it puts behind with it ignored
-from anabranch.sandbox import Cluster, ClusterSpec
-cluster = Cluster.start(ClusterSpec("owned", proxied=True), Path(sys.argv[1]))
+from anabranch.sandbox import ClusterSpec, SandboxCluster
+cluster = SandboxCluster.start(ClusterSpec("owned", proxied=True), Path(sys.argv[1]))
 print(cluster.brokers[0].pid, *[helper.pid for helper in cluster.helpers], flush=True)
 time.sleep(600)
 """
@@ -56,7 +56,7 @@ def test_nothing_outlives_its_owner(tmp_path: Path, number: signal.Signals) -> N
     assert wait_gone(children) == []
 
 
-def test_a_paused_child_ends_with_its_leash(tmp_path: Path) -> None:
+def test_a_paused_child_ends_with_its_supervisor(tmp_path: Path) -> None:
     """Even SIGKILL of the supervisor itself takes the child along, and even a stopped one."""
     process = SupervisedProcess.spawn("sleep", ["sleep", "600"], tmp_path / "log")
     child = psutil.Process(process.pid)

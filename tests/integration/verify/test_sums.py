@@ -125,7 +125,7 @@ def test_a_task_pays_for_every_byte(spark: SparkSession, old: SandboxCluster, mo
             self.bytes += size
             return self.bytes / 1000
 
-    monkeypatch.setattr(folding, "Pace", Told)
+    monkeypatch.setattr(folding, "ReadPace", Told)
     monkeypatch.setattr(folding, "time", SimpleNamespace(sleep=waits.append))  # not that of other threads
     (found,) = folding.folder(tickets, False, 5.0)(iter(table.to_batches(max_chunksize=300)))
     size = sum(len(one.key or b"") + len(one.value or b"") for one in records)
