@@ -31,7 +31,7 @@ from anabranch.operations.checkpoints.plans import RewriteRequest
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.routes import MappedLane, MapRoute, TargetSnapshot
 from anabranch.operations.checkpoints.translation_source import ByOffsets, TranslationSource
-from anabranch.operations.checkpoints.unmodified_restart import LogBounds
+from anabranch.operations.checkpoints.unmodified_restart import ReadableRange
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.opening import open_files
 from benchmarks import report
@@ -100,7 +100,7 @@ def _route(partitions: int) -> MapRoute:
     for number in range(partitions):
         source, target = TopicPartition(TOPIC, number), TopicPartition(TOPIC, number)
         lanes[source] = MappedLane("the benchmark", source, target, ranges)
-        logs[target] = LogBounds(0, 2 * OFFSET + SHIFT, 2 * OFFSET + SHIFT)
+        logs[target] = ReadableRange(0, 2 * OFFSET + SHIFT, 2 * OFFSET + SHIFT)
     return MapRoute("the benchmark", {TOPIC: TOPIC}, lanes, TargetSnapshot(logs, {TOPIC: frozenset(range(partitions))}))
 
 

@@ -1,6 +1,6 @@
 """A worker without Spark, to be stopped and killed: it copies until it is ended.
 
-``JOB.json.rounds`` grows by a byte each time that it has persisted what it has to file.
+``JOB.json.rounds`` grows by a byte each time that it has persisted what is due.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def test_a_stopped_worker_neither_writes_nor_files_over_its_successor(tmp_path: 
             until(lambda: positions() == ends)
             before = rounds()
             first.send_signal(signal.SIGCONT)
-            until(lambda: rounds() >= before + 4)  # what it would write or file, it has by then
+            until(lambda: rounds() >= before + 4)  # what it would write or persist, it has by then
             assert first.poll() is None
             proof = prove(source, target, testbed.target_context, LINK, TOPICS)
         finally:

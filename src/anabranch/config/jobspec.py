@@ -69,14 +69,14 @@ class JobFormat(Generic[T]):
         except JobSpecError:
             raise
         except ValidationError as error:
-            raise JobSpecError(first_problem(error)) from error
+            raise JobSpecError(_first_problem(error)) from error
         except AnabranchError as error:
             raise JobSpecError(error.message) from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise JobSpecError(repr(error)) from error
 
 
-def first_problem(error: ValidationError) -> str:
+def _first_problem(error: ValidationError) -> str:
     """The first field that pydantic refuses, and why."""
     first = error.errors()[0]
     return f"{'.'.join(str(one) for one in first['loc'])}: {first['msg']}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from google_crc32c import value as crc32c
 
-from anabranch.kafka.simulated.log import SimulatedLog, StoredBatch
+from anabranch.kafka.simulated.log import SimulatedBatch, SimulatedLog
 from anabranch.kafka.simulated.producers import ProducerStateManager
 from anabranch.records.compression import compress
 from anabranch.records.header import CODEC_MASK, CRC_START, DELETE_HORIZON, HEADER, HEADER_SIZE, LOG_OVERHEAD
@@ -53,7 +53,7 @@ def clean(log: SimulatedLog, now_ms: int, high_watermark: int) -> bool:
     if not is_due(log, now_ms, end):
         return False
     latest = _latest(log, end)
-    kept: list[StoredBatch] = []
+    kept: list[SimulatedBatch] = []
     aborted = {(one.producer_id, one.first, one.last) for one in log.aborted}
     with_data: set[tuple[int, int]] = set()  # transactions of which data is left, by producer and marker
     for stored in log.batches:
@@ -96,14 +96,14 @@ def _latest(log: SimulatedLog, end: int) -> dict[bytes, int]:
     return latest
 
 
-def _is_aborted(log: SimulatedLog, stored: StoredBatch) -> bool:
+def _is_aborted(log: SimulatedLog, stored: SimulatedBatch) -> bool:
     header = stored.header
     return header.is_transactional and any(
         one.producer_id == header.producer_id and one.first <= header.base_offset < one.last for one in log.aborted
     )
 
 
-def _marker_of(log: SimulatedLog, stored: StoredBatch) -> int | None:
+def _marker_of(log: SimulatedLog, stored: SimulatedBatch) -> int | None:
     """The offset of the marker that ends a batch's transaction; None for a batch outside of any."""
     header = stored.header
     if not header.is_transactional:
@@ -118,7 +118,9 @@ def _marker_of(log: SimulatedLog, stored: StoredBatch) -> int | None:
     return None
 
 
-def _marker(log: SimulatedLog, stored: StoredBatch, now_ms: int, with_data: set[tuple[int, int]]) -> StoredBatch | None:
+def _marker(
+    log: SimulatedLog, stored: SimulatedBatch, now_ms: int, with_data: set[tuple[int, int]]
+) -> SimulatedBatch | None:
     """A marker stays while data of its transaction does, then for ``delete.retention.ms``."""
     header = stored.header
     if (header.producer_id, header.base_offset) in with_data:
@@ -130,7 +132,9 @@ def _marker(log: SimulatedLog, stored: StoredBatch, now_ms: int, with_data: set[
     return _emptied(stored, log.producers)
 
 
-def _survivors(log: SimulatedLog, stored: StoredBatch, latest: dict[bytes, int], now_ms: int) -> StoredBatch | None:
+def _survivors(
+    log: SimulatedLog, stored: SimulatedBatch, latest: dict[bytes, int], now_ms: int
+) -> SimulatedBatch | None:
     header = stored.header
     past = header.has_delete_horizon and header.base_timestamp <= now_ms
     records = stored.records()
@@ -150,7 +154,7 @@ def _survivors(log: SimulatedLog, stored: StoredBatch, latest: dict[bytes, int],
     return _rewritten(stored, left, horizon)
 
 
-def _emptied(stored: StoredBatch, producers: ProducerStateManager) -> StoredBatch | None:
+def _emptied(stored: SimulatedBatch, producers: ProducerStateManager) -> SimulatedBatch | None:
     """A batch without records: nothing, unless a producer's newest sequence is known by it only."""
     entry = producers.entries.get(stored.header.producer_id)
     if entry is None or stored.header.is_control:
@@ -160,7 +164,7 @@ def _emptied(stored: StoredBatch, producers: ProducerStateManager) -> StoredBatc
     return _rewritten(stored, [], None)
 
 
-def _rewritten(stored: StoredBatch, records: list[Record], horizon: int | None) -> StoredBatch:
+def _rewritten(stored: SimulatedBatch, records: list[Record], horizon: int | None) -> SimulatedBatch:
     """The batch with these records only: offsets, producer and maximum time stay."""
     header = stored.header
     base = header.base_timestamp if horizon is None else horizon
@@ -191,7 +195,7 @@ def _rewritten(stored: StoredBatch, records: list[Record], horizon: int | None) 
     head = HEADER.pack(*made)
     crc = crc32c(head[CRC_START:] + packed)
     made = made._replace(crc=crc)
-    return StoredBatch(made, HEADER.pack(*made) + packed)
+    return SimulatedBatch(made, HEADER.pack(*made) + packed)
 
 
 def _field(out: bytearray, data: bytes | None) -> None:

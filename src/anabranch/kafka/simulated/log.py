@@ -27,7 +27,7 @@ _PLACE = Struct(">qii")
 _MARKER_VALUE = Struct(">hi")
 
 
-class StoredBatch(NamedTuple):
+class SimulatedBatch(NamedTuple):
     """A batch as it lies in a log; ``data`` has its offset and leader epoch in it."""
 
     header: BatchHeader
@@ -76,7 +76,7 @@ class SimulatedLog:
     settings: TopicSettings
     start: int = 0
     end: int = 0
-    batches: list[StoredBatch] = field(default_factory=list)
+    batches: list[SimulatedBatch] = field(default_factory=list)
     segments: list[LogSegment] = field(default_factory=list)
     epochs: list[tuple[int, int]] = field(default_factory=list)
     producers: ProducerStateManager = field(default_factory=ProducerStateManager)
@@ -87,16 +87,16 @@ class SimulatedLog:
 
     # -- appending -------------------------------------------------------------------------------------
 
-    def append(self, batch: bytes | bytearray, header: BatchHeader, leader_epoch: int, now_ms: int) -> StoredBatch:
+    def append(self, batch: bytes | bytearray, header: BatchHeader, leader_epoch: int, now_ms: int) -> SimulatedBatch:
         """Append a batch that was judged fit, at the log's end; returns it as it lies there."""
         data = bytearray(batch)
         _PLACE.pack_into(data, 0, self.end, header.batch_length, leader_epoch)
         placed = header._replace(base_offset=self.end, leader_epoch=leader_epoch)
-        stored = StoredBatch(placed, bytes(data))
+        stored = SimulatedBatch(placed, bytes(data))
         self.put(stored, now_ms)
         return stored
 
-    def put(self, stored: StoredBatch, now_ms: int) -> None:
+    def put(self, stored: SimulatedBatch, now_ms: int) -> None:
         """Append a batch that has its offset already, as a follower does."""
         header = stored.header
         if not self.epochs or self.epochs[-1][0] < header.leader_epoch:
@@ -112,7 +112,7 @@ class SimulatedLog:
         self.end = stored.last + 1
         self._note(stored)
 
-    def _note(self, stored: StoredBatch) -> None:
+    def _note(self, stored: SimulatedBatch) -> None:
         header = stored.header
         if not header.is_control:
             self.producers.wrote(header)
@@ -147,7 +147,7 @@ class SimulatedLog:
 
     # -- reading ---------------------------------------------------------------------------------------
 
-    def read(self, offset: int, upto: int, max_bytes: int) -> Iterator[StoredBatch]:
+    def read(self, offset: int, upto: int, max_bytes: int) -> Iterator[SimulatedBatch]:
         """Batches from the one that holds ``offset`` on, below ``upto``: as many as fit, but always one."""
         at, size = self._index(offset), 0
         while at < len(self.batches):
@@ -191,7 +191,7 @@ class SimulatedLog:
 
     def newest_time(self) -> tuple[int, int]:
         """(offset, time) of the record with the highest time stamp; (-1, -1) of an empty log."""
-        best: StoredBatch | None = None
+        best: SimulatedBatch | None = None
         for stored in self.batches:
             if stored.last >= self.start and (best is None or stored.header.max_timestamp > best.header.max_timestamp):
                 best = stored
@@ -271,7 +271,7 @@ class SimulatedLog:
         known = {(one.producer_id, one.last) for one in self.aborted}
         self.aborted = [one for one in kept if (one.producer_id, one.last) not in known] + self.aborted
 
-    def replace(self, batches: list[StoredBatch]) -> None:
+    def replace(self, batches: list[SimulatedBatch]) -> None:
         """Put what the cleaner left in the place of what there was; producers and ends stay."""
         self.batches = batches
         self._bases = [batch.header.base_offset for batch in batches]
@@ -298,7 +298,7 @@ class SimulatedLog:
                 del self.segments[0]
 
 
-def size_of(batches: list[StoredBatch]) -> int:
+def size_of(batches: list[SimulatedBatch]) -> int:
     """Bytes of some batches, of which each has a header at least."""
     assert all(len(one.data) >= HEADER_SIZE for one in batches)
     return sum(len(batch.data) for batch in batches)

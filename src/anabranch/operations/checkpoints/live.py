@@ -33,7 +33,7 @@ from anabranch.operations.checkpoints.routes import (
     unequal,
 )
 from anabranch.operations.checkpoints.translation_source import ByLinks, ByMaps, ByOffsets, ByStart, TranslationSource
-from anabranch.operations.checkpoints.unmodified_restart import LogBounds
+from anabranch.operations.checkpoints.unmodified_restart import ReadableRange
 from anabranch.state.maps.reading import read_maps
 
 _PURPOSE = "ends"
@@ -246,7 +246,7 @@ async def read_target(cluster: Cluster, topics: Collection[str]) -> TargetSnapsh
     if not topics:
         return TargetSnapshot()
     answer = await cluster.metadata(sorted(topics))
-    logs: dict[TopicPartition, LogBounds] = {}
+    logs: dict[TopicPartition, ReadableRange] = {}
     found: dict[str, frozenset[int] | Reason] = {}
     ids: dict[str, UUID] = {}
     by_leader: dict[int, dict[tuple[str, int], int]] = {}
@@ -272,7 +272,7 @@ async def read_target(cluster: Cluster, topics: Collection[str]) -> TargetSnapsh
         last = await list_offsets(connection, {key: (LATEST, epoch) for key, epoch in translation.items()})
         for key in translation:
             if not (first[key].code or stable[key].code or last[key].code):
-                logs[TopicPartition(*key)] = LogBounds(first[key].offset, stable[key].offset, last[key].offset)
+                logs[TopicPartition(*key)] = ReadableRange(first[key].offset, stable[key].offset, last[key].offset)
     return TargetSnapshot(logs, found, ids)
 
 

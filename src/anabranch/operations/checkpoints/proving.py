@@ -12,14 +12,14 @@ from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.operations.checkpoints.routes import MappedLane, records_of, target_offset
-from anabranch.operations.checkpoints.unmodified_restart import LogBounds
+from anabranch.operations.checkpoints.unmodified_restart import ReadableRange
 from anabranch.state.maps.rebuild import LogRange, headers
 
 _FIX = "let the batch finish on the old cluster: --finish-command"
 
 
 async def prove(
-    source: Cluster, target: Cluster, lane: MappedLane, start: int, end: int, log: LogBounds
+    source: Cluster, target: Cluster, lane: MappedLane, start: int, end: int, log: ReadableRange
 ) -> Reason | None:
     """None where both logs prove it; raises ClusterError."""
     ends = [target_offset(lane, offset, log) for offset in (start, end)]

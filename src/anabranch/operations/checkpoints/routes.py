@@ -16,7 +16,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.offsets.align.gaps import Unclear
 from anabranch.offsets.offset_map import MAX_OFFSET, OffsetMap
 from anabranch.offsets.translate import After, Before, Exact, to_target
-from anabranch.operations.checkpoints.unmodified_restart import LogBounds, unmodified_restart
+from anabranch.operations.checkpoints.unmodified_restart import ReadableRange, unmodified_restart
 
 Range = tuple[TopicPartition, int, int]
 
@@ -45,7 +45,7 @@ class TargetSnapshot:
     the cluster that each topic is on, where they are on several.
     """
 
-    logs: Mapping[TopicPartition, LogBounds] = field(default_factory=dict)
+    logs: Mapping[TopicPartition, ReadableRange] = field(default_factory=dict)
     topics: Mapping[str, frozenset[int] | Reason] = field(default_factory=dict)
     ids: Mapping[str, UUID] = field(default_factory=dict)
     on: Mapping[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class TargetSnapshot:
         """Every partition that a topic has now."""
         return self.topics.get(topic, Reason(ReasonKind.UNKNOWN, f"topic {topic} was not looked at"))
 
-    def log(self, partition: TopicPartition) -> LogBounds | Reason:
+    def log(self, partition: TopicPartition) -> ReadableRange | Reason:
         """A partition's ends."""
         found = self.logs.get(partition)
         if found is not None:
@@ -118,7 +118,7 @@ class MapRoute:
             self._on(lane),
         )
 
-    def _first(self, lane: MappedLane, log: LogBounds) -> TranslatedPosition | Reason:
+    def _first(self, lane: MappedLane, log: ReadableRange) -> TranslatedPosition | Reason:
         """Where a partition of which nothing was read begins: a job that stays would read the source's log whole.
 
         An unmodified restart begins at the target's first record, whoever wrote it.
@@ -237,7 +237,7 @@ class ExplicitRoute:
 LiveRoute = MapRoute | ExplicitRoute
 
 
-def target_offset(lane: MappedLane, offset: int, log: LogBounds) -> int | Reason:
+def target_offset(lane: MappedLane, offset: int, log: ReadableRange) -> int | Reason:
     """The target offset from which a reader sees exactly what it has not read, or why that cannot be said."""
     doubt = _unclear(lane, offset)
     if doubt is not None:
@@ -256,7 +256,7 @@ def target_offset(lane: MappedLane, offset: int, log: LogBounds) -> int | Reason
     return _reason(lane, offset, log, found)
 
 
-def _reason(lane: MappedLane, offset: int, log: LogBounds, told: Reason) -> Reason:
+def _reason(lane: MappedLane, offset: int, log: ReadableRange, told: Reason) -> Reason:
     """The same reason, in words about a checkpoint."""
     position = to_target(lane.ranges, offset)
     at = lane.source
@@ -285,7 +285,7 @@ def _reason(lane: MappedLane, offset: int, log: LogBounds, told: Reason) -> Reas
     return Reason(ReasonKind.NOT_COPIED, what, lane.wait)
 
 
-def unequal(lane: MappedLane, start: int, end: int, log: LogBounds) -> Reason | None:
+def unequal(lane: MappedLane, start: int, end: int, log: ReadableRange) -> Reason | None:
     """Why a map alone does not prove a source range equal to its translation; None where it does.
 
     It does where every offset of the range has its copy, and every offset of the translation is one.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from anabranch.offsets.offset_map import OffsetMap
 
 
-class LogBounds(NamedTuple):
+class ReadableRange(NamedTuple):
     """A target partition: its first offset, its last stable offset, and its high watermark."""
 
     start: int
@@ -23,7 +23,7 @@ class RestartEffect(NamedTuple):
     text: str = ""
 
 
-def unmodified_restart(old: int, new: int, log: LogBounds, ranges: OffsetMap | None = None) -> RestartEffect:
+def unmodified_restart(old: int, new: int, log: ReadableRange, ranges: OffsetMap | None = None) -> RestartEffect:
     """A reader that is at ``old`` where it should be at ``new``.
 
     Counted by the map's records where there is a map, so that markers and other writers' records do not count; past

@@ -26,7 +26,7 @@ from anabranch.operations.checkpoints.errors import JobStillWritingError, Writte
 from anabranch.operations.checkpoints.rewriting import in_place
 from anabranch.operations.checkpoints.routes import ExplicitRoute, MappedLane, MapRoute, TargetSnapshot
 from anabranch.operations.checkpoints.translation_source import ByStart, TranslationSource
-from anabranch.operations.checkpoints.unmodified_restart import LogBounds
+from anabranch.operations.checkpoints.unmodified_restart import ReadableRange
 from anabranch.operations.checkpoints.verify import verify as verify_place
 from anabranch.storage.local import LocalFiles
 from anabranch.storage.opening import open_files
@@ -279,7 +279,7 @@ def test_without_its_former_place_a_given_offset_is_held_against_the_position(
 def test_a_log_that_was_cut_is_found(moved: tuple[Path, Path, MapRoute]) -> None:
     """The target's range is that of now."""
     old, new, route = moved
-    logs = dict.fromkeys(route.target.logs, LogBounds(400, 507, 507))
+    logs = dict.fromkeys(route.target.logs, ReadableRange(400, 507, 507))
     cut = MapRoute(route.what, route.topics, route.lanes, TargetSnapshot(logs, route.target.topics))
     found = verify(old, new, cut)
     assert not found.sound and "leads nowhere now" in found.problems[0]

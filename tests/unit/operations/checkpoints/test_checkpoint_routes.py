@@ -27,12 +27,12 @@ from anabranch.operations.checkpoints.routes import (
     target_offset,
     unequal,
 )
-from anabranch.operations.checkpoints.unmodified_restart import LogBounds, copied, unmodified_restart
+from anabranch.operations.checkpoints.unmodified_restart import ReadableRange, copied, unmodified_restart
 
 pytestmark = pytest.mark.unit
 
 OLD, NEW = TopicPartition("orders", 0), TopicPartition("eu.orders", 0)
-LOG = LogBounds(0, 100, 100)
+LOG = ReadableRange(0, 100, 100)
 MAP = OffsetMap.of([MappedRange(10, 0, 10), MappedRange(22, 12, 10)], 10, 0).advance(40, 25)
 """Source 10..20 at 0..10, a gap of 2, foreign 10 and 11, source 22..32 at 12..22, all told up to 40 and 25."""
 
@@ -45,7 +45,7 @@ def position(
 
 
 def route(
-    ranges: OffsetMap = MAP, log: LogBounds = LOG, unclear: tuple[Unclear, ...] = (), source_start: int = 0
+    ranges: OffsetMap = MAP, log: ReadableRange = LOG, unclear: tuple[Unclear, ...] = (), source_start: int = 0
 ) -> MapRoute:
     """A route of one lane."""
     lane = MappedLane("link eu", OLD, NEW, ranges, unclear, source_start, "wait: anabranch link show eu")
@@ -73,9 +73,9 @@ def test_every_reason_is_of_its_kind_and_names_its_numbers() -> None:
     assert why(past) is ReasonKind.NOT_COPIED
     assert isinstance(past, Reason) and "copied up to 40" in past.what and "link show eu" in past.fix
     assert why(route().move(position(5))) is ReasonKind.BEFORE_START
-    assert why(route(log=LogBounds(5, 100, 100)).move(position(12))) is ReasonKind.EXPIRED
-    assert why(route(log=LogBounds(0, 11, 100)).move(position(22))) is ReasonKind.NOT_COPIED
-    assert why(route(log=LogBounds(0, 24, 24)).move(position(12))) is ReasonKind.IN_DOUBT
+    assert why(route(log=ReadableRange(5, 100, 100)).move(position(12))) is ReasonKind.EXPIRED
+    assert why(route(log=ReadableRange(0, 11, 100)).move(position(22))) is ReasonKind.NOT_COPIED
+    assert why(route(log=ReadableRange(0, 24, 24)).move(position(12))) is ReasonKind.IN_DOUBT
     assert why(route().move(position(SymbolicOffset.LATEST))) is ReasonKind.MARKER
     assert why(route().move(position(3, partition=TopicPartition("other", 0)))) is ReasonKind.NOT_IN_LINK
     assert why(route().move(position(3, partition=TopicPartition("empty", 0)))) is ReasonKind.NOT_COPIED
@@ -86,7 +86,7 @@ def test_what_expired_on_both_sides_leads_to_the_target_s_start() -> None:
     """Nothing is lost that the old cluster still had, and the answer says so."""
     found = route(source_start=10).move(position(5))
     assert isinstance(found, TranslatedPosition) and found.offset == 0 and "expired on both" in found.note
-    found = route(log=LogBounds(5, 100, 100), source_start=15).move(position(12))
+    found = route(log=ReadableRange(5, 100, 100), source_start=15).move(position(12))
     assert isinstance(found, TranslatedPosition) and found.offset == 5 and "expired on both" in found.note
 
 
@@ -144,7 +144,7 @@ def test_a_naive_move_is_counted_in_records_of_the_map() -> None:
     assert unmodified_restart(9, 9, LOG, MAP) == (0, 0, "")
     assert unmodified_restart(9, 12, LOG) == (3, 0, "")
     for old in (4, 101):
-        told = unmodified_restart(old, 12, LogBounds(5, 100, 100), MAP)
+        told = unmodified_restart(old, 12, ReadableRange(5, 100, 100), MAP)
         assert told.repeated is None and told.skipped is None and "5 to 100" in told.text
 
 
@@ -174,7 +174,7 @@ def test_given_offsets_are_taken_where_the_log_has_them() -> None:
     assert why(given_.equal(OLD, 1, 2)) is ReasonKind.NOT_EQUAL
     other = TopicPartition("eu.orders", 1)
     none = ExplicitRoute(
-        "the file", {NEW: 7}, {"orders": "eu.orders"}, TargetSnapshot({other: LOG, NEW: LogBounds(8, 9, 9)})
+        "the file", {NEW: 7}, {"orders": "eu.orders"}, TargetSnapshot({other: LOG, NEW: ReadableRange(8, 9, 9)})
     )
     assert why(none.move(position(3))) is ReasonKind.OUTSIDE_LOG
     assert why(none.move(position(3, partition=TopicPartition("orders", 1)))) is ReasonKind.NOT_IN_LINK
@@ -183,7 +183,7 @@ def test_given_offsets_are_taken_where_the_log_has_them() -> None:
 @pytest.mark.parametrize(("given_offset", "inside"), [(7, False), (8, True), (90, True), (91, False)])
 def test_a_given_offset_lies_between_the_start_and_the_stable_end(given_offset: int, inside: bool) -> None:
     """Both ends are positions; before, behind, and in a transaction that is still open there is none."""
-    target = TargetSnapshot({NEW: LogBounds(8, 90, 100)}, {"eu.orders": frozenset({0})})
+    target = TargetSnapshot({NEW: ReadableRange(8, 90, 100)}, {"eu.orders": frozenset({0})})
     found = ExplicitRoute("the file", {NEW: given_offset}, {"orders": "eu.orders"}, target).move(position(3))
     assert (
         found.offset == given_offset if isinstance(found, TranslatedPosition) else why(found) is ReasonKind.OUTSIDE_LOG
@@ -237,7 +237,7 @@ def test_counts_are_those_of_single_records(ranges: OffsetMap, data: st.DataObje
     if high <= ranges.target_end:
         assert copied(ranges, low, high) == sum(low <= at < high for at in pairs.values())
         assert same_place(lane, low, high) is not any(low <= at < high for at in pairs.values())
-    log = LogBounds(0, ranges.target_end, ranges.target_end)
+    log = ReadableRange(0, ranges.target_end, ranges.target_end)
     for at in (low, high):
         told = to_target(ranges, at)
         if isinstance(told, Exact):

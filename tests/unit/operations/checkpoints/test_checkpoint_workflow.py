@@ -33,7 +33,7 @@ from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport, R
 from anabranch.operations.checkpoints.proving import prove
 from anabranch.operations.checkpoints.routes import MappedLane
 from anabranch.operations.checkpoints.translation_source import ByLinks, ByMaps, ByOffsets, LinkAt, TranslationSource
-from anabranch.operations.checkpoints.unmodified_restart import LogBounds
+from anabranch.operations.checkpoints.unmodified_restart import ReadableRange
 from anabranch.operations.checkpoints.verify import verify
 from anabranch.records.encode import encode
 from anabranch.records.header import read_header
@@ -251,7 +251,7 @@ def test_a_range_is_equal_where_both_logs_hold_as_many_records_as_the_map(both: 
 
     async def ask(start: int, end: int) -> Reason | None:
         async with open_cluster(both.source) as here, open_cluster(both.target) as there:
-            return await prove(here, there, lane, start, end, LogBounds(0, TARGET_END, TARGET_END))
+            return await prove(here, there, lane, start, end, ReadableRange(0, TARGET_END, TARGET_END))
 
     assert asyncio.run(ask(12, 18)) is None
     told = asyncio.run(ask(15, 27))
@@ -277,4 +277,4 @@ def test_the_end_of_a_log_is_before_an_open_transaction(both: Lab) -> None:
 
     both.on(both.target, make)
     both.there.served.do(begin)
-    assert both.on(both.target, lambda cluster: read_target(cluster, {at.topic})).log(at) == LogBounds(0, 4, 5)
+    assert both.on(both.target, lambda cluster: read_target(cluster, {at.topic})).log(at) == ReadableRange(0, 4, 5)

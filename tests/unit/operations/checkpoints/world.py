@@ -18,7 +18,7 @@ from anabranch.operations.checkpoints.planning import PreparedRewrite, prepare
 from anabranch.operations.checkpoints.plans import RewriteRequest
 from anabranch.operations.checkpoints.routes import LiveRoute, MappedLane, MapRoute, TargetSnapshot
 from anabranch.operations.checkpoints.translation_source import ByLinks, LinkAt, TranslationSource
-from anabranch.operations.checkpoints.unmodified_restart import LogBounds
+from anabranch.operations.checkpoints.unmodified_restart import ReadableRange
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.opening import open_files
 
@@ -69,7 +69,7 @@ def route_for(files: StoredFiles, shift: int = SHIFT, prefix: str = "new.") -> M
         one: MappedLane("link eu", one, target, OffsetMap.of([MappedRange(0, shift, 500)], 0, shift))
         for one, target in to.items()
     }
-    log = LogBounds(0, 500 + shift, 500 + shift)
+    log = ReadableRange(0, 500 + shift, 500 + shift)
     topics = {one.topic: target.topic for one, target in to.items()}
     numbers = {
         target.topic: frozenset(one.partition for one in at if prefix + one.topic == target.topic)

@@ -15,7 +15,7 @@ from kafka.protocol.consumer import FetchRequest, FetchResponse
 from anabranch.kafka.simulated.access import READ
 from anabranch.kafka.simulated.apis.common import epoch_refusal, find, mine
 from anabranch.kafka.simulated.broker import ClientSession, Handler
-from anabranch.kafka.simulated.log import AbortedTransaction, StoredBatch
+from anabranch.kafka.simulated.log import AbortedTransaction, SimulatedBatch
 from anabranch.kafka.simulated.partition import NOT_LEADER, SimulatedPartition
 from anabranch.kafka.simulated.sessions import CachedPartition, FetchPosition, Key, SimulatedFetchSession
 
@@ -32,7 +32,7 @@ class _PartitionData(NamedTuple):
     high_watermark: int = -1
     stable: int = -1
     start: int = -1
-    batches: tuple[StoredBatch, ...] = ()
+    batches: tuple[SimulatedBatch, ...] = ()
     aborted: tuple[AbortedTransaction, ...] = ()
     diverging: tuple[int, int] | None = None
     partition: SimulatedPartition | None = None
