@@ -65,7 +65,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "ended-query-stopped-cleanly",
-        "spark/jobs/link.py",
+        "spark/jobs/link_driver.py",
         "        return events.fail(error)\n    except KeyboardInterrupt",
         "        return 0\n    except KeyboardInterrupt",
         "a link that was deleted or failed as it ran exits as one that was stopped cleanly",

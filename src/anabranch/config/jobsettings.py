@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 TIED = "--tied"
 DETACH = b"detach\n"
 SAFE_PATH = "PYTHONSAFEPATH"
@@ -23,3 +25,23 @@ ALWAYS = {
     "spark.sql.streaming.numRecentProgressUpdates": "20",
     "spark.sql.shuffle.partitions": "1",
 }
+
+LOCAL = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.driver.memory": "512m",
+}
+"""Of a session on this machine alone."""
+
+
+def is_local(master: str | None) -> bool:
+    """Whether the executors are this machine's; None leaves the master to ``spark-submit``."""
+    return master is not None and master.startswith("local")
+
+
+def session_settings(master: str | None, overrides: Mapping[str, str]) -> dict[str, str]:
+    """What a session is started with; ``overrides`` win."""
+    return ALWAYS | (LOCAL if is_local(master) else {}) | dict(overrides)

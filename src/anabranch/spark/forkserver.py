@@ -44,47 +44,70 @@ KINDS = (
 _PR_SET_NAME = 15
 
 
-def start(*modules: str) -> None:
-    """Fork the server with these modules imported, and have Spark use it; call it before any thread is started.
+class ForkServer:
+    """The server of this process: ``prepare`` before the JVM is started, since that hands its environment on."""
 
-    Where files of a temporary directory cannot be run, Spark starts its Python as ever.
-    """
-    for module in (*KINDS, *modules):
-        importlib.import_module(module)
-    directory = Path(tempfile.mkdtemp(prefix="anabranch-forks-"))
-    address, python = directory / "socket", directory / "python"
-    python.write_text(
-        f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S {shlex.quote(handover.__file__)} "
-        f'{shlex.quote(str(address))} {shlex.quote(sys.executable)} "$@"\n'
-    )
-    python.chmod(0o700)
-    if not os.access(python, os.X_OK):
-        shutil.rmtree(directory, ignore_errors=True)
-        return
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(address))
-    listener.listen(64)
-    gc.freeze()
-    driver, ours = os.pipe()
-    if os.fork() == 0:
-        os.close(ours)
-        try:
-            _leave_streams()
-            _Server(listener, driver).serve()
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
-            os._exit(0)
-    listener.close()
-    os.close(driver)  # ``ours`` is closed by the system alone, however this process ends
-    os.environ["PYSPARK_PYTHON"] = str(python)
+    def __init__(self, directory: Path, python: Path) -> None:
+        self._directory = directory
+        self._python = python
+
+    @classmethod
+    def prepare(cls) -> ForkServer | None:
+        """Have Spark use the server as its Python; None, and Spark starts its Python as ever, where files of a
+        temporary directory cannot be run.
+        """
+        directory = Path(tempfile.mkdtemp(prefix="anabranch-forks-"))
+        made = cls(directory, directory / "python")
+        made._python.write_text(
+            f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S {shlex.quote(handover.__file__)} "
+            f'{shlex.quote(str(made._address))} {shlex.quote(sys.executable)} "$@"\n'
+        )
+        made._python.chmod(0o700)
+        if not os.access(made._python, os.X_OK):
+            made.remove()
+            return None
+        for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):  # the second is what the JVM itself goes by
+            os.environ[name] = str(made._python)
+        return made
+
+    def start(self, *modules: str) -> None:
+        """Fork the server with these modules imported; call it before any thread is started."""
+        for module in (*KINDS, *modules):
+            importlib.import_module(module)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(self._address))
+        listener.listen(64)
+        gc.freeze()
+        driver, _ours = os.pipe()
+        if os.fork() == 0:
+            try:
+                _leave_descriptors(listener.fileno(), driver)
+                _Server(listener, driver).serve()
+            finally:
+                self.remove()
+                os._exit(0)
+        listener.close()
+        os.close(driver)  # ``_ours`` is closed by the system alone, however this process ends
+
+    def remove(self) -> None:
+        """Remove the directory; the server does it once it ends."""
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    @property
+    def _address(self) -> Path:
+        return self._directory / "socket"
 
 
-def _leave_streams() -> None:
-    """Whoever reads what the driver prints, or writes to it, waits for the driver alone."""
+def _leave_descriptors(*kept: int) -> None:
+    """Whoever waits for an end of the driver's - its output, its events, the input of its JVM - waits for it alone."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in STREAMS:
         os.dup2(nothing, stream)
-    os.close(nothing)
+    for name in os.listdir("/dev/fd"):
+        number = int(name)
+        if number not in (*STREAMS, *kept):
+            with suppress(OSError):  # that of the listing
+                os.close(number)
 
 
 class _Server:

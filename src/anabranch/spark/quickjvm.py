@@ -1,48 +1,87 @@
 """How the driver of a link starts its JVM: quickly, since that JVM plans leases and copies nothing.
 
-Its classes come from an archive (:mod:`anabranch.jars.shared_classes`), made once by the first run on this machine that
-ends in order, and only the quick compiler is used: measured on two cores, a session took 4.7 s of CPU in place of 16.
+It is started before the driver imports what it needs, which takes as long.  Its classes come from an archive
+(:mod:`anabranch.jars.shared_classes`), made once by the first run on this machine that ends in order, and only the
+quick compiler is used: measured on two cores, a session took 4.7 s of CPU in place of 16.
+
+Nothing here imports pyspark.  What a Python driver says to ``spark-submit``, and what its JVM answers, is that of
+``pyspark.java_gateway`` and ``org.apache.spark.api.python.PythonGatewayServer``: a file with a port and a secret.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import signal
 import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
 from contextlib import suppress
+from importlib import metadata, util
 from pathlib import Path
-
-import pyspark
-from pyspark.sql import SparkSession
 
 from anabranch.errors import AnabranchError
 from anabranch.jars import shared_classes
+from anabranch.spark.errors import SparkNotStartedError
 
 OPTIONS = "SPARK_SUBMIT_OPTS"
 LAUNCHER_OPTIONS = "SPARK_LAUNCHER_OPTS"
 """Of the JVM that makes the command line of the one that is wanted."""
+PORT, SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
+_ANSWER = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 _QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _ARCHIVED_S = 30.0
+_LOOK_S = 0.01
 
 
 class QuickJvm:
-    """The environment in which a session starts its JVM; what the user set of it comes after ours, and wins."""
+    """The JVM of this process, which ends with it; there is none of our own below ``spark-submit``."""
 
-    def __init__(self) -> None:
+    def __init__(self, master: str | None) -> None:
+        self._master = master or "the master of spark-submit"
         self._made: Path | None = None
         self._wanted: Path | None = None
         self._jvm: subprocess.Popen[bytes] | None = None
+        self._answer: Path | None = None
 
-    def prepare(self) -> None:
-        """Set it, where this process is to start the JVM and not the other way round."""
-        if "PYSPARK_GATEWAY_PORT" in os.environ:
+    def start(self, settings: Mapping[str, str]) -> None:
+        """Start it with Spark's settings, and return at once; what the user set of its options wins over ours."""
+        if PORT in os.environ:
             return
+        home = _spark_home()
         given = os.environ.get(OPTIONS, "")
-        os.environ[OPTIONS] = " ".join([_QUICK, *([] if "SharedArchive" in given else self._classes()), given]).strip()
-        os.environ.setdefault(LAUNCHER_OPTIONS, _QUICK)
+        classes = [] if "SharedArchive" in given else self._classes(home / "jars")
+        self._answer = Path(tempfile.mkdtemp(prefix="anabranch-jvm-")) / "address"
+        environment = {LAUNCHER_OPTIONS: _QUICK, **os.environ}
+        environment[OPTIONS] = " ".join([_QUICK, *classes, given]).strip()
+        environment |= {"SPARK_CONNECT_MODE": "0", _ANSWER: str(self._answer)}
+        command = [str(home / "bin" / "spark-submit")]
+        for key, value in settings.items():
+            command += ["--conf", f"{key}={value}"]
+        command += shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+        with suppress(OSError):  # told of as a JVM that is not there
+            self._jvm = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                env=environment,
+                preexec_fn=_ignore_ctrl_c,  # noqa: PLW1509  # there is no thread yet
+            )
 
-    def follow(self, spark: SparkSession) -> None:
-        """Remember the JVM of a session; there is none of our own below ``spark-submit``."""
-        self._jvm = getattr(getattr(spark.sparkContext, "_gateway", None), "proc", None)
+    def connect(self) -> None:
+        """Wait until it listens, and have pyspark use it; raises SparkNotStartedError."""
+        if self._answer is None:
+            return
+        while not self._answer.exists():
+            if self._jvm is None or self._jvm.poll() is not None:
+                ended = "" if self._jvm is None else f" (exit code {self._jvm.returncode})"
+                raise SparkNotStartedError(self._master, f"its JVM ended{ended} before it listened")
+            time.sleep(_LOOK_S)
+        answer = self._answer.read_bytes()
+        os.environ[PORT] = str(int.from_bytes(answer[:4], "big"))
+        os.environ[SECRET] = answer[8:].decode()
+        self._forget_answer()
 
     def end(self) -> None:
         """Once the session has stopped: wait for the archive, where this run makes it."""
@@ -55,10 +94,29 @@ class QuickJvm:
             jvm.wait(_ARCHIVED_S)
             made.rename(wanted)
         made.unlink(missing_ok=True)
+        self._made = None
 
-    def _classes(self) -> list[str]:
-        jars = Path(pyspark.__file__).parent / "jars"
-        runtime = f"spark-{pyspark.__version__}"
+    def close(self) -> None:
+        """Leave nothing: it ends by itself with its input; one whose archive would be of half a run is killed."""
+        jvm = self._jvm
+        if jvm is None:
+            self._forget_answer()
+            return
+        if self._answer is not None or self._made is not None:
+            jvm.kill()
+        self._forget_answer()
+        if jvm.stdin is not None:
+            jvm.stdin.close()
+        for name in (PORT, SECRET):
+            os.environ.pop(name, None)
+
+    def _forget_answer(self) -> None:
+        if self._answer is not None:
+            shutil.rmtree(self._answer.parent, ignore_errors=True)
+        self._answer = None
+
+    def _classes(self, jars: Path) -> list[str]:
+        runtime = f"spark-{metadata.version('pyspark')}"
         try:
             used = shared_classes.using(runtime, jars)
             if used:
@@ -69,3 +127,15 @@ class QuickJvm:
             return []  # no Java, or no directory that we may write: told of elsewhere, or slower
         self._made = self._wanted.with_suffix(f".{os.getpid()}.part")
         return shared_classes.making(self._made)
+
+
+def _spark_home() -> Path:
+    """As pyspark looks for it: ``SPARK_HOME``, else what came with the package."""
+    found = util.find_spec("pyspark")
+    package = Path(found.origin).parent if found is not None and found.origin is not None else Path()
+    return Path(os.environ.get("SPARK_HOME") or package)
+
+
+def _ignore_ctrl_c() -> None:
+    """Ctrl-C is the driver's to answer, in order."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -5,33 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
-from anabranch.config.jobsettings import ALWAYS
-from anabranch.errors import ConfigError
-
-LOCAL = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
-    "spark.driver.memory": "512m",
-}
-
-
-@dataclass(eq=False)
-class SparkNotStartedError(ConfigError):
-    """Spark could not be started: no Java, a master that is none or does not answer, jars that are not there."""
-
-    master: str
-    why: str
-
-    _message = "Spark could not be started on {master}: {why}"
-    _hint = "check --master, --conf and JAVA_HOME, then run the same command again"
+from anabranch.config.jobsettings import session_settings
+from anabranch.spark.errors import SparkNotStartedError
 
 
 def session(name: str, master: str | None, overrides: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
@@ -41,12 +20,9 @@ def session(name: str, master: str | None, overrides: Mapping[str, str] = Mappin
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
-    settings = dict(ALWAYS)
     if master is not None:
         builder = builder.master(master)
-        if master.startswith("local"):
-            settings |= LOCAL
-    for key, value in (settings | dict(overrides)).items():
+    for key, value in session_settings(master, overrides).items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()

@@ -33,7 +33,7 @@ NUMBERS = (
     ("fine-print.md", "(of 16 MB together", "copier.source.fetcher.ANSWERS_BYTES", 16 << 20),
     ("fine-print.md", "1 MB each at least", "copier.source.fetcher.LANE_BYTES", 1 << 20),
     ("what-if.md", "up to five times in a row", "spark.link.restarting.TRIES", 1 + 5),
-    ("what-if.md", "five minutes at most", "spark.jobs.link.FIRST_SURVEY_TIMEOUT_S", 300.0),
+    ("what-if.md", "five minutes at most", "spark.jobs.link_driver.FIRST_SURVEY_TIMEOUT_S", 300.0),
     ("adr/0008-copying-on-between-leases.md", "less than five seconds ago", "copier.write_gate.HOLD_SECONDS", 5.0),
     (
         "adr/0008-copying-on-between-leases.md",

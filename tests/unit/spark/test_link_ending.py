@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import UnreachableError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import UnknownLinkError
-from anabranch.spark.jobs import link
-from anabranch.spark.session import SparkNotStartedError
+from anabranch.spark.errors import SparkNotStartedError
+from anabranch.spark.jobs import link_driver as link
+from anabranch.spark.jobs.events import EventLog
+from anabranch.spark.jobs.link_options import LinkOptions
+from anabranch.spark.quickjvm import QuickJvm
 
 pytestmark = pytest.mark.unit
 
@@ -128,7 +132,7 @@ def _main(
     monkeypatch.setattr(link, "_run", run)
     ends = (ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",)))
     (tmp_path / "job.json").write_text(LinkJob("old-new", "run-1", *ends, 60.0).to_json())
-    code = link.main([str(tmp_path / "job.json")])
+    code = link.run(LinkOptions(tmp_path / "job.json"), EventLog(sys.stderr), QuickJvm(None))
     starting, *rest = capsys.readouterr().err.splitlines()
     assert "old-new: run-1 starts" in starting
     return code, rest

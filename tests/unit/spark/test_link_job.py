@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,10 @@ from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import AuthenticationError, UnreachableError
 from anabranch.model.cluster import ClusterContext
-from anabranch.spark.jobs import link as job
+from anabranch.spark.jobs import link_driver as job
+from anabranch.spark.jobs.events import EventLog
+from anabranch.spark.jobs.link_options import LinkOptions
+from anabranch.spark.quickjvm import QuickJvm
 
 pytestmark = pytest.mark.unit
 
@@ -74,6 +78,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
+def exit_code(spec: str) -> int:
+    """The exit code of a run below ``spark-submit``."""
+    return job.run(LinkOptions(Path(spec)), EventLog(sys.stderr), QuickJvm(None))
+
+
 def away(monkeypatch: pytest.MonkeyPatch, error: AnabranchError) -> None:
     """Whoever looks at the clusters gets this error."""
 
@@ -88,7 +97,7 @@ def test_a_cluster_that_is_away_is_waited_for_five_minutes_and_is_exit_code_4_th
 ) -> None:
     """It is said once that it waits."""
     away(monkeypatch, UnreachableError("old", ("o:1: refused",)))
-    assert job.main([spec]) == 4
+    assert exit_code(spec) == 4
     assert 300 <= clock.now < 305
     starting, waiting, ended, hint = capsys.readouterr().err.splitlines()
     assert starting.endswith("old-new: run-1 starts on the master of spark-submit")
@@ -99,7 +108,7 @@ def test_a_cluster_that_is_away_is_waited_for_five_minutes_and_is_exit_code_4_th
 def test_what_a_person_must_mend_is_not_waited_for(spec: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong password stays wrong."""
     away(monkeypatch, AuthenticationError("old", "User:link", "PLAIN", "wrong credentials"))
-    assert (job.main([spec]), clock.now) == (4, 0.0)
+    assert (exit_code(spec), clock.now) == (4, 0.0)
 
 
 def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
@@ -114,14 +123,14 @@ def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
     monkeypatch.setattr(job, "signal", SimpleNamespace(signal=lambda *_: None, SIGTERM=15, SIGINT=2))
     monkeypatch.setattr(job, "RestartingQuery", Failed)
     monkeypatch.setattr(job, "cores", lambda _: 1)
-    assert job.main([spec]) == 5
+    assert exit_code(spec) == 5
     assert "a task failed four times" in capsys.readouterr().err
 
     def gone(*_: Any) -> None:
         raise Py4JError("the gateway is closed")
 
     monkeypatch.setattr(job, "session", gone)
-    assert job.main([spec]) == 5
+    assert exit_code(spec) == 5
     assert "Spark's JVM is gone: the gateway is closed" in capsys.readouterr().err
 
     class Thrown(Py4JJavaError):  # type: ignore[misc]
@@ -135,7 +144,7 @@ def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
         raise Thrown
 
     monkeypatch.setattr(job, "session", threw)
-    assert job.main([spec]) == 5
+    assert exit_code(spec) == 5
     assert "error: the link's query ended: no room\nhint: " in capsys.readouterr().err
 
 
@@ -163,4 +172,4 @@ def test_who_ends_a_run_that_waits_for_executors_ends_it(spec: str, monkeypatch:
     )
     monkeypatch.setattr(job, "cores", lambda _: 0)
     monkeypatch.setattr(job.ready, "check", waits)
-    assert job.main([spec]) == job.INTERRUPTED
+    assert exit_code(spec) == job.INTERRUPTED
