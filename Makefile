@@ -42,6 +42,7 @@ lint: $(READY) ## style, types, import contracts, published schemas
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy -p anabranch -p qa -p examples.demo -p benchmarks
+	$(BIN)/mypy --config-file tests/mypy.ini tests
 	$(BIN)/lint-imports --no-logo
 	@mkdir -p build/schemas
 	$(BIN)/python -m anabranch.config.schemas build/schemas

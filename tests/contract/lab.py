@@ -18,6 +18,7 @@ from anabranch.kafka.admin import create_topic, delete_topic
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.cluster import TopicMeta
 from anabranch.kafka.connection import Connection, Transport
+from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import (
     LATEST,
     ProducerEntry,
@@ -130,11 +131,11 @@ class Log:
 
     # -- writing ---------------------------------------------------------------------------------------
 
-    def send(self, records: bytes) -> asyncio.Future[object]:
+    def send(self, records: bytes) -> asyncio.Future[Frame]:
         """Put a produce request on the wire; ``answer`` reads its outcome."""
         return produce.submit(self.connection, [produce.Outgoing(self.topic, self.meta.id, 0, records)])
 
-    async def answer(self, sent: asyncio.Future[object]) -> Produced:
+    async def answer(self, sent: asyncio.Future[Frame]) -> Produced:
         """The outcome of ``send``."""
         frame = await sent
         try:

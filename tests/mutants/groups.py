@@ -290,7 +290,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "gone-group-kept",
         "state/topics/positions.py",
         "        entries += [(SyncKey(done.link, group), None) for group in gone]",
-        "        entries += [(SyncKey(done.link, group), None) for group in gone if group in self.marks]",
+        "        entries += [(SyncKey(done.link, group), None) for group in gone if group in self.baselines]",
         "a group that is no longer followed is shown as followed for ever",
     ),
     Mutant(

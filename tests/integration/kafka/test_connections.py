@@ -12,6 +12,7 @@ from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, UnreachableError
+from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offset
 from anabranch.model.cluster import ClusterContext
 from anabranch.records.encode import encode
@@ -201,7 +202,7 @@ async def test_frames_are_reused_and_those_in_hand_are_not(cluster: SandboxClust
         frame.release()
         wanted = fetch.PartitionFetch("frames", topic_id, 0, -1, 0, -1, 1 << 20)
 
-        async def fetched() -> tuple[object, memoryview]:
+        async def fetched() -> tuple[Frame, memoryview]:
             answer = await fetch.submit(connection, [wanted], max_wait_ms=1000, max_bytes=1 << 20)
             return answer, answer.view
 

@@ -110,7 +110,7 @@ def test_baselines_maps_and_offsets_are_asked_of_clusters(run: Run, both: Lab, t
     """The verbs that look, and the one that stores at once."""
     both.commit(both.source, "marked", {A: Commit(12)})
     code, out, _ = run("groups", "baseline", LINK, "marked", "-o", "json")
-    assert (code, json.loads(out)["stored"], both.stored().marks[LINK]["marked"].coverage) == (0, True, "covered")
+    assert (code, json.loads(out)["stored"], both.stored().baselines[LINK]["marked"].coverage) == (0, True, "covered")
     code, out, _ = run("groups", "show", LINK, "marked", "-o", "json")
     assert (code, json.loads(out)["baseline"]["partitions"][0]["begin"]) == (0, 10)
     code, out, _ = run("offsets", "translate", LINK, "--group", "marked", "--out", "there.json", "-o", "json")

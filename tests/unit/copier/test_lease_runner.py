@@ -226,7 +226,8 @@ class Wire:
 
 def unconnected() -> LeaseRunner:
     """A runner whose clusters are nowhere."""
-    return LeaseRunner(OWNER, *(Cluster(Transport(name, "User:ANONYMOUS"), []) for name in "st"), lambda: True)
+    source, target = (Cluster(Transport(name, "User:ANONYMOUS"), []) for name in "st")
+    return LeaseRunner(OWNER, source, target, lambda: True)
 
 
 def test_nothing_runs_after_the_end_of_a_lane_that_was_won_as_it_came() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -55,7 +56,7 @@ async def opened(target: Cluster, topic_id: uuid.UUID | None = None) -> TargetPa
     )
 
 
-def effect(fences: Fences | ReadMarkers) -> Steps[tuple[object, ...]]:
+def effect(fences: Fences | ReadMarkers) -> Steps[tuple[Any, ...]]:
     """One effect alone."""
     answer: tuple[object, ...] = yield fences
     return answer
@@ -89,7 +90,7 @@ def test_many_owners_are_shut_out_and_proven_by_few_requests(cluster: tuple[Simu
     """However many earlier claims there are; each has its own answer, and its marker is found again."""
     ids = range(5_000, 5_120)
 
-    async def ask(target: Cluster) -> tuple[tuple[object, ...], list[int], int]:
+    async def ask(target: Cluster) -> tuple[tuple[Any, ...], list[int], int]:
         place = await opened(target)
         meta, _ = await target.partition("orders", 0)
         await append(place.connection, "orders", meta.id, encode(records(1)))

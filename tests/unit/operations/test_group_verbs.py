@@ -328,7 +328,7 @@ def test_marks_are_stored_with_what_the_link_holds(both: Lab) -> None:
     both.commit(both.source, "before", {A: Commit(9), B: Commit(12)})
     report = groups.baseline(both.source, both.target, LINK, GroupSelection(("begins", "before")))
     assert (report.ok, report.stored) == (False, True)
-    found = both.stored().marks[LINK]
+    found = both.stored().baselines[LINK]
     assert (found["begins"].coverage, found["before"].coverage) == (Coverage.COVERED, Coverage.BEFORE)
     assert [one.lost() for one in found["before"].partitions] == [1, 0]
     assert {one.group: one.baseline for one in groups.list_groups(both.source, both.target, LINK).groups}["before"] is (

@@ -45,7 +45,7 @@ def test_a_deletion_is_carried_out_as_it_was_shown_and_forgets_everything(both: 
     made = Baseline(LINK, "shop", GroupKind.CLASSIC, (BaselinePartition(A, Commit(12), 10, Coverage.COVERED),), 1)
 
     async def mark(cluster: Cluster) -> None:
-        await Positions(cluster).put_marks([made, replace(made, link="other")])
+        await Positions(cluster).put_baselines([made, replace(made, link="other")])
 
     both.on(both.target, mark)
     shown = links.plan_delete(both.target, LINK)
@@ -66,10 +66,10 @@ def test_a_deletion_is_carried_out_as_it_was_shown_and_forgets_everything(both: 
         for part in (stored, runs, progress, positions):
             await part.sync()
         claims = await Journal(cluster).read()
-        assert set(positions.marks["other"]) == {"shop"}
+        assert set(positions.baselines["other"]) == {"shop"}
         lanes = [str(lane.lane) for lane in both.lanes]
         segments = [one for one in runs.segments.values() if one]
-        marks = list(positions.marks.get(LINK, {}))
+        marks = list(positions.baselines.get(LINK, {}))
         return [*stored.links, *stored.mirrored, *segments, *progress.lanes, *marks, *map(claims.claims, lanes)]
 
     assert [one for one in both.on(both.target, left) if one] == []

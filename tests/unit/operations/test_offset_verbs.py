@@ -200,12 +200,12 @@ def test_maps_are_made_of_the_topics_that_were_pinned(
     topics = {OTHER.topic: TO_A.topic}
     monkeypatch.setattr("anabranch.operations.jobs.readerjob.check_reader", lambda _, settings: dict(settings))
     job = ReaderJob(both.source, both.target, "local[1]", tmp_path)
-    planned = between(both.source, both.target, lambda *clusters: rebuild.plan(*clusters, "made", topics))
+    planned = between(both.source, both.target, lambda source, target: rebuild.plan(source, target, "made", topics))
     assert [(one.source, one.target, *one.bounds) for one in planned.lanes] == [
         (OTHER, TO_A, 0, SOURCE_END, 0, TARGET_END)
     ]
     both.on(both.target, lambda cluster: more(cluster, TO_A, 1))
-    again = between(both.source, both.target, lambda *clusters: rebuild.plan(*clusters, "made", topics))
+    again = between(both.source, both.target, lambda source, target: rebuild.plan(source, target, "made", topics))
     assert (again.lanes[0].bounds[3], again.hash) == (TARGET_END + 1, planned.hash)
 
     async def make_again(cluster: Cluster) -> None:
@@ -216,7 +216,7 @@ def test_maps_are_made_of_the_topics_that_were_pinned(
     both.on(both.target, make_again)
     out = tmp_path / "maps.json"
     with pytest.raises(PlanChangedError):
-        between(both.source, both.target, lambda *clusters: rebuild.apply(*clusters, planned, out, job))
+        between(both.source, both.target, lambda source, target: rebuild.apply(source, target, planned, out, job))
     assert not list(tmp_path.iterdir())
 
 

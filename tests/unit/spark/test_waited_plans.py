@@ -111,8 +111,8 @@ def test_a_plan_that_is_persisted_again_keeps_the_time_of_its_look(monkeypatch: 
         return LanePlan(LinkRecord(WantedState(spec), ("A",), 0), {}, (), 7, (HOME.topic,))
 
     spec = LinkSpec(LINK, ClusterRef("old", "A"), ClusterRef("new", "B"))
-    clusters = (ClusterContext(name, ("127.0.0.1:1",)) for name in ("old", "new"))
-    job, stored = LinkJob(LINK, "run-1", *clusters, 300.0), Stored()
+    old, new = (ClusterContext(name, ("127.0.0.1:1",)) for name in ("old", "new"))
+    job, stored = LinkJob(LINK, "run-1", old, new, 300.0), Stored()
     planner, survey = LeasePlanner(job, 1), Survey(job)
     for made in (planner, survey):
         monkeypatch.setattr(made._planner, "progress", stored)

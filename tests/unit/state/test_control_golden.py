@@ -46,9 +46,9 @@ CASES: list[Case] = [
     ),
     (
         "mark-v1",
-        positions.encode_key(positions.MarkKey("old-new", samples.MARK.group)),
-        positions.encode_mark(samples.MARK),
-        positions.decode_mark,
+        positions.encode_key(positions.BaselineKey("old-new", samples.MARK.group)),
+        positions.encode_baseline(samples.MARK),
+        positions.decode_baseline,
         samples.MARK,
     ),
     (

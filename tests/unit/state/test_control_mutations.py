@@ -18,7 +18,7 @@ pytestmark = pytest.mark.unit
 
 ENCODERS: dict[str, Callable[[Any], bytes]] = {
     "link": links.encode_link,
-    "mark": positions.encode_mark,
+    "mark": positions.encode_baseline,
     "round": positions.encode_round,
     "since": positions.encode_since,
     "undo": positions.encode_undo,

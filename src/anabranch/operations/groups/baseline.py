@@ -39,5 +39,5 @@ async def apply(source: Cluster, target: Cluster, planned: BaselinePlan) -> Base
     now = await plan(source, target, planned.link, planned.selection)
     check_holds(f"the filter of link {planned.link!r}", planned, now, f"anabranch link show {planned.link}")
     if now.baselines:
-        await Positions(target).put_marks(now.baselines)
+        await Positions(target).put_baselines(now.baselines)
     return BaselineReport(planned.link, now.baselines, bool(now.baselines), now_ms())

@@ -27,7 +27,7 @@ async def list_groups(source: Cluster, target: Cluster, link_id: str) -> GroupsR
     chosen = filters.load(maps.spec.filter)
     kinds, target_kinds, store = await asyncio.gather(list_kinds(source), list_kinds(target), stored(target))
     commits, _ = await read_commits(source, [name for name, one in kinds.items() if one.kind.is_movable])
-    marks, fresh = store.marks.get(link_id, {}), _fresh(store, maps.spec)
+    baselines, fresh = store.baselines.get(link_id, {}), _fresh(store, maps.spec)
     rows = []
     for name, group in sorted(kinds.items()):
         mine = commits.get(name, {})
@@ -41,7 +41,7 @@ async def list_groups(source: Cluster, target: Cluster, link_id: str) -> GroupsR
                 target_kinds[name].state if name in target_kinds else GroupState.DEAD,
                 inside,
                 len(mine) - inside,
-                marks[name].coverage if name in marks else None,
+                baselines[name].coverage if name in baselines else None,
                 fresh.groups.get(name),
                 "" if advice is None else f"{advice.what}; {advice.fix}",
             )
@@ -63,7 +63,7 @@ async def show(source: Cluster, target: Cluster, link_id: str, name: str) -> Gro
         snapshot.source[name],
         snapshot.target.get(name),
         plan(snapshot, [name]).groups[0],
-        store.marks.get(link_id, {}).get(name),
+        store.baselines.get(link_id, {}).get(name),
         fresh.groups.get(name),
         fresh.round,
         now_ms(),

@@ -34,7 +34,7 @@ class _StoredState(StrEnum):
     ACTIVE = "active"
 
 
-class MarkKey(NamedTuple):
+class BaselineKey(NamedTuple):
     """The key of a mark."""
 
     link: str
@@ -61,12 +61,12 @@ class UndoKey(NamedTuple):
     group: str
 
 
-Key = MarkKey | RoundKey | SyncKey | UndoKey
+Key = BaselineKey | RoundKey | SyncKey | UndoKey
 
 
 def encode_key(key: Key) -> bytes:
     """The bytes of a key; a group's name stands last, for it may hold anything."""
-    if isinstance(key, MarkKey):
+    if isinstance(key, BaselineKey):
         text = f"{key.link}/{_MARK}/{key.group}"
     elif isinstance(key, RoundKey):
         text = f"{key.link}/{_ROUND}"
@@ -88,7 +88,7 @@ def decode_key(key: bytes) -> Key:
     if link and kind == _ROUND and not slash:
         return RoundKey(link)
     if link and slash and kind == _MARK:
-        return MarkKey(link, name)
+        return BaselineKey(link, name)
     if link and slash and kind == _SYNC:
         return SyncKey(link, name)
     if not link and slash and kind == _UNDO:
@@ -98,7 +98,7 @@ def decode_key(key: bytes) -> Key:
     raise MalformedRecordError(POSITIONS, f"the key {text!r} is none of its kinds")
 
 
-def encode_mark(mark: Baseline) -> bytes:
+def encode_baseline(mark: Baseline) -> bytes:
     """The value of a mark; the key holds the rest."""
     return dump(
         VERSION,
@@ -119,10 +119,10 @@ def encode_mark(mark: Baseline) -> bytes:
     )
 
 
-def decode_mark(key: bytes, value: bytes) -> Baseline:
+def decode_baseline(key: bytes, value: bytes) -> Baseline:
     """A mark; raises ``MalformedRecordError``, ``NewerFormatError``."""
     name = decode_key(key)
-    if not isinstance(name, MarkKey):
+    if not isinstance(name, BaselineKey):
         raise MalformedRecordError(POSITIONS, "the key is not a mark's")
     with load(f"{POSITIONS} {name.link}/{_MARK}/{name.group}", VERSION, value) as fields:
         return Baseline(

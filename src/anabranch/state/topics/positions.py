@@ -1,4 +1,4 @@
-"""``__anabranch_positions`` on a cluster: marks, undo records, and how fresh groups in continuous sync are."""
+"""``__anabranch_positions`` on a cluster: baselines, undo records, and how fresh groups in continuous sync are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
 from anabranch.state.codecs import positions as codec
 from anabranch.state.codecs import topics
-from anabranch.state.codecs.positions import MarkKey, RoundKey, SyncKey, UndoKey
+from anabranch.state.codecs.positions import BaselineKey, RoundKey, SyncKey, UndoKey
 from anabranch.state.topics.control import ensure_topics, present, write
 
 
@@ -22,7 +22,7 @@ class Positions:
         self._cluster = cluster
         self._log = KeyedLog(cluster, topics.POSITIONS)
         self._exists = False
-        self.marks: dict[str, dict[str, Baseline]] = {}
+        self.baselines: dict[str, dict[str, Baseline]] = {}
         self.undo: dict[str, dict[str, UndoRecord]] = {}
         self.rounds: dict[str, SyncRound] = {}
         self.since: dict[str, dict[str, GroupSyncStatus]] = {}
@@ -33,11 +33,11 @@ class Positions:
             return
         for entry in await self._log.read():
             key = codec.decode_key(entry.key)
-            if isinstance(key, MarkKey):
-                marks = self.marks.setdefault(key.link, {})
-                marks.pop(key.group, None)
+            if isinstance(key, BaselineKey):
+                baselines = self.baselines.setdefault(key.link, {})
+                baselines.pop(key.group, None)
                 if entry.value is not None:
-                    marks[key.group] = codec.decode_mark(entry.key, entry.value)
+                    baselines[key.group] = codec.decode_baseline(entry.key, entry.value)
             elif isinstance(key, RoundKey):
                 self.rounds.pop(key.link, None)
                 if entry.value is not None:
@@ -57,9 +57,9 @@ class Positions:
         """What is persisted of a link's continuous sync."""
         return Freshness(self.rounds.get(link), dict(self.since.get(link, {})))
 
-    async def put_marks(self, marks: Iterable[Baseline]) -> None:
-        """Store marks; raises ControlLostError."""
-        await self._write((MarkKey(one.link, one.group), codec.encode_mark(one)) for one in marks)
+    async def put_baselines(self, baselines: Iterable[Baseline]) -> None:
+        """Store baselines; raises ControlLostError."""
+        await self._write((BaselineKey(one.link, one.group), codec.encode_baseline(one)) for one in baselines)
 
     async def put_undo(self, records: Iterable[UndoRecord]) -> None:
         """Store undo records, all acknowledged when this returns; raises ControlLostError."""
@@ -78,12 +78,12 @@ class Positions:
         return len(self._keys(link))
 
     async def forget(self, link: str) -> None:
-        """Forget a link's marks and freshness; undo records stay.  Raises ControlLostError."""
+        """Forget a link's baselines and freshness; undo records stay.  Raises ControlLostError."""
         if keys := self._keys(link):
             await self._write((key, None) for key in keys)
 
     def _keys(self, link: str) -> list[codec.Key]:
-        keys: list[codec.Key] = [MarkKey(link, group) for group in self.marks.get(link, {})]
+        keys: list[codec.Key] = [BaselineKey(link, group) for group in self.baselines.get(link, {})]
         keys += [SyncKey(link, group) for group in self.since.get(link, {})]
         keys += [RoundKey(link)] if link in self.rounds else []
         return keys

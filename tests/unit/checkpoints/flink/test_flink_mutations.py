@@ -61,7 +61,7 @@ def taken(path: Path, data: bytes, state: Mapping[str, bytes] | None = None) -> 
     positions = Counter((one.source, one.partition, one.role, one.offset) for one in moved.positions())
     assert positions == Counter(map(_three_on, checkpoint.positions()))
     others = {one.id for one in checkpoint.metadata.operators}
-    others -= {one.operator.id for one in (*checkpoint.sources, *checkpoint.sinks)}
+    others -= {one.operator.id for one in checkpoint.sources} | {one.operator.id for one in checkpoint.sinks}
     old, new = ([one for one in each.metadata.operators if one.id in others] for each in (checkpoint, moved))
     assert old == new
     if not any(isinstance(one.offset, SymbolicOffset) for one in checkpoint.positions()):
@@ -201,7 +201,7 @@ def test_a_head_that_was_altered_is_refused_at_its_byte(
             continue  # without properties whatever is left is too much, at the same byte
         with pytest.raises(error, match=rf"byte {place}\b") as caught:
             read_metadata(data[:at] + piece + data[at + len(piece) :], "altered")
-        assert (caught.value.path, caught.value.name) == ("altered", "_metadata")
+        assert tuple(getattr(caught.value, name) for name in ("path", "name")) == ("altered", "_metadata")
 
 
 @pytest.mark.parametrize("path", [one for one in SMALL if NEWEST in one.parts], ids=lambda path: path.parts[-3])
