@@ -1,4 +1,4 @@
-"""The contexts file that a verb, or shell completion, uses."""
+"""The contexts file that a verb, or shell completion, uses, and the target in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import typer
 
+from anabranch.cli.hints import typed_target
 from anabranch.config import contexts as store
+from anabranch.model.cluster import ClusterContext
 
 
 def contexts(ctx: typer.Context, new: bool = False) -> store.Contexts:
@@ -18,3 +20,9 @@ def contexts(ctx: typer.Context, new: bool = False) -> store.Contexts:
     if not new:
         location.check_named()
     return store.load(location)
+
+
+def target(ctx: typer.Context, flag: str | None) -> ClusterContext:
+    """The target that a verb acts on; raises ``ConfigError``."""
+    typed_target.set(flag)
+    return contexts(ctx).target_context(flag, os.environ)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
 from anabranch.cli.completing import context_names, link_ids
-from anabranch.cli.hints import typed_target
-from anabranch.cli.located import contexts
+from anabranch.cli.located import contexts, target
 from anabranch.errors import InvalidFieldError
-from anabranch.model.cluster import ClusterContext
 
 __all__ = ["LinkArgument", "TargetOption", "contexts", "settings_of", "target"]
 
@@ -29,12 +26,6 @@ TargetOption = Annotated[
 LinkArgument = Annotated[
     str, typer.Argument(metavar="LINK", help="The link's id.", autocompletion=link_ids, show_default=False)
 ]
-
-
-def target(ctx: typer.Context, flag: str | None) -> ClusterContext:
-    """The target that a verb acts on; raises ``ConfigError``."""
-    typed_target.set(flag)
-    return contexts(ctx).target_context(flag, os.environ)
 
 
 def settings_of(texts: Iterable[str] | None) -> dict[str, str]:

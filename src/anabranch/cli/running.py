@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from anabranch.cli.options import contexts, target
+from anabranch.cli.located import contexts, target
 from anabranch.model.cluster import ClusterContext
 
 if TYPE_CHECKING:  # imported when a verb runs, so that ``--help`` and completion stay quick

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Enum
 from functools import cache, lru_cache
 from struct import Struct
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from anabranch.kafka.simulated.cluster import SimulatedCluster
     from anabranch.kafka.simulated.partition import SimulatedPartition
 
+_VERSIONS_REFUSED = Struct(">hihhh")
 _HEAD = Struct(">hhih")
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 LARGEST_REQUEST = 100 << 20
@@ -128,7 +129,7 @@ class ClientSession:
         key, version, correlation, length = _HEAD.unpack_from(frame)
         at = _HEAD.size + max(0, length)
         self.client_id = frame[_HEAD.size : at].decode(errors="replace") if length > 0 else ""
-        api = _apis().get(key)
+        api = self.broker.cluster.apis.get(key)
         low, high = self.broker.cluster.version.apis.get(key, (0, -1))
         if key == API_VERSIONS and not low <= version <= high:
             self._reply(correlation, API_VERSIONS, False, self.broker.versions_refused())
@@ -204,10 +205,9 @@ class SimulatedBroker:
         return self.power is BrokerPower.ON and not self.is_fenced
 
     def versions_refused(self) -> bytes:
-        """The answer to an ApiVersions request that is too new, in the oldest format."""
-        from anabranch.kafka.simulated.apis.metadata import versions_refused
-
-        return versions_refused(self)
+        """ApiVersions v0: UNSUPPORTED_VERSION, and the versions of ApiVersions itself, as brokers answer (KIP-511)."""
+        low, high = self.cluster.version.apis[API_VERSIONS]
+        return _VERSIONS_REFUSED.pack(35, 1, API_VERSIONS, low, high)
 
     def connect(self, sink: ResponseSink, host: str = "127.0.0.1", *, internal: bool = False) -> ClientSession | None:
         """A client's connection, or one of the brokers' own tools; None where nobody listens."""
@@ -332,14 +332,6 @@ def oldest_of(request: Any) -> int:
 def is_flexible(request: Any, version: int) -> bool:
     """Whether a version of a request has tags."""
     return bool(request.flexible_version_q(version))
-
-
-@cache
-def _apis() -> Mapping[int, Api]:
-    """The answers, which know of brokers: imported once there are some."""
-    from anabranch.kafka.simulated.apis import APIS
-
-    return APIS
 
 
 @lru_cache(maxsize=8192)

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 
 from anabranch.kafka.simulated import cleaner
 from anabranch.kafka.simulated.access import Authorizer
+from anabranch.kafka.simulated.apis import APIS
 from anabranch.kafka.simulated.broker import BrokerPower, SimulatedBroker
 from anabranch.kafka.simulated.groups import GroupCoordinator
 from anabranch.kafka.simulated.log import SimulatedLog
-from anabranch.kafka.simulated.partition import NO_LEADER, Replica, SimulatedPartition
+from anabranch.kafka.simulated.partition import NO_LEADER, Replica, SimulatedPartition, SimulatedTopic
 from anabranch.kafka.simulated.settings import BROKER_DEFAULTS, TopicSettings
 from anabranch.kafka.simulated.timers import Timers
 from anabranch.kafka.simulated.transactions import TransactionCoordinator
@@ -45,17 +46,6 @@ class ClusterPlan:
     seed: int = 0
 
 
-@dataclass(slots=True)
-class SimulatedTopic:
-    """A topic; ``known`` says from when on each broker knows it."""
-
-    name: str
-    id: uuid.UUID
-    settings: TopicSettings
-    partitions: list[SimulatedPartition]
-    known: dict[int, float]
-
-
 class SimulatedCluster:
     """Brokers, topics, coordinators; everything happens on the thread of its timers."""
 
@@ -63,6 +53,7 @@ class SimulatedCluster:
         self.plan = plan
         self.timers = timers
         self.version = VERSIONS[plan.version]
+        self.apis = APIS
         self.chance = random.Random(plan.seed)
         self.settings = {**BROKER_DEFAULTS, **plan.overrides}
         self.id = f"simulated-{plan.name}"

@@ -180,3 +180,14 @@ class SimulatedPartition:
         waiting, self.waiting = self.waiting, []
         for one in waiting:
             one.over(code)
+
+
+@dataclass(slots=True)
+class SimulatedTopic:
+    """A topic; ``known`` says from when on each broker knows it."""
+
+    name: str
+    id: uuid.UUID
+    settings: TopicSettings
+    partitions: list[SimulatedPartition]
+    known: dict[int, float]

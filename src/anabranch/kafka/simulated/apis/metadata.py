@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,8 +19,7 @@ from kafka.protocol.metadata import (
 from anabranch.kafka.simulated.access import CLUSTER, CLUSTER_NAME, DESCRIBE, GROUP, TOPIC, TRANSACTIONAL_ID
 from anabranch.kafka.simulated.apis.common import UNKNOWN, encoded, may
 from anabranch.kafka.simulated.broker import ClientSession, Handler, SimulatedBroker
-from anabranch.kafka.simulated.cluster import SimulatedTopic
-from anabranch.kafka.simulated.partition import NO_LEADER
+from anabranch.kafka.simulated.partition import NO_LEADER, SimulatedTopic
 from anabranch.kafka.simulated.versions import Range
 
 UNKNOWN_TOPIC_ID, NO_LEADER_CODE, NOT_AVAILABLE, REPLICA_GONE = 100, 5, 15, 9
@@ -36,12 +34,6 @@ def versions(session: ClientSession, _: Any, version: int, reply: _Reply) -> Non
 def _versions(apis: Sequence[tuple[int, Range]]) -> Any:
     keys = [ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in apis]
     return ApiVersionsResponse(error_code=0, api_keys=keys, throttle_time_ms=0)
-
-
-def versions_refused(broker: SimulatedBroker) -> bytes:
-    """ApiVersions v0 with UNSUPPORTED_VERSION and the versions of ApiVersions itself, as brokers answer (KIP-511)."""
-    low, high = broker.cluster.version.apis[18]
-    return struct.pack(">hihhh", 35, 1, 18, low, high)
 
 
 def metadata(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:

@@ -1,0 +1,49 @@
+"""No module of the package imports itself in a circle, and the figures would tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qa import structure
+
+pytestmark = pytest.mark.unit
+
+
+def tree(root: Path, **files: str) -> Path:
+    """A source tree of modules ``anabranch.PACKAGE.MODULE``."""
+    for name, text in files.items():
+        package, _, module = name.partition("_")
+        place = root / "anabranch" / package
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{module}.py").write_text(text)
+    return root
+
+
+def test_nothing_is_imported_in_a_circle(capsys: pytest.CaptureFixture[str]) -> None:
+    """A late import would hide one from whoever runs the program."""
+    assert structure.main() == 0
+    out = capsys.readouterr().out
+    assert "no circle of packages\nno circle of modules\n" in out and "\ncircle of " not in out
+
+
+def test_a_circle_through_a_late_import_is_told_and_one_of_types_alone_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the packages and the modules that it passes."""
+    late = "def use():\n    from anabranch.b.two import Two\n    return Two\n"
+    types = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from anabranch.b.two import Two\n\n"
+    root = tree(
+        tmp_path,
+        a_one=late,
+        b_two="from anabranch.a.one import use\n\nclass Two: ...\n",
+        c_three=types + "_hidden = 1\nOPEN = 2\n",
+        b_four="from anabranch.c import three\n\nclass Two: ...\n",
+    )
+    structure.main(root)
+    out = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in out if line.startswith("c ")] == [["c", "7", "1", "1"]]
+    assert "circle of 2 packages, 2 imports: a, b" in out
+    assert "circle of 2 modules, 2 imports: anabranch.a.one, anabranch.b.two" in out
+    assert "class names of more than one class: 1: Two" in out
