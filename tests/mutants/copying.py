@@ -545,7 +545,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "local-cluster-is-here",
         "spark/link/ready.py",
-        "    return _HERE.fullmatch(context.master) is None or context.getConf().contains(_STATED)",
+        "    return not is_here(context.master) or context.getConf().contains(STATED_PYTHON)",
         '    return not context.master.startswith("local")',
         "what an executor of local-cluster lacks, or a stated interpreter, is a stack of Java",
     ),

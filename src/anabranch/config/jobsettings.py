@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 TIED = "--tied"
@@ -37,11 +38,15 @@ LOCAL = {
 """Of a session on this machine alone."""
 
 
-def is_local(master: str | None) -> bool:
-    """Whether the executors are this machine's; None leaves the master to ``spark-submit``."""
-    return master is not None and master.startswith("local")
+STATED_PYTHON = "spark.pyspark.python"
+_HERE = re.compile(r"local(\[.*\])?")
+
+
+def is_here(master: str | None) -> bool:
+    """Whether the driver is the executor: ``local-cluster`` is elsewhere, None leaves it to ``spark-submit``."""
+    return master is not None and _HERE.fullmatch(master) is not None
 
 
 def session_settings(master: str | None, overrides: Mapping[str, str]) -> dict[str, str]:
     """What a session is started with; ``overrides`` win."""
-    return ALWAYS | (LOCAL if is_local(master) else {}) | dict(overrides)
+    return ALWAYS | (LOCAL if (master or "").startswith("local") else {}) | dict(overrides)

@@ -56,7 +56,7 @@ class QuickJvm:
         self._answer = Path(tempfile.mkdtemp(prefix="anabranch-jvm-")) / "address"
         environment = {LAUNCHER_OPTIONS: _QUICK, **os.environ}
         environment[OPTIONS] = " ".join([_QUICK, *classes, given]).strip()
-        environment |= {"SPARK_CONNECT_MODE": "0", _ANSWER: str(self._answer)}
+        environment |= {"SPARK_HOME": str(home), "SPARK_CONNECT_MODE": "0", _ANSWER: str(self._answer)}
         command = [str(home / "bin" / "spark-submit")]
         for key, value in settings.items():
             command += ["--conf", f"{key}={value}"]

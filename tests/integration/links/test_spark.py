@@ -143,7 +143,7 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(
 
 
 @pytest.mark.full
-def test_a_query_is_begun_anew_where_a_python_worker_comes_too_late(
+def test_a_query_is_started_again_where_a_python_worker_comes_too_late(
     old: SandboxCluster, new: SandboxCluster, tmp_path: Path
 ) -> None:
     """Spark gives a worker ten seconds; the first that runs the source for the driver takes longer here."""
@@ -169,7 +169,9 @@ exec {sys.executable} "$@"
             run.end_all()
         assert run.process.returncode == 0
         assert made.assert_copied(topic) == 10
-    assert "begun anew" in run.log.read_text()  # more than once where a busy machine makes the next one late too
+    assert (
+        "the query is started again" in run.log.read_text()
+    )  # more than once where a busy machine makes the next one late too
 
 
 def check(made: Link, first: str, second: str) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
 
+from anabranch.config.jobsettings import STATED_PYTHON
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import AuthenticationError, UnreachableError
 from anabranch.model.cluster import ClusterContext
+from anabranch.spark.jobs import link
 from anabranch.spark.jobs import link_driver as job
 from anabranch.spark.jobs.events import EventLog
 from anabranch.spark.jobs.link_options import LinkOptions
@@ -173,3 +175,26 @@ def test_who_ends_a_run_that_waits_for_executors_ends_it(spec: str, monkeypatch:
     monkeypatch.setattr(job, "cores", lambda _: 0)
     monkeypatch.setattr(job.ready, "check", waits)
     assert exit_code(spec) == job.INTERRUPTED
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "forks"),
+    [
+        ({"master": "local[2,8]"}, {}, True),
+        ({"master": "local"}, {"PYSPARK_PYTHON": sys.executable}, True),
+        ({"master": "local[2]", "settings": {STATED_PYTHON: sys.executable}}, {"PYSPARK_PYTHON": "/other"}, True),
+        ({"master": "local[2]"}, {"PYSPARK_PYTHON": "/other"}, False),
+        ({"master": "local[2]", "settings": {STATED_PYTHON: "/other"}}, {}, False),
+        ({"master": "local-cluster[1,1,512]"}, {}, False),
+        ({"master": "yarn"}, {}, False),
+        ({}, {}, False),
+    ],
+)
+def test_spark_s_python_is_forked_only_where_it_is_the_driver_s(
+    options: dict[str, Any], environment: dict[str, str], forks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has asked for another one gets that, and hears what it lacks."""
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert link._runs_this_python(LinkOptions(Path("job.json"), **options)) is forks

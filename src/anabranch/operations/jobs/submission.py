@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-from anabranch.config.jobsettings import ALWAYS, SAFE_PATH
+from anabranch.config.jobsettings import ALWAYS, SAFE_PATH, STATED_PYTHON
 from anabranch.errors import ConfigError, InvalidFieldError
 from anabranch.model.cluster import ClusterContext
 from anabranch.operations.jobs import environment
@@ -24,12 +24,11 @@ from anabranch.operations.jobs.contextpaths import paths, with_paths
 JOB = "anabranch.spark.jobs.link"
 ENVIRONMENT = "environment"
 _PYTHON = f"./{ENVIRONMENT}/{environment.PYTHON}"
-_STATED = "spark.pyspark.python"
 _FILES, _ARCHIVES = "spark.files", "spark.archives"
 _DRIVERS_YARN, _DRIVERS_KUBERNETES = "spark.yarn.appMasterEnv", "spark.kubernetes.driverEnv"
 """What the environment of a driver in the cluster is set by."""
 _SENT_TO_YARN = (
-    _STATED,
+    STATED_PYTHON,
     _ARCHIVES,
     "spark.pyspark.driver.python",
     "spark.submit.pyFiles",
@@ -52,7 +51,7 @@ class NothingToImportError(ConfigError):
         out = "anabranch-env.tar.gz"
         return (
             f"anabranch link package --out {out}, then --archive {out}; "
-            f"or name a Python that has it on each node: --conf {_STATED}=PATH"
+            f"or name a Python that has it on each node: --conf {STATED_PYTHON}=PATH"
         )
 
 
@@ -130,7 +129,7 @@ class Submission:
         """The environment that the command needs."""
         if self.in_cluster:
             return {}
-        python = self.settings.get(_STATED, sys.executable) if self.archive is None else _PYTHON
+        python = self.settings.get(STATED_PYTHON, sys.executable) if self.archive is None else _PYTHON
         return {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
 
     def lay_out(self, directory: Path) -> None:
@@ -165,7 +164,7 @@ class Submission:
             archive = f"{self.archive.absolute().as_uri()}#{ENVIRONMENT}"
             settings[_ARCHIVES] = ",".join(filter(None, [settings.get(_ARCHIVES, ""), archive]))
             if self.in_cluster:
-                settings.setdefault(_STATED, _PYTHON)
+                settings.setdefault(STATED_PYTHON, _PYTHON)
         if self.in_cluster:
             settings.setdefault(f"{_DRIVERS_YARN if self.master == 'yarn' else _DRIVERS_KUBERNETES}.{SAFE_PATH}", "1")
         return settings

@@ -11,9 +11,10 @@ to that file, with what Spark, its JVM and its workers print.
 
 from __future__ import annotations
 
+import os
 import sys
 
-from anabranch.config.jobsettings import is_local, session_settings
+from anabranch.config.jobsettings import STATED_PYTHON, is_here, session_settings
 from anabranch.spark.forkserver import ForkServer
 from anabranch.spark.jobs.events import EventLog, keep_apart
 from anabranch.spark.jobs.link_options import LinkOptions
@@ -25,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the job; 0 after a clean stop, else the error's exit code."""
     options = LinkOptions.of(__doc__ or "", arguments)
     events = EventLog(keep_apart(options.log), options.log_format)
-    forks = ForkServer.prepare() if is_local(options.master) else None
+    forks = ForkServer.prepare() if _runs_this_python(options) else None
     jvm = QuickJvm(options.master)
     settings = session_settings(options.master, options.settings)
     jvm.start(settings | ({} if options.master is None else {"spark.master": options.master}))
@@ -40,6 +41,12 @@ def main(arguments: list[str] | None = None) -> int:
         return link_driver.run(options, events, jvm)
     finally:
         jvm.close()
+
+
+def _runs_this_python(options: LinkOptions) -> bool:
+    """Whether Spark starts this Python, on this machine: whoever has asked for another one gets that."""
+    stated = options.settings.get(STATED_PYTHON) or os.environ.get("PYSPARK_PYTHON") or sys.executable
+    return is_here(options.master) and stated == sys.executable
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from anabranch.config.jobsettings import STATED_PYTHON, is_here
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import ConfigError
 from anabranch.spark.link.task_attempts import collect
@@ -19,8 +20,6 @@ from anabranch.spark.link.task_attempts import collect
 _FIX = "send Anabranch there: `anabranch link package --out FILE`, then `link run --archive FILE`"
 _NO_PROGRAM = "Cannot run program"
 _STATE = f"name the Python that each machine has, `--conf spark.pyspark.python=PATH`; or {_FIX}"
-_STATED = "spark.pyspark.python"
-_HERE = re.compile(r"local(\[.*\])?")
 _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"^[ \t]*(?:anabranch\.[\w.]+: (.+)|[\w.]*(?:Error|Exception): .+)$", re.MULTILINE)
 _JAVA = re.compile(
@@ -47,7 +46,7 @@ class ExecutorNotReadyError(ConfigError):
 def is_needed(spark: SparkSession) -> bool:
     """Whether tasks may run with another Python, or elsewhere, than this process: ``local-cluster`` is elsewhere."""
     context = spark.sparkContext
-    return _HERE.fullmatch(context.master) is None or context.getConf().contains(_STATED)
+    return not is_here(context.master) or context.getConf().contains(STATED_PYTHON)
 
 
 def check(spark: SparkSession, job: LinkJob, tasks: int) -> None:
