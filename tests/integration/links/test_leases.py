@@ -320,7 +320,7 @@ def test_leases_of_spark_follow_each_other_and_nobody_is_shut_out(
         with cli.running(name, "--master", "local[2]", "--lease-seconds", "2"):
             made.await_(lambda status: len(status.lanes) == 4, seconds=400)
             for turn in range(1, 4):
-                until(lambda turn=turn: cli.log.count('"batch"') >= 2 * turn)  # type: ignore[misc]
+                until(lambda turn=turn: cli.batches >= 2 * turn)  # type: ignore[misc]
                 for partition in range(4):
                     produce(old, topic, numbered(10, first=10 * turn, partition=partition))
             for partition in range(4):

@@ -83,6 +83,12 @@ class CommandLine:
         """What the run printed."""
         return self._log.read_text()
 
+    @property
+    def batches(self) -> int:
+        """How many micro-batches have ended, of which Spark's log has a line each."""
+        found = re.search(r"Spark's log is (\S+)", self.log)
+        return Path(found[1]).read_text().count('"batch"') if found is not None else 0
+
     def _command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "anabranch", "--contexts", str(self._file), *arguments]
 
