@@ -116,15 +116,15 @@ class QuickJvm:
         self._answer = None
 
     def _classes(self, jars: Path) -> list[str]:
-        runtime = f"spark-{metadata.version('pyspark')}"
         try:
+            runtime = f"spark-{metadata.version('pyspark')}"
             used = shared_classes.using(runtime, jars)
             if used:
                 return used
             self._wanted = shared_classes.archive(runtime, jars)
             self._wanted.parent.mkdir(parents=True, exist_ok=True)
-        except (AnabranchError, OSError):
-            return []  # no Java, or no directory that we may write: told of elsewhere, or slower
+        except (AnabranchError, OSError, metadata.PackageNotFoundError):
+            return []  # no Java: told elsewhere; no directory that we may write, a Spark not of pip: slower
         self._made = self._wanted.with_suffix(f".{os.getpid()}.part")
         return shared_classes.making(self._made)
 
