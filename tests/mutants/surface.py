@@ -135,7 +135,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "target-variable-ignored",
-        "cli/options.py",
+        "cli/located.py",
         "    return contexts(ctx).target_context(flag, os.environ)",
         "    return contexts(ctx).target_context(flag, {})",
         "a verb acts on the file's target though the environment names another one",
