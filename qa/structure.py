@@ -41,7 +41,7 @@ def modules(root: Path, top: str = "anabranch") -> list[Module]:
 
 def public_names(module: Module) -> list[str]:
     """What a module defines for others."""
-    if any(part.startswith("_") and part != "__init__" for part in module.name.split(".")):
+    if any(part.startswith("_") for part in module.name.split(".")):
         return []
     names = []
     for node in module.tree.body:

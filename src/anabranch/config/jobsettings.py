@@ -37,7 +37,6 @@ LOCAL = {
 }
 """Of a session on this machine alone."""
 
-
 STATED_PYTHON = "spark.pyspark.python"
 _HERE = re.compile(r"local(\[.*\])?")
 
@@ -45,6 +44,11 @@ _HERE = re.compile(r"local(\[.*\])?")
 def is_here(master: str | None) -> bool:
     """Whether the driver is the executor: ``local-cluster`` is elsewhere, None leaves it to ``spark-submit``."""
     return master is not None and _HERE.fullmatch(master) is not None
+
+
+def master_name(master: str | None) -> str:
+    """A master as it is told."""
+    return master or "the master of spark-submit"
 
 
 def session_settings(master: str | None, overrides: Mapping[str, str]) -> dict[str, str]:

@@ -47,27 +47,27 @@ _PR_SET_NAME = 15
 class ForkServer:
     """The server of this process: ``prepare`` before the JVM is started, since that hands its environment on."""
 
-    def __init__(self, directory: Path, python: Path) -> None:
+    def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._python = python
 
     @classmethod
     def prepare(cls) -> ForkServer | None:
-        """Have Spark use the server as its Python; None, and Spark starts its Python as ever, where files of a
-        temporary directory cannot be run.
+        """Have Spark use the server as its Python.
+
+        None where files of a temporary directory cannot be run: Spark starts its Python as ever.
         """
-        directory = Path(tempfile.mkdtemp(prefix="anabranch-forks-"))
-        made = cls(directory, directory / "python")
-        made._python.write_text(
+        made = cls(Path(tempfile.mkdtemp(prefix="anabranch-forks-")))
+        python = made._directory / "python"
+        python.write_text(
             f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S {shlex.quote(handover.__file__)} "
             f'{shlex.quote(str(made._address))} {shlex.quote(sys.executable)} "$@"\n'
         )
-        made._python.chmod(0o700)
-        if not os.access(made._python, os.X_OK):
+        python.chmod(0o700)
+        if not os.access(python, os.X_OK):
             made.remove()
             return None
         for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):  # the second is what the JVM itself goes by
-            os.environ[name] = str(made._python)
+            os.environ[name] = str(python)
         return made
 
     def start(self, *modules: str) -> None:
@@ -90,7 +90,7 @@ class ForkServer:
         os.close(driver)  # ``_ours`` is closed by the system alone, however this process ends
 
     def remove(self) -> None:
-        """Remove the directory; the server does it once it ends."""
+        """Remove the directory: the driver does as it ends, or the server of a driver that was killed."""
         shutil.rmtree(self._directory, ignore_errors=True)
 
     @property

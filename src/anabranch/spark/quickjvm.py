@@ -19,11 +19,13 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib import metadata, util
+from importlib import metadata
 from pathlib import Path
 
+from anabranch.config.jobsettings import master_name
 from anabranch.errors import AnabranchError
 from anabranch.jars import shared_classes
+from anabranch.jars.spark_home import spark_home
 from anabranch.spark.errors import SparkNotStartedError
 
 OPTIONS = "SPARK_SUBMIT_OPTS"
@@ -40,7 +42,7 @@ class QuickJvm:
     """The JVM of this process, which ends with it; there is none of our own below ``spark-submit``."""
 
     def __init__(self, master: str | None) -> None:
-        self._master = master or "the master of spark-submit"
+        self._master = master_name(master)
         self._made: Path | None = None
         self._wanted: Path | None = None
         self._jvm: subprocess.Popen[bytes] | None = None
@@ -50,7 +52,7 @@ class QuickJvm:
         """Start it with Spark's settings, and return at once; what the user set of its options wins over ours."""
         if PORT in os.environ:
             return
-        home = _spark_home()
+        home = spark_home()
         given = os.environ.get(OPTIONS, "")
         classes = [] if "SharedArchive" in given else self._classes(home / "jars")
         self._answer = Path(tempfile.mkdtemp(prefix="anabranch-jvm-")) / "address"
@@ -99,16 +101,14 @@ class QuickJvm:
     def close(self) -> None:
         """Leave nothing: it ends by itself with its input; one whose archive would be of half a run is killed."""
         jvm = self._jvm
-        if jvm is None:
-            self._forget_answer()
-            return
-        if self._answer is not None or self._made is not None:
-            jvm.kill()
+        if jvm is not None:
+            if self._answer is not None or self._made is not None:
+                jvm.kill()
+            if jvm.stdin is not None:
+                jvm.stdin.close()
+            for name in (PORT, SECRET):
+                os.environ.pop(name, None)
         self._forget_answer()
-        if jvm.stdin is not None:
-            jvm.stdin.close()
-        for name in (PORT, SECRET):
-            os.environ.pop(name, None)
 
     def _forget_answer(self) -> None:
         if self._answer is not None:
@@ -127,13 +127,6 @@ class QuickJvm:
             return []  # no Java: told elsewhere; no directory that we may write, a Spark not of pip: slower
         self._made = self._wanted.with_suffix(f".{os.getpid()}.part")
         return shared_classes.making(self._made)
-
-
-def _spark_home() -> Path:
-    """As pyspark looks for it: ``SPARK_HOME``, else what came with the package."""
-    found = util.find_spec("pyspark")
-    package = Path(found.origin).parent if found is not None and found.origin is not None else Path()
-    return Path(os.environ.get("SPARK_HOME") or package)
 
 
 def _ignore_ctrl_c() -> None:

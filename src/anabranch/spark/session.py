@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
-from anabranch.config.jobsettings import session_settings
+from anabranch.config.jobsettings import master_name, session_settings
 from anabranch.spark.errors import SparkNotStartedError
 
 
@@ -27,7 +27,7 @@ def session(name: str, master: str | None, overrides: Mapping[str, str] = Mappin
     try:
         return builder.getOrCreate()
     except Exception as error:
-        raise SparkNotStartedError(master or "the master of spark-submit", _first_line(error)) from error
+        raise SparkNotStartedError(master_name(master), _first_line(error)) from error
 
 
 def _first_line(error: Exception) -> str:

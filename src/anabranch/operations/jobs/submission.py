@@ -12,11 +12,11 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 
 from anabranch.config.jobsettings import ALWAYS, SAFE_PATH, STATED_PYTHON
 from anabranch.errors import ConfigError, InvalidFieldError
+from anabranch.jars.spark_home import package_directory, spark_home
 from anabranch.model.cluster import ClusterContext
 from anabranch.operations.jobs import environment
 from anabranch.operations.jobs.contextpaths import paths, with_paths
@@ -115,11 +115,11 @@ class Submission:
         """
         if not self.in_cluster:
             return [sys.executable, "-m", JOB, str(spec), "--master", self.master, *_flags(self._all(()))]
-        program = Path(os.environ.get("SPARK_HOME") or _inside("pyspark")) / "bin" / "spark-submit"
+        program = spark_home() / "bin" / "spark-submit"
         if not os.access(program, os.X_OK):
             raise NoSparkSubmitError(str(program))
         settings = _flags(self._all((spec,)))
-        job = _inside("anabranch") / "spark" / "jobs" / "link.py"
+        job = package_directory("anabranch") / "spark" / "jobs" / "link.py"
         # The driver sets these itself, over the settings of spark-submit: so it gets what the user has set.
         stated = _flags({name: value for name, value in self.settings.items() if name in ALWAYS})
         submit = [str(program), "--master", self.master, "--deploy-mode", "cluster", *settings]
@@ -172,8 +172,3 @@ class Submission:
 
 def _flags(settings: Mapping[str, str]) -> list[str]:
     return [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-
-
-def _inside(package: str) -> Path:
-    found = find_spec(package)
-    return Path(next(iter((found and found.submodule_search_locations) or ["."])))

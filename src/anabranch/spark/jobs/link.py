@@ -29,8 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
     forks = ForkServer.prepare() if _runs_this_python(options) else None
     jvm = QuickJvm(options.master)
     settings = session_settings(options.master, options.settings)
-    jvm.start(settings | ({} if options.master is None else {"spark.master": options.master}))
     try:
+        jvm.start(settings | ({} if options.master is None else {"spark.master": options.master}))
         # Only now: the JVM starts meanwhile, which takes about as long.
         from anabranch.spark.jobs import link_driver
 
@@ -41,6 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
         return link_driver.run(options, events, jvm)
     finally:
         jvm.close()
+        if forks is not None:
+            forks.remove()
 
 
 def _runs_this_python(options: LinkOptions) -> bool:

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
 
+from anabranch.config.jobsettings import master_name
 from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
@@ -49,7 +50,7 @@ def run(options: LinkOptions, events: EventLog, jvm: QuickJvm) -> int:
         events = events.of(job.link, job.run)
         where = f"; Spark's log is {options.log}" if options.log is not None else ""
         fields = {"master": options.master, "spark_log": options.log and str(options.log)}
-        what = f"{job.run} starts on {options.master or 'the master of spark-submit'}{where}"
+        what = f"{job.run} starts on {master_name(options.master)}{where}"
         events.tell(RunEvent(RunEventKind.STARTING, what, fields))
         return _run(job, options, events, jvm)
     except AnabranchError as error:

@@ -19,7 +19,7 @@ from anabranch.spark.link.task_attempts import collect
 
 _FIX = "send Anabranch there: `anabranch link package --out FILE`, then `link run --archive FILE`"
 _NO_PROGRAM = "Cannot run program"
-_STATE = f"name the Python that each machine has, `--conf spark.pyspark.python=PATH`; or {_FIX}"
+_STATE = f"name the Python that each machine has, `--conf {STATED_PYTHON}=PATH`; or {_FIX}"
 _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"^[ \t]*(?:anabranch\.[\w.]+: (.+)|[\w.]*(?:Error|Exception): .+)$", re.MULTILINE)
 _JAVA = re.compile(

@@ -35,7 +35,7 @@ class _StoredState(StrEnum):
 
 
 class BaselineKey(NamedTuple):
-    """The key of a mark."""
+    """The key of a baseline."""
 
     link: str
     group: str
@@ -98,13 +98,13 @@ def decode_key(key: bytes) -> Key:
     raise MalformedRecordError(POSITIONS, f"the key {text!r} is none of its kinds")
 
 
-def encode_baseline(mark: Baseline) -> bytes:
-    """The value of a mark; the key holds the rest."""
+def encode_baseline(baseline: Baseline) -> bytes:
+    """The value of a baseline; the key holds the rest."""
     return dump(
         VERSION,
         {
-            "kind": mark.kind.value,
-            "marked_at_ms": mark.taken_at_ms,
+            "kind": baseline.kind.value,
+            "marked_at_ms": baseline.taken_at_ms,
             "partitions": [
                 {
                     **_place(one.source),
@@ -113,14 +113,14 @@ def encode_baseline(mark: Baseline) -> bytes:
                     "begin": one.begin,
                     "verdict": one.coverage.value,
                 }
-                for one in mark.partitions
+                for one in baseline.partitions
             ],
         },
     )
 
 
 def decode_baseline(key: bytes, value: bytes) -> Baseline:
-    """A mark; raises ``MalformedRecordError``, ``NewerFormatError``."""
+    """A baseline; raises ``MalformedRecordError``, ``NewerFormatError``."""
     name = decode_key(key)
     if not isinstance(name, BaselineKey):
         raise MalformedRecordError(POSITIONS, "the key is not a mark's")
