@@ -1,8 +1,10 @@
 """End-to-end latency at a steady rate, over lease boundaries, beside MirrorMaker 2: ``python -m benchmarks.latency``.
 
 A producer process writes the time into each record; this process reads the copy and the source itself, so that what the
-clients and the source alone cost can be told from what the copier adds.  All clocks are this machine's.  Prints a table
-and the moments at which nothing arrived, and writes the section ``latency`` of ``build/bench.json``.
+clients and the source alone cost can be told from what the copier adds.  All clocks are this machine's.  The brokers of
+both clusters are put under load first, and each copier is measured twice, in one order and in the other: brokers whose
+code is not yet compiled cost whoever comes first five times its p99.  Prints a table and the moments at which nothing
+arrived, and writes the section ``latency`` of ``build/bench.json``.
 """
 
 from __future__ import annotations
@@ -36,12 +38,15 @@ from benchmarks.systems.link import LinkSystem
 from benchmarks.systems.mirror_maker import MirrorMakerSystem
 
 TOPIC = "latency"
+WARMING = "latency-warming"
 PARTITIONS = 6
 VALUE_BYTES = 200
 TICK_S = 0.001
 START_SECONDS = 90.0
 WARM_SECONDS = 20.0
 """Until the JVMs of both have compiled what they run: what is asked is the steady state, over lease boundaries."""
+BROKER_SECONDS = 60.0
+"""How long the brokers serve the same load without a copier before the first one is measured."""
 LATE_SECONDS = 20.0
 PAUSE_MS = 50.0
 SOURCE = "source alone"
@@ -126,24 +131,67 @@ def send(settings: Mapping[str, Any], topic: str, rate: int, seconds: float) -> 
     producer.flush(30.0)
 
 
-def summary(system: str, sent: Sequence[int], came: Sequence[int], wanted: int, began: int) -> Latency:
-    """The figures of the records that were sent after the load began (``began``, ns)."""
-    pairs = np.array([(s, c) for s, c in zip(sent, came, strict=False) if s >= began], dtype=np.int64)
-    took = (pairs[:, 1] - pairs[:, 0]) / 1e6
-    arrivals = np.sort(pairs[:, 1])
-    pauses = tuple(
-        Pause(round((before - began) / 1e9, 1), round((after - before) / 1e6))
-        for before, after in pairwise(arrivals.tolist())
-        if after - before > PAUSE_MS * 1e6
-    )
-    p50, p90, p99, p999, worst = (round(float(value), 1) for value in np.percentile(took, [50, 90, 99, 99.9, 100]))
-    return Latency(system, len(took), wanted - len(took), p50, p90, p99, p999, worst, pauses)
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """What one reader saw of one load: rows of (sent, came) in ns; ``began`` (ns) is when the load did."""
+
+    system: str
+    wanted: int
+    began: int
+    pairs: np.ndarray[Any, np.dtype[np.int64]]
+
+    def pauses(self) -> tuple[Pause, ...]:
+        """The moments at which nothing arrived for over ``PAUSE_MS``."""
+        return tuple(
+            Pause(round((before - self.began) / 1e9, 1), round((after - before) / 1e6))
+            for before, after in pairwise(np.sort(self.pairs[:, 1]).tolist())
+            if after - before > PAUSE_MS * 1e6
+        )
+
+
+def samples(system: str, reader: Reader, wanted: int, began: int) -> Samples:
+    """The records that were sent after the load began (``began``, ns)."""
+    pairs = [(s, c) for s, c in zip(list(reader.sent), list(reader.came), strict=False) if s >= began]
+    return Samples(system, wanted, began, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+
+
+def summaries(found: Sequence[Samples]) -> list[Latency]:
+    """The figures of each system over all of its loads, in the order in which the systems first came."""
+    by_system: dict[str, list[Samples]] = {}
+    for one in found:
+        by_system.setdefault(one.system, []).append(one)
+    result: list[Latency] = []
+    for system, loads in by_system.items():
+        took = np.concatenate([load.pairs[:, 1] - load.pairs[:, 0] for load in loads]) / 1e6
+        p50, p90, p99, p999, worst = (round(float(value), 1) for value in np.percentile(took, [50, 90, 99, 99.9, 100]))
+        lost = sum(load.wanted for load in loads) - len(took)
+        pauses = tuple(pause for load in loads for pause in load.pauses())
+        result.append(Latency(system, len(took), lost, p50, p90, p99, p999, worst, pauses))
+    return result
+
+
+def warm(source: SandboxCluster, target: SandboxCluster, options: Options) -> None:
+    """Put both clusters under the load of a measurement, without a copier."""
+    context = multiprocessing.get_context("spawn")
+    readers: list[Reader] = []
+    producers: list[Any] = []
+    for cluster in (source, target):
+        create(cluster, WARMING, PARTITIONS)
+        readers.append(Reader(cluster.client_config(), WARMING, PARTITIONS))
+        asked = (cluster.client_config(), WARMING, options.rate, BROKER_SECONDS)
+        producers.append(context.Process(target=send, args=asked, daemon=True))
+    for one in (*readers, *producers):
+        one.start()
+    for process in producers:
+        process.join()
+    for reader in readers:
+        reader.stop()
 
 
 def measure(
     system: System, source: SandboxCluster, target: SandboxCluster, number: int, options: Options
-) -> list[Latency]:
-    """Start a copier, wait until a first record comes through, then load; the copy's figures and the source's own."""
+) -> list[Samples]:
+    """Start a copier, wait until a first record comes through, then load; what the readers of both clusters saw."""
     topic = f"{TOPIC}-{number}"
     create(source, topic, PARTITIONS)
     stage = Stage(source, target, Loaded(topic, PARTITIONS, 0, 0, 0, 0.0), options.scratch)
@@ -167,10 +215,7 @@ def measure(
             for reader in readers:
                 reader.stop()
     names = (system.name, f"{SOURCE} ({system.name})")
-    return [
-        summary(name, list(reader.sent), list(reader.came), wanted, began)
-        for name, reader in zip(names, readers, strict=True)
-    ]
+    return [samples(name, reader, wanted, began) for name, reader in zip(names, readers, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +265,7 @@ def main(argv: list[str] | None = None) -> int:
     """Parse the options and run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.latency", description=__doc__)
     parser.add_argument("--rate", type=int, default=5_000, help="records a second")
-    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each of a system's two loads")
     parser.add_argument("--lease-seconds", type=int, default=LinkSystem().lease_seconds)
     parser.add_argument("--systems", default="link,mirrormaker2")
     parser.add_argument("--output", type=Path, default=OUTPUT)
@@ -233,21 +278,23 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"--systems: choose from {', '.join(known)}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     print(*report.machine(KAFKA), sep="\n")
-    found: list[Latency] = []
+    found: list[Samples] = []
     with tempfile.TemporaryDirectory(prefix="anabranch-bench-") as temporary:
         scratch: Path = options.keep or Path(temporary)
         try:
             with clusters(scratch) as (source, target):
-                for number, name in enumerate(chosen, 1):
-                    asked = Options(options.rate, options.seconds, scratch)
+                asked = Options(options.rate, options.seconds, scratch)
+                warm(source, target, asked)
+                for number, name in enumerate((*chosen, *reversed(chosen)), 1):
                     found += measure(known[name], source, target, number, asked)
-                    print(f"{name}: pauses over {PAUSE_MS:g} ms: ", end="")
-                    print(", ".join(f"{p.ms:.0f} ms at {p.at_s:.1f} s" for p in found[-2].pauses) or "none", flush=True)
+                    pauses = ", ".join(f"{p.ms:.0f} ms at {p.at_s:.1f} s" for p in found[-2].pauses())
+                    print(f"{name}: pauses over {PAUSE_MS:g} ms: {pauses or 'none'}", flush=True)
         except AnabranchError as error:
             print(f"error: {error.message}\nhint: {error.hint}", file=sys.stderr)
             return 1
-    print(f"\nms from produce to consumer, {options.rate:,} records/s for {options.seconds:g} s\n{table(found)}")
-    report.write("latency", [asdict(one) for one in found], options.output)
+    result = summaries(found)
+    print(f"\nms from produce to consumer, {options.rate:,} records/s, twice {options.seconds:g} s\n{table(result)}")
+    report.write("latency", [asdict(one) for one in result], options.output)
     return 0
 
 
