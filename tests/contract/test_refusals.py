@@ -1,4 +1,4 @@
-"""What a broker refuses in a client's batch, so that a copier must take it off, write it anew or stop."""
+"""What a broker refuses in a client's batch, so that a copier must take it off, write it again or stop."""
 
 import asyncio
 

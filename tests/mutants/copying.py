@@ -5,6 +5,28 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
+    # -- what the source has lost
+    Mutant(
+        "passed-behind-any-position",
+        "copier/lane/copied.py",
+        "        return self.passed[0] == self.position and end <= self.passed[1]",
+        "        return end <= self.passed[1]",
+        "records that expired before they were copied are taken for offsets that hold none",
+    ),
+    Mutant(
+        "passed-to-any-end",
+        "copier/lane/copied.py",
+        "        return self.passed[0] == self.position and end <= self.passed[1]",
+        "        return self.passed[0] == self.position",
+        "records behind what was read, which expired, are not told of",
+    ),
+    Mutant(
+        "passed-of-another-tail",
+        "copier/ownership/source_history.py",
+        "            is_last = persisted.target_end == last.target_end and last.source_end == ownership.position",
+        "            is_last = True",
+        "the target lost records after they were counted as copied, and they are not copied again",
+    ),
     # -- what leaves, and when
     Mutant(
         "last-look-at-gate",
@@ -151,7 +173,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "copier/source/refused.py",
         "    if kept < sent:\n        lane.stop(truncated(lane.key, kept, sent))",
         "    if False:\n        lane.stop(truncated(lane.key, kept, sent))",
-        "a lane goes on behind records that the source has lost and written anew",
+        "a lane goes on behind records that the source has lost and written again",
     ),
     # -- an ownership's window
     Mutant(

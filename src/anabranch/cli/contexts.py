@@ -14,7 +14,7 @@ from rich.text import Text
 from anabranch.cli import render
 from anabranch.cli.completing import context_names
 from anabranch.cli.jobs import report
-from anabranch.cli.options import contexts
+from anabranch.cli.located import contexts
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import run
 from anabranch.cli.words import count

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and the contexts that they lead to."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli.completing import context_names, link_ids
-from anabranch.cli.located import contexts, target
 from anabranch.errors import InvalidFieldError
-
-__all__ = ["LinkArgument", "TargetOption", "contexts", "settings_of", "target"]
 
 TargetOption = Annotated[
     str | None,

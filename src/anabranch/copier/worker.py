@@ -16,6 +16,7 @@ from the target, so it may die at any instant.
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import uuid
 from collections.abc import Callable, Coroutine, Iterator
@@ -43,6 +44,7 @@ class Worker:
         self._halt = asyncio.Event()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
+        self._keeps_modules = False
 
     def run(self, lease: Lease) -> Iterator[LeaseFigures]:
         """Copy the lease's lanes and yield figures about once a second; returns when the lease is over.
@@ -69,6 +71,7 @@ class Worker:
                 self._do(self._runner.end(drain))
         last = self._runner.figures()
         if goes_on:
+            self._keep_modules()
             self._copy_on()
         yield last
 
@@ -86,6 +89,16 @@ class Worker:
     def _do(self, work: Coroutine[Any, Any, Any]) -> None:
         asyncio.set_event_loop(self.loop)
         self.loop.run_until_complete(work)
+
+    def _keep_modules(self) -> None:
+        """Once: what a first lease has imported is no garbage.
+
+        Spark has every task's garbage collected, which would hold up what is copied meanwhile for as long as it takes
+        to look at all that pandas and pyarrow consist of.
+        """
+        if not self._keeps_modules:
+            self._keeps_modules = True
+            gc.freeze()
 
     def _copy_on(self) -> None:
         self._halt.clear()

@@ -118,10 +118,10 @@ def read(
             elif count == delta + 1 and base_offset >= fetch_offset and not attributes & LOG_APPEND_TIME:
                 append(Copyable(records, at, header, (OffsetSpan(base_offset, count),), end, False))
             else:
-                anew = _restamped(records, at, header, fetch_offset)
-                anew = anew or list(_written_again(records, at, header, fetch_offset))
-                copied += anew
-                dropped_compacted += span - sum(one.header.count for one in anew)
+                rewritten = _restamped(records, at, header, fetch_offset)
+                rewritten = rewritten or list(_written_again(records, at, header, fetch_offset))
+                copied += rewritten
+                dropped_compacted += span - sum(one.header.count for one in rewritten)
         except CorruptBatchError as error:
             fault = error
             break

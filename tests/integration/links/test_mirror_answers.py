@@ -30,7 +30,7 @@ OFF = 5
 
 @pytest.mark.real
 def test_the_clients_of_mirror_maker_get_a_links_exact_positions(old: SandboxCluster, new: SandboxCluster) -> None:
-    """What is not exact is judged by the link's map, then written anew, and Kafka's own client library reads it."""
+    """What is not exact is judged by the link's map, then written again, and Kafka's own client library reads it."""
     topic = create(old, fresh("mirrored"))
     for number, commit in enumerate((True, False, True)):
         transaction(old, topic, [b"record %d" % (number * 50 + n) for n in range(50)], commit)

@@ -6,6 +6,7 @@ from typing import cast
 import pytest
 
 from anabranch.copier.lane.active import ActiveOwnership
+from anabranch.copier.lane.copied import CopiedRecords
 from anabranch.copier.lane.fetched import FetchedBatch, PendingGapRecord
 from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.kafka.connection import Connection
@@ -106,3 +107,34 @@ def test_a_connection_that_ends_leaves_an_ownership_whole_only_where_nothing_is_
         setattr(active, doubt, False)
     assert lane.disconnected()
     assert active.connection is None and lane.active is active and lane.phase is LanePhase.RUNNING
+
+
+def test_what_holds_nothing_to_copy_is_known_behind_the_last_record_alone() -> None:
+    """Neither behind another position, nor further than was read; a target that lost records has it forgotten."""
+    copied = CopiedRecords(position=80)
+    copied.note_passed(80, 90)
+    copied.note_passed(70, 95)
+    assert (copied.has_passed(90), copied.has_passed(91)) == (True, False)
+    copied.position = 81
+    assert not copied.has_passed(85)
+    lane = running(80)
+    lane.copied.note_passed(80, 90)
+    won(lane, 60)
+    assert not lane.copied.has_passed(61)
+    won(lane, 80)
+    assert not lane.copied.has_passed(85)
+
+
+def test_what_was_read_behind_the_last_record_outlives_the_ownership() -> None:
+    """The next one begins at the last record; where something is still on its way, what lies behind is not known."""
+    lane = running(80)
+    lane.fetched.passed(84, 1)
+    assert lane.active is not None
+    assert lane.end_ownership(lane.active, OwnershipEnded(lane.key, Ending.DISCONNECTED))
+    won(lane, 80)
+    assert lane.copied.has_passed(84)
+    lane.fetched.passed(90, 1)
+    queue(lane, 90)
+    assert lane.active is not None
+    assert lane.end_ownership(lane.active, OwnershipEnded(lane.key, Ending.DISCONNECTED))
+    assert not lane.copied.has_passed(90)

@@ -73,7 +73,7 @@ def test_going_back_behind_the_first_assignment_stays_on_the_record() -> None:
 
 
 def test_another_record_than_the_one_that_was_forgotten_is_kept_beside_it() -> None:
-    """A log that was written anew in between must be seen, whoever joins its group."""
+    """A log that was written again in between must be seen, whoever joins its group."""
     readings = Readings()
     join(readings)
     read(readings, 5, 6, 7)

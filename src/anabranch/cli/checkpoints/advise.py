@@ -31,7 +31,7 @@ from anabranch.cli.checkpoints.options import (
     translation_source,
 )
 from anabranch.cli.completing import context_names
-from anabranch.cli.options import contexts
+from anabranch.cli.located import contexts
 from anabranch.cli.output import Format, FormatOption, console, emit
 from anabranch.cli.running import run
 from anabranch.config import offsets_file

@@ -10,7 +10,7 @@ from anabranch.checkpoints.reports import Inspection
 from anabranch.cli.checkpoints import render as render_checkpoints
 from anabranch.cli.checkpoints.options import PathArgument
 from anabranch.cli.completing import context_names
-from anabranch.cli.options import contexts
+from anabranch.cli.located import contexts
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_context, run
 from anabranch.model.cluster import ClusterContext

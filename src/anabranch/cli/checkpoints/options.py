@@ -12,7 +12,7 @@ import typer
 from anabranch.checkpoints.plan import PendingTransactions, RewriteSpec, Split, StopSavepoint, Uncommitted
 from anabranch.cli.completing import context_names, link_ids
 from anabranch.cli.hints import quoted, typed_target
-from anabranch.cli.options import contexts, target
+from anabranch.cli.located import contexts, target
 from anabranch.config import maps_file, offsets_file
 from anabranch.config.contexts import Contexts
 from anabranch.errors import ConfigError, InvalidFieldError, RefusedError

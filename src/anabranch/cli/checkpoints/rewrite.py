@@ -39,7 +39,7 @@ from anabranch.cli.checkpoints.options import (
 )
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, say_dry_run
 from anabranch.cli.hints import quoted
-from anabranch.cli.options import contexts
+from anabranch.cli.located import contexts
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import run
 from anabranch.errors import InvalidFieldError

@@ -32,7 +32,7 @@ from anabranch.cli.checkpoints.options import (
     rewrite_spec,
     translation_source,
 )
-from anabranch.cli.options import contexts
+from anabranch.cli.located import contexts
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import run
 from anabranch.operations.checkpoints.translation_source import TranslationSource

@@ -15,7 +15,8 @@ from anabranch.cli.completing import context_names, source_topics
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
 from anabranch.cli.hints import typed_target
 from anabranch.cli.links.follow import SyncGroupsOption, SyncIntervalOption, followed
-from anabranch.cli.options import TargetOption, contexts
+from anabranch.cli.located import contexts
+from anabranch.cli.options import TargetOption
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.running import on_context, run
 from anabranch.config import link_file, maps_file

@@ -14,7 +14,8 @@ import typer
 
 from anabranch.cli.hints import repeated
 from anabranch.cli.jobs import JobFailedError, Tied, exit_code, fail, last_error
-from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target
+from anabranch.cli.located import contexts, target
+from anabranch.cli.options import LinkArgument, TargetOption, settings_of
 from anabranch.cli.running import on_context
 from anabranch.cli.running import run as run_verb
 from anabranch.config.jobspec import write_spec

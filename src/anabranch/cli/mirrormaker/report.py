@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from anabranch.cli.completing import context_names, link_ids
+from anabranch.cli.located import contexts
 from anabranch.cli.mirrormaker import tables
 from anabranch.cli.mirrormaker.options import SeparatorOption, SourceAliasOption
-from anabranch.cli.options import TargetOption, contexts
+from anabranch.cli.options import TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_context, on_target, run
 from anabranch.mirrormaker.names import SEPARATOR

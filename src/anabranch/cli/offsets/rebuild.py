@@ -17,7 +17,8 @@ from rich.console import Console, RenderableType
 
 from anabranch.cli.completing import context_names, source_topics
 from anabranch.cli.jobs import JobFailedError, Tied, exit_code, fail, last_error
-from anabranch.cli.options import TargetOption, contexts, settings_of, target
+from anabranch.cli.located import contexts, target
+from anabranch.cli.options import TargetOption, settings_of
 from anabranch.cli.render import grid
 from anabranch.cli.running import on_context, run
 from anabranch.cli.words import count, moment, span

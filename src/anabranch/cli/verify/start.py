@@ -15,7 +15,8 @@ from rich.console import Console
 
 from anabranch.cli.hints import repeated
 from anabranch.cli.jobs import JobFailedError, ended, fail, last_error
-from anabranch.cli.options import LinkArgument, TargetOption, contexts, settings_of, target
+from anabranch.cli.located import contexts, target
+from anabranch.cli.options import LinkArgument, TargetOption, settings_of
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_context, run
 from anabranch.cli.verify import render

@@ -19,7 +19,8 @@ class CopiedRecords:
     target's log, as this ownership was told, -1 before; ``target_end`` the target offset after the last record.
     ``acknowledged_epoch`` is the target's leader epoch that acknowledged it.  ``source_epoch`` and ``target_epoch``
     are (offset, leader epoch) as they were persisted last.  ``target_gap`` are target offsets that an acknowledgement
-    left out and nobody has looked at.  ``is_map_incomplete``: not all that was persisted of the offset map was read.
+    left out and nobody has looked at.  ``passed`` are source offsets [start, end) that were read behind the last record
+    and hold nothing to copy.  ``is_map_incomplete``: not all that was persisted of the offset map was read.
     """
 
     position: int = 0
@@ -29,6 +30,7 @@ class CopiedRecords:
     source_epoch: tuple[int, int] | None = None
     target_epoch: tuple[int, int] | None = None
     target_gap: tuple[int, int] | None = None
+    passed: tuple[int, int] = (0, 0)
     book: OffsetMapIndex = field(default_factory=OffsetMapIndex)
     is_map_incomplete: bool = False
     tally: Tally = field(default_factory=Tally)
@@ -36,6 +38,8 @@ class CopiedRecords:
     def begin(self, ownership: Ownership) -> None:
         """A takeover has read how far the target's log goes."""
         self.position = ownership.position
+        if self.position < self.passed[0]:
+            self.passed = (0, 0)  # the target has lost records
         self.target_start, self.target_end = -1, ownership.target_end
         self.acknowledged_epoch = ownership.leader_epoch  # the takeover has found it all in this epoch's log
         if self.book.last is not None and ownership.tail_end < ownership.target_end:
@@ -51,6 +55,14 @@ class CopiedRecords:
         self.position = self.tally.position = ranges[-1].source_end
         self.target_end = ranges[-1].target_end
         self.tally.bytes += size
+
+    def note_passed(self, start: int, end: int) -> None:
+        """These source offsets hold nothing to copy; what is known of a later position stays."""
+        self.passed = max(self.passed, (start, end))
+
+    def has_passed(self, end: int) -> bool:
+        """Whether nothing to copy lies between the position and this source offset, as far as was read before."""
+        return self.passed[0] == self.position and end <= self.passed[1]
 
     def filled(self, end: int) -> None:
         """An identity lane's target log ends here now, where its next record belongs."""

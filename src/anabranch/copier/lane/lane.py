@@ -95,6 +95,8 @@ class Lane:
         """This ownership is over and the lane must be taken over again; False where it was over before."""
         if self.active is not active or self.phase is not LanePhase.RUNNING:
             return False
+        if self.drained:
+            self.copied.note_passed(self.copied.position, self.reached)
         self.active = None  # what is asked or filled for it still, nobody need wait for
         self.ended = ended
         self._drop_fetched()

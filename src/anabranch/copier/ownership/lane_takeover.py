@@ -100,6 +100,7 @@ class LaneTakeover:
         if kept is not None and kept < ownership.position:
             lane.copied.position = ownership.position
             raise truncated(lane.key, kept, ownership.position)
+        self._history.note_passed(lane, ownership)
         await self._history.note(lane, ownership.position)
         if lane.phase is not LanePhase.TAKING:
             return

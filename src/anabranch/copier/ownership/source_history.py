@@ -6,6 +6,8 @@ from anabranch.copier.lane.epochs import UNKNOWN
 from anabranch.copier.lane.lane import Lane
 from anabranch.copier.source.truncation_check import epoch_before, surviving
 from anabranch.kafka.cluster import Cluster
+from anabranch.model.lane import LaneMode
+from anabranch.protocol.ownership import Ownership
 from anabranch.state.topics.control import Progress
 
 
@@ -37,6 +39,24 @@ class SourceHistory:
         else:
             epoch = await epoch_before(self._source, lane.assignment.source, position)
         trail.note(epoch, position - 1, position)
+
+    def note_passed(self, lane: Lane, ownership: Ownership) -> None:
+        """Remember how far an earlier owner read behind the last record, where that is still the last one.
+
+        Without it a log that ended in a transaction's marker, or in what the cleaner took, and has expired since would
+        seem to have lost records.
+        """
+        persisted, last = self._progress.lanes.get(lane.assignment.lane), lane.copied.book.last
+        if persisted is None:
+            return
+        if last is None:
+            is_last = not persisted.records
+        elif ownership.mode is LaneMode.IDENTITY:
+            is_last = persisted.target_end == ownership.position
+        else:
+            is_last = persisted.target_end == last.target_end and last.source_end == ownership.position
+        if is_last and persisted.position > ownership.position:
+            lane.copied.note_passed(ownership.position, persisted.position)
 
     def _known(self, lane: Lane) -> tuple[int, int] | None:
         """What was persisted last, by whomever: what a process persists itself keeps what it was told."""

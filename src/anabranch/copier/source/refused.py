@@ -65,7 +65,9 @@ async def out_of_range(connection: Connection, lane: Lane) -> None:
         lane.source.leader = -1
     elif asked < start.offset:
         lane.source.log_start = start.offset
-        if lane.drained:
+        if lane.drained and lane.copied.has_passed(start.offset):
+            lane.fetched.restart_at(start.offset)
+        elif lane.drained:
             lane.stop_at(
                 Stop.SOURCE_EXPIRED,
                 asked,

@@ -129,7 +129,7 @@ class ClientSession:
         key, version, correlation, length = _HEAD.unpack_from(frame)
         at = _HEAD.size + max(0, length)
         self.client_id = frame[_HEAD.size : at].decode(errors="replace") if length > 0 else ""
-        api = self.broker.cluster.apis.get(key)
+        api = self.broker.cluster.handlers.get(key)
         low, high = self.broker.cluster.version.apis.get(key, (0, -1))
         if key == API_VERSIONS and not low <= version <= high:
             self._reply(correlation, API_VERSIONS, False, self.broker.versions_refused())

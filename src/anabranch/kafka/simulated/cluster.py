@@ -53,7 +53,7 @@ class SimulatedCluster:
         self.plan = plan
         self.timers = timers
         self.version = VERSIONS[plan.version]
-        self.apis = APIS
+        self.handlers = APIS
         self.chance = random.Random(plan.seed)
         self.settings = {**BROKER_DEFAULTS, **plan.overrides}
         self.id = f"simulated-{plan.name}"
