@@ -164,8 +164,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "expired-source-skipped",
         "copier/source/refused.py",
-        "        lane.source.log_start = start.offset\n        if lane.drained:",
-        "        lane.source.log_start = lane.fetched.fetch_offset = start.offset\n        if False:",
+        "        if lane.drained and lane.copied.has_passed(start.offset):",
+        "        if lane.drained:",
         "records that the source deleted before they were copied are skipped, and nobody is told",
     ),
     Mutant(
