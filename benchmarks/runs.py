@@ -198,7 +198,7 @@ def main(argv: list[str] | None = None) -> int:
     """Parse the options and run; 1 where a bound is passed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.runs", description=__doc__)
     parser.add_argument("--lanes", type=int, default=200)
-    parser.add_argument("--filed", type=int, default=WEEK_S, help="seconds of transactions that are persisted already")
+    parser.add_argument("--persisted", type=int, default=WEEK_S, help="seconds of transactions already persisted")
     parser.add_argument("--seconds", type=int, default=900, help="seconds of transactions that are copied")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args(argv)

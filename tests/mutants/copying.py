@@ -193,8 +193,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "error-then-next",
         "protocol/pipeline.py",
-        "            self._error = refusal(self._lane, error_code, source)\n            raise self._error",
-        "            raise refusal(self._lane, error_code, source)",
+        "            self._error = refusal(self._lane, error_code, spans[0].source)\n            raise self._error",
+        "            raise refusal(self._lane, error_code, spans[0].source)",
         "after a refused batch the ownership sends on",
     ),
     Mutant(

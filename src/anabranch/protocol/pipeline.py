@@ -82,7 +82,7 @@ class Pipeline:
         self._position = ownership.position
         self._target_end = ownership.target_end
         self._timestamp = ownership.last_timestamp
-        self._flight: deque[tuple[int, int, int, Sequence[OffsetSpan] | None]] = deque()
+        self._flight: deque[tuple[Sequence[OffsetSpan], int, int]] = deque()
         self._gap_records: deque[tuple[int, int]] = deque()
         self._intended = 0
         self._warm = False
@@ -222,12 +222,11 @@ class Pipeline:
         self._intended -= 1
         self._gap_records.extend(breaks(gap_record.sequence, gap_record.spans))
 
-    def send(self, source: int, count: int, max_timestamp: int, spans: Sequence[OffsetSpan] | None = None) -> int:
+    def send(self, spans: Sequence[OffsetSpan], max_timestamp: int) -> int:
         """Enter a batch into the window and return its base sequence; the caller sends it at once, and once.
 
-        ``spans`` say which source offsets its records have, where they are not ``count`` from ``source`` on.  Raises
-        LaneMisuseError where no gap record leads to them or the window has no room, and the ownership's own error after
-        it ended.
+        ``spans`` say which source offsets its records have.  Raises LaneMisuseError where no gap record leads to them
+        or the window has no room, and the ownership's own error after it ended.
         """
         if self._error is None and self._claimed_at is not None and self._age_ms(self._claimed_at) >= self._limit:
             self._error = OwnershipEnded(self._lane, Ending.CLAIM_OLD)
@@ -237,11 +236,13 @@ class Pipeline:
             raise LaneMisuseError(self._lane, "no room for another batch in flight")
         sequence = self._sequence
         next_offset = self._next_offset
-        if spans is None and source == next_offset and not self._gap_records:
+        if len(spans) == 1 and spans[0].source == next_offset and not self._gap_records:
+            count = spans[0].length
             next_offset += count
         else:
-            next_offset = self._follow(spans or (OffsetSpan(source, count),))
-        self._flight.append((source, count, max_timestamp, spans))
+            count = sum(span.length for span in spans)
+            next_offset = self._follow(spans)
+        self._flight.append((spans, count, max_timestamp))
         self._next_offset = next_offset
         self._sequence = advance(sequence, count)
         return sequence
@@ -265,32 +266,26 @@ class Pipeline:
         """
         if self._error is not None:
             raise self._error
-        source, count, timestamp, spans = self._flight.popleft()
+        spans, count, timestamp = self._flight[0]
         if error_code:
-            self._flight.appendleft((source, count, timestamp, spans))
-            self._error = refusal(self._lane, error_code, source)
+            self._error = refusal(self._lane, error_code, spans[0].source)
             raise self._error
+        self._flight.popleft()
         expected = self._target_end
         if base_offset < expected or (self._exact and base_offset != expected):
             self._error = OwnershipEnded(
                 self._lane,
                 Ending.BASE_OFFSET,
-                detail=f"source offset {source:,} lies at {base_offset:,}, expected {expected:,}",
+                detail=f"source offset {spans[0].source:,} lies at {base_offset:,}, expected {expected:,}",
             )
             raise self._error
         self._target_end = base_offset + count
-        ranges: tuple[MappedRange, ...]
-        if spans is None:
-            self._position = source + count
-            ranges = (MappedRange(source, base_offset, count),)
-        else:
-            self._position = spans[-1].end
-            ranges = _ranges(spans, base_offset)
+        self._position = spans[-1].end
         self._timestamp = timestamp
         self._warm = True
         if not self._flight:
             self._quiet_since = self._clock()
-        return ranges
+        return _ranges(spans, base_offset)
 
     def fail(self, reason: Ending, detail: str = "") -> OwnershipEnded | LaneStopped:
         """End the ownership for a reason outside the answers (timeout, broken connection, lease); return the error."""

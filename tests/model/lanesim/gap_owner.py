@@ -252,8 +252,7 @@ class GapOwner(Owner):
         queued = self.queue.popleft()
         first, count = queued.spans[0].source, queued.count
         timestamp = max(self.world.timestamps[offset] for offset in offsets_of(queued.spans))
-        plain = len(queued.spans) == 1 and self.luck.random() < 0.5
-        sequence = pipeline.send(first, count, timestamp, None if plain else queued.spans)
+        sequence = pipeline.send(queued.spans, timestamp)
         if sequence != queued.sequence:
             raise Violation("COUNTED", f"{queued} was to be sent under {sequence}")
         batch = (sequence, first, count, timestamp)

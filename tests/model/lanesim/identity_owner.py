@@ -10,6 +10,7 @@ from anabranch.offsets.offset_map import OffsetMap
 from anabranch.protocol import Ending, Ownership, OwnershipEnded, Pause, Pipeline, ReadGapRecords, ReadMappedRanges
 from anabranch.protocol.effects import AppendGapRecords, EmptyTransaction, PaddingProducer, StartPadding
 from anabranch.protocol.gap_padding import OffsetGap, fill, gap_records_over
+from anabranch.protocol.gap_records import OffsetSpan
 
 from .identity_world import FILLER_ID, IdentityWorld
 from .mutations import Mutation, Unguarded
@@ -178,7 +179,7 @@ class IdentityOwner(Owner):
         self.answer = None
 
     def _emit(self, pipeline: Pipeline, first: int, count: int, timestamp: int) -> None:
-        batch = (pipeline.send(first, count, timestamp), first, count, timestamp)
+        batch = (pipeline.send((OffsetSpan(first, count),), timestamp), first, count, timestamp)
         self.flight.append(batch)
         self._post_batch(batch)
 

@@ -45,6 +45,7 @@ from anabranch.protocol import (
     TakeoverRequest,
     guard,
 )
+from anabranch.protocol.gap_records import OffsetSpan
 
 from .mutations import Mutation
 from .partition import Violation
@@ -297,7 +298,7 @@ class Owner:
             if not isinstance(strength, Strong):
                 self.reason = strength.reason
                 raise pipeline.fail(Ending.LEASE, strength.reason)
-        sequence = pipeline.send(first, count, timestamp)
+        sequence = pipeline.send((OffsetSpan(first, count),), timestamp)
         batch = (sequence, first, count, timestamp)
         self.flight.append(batch)
         self._post_batch(batch)

@@ -109,7 +109,7 @@ def test_gap_records_are_forgotten_only_while_their_runs_are_as_they_were_persis
             await stored.append([gap_record])
             pipeline.intend()
             pipeline.permit(gap_record)
-            pipeline.send(source, 1, 1, (OffsetSpan(source, 1),))
+            pipeline.send((OffsetSpan(source, 1),), 1)
             pipeline.acknowledge(0, at)
         await gap_writer.forget([lane], checked)
         assert stored.forgotten == []

@@ -84,7 +84,7 @@ def test_what_is_fetched_and_not_copied_is_not_told_as_copied() -> None:
     assert active is not None
     pipeline = active.pipeline
     lane.fetched.take()
-    pipeline.send(10, 1, 1)
+    pipeline.send((OffsetSpan(10, 1),), 1)
     assert lane.reached == 10
     lane.copied.add(pipeline.acknowledge(0, 0), 1)
     assert lane.reached == 25
@@ -98,7 +98,7 @@ def test_a_connection_that_ends_leaves_an_ownership_whole_only_where_nothing_is_
     active = lane.active
     assert active is not None
     pipeline = active.pipeline
-    pipeline.send(0, 1, 1)
+    pipeline.send((OffsetSpan(0, 1),), 1)
     assert not lane.disconnected()
     pipeline.acknowledge(0, 0)
     for doubt in ("is_checking", "is_renewing"):

@@ -18,7 +18,7 @@ def test_half_a_day_of_transactions_is_read_and_persisted_within_the_bounds(tmp_
     """Pauses of the event loop are CPU time of a process of its own: other processes do not count."""
     output = tmp_path / "bench.json"
     lanes, persisted, seconds = 200, 43_200, 20
-    command = [sys.executable, "-m", "benchmarks.runs", "--lanes", str(lanes), "--filed", str(persisted)]
+    command = [sys.executable, "-m", "benchmarks.runs", "--lanes", str(lanes), "--persisted", str(persisted)]
     done = subprocess.run(
         [*command, "--seconds", str(seconds), "--output", str(output)],
         cwd=Path(__file__).parents[3],

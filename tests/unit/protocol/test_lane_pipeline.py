@@ -70,12 +70,12 @@ def test_the_first_batch_goes_alone_and_then_five_may_fly() -> None:
     """Before the first acknowledgement the broker does not know the producer id."""
     p = pipeline()
     assert p.room() == 1
-    assert p.send(100, 10, NOW) == 100
+    assert p.send((OffsetSpan(100, 10),), NOW) == 100
     assert p.room() == 0
     assert p.acknowledge(0, 8) == (MappedRange(100, 8, 10),)
     assert p.room() == 5
     for i in range(5):
-        p.send(110 + i, 1, NOW)
+        p.send((OffsetSpan(110 + i, 1),), NOW)
     assert p.room() == 0
     assert [p.acknowledge(0, 18 + i) for i in range(5)] == [(MappedRange(110 + i, 18 + i, 1),) for i in range(5)]
     assert p.clean and p.position == 115
@@ -84,20 +84,20 @@ def test_the_first_batch_goes_alone_and_then_five_may_fly() -> None:
 def test_under_a_weak_guard_one_batch_flies_at_a_time() -> None:
     """A refused batch must not be overtaken by the next one of a forgotten producer id."""
     p = pipeline()
-    p.send(100, 1, NOW - E)
+    p.send((OffsetSpan(100, 1),), NOW - E)
     p.acknowledge(0, 8)
     assert p.room() == 1
-    p.send(101, 1, NOW)
+    p.send((OffsetSpan(101, 1),), NOW)
     assert p.room() == 0
     p.acknowledge(0, 9)
-    p.send(102, 1, NOW - E)
+    p.send((OffsetSpan(102, 1),), NOW - E)
     assert p.room() == 0
 
 
 def test_sequences_wrap() -> None:
     """2^31 - 1 is followed by 0."""
     p = pipeline(replace(OWNERSHIP, position=(1 << 31) - 2, sequence=(1 << 31) - 2))
-    p.send((1 << 31) - 2, 3, NOW)
+    p.send((OffsetSpan((1 << 31) - 2, 3),), NOW)
     assert p.next_sequence == 1 and p.next_offset == (1 << 31) + 1
 
 
@@ -105,7 +105,7 @@ def test_sequences_wrap() -> None:
 def test_an_unexpected_base_offset_ends_the_ownership(sole: bool, base: int) -> None:
     """Where others write too, only going back is unexpected."""
     p = pipeline(sole=sole)
-    p.send(100, 1, NOW)
+    p.send((OffsetSpan(100, 1),), NOW)
     with pytest.raises(OwnershipEnded) as ended:
         p.acknowledge(0, base)
     assert ended.value.reason is Ending.BASE_OFFSET and str(base) in str(ended.value)
@@ -114,20 +114,20 @@ def test_an_unexpected_base_offset_ends_the_ownership(sole: bool, base: int) -> 
 def test_beside_other_writers_a_later_base_offset_is_the_run() -> None:
     """The acknowledgement says where the run lies."""
     p = pipeline(sole=False)
-    p.send(100, 2, NOW)
+    p.send((OffsetSpan(100, 2),), NOW)
     assert p.acknowledge(0, 20) == (MappedRange(100, 20, 2),)
 
 
 def test_after_a_doubt_nothing_is_sent_and_nothing_is_clean() -> None:
     """The first error comes back again and again."""
     p = pipeline()
-    p.send(100, 1, NOW)
+    p.send((OffsetSpan(100, 1),), NOW)
     with pytest.raises(OwnershipEnded) as first:
         p.acknowledge(47, -1)
     assert first.value.reason is Ending.FENCED
     assert p.room() == 0 and not p.clean
     with pytest.raises(OwnershipEnded):
-        p.send(101, 1, NOW)
+        p.send((OffsetSpan(101, 1),), NOW)
     with pytest.raises(OwnershipEnded):
         p.acknowledge(0, 9)
     assert p.fail(Ending.TIMED_OUT) is first.value
@@ -136,7 +136,7 @@ def test_after_a_doubt_nothing_is_sent_and_nothing_is_clean() -> None:
 def test_a_refused_record_stops_the_lane_at_its_offset() -> None:
     """The lane names the batch that the target refused, not the one after it."""
     p = pipeline()
-    p.send(100, 3, NOW)
+    p.send((OffsetSpan(100, 3),), NOW)
     with pytest.raises(LaneStopped) as stopped:
         p.acknowledge(10, -1)
     assert stopped.value.offset == 100 and stopped.value.reason is Stop.TOO_LARGE
@@ -146,28 +146,28 @@ def test_a_gap_is_passed_by_a_gap_record_only() -> None:
     """Without one that was acknowledged nothing is sent past the gap; with it, the runs say what lies where."""
     p = pipeline()
     with pytest.raises(LaneMisuseError):
-        p.send(105, 1, NOW)
+        p.send((OffsetSpan(105, 1),), NOW)
     spans = (OffsetSpan(105, 2), OffsetSpan(110, 1))
     p.intend()
     assert p.gap_records_ahead
     p.permit(GapRecord("t-0", 7, 100, 0, (*spans, OffsetSpan(120, 1))))
-    assert p.send(105, 3, NOW, spans) == 100
+    assert p.send(spans, NOW) == 100
     assert p.acknowledge(0, 8) == (MappedRange(105, 8, 2), MappedRange(110, 10, 1))
     assert p.position == p.next_offset == 111 and p.gap_records_ahead
     with pytest.raises(LaneMisuseError):
-        p.send(111, 1, NOW)
-    assert p.send(120, 4, NOW) == 103
-    assert not p.gap_records_ahead and p.send(124, 1, NOW) == 107
+        p.send((OffsetSpan(111, 1),), NOW)
+    assert p.send((OffsetSpan(120, 4),), NOW) == 103
+    assert not p.gap_records_ahead and p.send((OffsetSpan(124, 1),), NOW) == 107
 
 
 def test_misuse_is_named() -> None:
     """Sending twice and sending without room are bugs, not endings."""
     p = pipeline()
     with pytest.raises(LaneMisuseError):
-        p.send(99, 1, NOW)
-    p.send(100, 1, NOW)
+        p.send((OffsetSpan(99, 1),), NOW)
+    p.send((OffsetSpan(100, 1),), NOW)
     with pytest.raises(LaneMisuseError):
-        p.send(101, 1, NOW)
+        p.send((OffsetSpan(101, 1),), NOW)
 
 
 def test_an_idle_ownership_asks_for_its_leader_epoch() -> None:
@@ -179,7 +179,7 @@ def test_an_idle_ownership_asks_for_its_leader_epoch() -> None:
     assert p.needs_epoch_check()
     p.epoch_confirmed()
     assert not p.needs_epoch_check()
-    p.send(100, 1, NOW)
+    p.send((OffsetSpan(100, 1),), NOW)
     clock.now = 9.0
     assert not p.needs_epoch_check()
     p.acknowledge(0, 8)
@@ -223,12 +223,12 @@ def test_nothing_is_sent_under_a_claim_that_has_grown_too_old(
     for age_ms, aging in ((limit // 2 - 1, False), (limit // 2, True), (limit - 1, True)):
         clocks.s, clocks.ms = (0.0, NOW + age_ms) if by == "wall" else (age_ms / 1000, NOW - age_ms)
         assert pipeline.is_aging() is aging
-    pipeline.send(100, 1, NOW)
+    pipeline.send((OffsetSpan(100, 1),), NOW)
     pipeline.acknowledge(0, 8)
     clocks.s, clocks.ms = (0.0, NOW + limit) if by == "wall" else (limit / 1000, NOW)
     for _ in range(2):
         with pytest.raises(OwnershipEnded) as ended:
-            pipeline.send(101, 1, NOW)
+            pipeline.send((OffsetSpan(101, 1),), NOW)
         assert ended.value.reason is Ending.CLAIM_OLD
     assert not pipeline.clean
 
@@ -239,14 +239,14 @@ def test_an_identity_claim_does_not_grow_old() -> None:
     pipeline = clocks.pipeline(replace(OWNERSHIP, mode=LaneMode.IDENTITY))
     clocks.s = 10 * E / 1000
     assert not pipeline.is_aging()
-    assert pipeline.send(100, 1, NOW) == 100
+    assert pipeline.send((OffsetSpan(100, 1),), NOW) == 100
 
 
 def test_an_ownership_goes_on_over_another_connection_only_with_nothing_in_flight() -> None:
     """And sends one batch alone before others follow: the broker may have forgotten the producer id meanwhile."""
     clocks = Clocks()
     pipeline = clocks.pipeline(OWNERSHIP)
-    pipeline.send(100, 1, NOW)
+    pipeline.send((OffsetSpan(100, 1),), NOW)
     with pytest.raises(LaneMisuseError):
         pipeline.reconnected()
     pipeline.acknowledge(0, 8)
@@ -255,7 +255,7 @@ def test_an_ownership_goes_on_over_another_connection_only_with_nothing_in_fligh
     assert pipeline.needs_epoch_check()
     pipeline.reconnected()
     assert (pipeline.room(), pipeline.needs_epoch_check()) == (1, False)
-    pipeline.send(101, 1, NOW)
+    pipeline.send((OffsetSpan(101, 1),), NOW)
     assert pipeline.room() == 0
 
 
@@ -264,7 +264,7 @@ def test_the_first_batch_of_an_ownership_goes_alone_however_young_the_records_ar
     clocks = Clocks()
     pipeline = clocks.pipeline(replace(OWNERSHIP, last_timestamp=NOW))
     assert pipeline.room() == 1
-    pipeline.send(100, 1, NOW)
+    pipeline.send((OffsetSpan(100, 1),), NOW)
     assert pipeline.room() == 0
     pipeline.acknowledge(0, 8)
     assert pipeline.room() == WINDOW

@@ -45,6 +45,7 @@ from anabranch.protocol import (
     takeover,
 )
 from anabranch.protocol.effects import FORGOTTEN
+from anabranch.protocol.gap_records import OffsetSpan
 from anabranch.protocol.guard import MARGIN_MS
 
 pytestmark = pytest.mark.unit
@@ -199,7 +200,7 @@ def test_an_expiration_that_is_not_told_fences_by_the_longest_and_guards_by_none
     ownership = target.run(takeover(request(expiration_ms=2**31 - 1, expiration_known=False)))
     assert ownership.settled == {1} and ownership.expiration_ms == 0
     pipeline = Pipeline(ownership, sole_writer=True, wall_ms=lambda: NOW)
-    pipeline.send(53, 1, NOW)
+    pipeline.send((OffsetSpan(53, 1),), NOW)
     pipeline.acknowledge(0, ownership.target_end)
     assert pipeline.room() == 1
 
@@ -433,7 +434,7 @@ def test_an_ownership_with_batches_in_doubt_is_not_released() -> None:
     target = Target()
     ownership = target.run(takeover(request()))
     pipeline = Pipeline(ownership, sole_writer=True, wall_ms=lambda: NOW)
-    pipeline.send(50, 1, NOW)
+    pipeline.send((OffsetSpan(50, 1),), NOW)
     assert target.run(release(ownership, pipeline)) is None
     assert target.journal[-1].state is ClaimState.CLAIMED
 

@@ -22,6 +22,7 @@ from anabranch.kafka.partitions import EARLIEST, delete_records, list_offset
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
+from anabranch.protocol.gap_records import OffsetSpan
 from anabranch.protocol.head_padding import barred
 from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import Pipeline
@@ -73,7 +74,7 @@ async def pad(target: TargetPartition, ownership: Ownership, gate: WriteGate, te
                 if not template or read_header(template).count != count or time.monotonic() - made_at > _FRESH_S:
                     template, made_at = bytearray(filler_batch(count, now_ms())), time.monotonic()
                 header = read_header(template)
-                sequence = pipeline.send(pipeline.next_offset, count, header.max_timestamp)
+                sequence = pipeline.send((OffsetSpan(pipeline.next_offset, count),), header.max_timestamp)
                 batch = bytearray(template)
                 patch(memoryview(batch), 0, header, ownership.producer_id, 0, sequence)
                 if not gate.is_open:

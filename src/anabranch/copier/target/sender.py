@@ -161,8 +161,7 @@ class Sender:
             try:
                 if ownership.mode is LaneMode.IDENTITY:
                     keep_identity(lane.key, active, batch)
-                spans = batch.spans if len(batch.spans) > 1 else None
-                sequence = active.pipeline.send(header.base_offset, header.count, header.max_timestamp, spans)
+                sequence = active.pipeline.send(batch.spans, header.max_timestamp)
                 check_and_patch(batch.view, batch.at, header, ownership.producer_id, 0, sequence)
             except OwnershipEnded as ended:
                 self._ended(lane, active, ended)
