@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,6 +37,7 @@ from anabranch.state.topics.control import Progress, Runs
 from benchmarks import report
 from benchmarks.clusters import KAFKA
 from benchmarks.control import Beside, lanes_of
+from benchmarks.memory import peak_bytes
 from benchmarks.run import OUTPUT
 
 WEEK_S = 7 * 86_400
@@ -120,7 +120,7 @@ async def measure(lanes: int, persisted_s: int, seconds: int) -> Cost:
     beside = asyncio.create_task(pauses.run())
     began = time.perf_counter()
     await ranges.sync()
-    read_s, read_pause, read_mb = time.perf_counter() - began, pauses.longest, _memory()
+    read_s, read_pause, read_mb = time.perf_counter() - began, pauses.longest, peak_bytes() / 2**20
     for lane in made:
         lane.copied.book = ranges.book(lane.assignment.lane)
         lane.source.log_start = lane.copied.target_start = 10**9 + 1
@@ -151,7 +151,7 @@ async def measure(lanes: int, persisted_s: int, seconds: int) -> Cost:
         round(1000 * pauses.longest, 1),
         round(1000 * cpu / seconds, 1),
         topic.forgotten,
-        round(_memory()),
+        round(peak_bytes() / 2**20),
     )
 
 
@@ -188,10 +188,6 @@ def _copy(lane: Lane, chance: random.Random) -> None:
         lane.copied.tally.records += run.length
     lane.copied.position = lane.source.stable = lane.source.high_watermark = run.source_end
     lane.copied.target_end = run.target_end
-
-
-def _memory() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main(argv: list[str] | None = None) -> int:

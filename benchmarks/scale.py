@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import resource
 import signal
 import statistics
 import sys
@@ -34,6 +33,7 @@ from anabranch.sandbox import SandboxCluster
 from anabranch.state.topics.control import Links, ensure_topics
 from benchmarks import report
 from benchmarks.clusters import KAFKA, clusters
+from benchmarks.memory import peak_bytes
 from benchmarks.meter import Figures, Meter
 from benchmarks.run import OUTPUT, measure
 from benchmarks.sources import load
@@ -197,8 +197,6 @@ async def planning(source: SandboxCluster, target: SandboxCluster, topics: int, 
         began, cpu = time.monotonic(), time.process_time()
         plan = await planner.plan()
         again, again_cpu = time.monotonic() - began, time.process_time() - cpu
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    unit = 2**20 if sys.platform == "darwin" else 2**10
     return Planning(
         len(plan.lanes),
         topics,
@@ -206,7 +204,7 @@ async def planning(source: SandboxCluster, target: SandboxCluster, topics: int, 
         round(first, 1),
         round(again, 2),
         round(again_cpu, 2),
-        round(peak / unit),
+        round(peak_bytes() / 2**20),
     )
 
 
