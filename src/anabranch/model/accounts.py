@@ -1,0 +1,44 @@
+"""Who may do what through the service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Role(IntEnum):
+    """What an account may do; each role may do what those below it may.
+
+    ``VIEWER`` looks.  ``OPERATOR`` plans, and does what the same noun undoes.  ``APPROVER`` applies plans of what it
+    does not undo.  ``ADMIN`` manages accounts, tokens and clusters.
+    """
+
+    VIEWER = 1
+    OPERATOR = 2
+    APPROVER = 3
+    ADMIN = 4
+
+    @property
+    def word(self) -> str:
+        """As it is written everywhere."""
+        return self.name.lower()
+
+    @classmethod
+    def of(cls, word: str) -> Role:
+        """The role of this name; raises ``ValueError``."""
+        for role in cls:
+            if role.word == word:
+                return role
+        raise ValueError(f"{word!r} is no role: choose one of {', '.join(role.word for role in cls)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A person or a program.  ``issuer`` is who vouches for it, empty where only a token does."""
+
+    id: str
+    name: str
+    role: Role
+    issuer: str = ""
+    created_at: int = 0
+    disabled_at: int | None = None

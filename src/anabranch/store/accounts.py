@@ -1,0 +1,239 @@
+"""Accounts and their tokens.  A token is told once, when it is made; what is kept is its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from anabranch.errors import RefusedError
+from anabranch.model.accounts import Account, Role
+from anabranch.store.database import Database
+from anabranch.store.tables import ACCOUNTS, TOKENS
+
+PREFIX = "anb_"
+"""By which a token is recognized where it should not be, for example in a repository."""
+USED_EVERY_MS = 60_000
+"""How often the last use is noted: not at each request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is kept of a token; times in ms, ``expires_at`` None where it never does."""
+
+    id: str
+    account: str
+    name: str
+    created_at: int
+    expires_at: int | None
+    used_at: int | None
+    revoked_at: int | None
+
+
+@dataclass(eq=False)
+class NoAccountError(RefusedError):
+    """There is no account of this name."""
+
+    name: str
+
+    _message = "there is no account {name}"
+    _hint = "list them: `anabranch account list`"
+
+
+@dataclass(eq=False)
+class NoTokenError(RefusedError):
+    """There is no token with this id."""
+
+    id: str
+
+    _message = "there is no token {id}"
+    _hint = "list them: `anabranch token list`"
+
+
+@dataclass(eq=False)
+class AccountExistsError(RefusedError):
+    """An account of this name exists."""
+
+    name: str
+
+    _message = "there is an account {name} already"
+    _hint = "change it: `anabranch account set {name} --role ROLE`"
+
+
+@dataclass(eq=False)
+class LastAdminError(RefusedError):
+    """Without this account nobody could manage accounts any more."""
+
+    name: str
+
+    _message = "{name} is the last account with the role admin"
+    _hint = "give another account that role first"
+
+
+class Accounts:
+    """The accounts of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # -- accounts --------------------------------------------------------------------------------------
+
+    def all(self) -> Sequence[Account]:
+        """Every account, by name."""
+        with self._database.begin() as connection:
+            return [_account(row) for row in connection.execute(select(ACCOUNTS).order_by(ACCOUNTS.c.name))]
+
+    def add(self, name: str, role: Role, now_ms: int, issuer: str = "") -> Account:
+        """Make an account; raises AccountExistsError."""
+        made = Account(uuid.uuid4().hex, name, role, issuer, now_ms)
+        with self._database.begin() as connection:
+            if _find(connection, name) is not None:
+                raise AccountExistsError(name)
+            _insert(connection, made)
+        return made
+
+    def first(self, name: str, now_ms: int) -> Account | None:
+        """Make the first account of all, which is an admin; None where there is one already."""
+        made = Account(uuid.uuid4().hex, name, Role.ADMIN, "", now_ms)
+        with self._database.begin() as connection:
+            if connection.execute(select(func.count()).select_from(ACCOUNTS)).scalar_one():
+                return None
+            _insert(connection, made)
+        return made
+
+    def vouched(self, name: str, role: Role, issuer: str, now_ms: int) -> Account:
+        """The account of somebody whom a provider vouches for, made at the first login, with the role of now.
+
+        Raises AccountExistsError where the name belongs to somebody that this provider does not vouch for.
+        """
+        try:
+            with self._database.begin() as connection:
+                found = _find(connection, name)
+                if found is None:
+                    found = Account(uuid.uuid4().hex, name, role, issuer, now_ms)
+                    _insert(connection, found)
+                elif found.issuer != issuer:
+                    raise AccountExistsError(name)
+                elif found.role is not role:
+                    connection.execute(update(ACCOUNTS).where(ACCOUNTS.c.id == found.id).values(role=role.word))
+                    found = _account(connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.id == found.id)).one())
+                return found
+        except IntegrityError:  # the same login, twice at once
+            return self.vouched(name, role, issuer, now_ms)
+
+    def set(self, name: str, now_ms: int, *, role: Role | None = None, disabled: bool | None = None) -> Account:
+        """Change an account; raises NoAccountError, LastAdminError."""
+        with self._database.begin() as connection:
+            found = _find(connection, name)
+            if found is None:
+                raise NoAccountError(name)
+            values: dict[str, Any] = {}
+            if role is not None:
+                values["role"] = role.word
+            if disabled is not None:
+                values["disabled_at"] = now_ms if disabled else None
+            if values:
+                connection.execute(update(ACCOUNTS).where(ACCOUNTS.c.id == found.id).values(**values))
+            admins = select(ACCOUNTS.c.id).where(ACCOUNTS.c.role == Role.ADMIN.word, ACCOUNTS.c.disabled_at.is_(None))
+            if found.role is Role.ADMIN and connection.execute(admins).first() is None:
+                raise LastAdminError(name)
+            return _account(connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.id == found.id)).one())
+
+    # -- tokens ----------------------------------------------------------------------------------------
+
+    def issue(self, name: str, token: str, now_ms: int, expires_at: int | None) -> tuple[str, Token]:
+        """A new token of an account, whose text is told here alone; raises NoAccountError."""
+        text = PREFIX + secrets.token_urlsafe(32)
+        with self._database.begin() as connection:
+            found = _find(connection, name)
+            if found is None:
+                raise NoAccountError(name)
+            made = Token(uuid.uuid4().hex, found.name, token, now_ms, expires_at, None, None)
+            connection.execute(
+                insert(TOKENS).values(
+                    id=made.id,
+                    account=found.id,
+                    name=token,
+                    digest=digest_of(text),
+                    created_at=now_ms,
+                    expires_at=expires_at,
+                )
+            )
+        return text, made
+
+    def tokens(self, name: str | None = None) -> Sequence[Token]:
+        """The tokens of an account, or of all, the newest first."""
+        asked = _TOKEN.order_by(TOKENS.c.created_at.desc(), TOKENS.c.id)
+        if name is not None:
+            asked = asked.where(ACCOUNTS.c.name == name)
+        with self._database.begin() as connection:
+            return [Token(*row) for row in connection.execute(asked)]
+
+    def revoke(self, token_id: str, now_ms: int, name: str | None = None) -> Token:
+        """End a token, of this account where one is named; raises NoTokenError."""
+        with self._database.begin() as connection:
+            row = connection.execute(_TOKEN.where(TOKENS.c.id == token_id)).first()
+            if row is None or (name is not None and row.account != name):
+                raise NoTokenError(token_id)
+            at = row.revoked_at or now_ms
+            connection.execute(update(TOKENS).where(TOKENS.c.id == token_id).values(revoked_at=at))
+            return Token(*row[:-1], at)
+
+    def of_token(self, text: str, now_ms: int) -> tuple[Account, Token] | None:
+        """Whose token this is; None where it is nobody's, has expired or was revoked, or the account is disabled."""
+        with self._database.begin() as connection:
+            row = connection.execute(_TOKEN.where(TOKENS.c.digest == digest_of(text))).first()
+            if row is None:
+                return None
+            token = Token(*row)
+            account = _find(connection, token.account)
+            assert account is not None
+            ended = token.expires_at is not None and token.expires_at <= now_ms
+            if ended or token.revoked_at is not None or account.disabled_at is not None:
+                return None
+            if now_ms - (token.used_at or 0) >= USED_EVERY_MS:
+                connection.execute(update(TOKENS).where(TOKENS.c.id == token.id).values(used_at=now_ms))
+            return account, token
+
+
+_TOKEN = select(
+    TOKENS.c.id,
+    ACCOUNTS.c.name.label("account"),
+    TOKENS.c.name,
+    TOKENS.c.created_at,
+    TOKENS.c.expires_at,
+    TOKENS.c.used_at,
+    TOKENS.c.revoked_at,
+).join(ACCOUNTS, ACCOUNTS.c.id == TOKENS.c.account)
+
+
+def digest_of(text: str) -> str:
+    """What is kept of a token: it has 256 random bits, so nothing needs to be slow about it."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _find(connection: Connection, name: str) -> Account | None:
+    row = connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.name == name)).first()
+    return None if row is None else _account(row)
+
+
+def _insert(connection: Connection, account: Account) -> None:
+    connection.execute(
+        insert(ACCOUNTS).values(
+            id=account.id,
+            name=account.name,
+            role=account.role.word,
+            issuer=account.issuer,
+            created_at=account.created_at,
+        )
+    )
+
+
+def _account(row: Row[Any]) -> Account:
+    return Account(row.id, row.name, Role.of(row.role), row.issuer, row.created_at, row.disabled_at)

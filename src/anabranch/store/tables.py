@@ -1,0 +1,131 @@
+"""The store's tables.  Times are milliseconds since 1970, UTC; documents are JSON texts.
+
+What is here is what the newest migration makes: a test compares them.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, MetaData, String, Table
+
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+ACCOUNTS = Table(
+    "accounts",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("role", String(20), nullable=False),
+    Column("issuer", String(300), nullable=False, default=""),
+    Column("created_at", BigInteger, nullable=False),
+    Column("disabled_at", BigInteger),
+)
+"""People and programs; ``issuer`` is who vouches for them, empty where only a token does."""
+
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("account", ForeignKey("accounts.id"), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("used_at", BigInteger),
+    Column("revoked_at", BigInteger),
+    Index(None, "account"),
+)
+"""``digest`` is the SHA-256 of a token, which itself is kept nowhere."""
+
+PLANS = Table(
+    "plans",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("verb", String(60), nullable=False),
+    Column("request", JSON, nullable=False),
+    Column("hash", String(16), nullable=False),
+    Column("document", JSON, nullable=False),
+    Column("account", String(200), nullable=False),
+    Column("planned_at", BigInteger, nullable=False),
+    Column("applied_at", BigInteger),
+    Column("operation", String(32)),
+    Index(None, "planned_at"),
+)
+"""Plans as they were shown.  ``operation`` is set once, by whoever applies it first."""
+
+OPERATIONS = Table(
+    "operations",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("verb", String(60), nullable=False),
+    Column("request", JSON, nullable=False),
+    Column("plan", String(32)),
+    Column("hash", String(16)),
+    Column("account", String(200), nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("progress", JSON),
+    Column("report", JSON),
+    Column("problem", JSON),
+    Column("instance", String(200), nullable=False),
+    Column("began_at", BigInteger, nullable=False),
+    Column("told_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    Index(None, "began_at"),
+    Index(None, "state"),
+)
+
+AUDIT = Table(
+    "audit",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", BigInteger, nullable=False),
+    Column("account", String(200), nullable=False),
+    Column("role", String(20), nullable=False),
+    Column("address", String(100), nullable=False),
+    Column("verb", String(60), nullable=False),
+    Column("subject", String(300), nullable=False),
+    Column("plan", String(32)),
+    Column("hash", String(16)),
+    Column("operation", String(32)),
+    Column("outcome", String(20), nullable=False),
+    Column("detail", String(2000), nullable=False, default=""),
+    Index(None, "at"),
+    Index(None, "account", "at"),
+)
+"""Who asked for what and how it went.  Rows are added and never changed."""
+
+LEASES = Table(
+    "leases",
+    METADATA,
+    Column("name", String(200), primary_key=True),
+    Column("holder", String(200), nullable=False),
+    Column("fence", BigInteger, nullable=False),
+    Column("until", BigInteger, nullable=False),
+)
+"""Which instance acts.  ``fence`` rises with each new holder."""
+
+RUNS = Table(
+    "runs",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("kind", String(20), nullable=False),
+    Column("target", String(200), nullable=False),
+    Column("link", String(200), nullable=False),
+    Column("host", String(200), nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("log", String(1000), nullable=False),
+    Column("account", String(200), nullable=False),
+    Column("began_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    Column("exit_code", Integer),
+    Index(None, "link", "began_at"),
+)
+"""Processes that the service started.  ``created`` is when the system says that the process began, in milliseconds:
+a process id alone may be another's by now."""
