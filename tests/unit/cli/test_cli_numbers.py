@@ -13,11 +13,11 @@ from rich.console import Console
 from anabranch.cli.groups import render as render_groups
 from anabranch.cli.mirrormaker import tables
 from anabranch.cli.offsets import render as render_offsets
-from anabranch.cli.output import plain
 from anabranch.cli.verify import render as render_verify
 from anabranch.groups.plan import GroupsPlan
 from anabranch.model.groups import Commit
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
+from anabranch.operations.documents import plain
 from anabranch.operations.offsets.ranges import lane_ranges
 from anabranch.operations.offsets.translate import translated
 from anabranch.state.maps.reading import LaneMap, LinkMaps

@@ -13,7 +13,6 @@ import pytest
 from rich.console import Console, RenderableType
 
 from anabranch.cli import render, watch, words
-from anabranch.cli.output import plain
 from anabranch.cli.totals import totals
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
@@ -31,6 +30,7 @@ from anabranch.model.reports import (
     TopicPlan,
 )
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.operations.documents import plain
 
 pytestmark = pytest.mark.unit
 
