@@ -5,6 +5,28 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
+    # -- what a stopped owner still writes
+    Mutant(
+        "cut-by-a-superseded-owner",
+        "copier/ownership/map_completion.py",
+        "        if ownership.mode is LaneMode.MAPPED and later is not None:",
+        "        if False:",
+        "an owner that was stopped in its takeover takes runs away that its successor has persisted",
+    ),
+    Mutant(
+        "cut-behind-a-shut-gate",
+        "copier/ownership/map_completion.py",
+        "        if not self._gate.is_fresh:",
+        "        if False:",
+        "an owner that was stopped in its takeover cuts the map before it has read the claims again",
+    ),
+    Mutant(
+        "epoch-by-what-was-read",
+        "state/topics/control.py",
+        "        self._epochs[lane] = (0 if read <= claim_offset else read) + claim_offset + 1",
+        "        self._epochs[lane] = max(read, claim_offset) + 1",
+        "two owners that have read the same persist under one epoch, and the earlier one's late write counts",
+    ),
     # -- what the source has lost
     Mutant(
         "passed-behind-any-position",

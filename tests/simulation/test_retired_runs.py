@@ -100,6 +100,12 @@ def test_maps_stay_exact_in_more_lives() -> None:
     hold(range(100, 110), 12.0)
 
 
+@pytest.mark.test
+def test_an_owner_that_was_stopped_cuts_nothing_that_its_successor_persisted() -> None:
+    """Stopped between its last look at the target's log and the cut of its map there, while another copied on."""
+    hold(range(255_616_694, 255_616_695), 12.0)
+
+
 @pytest.mark.full
 def test_maps_stay_exact_in_new_lives() -> None:
     """Other seeds each time."""

@@ -158,7 +158,25 @@ def test_who_takes_a_lane_over_files_as_a_later_owner_than_all_before() -> None:
         other.claimed(KEY, 3)
         return [*found, other._epochs[KEY]]
 
-    assert asyncio.run(play()) == [1, 10, 11, 12, 13]
+    assert asyncio.run(play()) == [1, 10, 20, 23, 27]
+
+
+@pytest.mark.parametrize("read", [0, 3, 5, 100])
+def test_of_two_owners_the_later_claim_has_the_later_epoch(read: int) -> None:
+    """Whichever of them comes first, and also where both have read what was persisted before claims were lost."""
+
+    async def play() -> tuple[int, int]:
+        found = []
+        for claim_offset in (5, 7):
+            ranges, log = made()
+            log.add(0, OLDER, epoch=read)
+            await ranges.sync()
+            ranges.claimed(KEY, claim_offset)
+            found.append(ranges._epochs[KEY])
+        return found[0], found[1]
+
+    earlier, later = asyncio.run(play())
+    assert read < earlier < later
 
 
 def test_who_waits_for_a_reading_that_began_later_reads_no_more() -> None:

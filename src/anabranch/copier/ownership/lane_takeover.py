@@ -93,6 +93,7 @@ class LaneTakeover:
             # They may have persisted runs, and forgotten gap records behind them, until this takeover fenced them.
             await self._refresh_ranges(lane, others)
         if ownership.mode is LaneMode.MAPPED:  # identity owners share a claim, and none of them is the later one
+            await self._check_latest(lane, ownership)
             self._ranges.claimed(lane.assignment.lane, ownership.claim_offset)
         await self._completion.complete(lane, ownership)
         lane.copied.tally.add_found(lane.copied.book.map)
@@ -108,6 +109,13 @@ class LaneTakeover:
             raise OwnershipEnded(lane.key, Ending.DISCONNECTED, None, target.connection.closed.reason)
         lane.begin(ownership, Pipeline(ownership, sole_writer=False), target.connection)
         self._on_taken(lane, target)
+
+    async def _check_latest(self, lane: Lane, ownership: Ownership) -> None:
+        """Raise OwnershipEnded where another has claimed the lane since: what was read may be persisted by that one,
+        and what this process knows of the log's end is older."""
+        if self._ranges.epoch(lane.assignment.lane) > ownership.claim_offset:
+            await self._journal.read()
+        self._completion.check_owned(lane, ownership)
 
     async def _drive(
         self, lane: Lane, target: TargetPartition, request: TakeoverRequest

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from anabranch.copier.lane.lane import Lane
+from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.errors import RangeOrderError
 from anabranch.offsets.offset_map import MappedRange
-from anabranch.protocol.endings import LaneStopped, Stop, copied
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, copied
 from anabranch.protocol.ownership import Ownership
 from anabranch.state.maps.rebuild import LaneLog, LogRange, UnknownSourceError, rebuild
 from anabranch.state.segments.index import OffsetMapIndex
@@ -20,8 +21,11 @@ from anabranch.state.topics.journal import GapRecords, Journal
 class MapCompletion:
     """Completes the maps of lanes that were just taken over, from what is persisted and from the target's headers."""
 
-    def __init__(self, target: Cluster, journal: Journal, gap_records: GapRecords, ranges: Runs) -> None:
+    def __init__(
+        self, target: Cluster, journal: Journal, gap_records: GapRecords, ranges: Runs, gate: WriteGate
+    ) -> None:
         self._target = target
+        self._gate = gate
         self._journal = journal
         self._gap_records = gap_records
         self._ranges = ranges
@@ -32,7 +36,7 @@ class MapCompletion:
         Where the log was truncated, the cut is persisted before anything is sent: what will lie there next is something
         else, and runs are believed below the log's end.  In a lane without gaps the shift between both sides only
         ever grows, so where it is the same at both ends of what is missing, one run covers it; else the headers in
-        between are read.  Raises LaneStopped, UntoldBatchError, ClusterError.
+        between are read.  Raises OwnershipEnded, LaneStopped, UntoldBatchError, ClusterError.
         """
         book = lane.copied.book
         if book.map.target_end > ownership.tail_end:
@@ -40,6 +44,7 @@ class MapCompletion:
             if book.last is None and book.first:
                 book = await self._below_retired(lane, ownership)
             lane.copied.book = book
+            self.check_owned(lane, ownership)
             await self._ranges.file({(lane.assignment.lane, number): ranges for number, ranges in book.unpersisted()})
         last = book.last
         if ownership.mode is LaneMode.IDENTITY and last is None and not ownership.gap_records:
@@ -70,6 +75,16 @@ class MapCompletion:
                 book.append(run)
         except RangeOrderError:
             lane.copied.book = await self._from_log(lane, ownership)
+
+    def check_owned(self, lane: Lane, ownership: Ownership) -> None:
+        """Raise OwnershipEnded where another has claimed the lane since, or this process was stopped for so long that
+        it cannot tell: what it knows of the log's end may be old, and a cut there would take what another persisted.
+        """
+        if not self._gate.is_fresh:
+            raise OwnershipEnded(lane.key, Ending.LEASE)
+        later = self._journal.claims.successor(lane.key, ownership.producer_id)
+        if ownership.mode is LaneMode.MAPPED and later is not None:
+            raise OwnershipEnded(lane.key, Ending.SUPERSEDED, None, later.owner)
 
     async def _below_retired(self, lane: Lane, ownership: Ownership) -> OffsetMapIndex:
         """The book where a target was truncated below all that is persisted, since what lay there was retired.

@@ -167,6 +167,6 @@ def takeover_manager(
 ) -> TakeoverManager:
     """The takeover manager of one worker, with its parts."""
     access = TargetAccess(target, journal, gap_records, runs)
-    completion = MapCompletion(target, journal, gap_records, runs)
+    completion = MapCompletion(target, journal, gap_records, runs, gate)
     takeover = LaneTakeover(owner, source, access, completion, journal, progress, runs, gate, on_taken)
     return TakeoverManager(OtherOwners(owner, journal, progress), takeover, OwnershipUpkeep(access, on_taken), journal)

@@ -362,10 +362,16 @@ class Runs(MaterializedTopic):
         """The lane was taken over under a claim, and what others persisted before is read: what this process persists
         of it from now on is later.
 
-        Claims that were made again begin at offset 0, and what was persisted before that stays older.
+        Invariant: of two claims the later one has the later epoch, whatever either of them has read.  Claims that were
+        made again begin at offset 0, and what was persisted before that stays older.
         """
-        read = self.segments[lane].epoch if lane in self.segments else 0
-        self._epochs[lane] = max(read, self._epochs.get(lane, 0), claim_offset) + 1
+        read = max(self.epoch(lane), self._epochs.get(lane, 0))
+        self._epochs[lane] = (0 if read <= claim_offset else read) + claim_offset + 1
+
+    def epoch(self, lane: LaneKey) -> int:
+        """The latest owner epoch of what was read of a lane; above a claim's offset it is a later owner's, or that of
+        claims that were lost since."""
+        return self.segments[lane].epoch if lane in self.segments else 0
 
     def leave(self, lane: LaneKey) -> None:
         """A lane is copied here no more: its news are another worker's."""

@@ -1,0 +1,72 @@
+"""Who may bring a lane's map up to the target's log: the latest owner, while it knows that it is."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from anabranch.copier.lane.lane import Lane
+from anabranch.copier.ownership.map_completion import MapCompletion
+from anabranch.copier.write_gate import WriteGate
+from anabranch.kafka.cluster import Cluster
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
+from anabranch.model.link import ModePolicy
+from anabranch.model.start import LaneStart
+from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.offset_map import MappedRange
+from anabranch.protocol.claims import Claim, ClaimState
+from anabranch.protocol.endings import Ending, OwnershipEnded
+from anabranch.protocol.ownership import Ownership
+from anabranch.state.topics.control import Runs
+from anabranch.state.topics.journal import GapRecords, Journal
+
+pytestmark = pytest.mark.unit
+
+TOPIC, PLACE = TopicId(uuid.UUID(int=9)), TopicPartition("t", 0)
+NOW = 1_000_000
+
+
+class Filed:
+    """The topic of the runs: what is persisted, and no more."""
+
+    def __init__(self) -> None:
+        self.segments: list[Any] = []
+
+    async def cut(self, lane: LaneKey, book: Any, target_end: int) -> Any:
+        book.cut(target_end)
+        return book
+
+    async def file(self, segments: Any) -> None:
+        self.segments.append(segments)
+
+
+@pytest.mark.parametrize(
+    ("later", "fresh", "ending"),
+    [(False, True, None), (True, True, Ending.SUPERSEDED), (False, False, Ending.LEASE)],
+)
+def test_a_cut_is_persisted_by_the_latest_owner_alone(later: bool, fresh: bool, ending: Ending | None) -> None:
+    """Another may have copied on since the log's end was read, and persisted that."""
+    cluster = cast(Cluster, None)
+    journal, gate, filed = Journal(cluster), WriteGate(lambda: 0.0), Filed()
+    if fresh:
+        gate.renew(0.0)
+    lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.MAPPED))
+    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, NOW, ClaimState.CLAIMED, 0, 0)
+    journal.claims.apply(0, claim.key, claim)
+    if later:
+        another = replace(claim, producer_id=2, owner="another")
+        journal.claims.apply(1, another.key, another)
+    lane.copied.book.append(MappedRange(0, 0, 100))
+    ownership = Ownership(lane.key, LaneMode.MAPPED, claim, 0, 1, 86_400_000, 80, 80, 80, 80, None, frozenset(), "")
+    completion = MapCompletion(cluster, journal, GapRecords(cluster), cast(Runs, filed), gate)
+    if ending is None:
+        asyncio.run(completion.complete(lane, ownership))
+        assert len(filed.segments) == 1
+        return
+    with pytest.raises(OwnershipEnded) as told:
+        asyncio.run(completion.complete(lane, ownership))
+    assert (told.value.reason, filed.segments) == (ending, [])
