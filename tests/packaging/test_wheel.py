@@ -72,18 +72,20 @@ def test_a_bare_install_answers_help_and_version(bare: Path, tmp_path: Path) -> 
     assert run(bare / "anabranch", "--version", cwd=tmp_path).stdout == f"anabranch {__version__}\n"
 
 
-@pytest.mark.parametrize("module", ["pyspark", "pyarrow", "pandas", "numpy", "confluent_kafka"])
+@pytest.mark.parametrize(
+    "module", ["pyspark", "pyarrow", "pandas", "numpy", "confluent_kafka", "sqlalchemy", "fastapi"]
+)
 def test_a_bare_install_has_no_module_of_the_extras(bare: Path, tmp_path: Path, module: str) -> None:
-    """What belongs to Spark or to the tests is not among the requirements of the bare install."""
+    """What belongs to Spark, to the service or to the tests is not among the requirements of the bare install."""
     assert "ModuleNotFoundError" in run(bare / "python", "-c", f"import {module}", cwd=tmp_path).stderr
 
 
-def test_every_module_but_spark_and_test_helpers_imports_in_a_bare_install(bare: Path, tmp_path: Path) -> None:
+def test_every_module_but_those_of_the_extras_imports_in_a_bare_install(bare: Path, tmp_path: Path) -> None:
     """No module needs at import what the bare install does not have."""
     program = (
         "import importlib, pkgutil, anabranch\n"
         "for found in pkgutil.walk_packages(anabranch.__path__, 'anabranch.'):\n"
-        "    if not found.name.startswith(('anabranch.spark', 'qa', 'anabranch.__main__')):\n"
+        "    if found.name.split('.')[1] not in ('spark', 'store', 'service', '__main__'):\n"
         "        importlib.import_module(found.name)\n"
     )
     done = run(bare / "python", "-c", program, cwd=tmp_path)
@@ -120,6 +122,7 @@ def test_the_wheel_holds_the_package_and_its_license_and_no_test(wheel: Path) ->
     assert {name.partition("/")[0] for name in names} == {"anabranch", f"anabranch-{__version__}.dist-info"}
     assert "anabranch/py.typed" in names
     assert "anabranch/sandbox/poms/kafka-4.3.1.xml" in names
+    assert "anabranch/store/migrations/versions/0001_the_first_tables.py" in names
     for end in ("xml", "sha256"):
         assert f"anabranch/jars/poms/spark-kafka-4.1.3.{end}" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)

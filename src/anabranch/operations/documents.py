@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from enum import Enum
 from pathlib import Path
 from typing import Any, Union
@@ -94,12 +94,7 @@ class Schemas:
         if origin is typing.Literal:
             return {"enum": list(arguments)}
         if origin is tuple and arguments and arguments[-1] is not Ellipsis:
-            return {
-                "type": "array",
-                "prefixItems": [self.of(one) for one in arguments],
-                "minItems": len(arguments),
-                "maxItems": len(arguments),
-            }
+            return self._row(arguments)
         if isinstance(origin, type) and issubclass(origin, Mapping):
             return {"type": "object", "additionalProperties": self.of(arguments[1])}
         if isinstance(origin, type) and issubclass(origin, Sequence | Set):
@@ -108,6 +103,10 @@ class Schemas:
             return self._of_class(kind)
         raise TypeError(f"nothing is known of how {kind!r} is written")
 
+    def _row(self, kinds: Iterable[Any]) -> dict[str, Any]:
+        items = [self.of(one) for one in kinds]
+        return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
+
     def _of_class(self, kind: type) -> dict[str, Any]:
         if issubclass(kind, _TEXTS):
             return dict(_TEXT)
@@ -115,6 +114,8 @@ class Schemas:
             return {"type": "object", "additionalProperties": True}
         if kind is Reason:
             return self._named("Reason", kind, _REASON)
+        if issubclass(kind, tuple):  # a named one is written as its values
+            return self._row(typing.get_type_hints(kind).values())
         if issubclass(kind, Enum):
             values = [one.value for one in kind]
             word = "string" if all(isinstance(one, str) for one in values) else "integer"

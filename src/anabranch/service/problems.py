@@ -1,0 +1,136 @@
+"""Errors as answers: ``application/problem+json`` (RFC 9457), with the hint of the error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from anabranch.config.contexts import UnknownContextError
+from anabranch.errors import AnabranchError, ClusterError, ConfigError, InvalidFieldError, ProtocolError, RefusedError
+from anabranch.model.link import UnknownLinkError
+from anabranch.service.errors import (
+    CrossSiteError,
+    NotPermittedError,
+    NotSignedInError,
+    TooLargeError,
+    TooManyRequestsError,
+)
+from anabranch.store.accounts import NoAccountError, NoTokenError
+from anabranch.store.errors import StoreError, StoreFullError
+from anabranch.store.works import NoOperationError, NoPlanError
+
+MEDIA = "application/problem+json"
+_STATUS: Mapping[type[AnabranchError], int] = {
+    NotSignedInError: 401,
+    NotPermittedError: 403,
+    CrossSiteError: 403,
+    TooLargeError: 413,
+    TooManyRequestsError: 429,
+    StoreFullError: 507,
+    StoreError: 503,
+    UnknownContextError: 404,
+    UnknownLinkError: 404,
+    NoPlanError: 404,
+    NoOperationError: 404,
+    NoAccountError: 404,
+    NoTokenError: 404,
+    ConfigError: 422,
+    RefusedError: 409,
+    ClusterError: 502,
+    ProtocolError: 502,
+}
+"""By the nearest class above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why something was not done.  ``type`` names the kind for programs, ``detail`` and ``hint`` are for people.
+
+    ``exit_code`` is what the command line would end with.  ``field`` is what is wrong with the request, if it is one.
+    """
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    hint: str
+    retryable: bool
+    exit_code: int
+    field: str | None = None
+
+
+def problem_of(error: AnabranchError) -> Problem:
+    """The answer for an error."""
+    kind = type(error)
+    status = next((_STATUS[one] for one in kind.__mro__ if one in _STATUS), 500)
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__.removesuffix("Error")).lower()
+    return Problem(
+        type=f"urn:anabranch:problem:{words.replace(' ', '-')}",
+        title=words,
+        status=status,
+        detail=error.message,
+        hint=error.hint,
+        retryable=error.retryable,
+        exit_code=error.exit_code,
+        field=error.field if isinstance(error, InvalidFieldError) else None,
+    )
+
+
+def unexpected() -> Problem:
+    """The answer for what nobody foresaw: its words go to the log, not out."""
+    return Problem(
+        "urn:anabranch:problem:unexpected",
+        "unexpected",
+        500,
+        "the service failed in a way that it does not know",
+        "its log has the details; please report them",
+        retryable=False,
+        exit_code=1,
+    )
+
+
+def invalid(where: str, field: str, problem: str) -> Problem:
+    """The answer for a request of the wrong shape."""
+    return Problem(
+        "urn:anabranch:problem:invalid-field",
+        "invalid field",
+        422,
+        f"{where}: {field}: {problem}" if field else f"{where}: {problem}",
+        "see /api/v1/openapi.json for what is expected",
+        retryable=False,
+        exit_code=2,
+        field=field or None,
+    )
+
+
+def of_status(status: int, detail: str) -> Problem:
+    """The answer of the framework itself: no such address, no such method."""
+    title = detail.lower()
+    return Problem(
+        f"urn:anabranch:problem:{title.replace(' ', '-')}",
+        title,
+        status,
+        detail,
+        "see /api/v1/openapi.json for what there is",
+        retryable=False,
+        exit_code=2,
+    )
+
+
+def headers_of(error: AnabranchError) -> dict[str, str]:
+    """What HTTP wants to be told beside the body."""
+    if isinstance(error, NotSignedInError):
+        return {"WWW-Authenticate": "Bearer"}
+    if isinstance(error, TooManyRequestsError):
+        return {"Retry-After": str(error.wait_s)}
+    return {}
+
+
+def document(problem: Problem) -> dict[str, Any]:
+    """As it is sent."""
+    from anabranch.operations.documents import plain
+
+    found: dict[str, Any] = plain(problem)
+    return found

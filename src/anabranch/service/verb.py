@@ -1,0 +1,64 @@
+"""What the service can be asked to change: a verb of :mod:`anabranch.operations`, with what a request for it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from anabranch.model.accounts import Role
+from anabranch.model.plans import Plan
+from anabranch.service.clusters import ClusterPool
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=249, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""Of a context, a link, a topic, a group."""
+
+
+class Request(BaseModel):
+    """What all requests share: nothing is in them that is not meant."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LinkRequest(Request):
+    """A link on its target."""
+
+    target: Name
+    link: Name
+
+
+R = TypeVar("R", bound=Request)
+P = TypeVar("P", bound=Plan)
+
+
+@dataclass(frozen=True, slots=True)
+class Verb(Generic[R, P]):
+    """``name`` is ``NOUN.VERB``; ``role`` may apply a plan, while an operator may make one.
+
+    ``subject`` says what a request is about, as the audit has it; ``command`` is the same on the command line, without
+    what applies it (``execute``).
+    """
+
+    name: str
+    summary: str
+    role: Role
+    request: type[R]
+    planned: type[P]
+    report: type
+    subject: Callable[[R], str]
+    command: Callable[[R], str]
+    plan: Callable[[ClusterPool, R], Awaitable[P]]
+    apply: Callable[[ClusterPool, R, P], Awaitable[Any]]
+    execute: str = "--execute"
+
+    @property
+    def noun(self) -> str:
+        """The noun."""
+        return self.name.partition(".")[0]
+
+    @property
+    def word(self) -> str:
+        """The verb alone."""
+        return self.name.partition(".")[2]

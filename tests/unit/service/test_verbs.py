@@ -1,0 +1,89 @@
+"""What the service offers: requests hold nothing that is not meant, and each is a command line too."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+import typer
+from pydantic import ValidationError
+
+from anabranch.cli.main import app
+from anabranch.operations.documents import Schemas
+from anabranch.service.verb import Verb
+from anabranch.service.verbs import VERBS
+
+pytestmark = pytest.mark.unit
+
+LINK = {"target": "new", "link": "old-new"}
+REQUESTS: dict[str, list[dict[str, Any]]] = {
+    "links.create": [{"link": {"source": "old", "target": "new"}}],
+    "links.pause": [LINK],
+    "links.resume": [LINK],
+    "links.accept": [LINK, {**LINK, "where": "flights-2", "at": 17}],
+    "links.abort-transaction": [{**LINK, "where": "flights-2", "producer_id": 9}],
+    "links.stop": [LINK],
+    "links.delete": [LINK],
+    "groups.baseline": [LINK, {**LINK, "groups": ["a b", "c.*"], "exclude": ["x"]}],
+    "groups.sync": [LINK, {**LINK, "groups": ["a b", "c.*"], "exclude": ["x", "y"], "topics": ["t"]}],
+    "groups.undo": [{"target": "new", "undo": "20261123T101112-1a2b"}],
+    "mirrormaker.publish": [LINK, {**LINK, "source_alias": "it's"}],
+    "verify.stop": [LINK],
+}
+EVERY = [(name, fields) for name, requests in REQUESTS.items() for fields in requests]
+
+
+def parsed(words: list[str]) -> tuple[str, dict[str, Any]]:
+    """The verb of the command line that would run, and its parameters; raises what the command line would tell."""
+    command: Any = typer.main.get_command(app)
+    context = command.make_context("anabranch", [], resilient_parsing=True)
+    name = ""
+    while hasattr(command, "get_command"):
+        word, words = words[0], words[1:]
+        found = command.get_command(context, word)
+        assert found is not None, word
+        command, name = found, f"{name} {word}".strip()
+    return name, command.make_context(name, words).params
+
+
+def test_each_verb_is_tried_here() -> None:
+    """A new one needs a request."""
+    assert REQUESTS.keys() == VERBS.keys()
+
+
+@pytest.mark.parametrize(("name", "fields"), EVERY)
+def test_a_request_is_a_command_line_that_does_the_same(name: str, fields: dict[str, Any]) -> None:
+    """Its options are there, with the values of the request."""
+    verb: Verb[Any, Any] = VERBS[name]
+    request = verb.request.model_validate(fields)
+    words = shlex.split(verb.command(request))
+    assert words[0] == "anabranch"
+    typed, parameters = parsed([*words[1:], *verb.execute.split()])
+    assert typed.split()[-1] == verb.word
+    given = [value for value in parameters.values() if value]
+    for value in fields.values():
+        if not isinstance(value, dict):
+            assert value in given or (isinstance(value, list) and tuple(value) in given), (value, given)
+    assert bool(parameters.get("execute")) == bool(verb.execute)
+
+
+@pytest.mark.parametrize(("name", "fields"), EVERY)
+def test_a_request_holds_nothing_that_is_not_meant(name: str, fields: dict[str, Any]) -> None:
+    """A field that nobody knows, or a name with a line's end in it, is refused by its place."""
+    request = VERBS[name].request
+    with pytest.raises(ValidationError, match="and_more"):
+        request.model_validate({**fields, "and_more": 1})
+    for field, value in fields.items():
+        if isinstance(value, str):
+            with pytest.raises(ValidationError, match=field):
+                request.model_validate({**fields, field: f"{value}\n"})
+
+
+def test_plans_and_reports_have_schemas() -> None:
+    """Each by one name."""
+    schemas = Schemas()
+    for verb in VERBS.values():
+        schemas.of(verb.planned)
+        schemas.of(verb.report)
+    assert {verb.planned.__name__ for verb in VERBS.values()} <= schemas.named.keys()
