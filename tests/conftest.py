@@ -142,9 +142,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 # -- what is told at the end ---------------------------------------------------------------------------
 
 
+def _why(report: Any) -> str:
+    """What a test that is tried again failed at: nothing else tells it."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is None:
+        return " ".join(str(report.longrepr).split())[-200:]
+    return f"{Path(crash.path).name}:{crash.lineno}: {' '.join(crash.message.split())[:200]}"
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Name what failed once and passed then, and what the machine did not let come about."""
-    flaky = sorted({report.nodeid for report in terminalreporter.stats.get("rerun", ())})
+    flaky = sorted({f"{report.nodeid}: {_why(report)}" for report in terminalreporter.stats.get("rerun", ())})
     open_still = sorted(
         f"{report.nodeid}: {report.longrepr[2]}"
         for report in terminalreporter.stats.get("skipped", ())
