@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from anabranch.checkpoints.flink.comparing import relatives
 from anabranch.checkpoints.flink.metadata import read_metadata
 from anabranch.model.plans import PlanChangedError
 from anabranch.operations.checkpoints.activity import watch
@@ -123,18 +124,23 @@ def test_a_query_is_looked_at_planned_rewritten_proven_and_taken_back(store: Sto
 @pytest.mark.full
 def test_files_that_a_savepoint_names_beside_it_are_read_and_named_wholly_elsewhere(store: Store, run: Run) -> None:
     """Relative files are read in place, and by their URIs where a copy names them so; it has none beside it."""
-    place = store.upload(flink("files"), "job/chk-2")
-    before = store.snapshot("job/chk-2")
-    assert len(before) == 3
+    base = fresh("files")
+    place = store.upload(flink("files"), f"{base}/job/chk-2")
+    metadata = read_metadata(store.snapshot(f"{base}/job/chk-2")["_metadata"], place)
+    for one in relatives(metadata):  # a golden has those alone of which something is read
+        if one.path not in store.snapshot(f"{base}/job/chk-2"):
+            store.put(f"{base}/job/chk-2/{one.path}", bytes(one.size))
+    before = store.snapshot(f"{base}/job/chk-2")
+    assert len(before) == 5
     for where in (place, f"{place}/_metadata"):
         code, out, err = run("checkpoint", "inspect", where)
         assert code == 0, err
 
-    there = f"s3://{BUCKET}/moved/chk-2"
+    there = f"s3://{BUCKET}/{base}/moved/chk-2"
     code, out, err = run("checkpoint", "rewrite", place, *FLINK_WAY, "--to", there, "--stopped", "--execute")
     assert code == 0, out + err
-    assert {path.partition("/")[0] for path in store.snapshot("moved/chk-2")} == {"_metadata", ".anabranch"}
-    assert store.snapshot("job/chk-2") == before
+    assert {path.partition("/")[0] for path in store.snapshot(f"{base}/moved/chk-2")} == {"_metadata", ".anabranch"}
+    assert store.snapshot(f"{base}/job/chk-2") == before
     code, out, err = run("checkpoint", "verify", there, *FLINK_WAY, "--was", place)
     assert code == 0, out + err
 
@@ -144,18 +150,18 @@ def test_files_that_a_savepoint_names_beside_it_are_read_and_named_wholly_elsewh
     code, out, err = run("checkpoint", "verify", place, *FLINK_WAY)
     assert code == 0, out + err
     assert run("checkpoint", "undo", place, "--execute")[0] == 0
-    assert store.snapshot("job/chk-2") == before
+    assert store.snapshot(f"{base}/job/chk-2") == before
 
     whole = read_metadata(before["_metadata"], place).absolute(place).emit()
-    store.put("elsewhere/chk-2/_metadata", whole)
-    elsewhere = f"s3://{BUCKET}/elsewhere/chk-2"
+    store.put(f"{base}/elsewhere/chk-2/_metadata", whole)
+    elsewhere = f"s3://{BUCKET}/{base}/elsewhere/chk-2"
     assert starts(elsewhere) == starts(place)
     _, out, _ = run("checkpoint", "plan", elsewhere, *FLINK_WAY, "-o", "json")
     plan = json.loads(out)
     assert plan["refusals"] == [] and len(plan["changes"]) == 4
     for path in before.keys() - {"_metadata"}:
         assert f"{place}/{path}".encode() in whole
-        store.put(f"job/chk-2/{path}", before[path][:-1])
+        store.put(f"{base}/job/chk-2/{path}", before[path][:-1])
     code, out, _ = run("checkpoint", "plan", elsewhere, *FLINK_WAY)
     assert code == 3 and "bytes of it" in " ".join(out.split())
 
