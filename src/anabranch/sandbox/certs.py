@@ -38,7 +38,7 @@ def write_certificates(directory: Path, users: Iterable[str]) -> None:
         # With an address: Java refuses a certificate whose alternative names are there and empty.
         theirs = ca.issue_cert(f"{user}@localhost", common_name=user, key_type=KeyType.ECDSA)
         theirs.cert_chain_pems[0].write_to_path(directory / f"{user}.pem")
-        _write_secret(directory / f"{user}-key.pem", theirs.private_key_pem.bytes())
+        _write_secret(directory / f"{user}-key.pem", _pkcs8(theirs))
 
 
 def _key_store(certificate: LeafCert, ca: CA) -> bytes:
@@ -53,6 +53,19 @@ def _key_store(certificate: LeafCert, ca: CA) -> bytes:
     return serialize_key_and_certificates(
         b"broker", key, own, [authority], BestAvailableEncryption(STORE_PASSWORD.encode())
     )
+
+
+def _pkcs8(certificate: LeafCert) -> bytes:
+    """The key as Kafka's Java client reads it too."""
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        load_pem_private_key,
+    )
+
+    key = load_pem_private_key(certificate.private_key_pem.bytes(), None)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def _write_secret(path: Path, content: bytes) -> None:

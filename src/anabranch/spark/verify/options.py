@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +41,10 @@ class UnreadableByJvmError(ConfigError):
     _hint = "{fix}"
 
 
+_TRADITIONAL = re.compile(rb"-----BEGIN (?:RSA|EC|DSA) PRIVATE KEY-----")
+"""What openssl wrote before its version 3, and still writes on request."""
+
+
 def options(context: ClusterContext) -> dict[str, str]:
     """The options that lead to a cluster; raises UnreadableByJvmError."""
     security = context.security
@@ -66,6 +71,7 @@ def _tls(name: str, tls: Tls) -> dict[str, str]:
             "kafka.ssl.truststore.location": tls.ca_file,
         }
     if tls.cert_file is not None and tls.key_file is not None:
+        _check_key(name, Path(tls.key_file))
         found |= {
             "kafka.ssl.keystore.type": "PEM",
             "kafka.ssl.keystore.certificate.chain": _file(tls.cert_file),
@@ -74,6 +80,16 @@ def _tls(name: str, tls: Tls) -> dict[str, str]:
         if tls.key_password is not None:
             found["kafka.ssl.key.password"] = _reference(name, tls.key_password)
     return found
+
+
+def _check_key(name: str, path: Path) -> None:
+    """Refuse a key that Java would not read, before a task fails at it; one that is elsewhere is not looked at."""
+    if path.is_file() and _TRADITIONAL.search(path.read_bytes()):
+        raise UnreadableByJvmError(
+            name,
+            f"Kafka's Java client takes PKCS #8 keys alone, and {path} is an older kind",
+            f"openssl pkcs8 -topk8 -nocrypt -in {path} -out NEW, and name NEW as key_file",
+        )
 
 
 def _sasl(context: ClusterContext) -> dict[str, str]:
