@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.cli import render
-from anabranch.cli.totals import totals
 from anabranch.cli.words import count, duration, size
 from anabranch.model.reports import LinkStatus
+from anabranch.model.totals import totals
 from examples.demo.job import owner_pid
 
 _PIPE_WIDTH = 120

@@ -9,13 +9,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from anabranch.cli.totals import totals
 from anabranch.cli.words import count, size
 from anabranch.errors import AnabranchError, ClusterError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ClusterRef, LinkSpec
 from anabranch.model.reports import LinkStatus
+from anabranch.model.totals import totals
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.sandbox.process import SupervisedProcess
 from anabranch.sandbox.replay_process import ReplayProcess

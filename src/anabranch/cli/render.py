@@ -13,11 +13,11 @@ from rich.text import Text
 from anabranch.cli import words
 from anabranch.cli.hints import aimed, repeated, typed_target
 from anabranch.cli.reasons import reasons, some
-from anabranch.cli.totals import Totals, totals
 from anabranch.cli.words import count, duration, moment, size
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import ClusterFacts, DeletePlan, DeleteReport, LinkStatus, ProbeReport, TopicPlan
+from anabranch.model.totals import Totals, totals
 
 _STATE_STYLE: Mapping[LaneState, str] = {
     LaneState.WAITING: "dim",

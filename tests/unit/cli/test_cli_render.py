@@ -13,7 +13,6 @@ import pytest
 from rich.console import Console, RenderableType
 
 from anabranch.cli import render, watch, words
-from anabranch.cli.totals import totals
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reasons import Reason, ReasonKind, Severity
@@ -30,6 +29,7 @@ from anabranch.model.reports import (
     TopicPlan,
 )
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.model.totals import totals
 from anabranch.operations.documents import plain
 
 pytestmark = pytest.mark.unit

@@ -18,12 +18,12 @@ from anabranch.cli import render
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_both, run
-from anabranch.cli.totals import totals
 from anabranch.cli.words import count, duration, moment
 from anabranch.config.units import parse_interval
 from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.model.caughtup import Goal, Remaining, remaining_of
 from anabranch.model.reports import LinkStatus
+from anabranch.model.totals import totals
 from anabranch.protocol.ways import ways_out
 
 INTERVAL_S = 1.0
