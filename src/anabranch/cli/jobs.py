@@ -1,40 +1,21 @@
-"""How a Spark job ended that a verb started: its last error as text, and the verb's exit code."""
+"""Spark jobs that end with the verb that started them, and errors as a verb prints them."""
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, AnyStr, NoReturn, Self
 
 import typer
 from rich.console import Console
 
 from anabranch.cli.hints import aimed
-from anabranch.errors import AnabranchError, ProtocolError
+from anabranch.errors import AnabranchError
+from anabranch.operations.jobs.outcome import JobFailedError
 
 _END_S = 30.0
 """A job that has said why it failed still has to stop its JVM."""
-_LOG_LINES = 5
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-@dataclass(eq=False)
-class JobFailedError(AnabranchError):
-    """A Spark job ended, or was killed, without the answer that it was started for."""
-
-    what: str
-    code: int | None
-    why: str
-    fix: str = ""
-
-    @property
-    def message(self) -> str:
-        return f"{self.what}: {how_it_ended(self.code)}" + (f": {self.why}" if self.why else "")
-
-    _hint = "{fix}"
 
 
 class Tied:
@@ -91,46 +72,9 @@ def fail(error: JobFailedError, exit_code: int) -> NoReturn:
     raise typer.Exit(exit_code)
 
 
-def exit_code(code: int | None) -> int:
-    """The exit code of a verb whose job ended with ``code`` and without an answer: never 0; 5 where it was killed."""
-    return code if code is not None and code > 0 else ProtocolError.exit_code
-
-
-def how_it_ended(code: int | None) -> str:
-    """An exit code of a process in words."""
-    if code is None:
-        return "the job has not ended"
-    if code >= 0:
-        return f"the job ended with {code}"
-    try:
-        return f"the job was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"the job was killed by signal {-code}"
-
-
 def ended(process: subprocess.Popen[Any]) -> int | None:
     """The exit code of a job that is about to end; None if it does not."""
     try:
         return process.wait(_END_S)
     except subprocess.TimeoutExpired:
         return None
-
-
-def last_error(log: Path) -> tuple[str, str]:
-    """The last error of a job and its hint, as its log has them; else the log's last lines."""
-    try:
-        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    except OSError as error:
-        return str(error), ""
-    hint = ""
-    for line in reversed(lines):
-        if line.startswith("hint: "):
-            hint = line.removeprefix("hint: ")
-        if line.startswith("error: "):
-            return line.removeprefix("error: "), hint
-        try:
-            fields = json.loads(line)
-            return str(fields["error"]), str(fields.get("hint", ""))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            continue
-    return "\n".join(lines[-_LOG_LINES:]), ""

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -31,11 +30,11 @@ from anabranch.model.runevents import LogFormat
 from anabranch.operations.jobs import launcher
 from anabranch.operations.jobs.jobprocess import StartedLink
 from anabranch.operations.jobs.submission import Submission
+from anabranch.operations.links import run as running
 from anabranch.operations.links.change import PAUSE, RESUME, ChangeLinkPlan, ChangeLinkReport, WantedChanges
 from anabranch.operations.links.create import CreateLinkPlan, CreateLinkReport
 
 pytestmark = pytest.mark.unit
-RUNNING = import_module("anabranch.cli.links.run")  # its package has the verb under that name
 
 SPEC = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"), lease_seconds=45)
 STATUS = LinkStatus(LinkRecord(WantedState(SPEC), ("A",), 0), (), None, 0)
@@ -529,7 +528,7 @@ def test_a_submitted_driver_is_not_waited_for_for_ever(
 ) -> None:
     """It may have failed, or wait for room; the name of its run is drawn there."""
     submitted = SimpleNamespace(pid=4711, poll=lambda: 0, wait=lambda: 0)
-    monkeypatch.setattr(RUNNING, "_PLAN_S", 0.0)
+    monkeypatch.setattr(running, "PLAN_S", 0.0)
     monkeypatch.setattr(launcher, "start_link", lambda *_, **__: StartedLink("run-1", cast(Any, submitted), tmp_path))
     code, out, err = run("link", "run", "old-new", "--master", "yarn", "--deploy-mode", "cluster", "--detach")
     assert (code, out) == (0, "") and "run-1" not in err and "spark-submit starts as process 4711" in err
@@ -541,7 +540,7 @@ def test_a_target_that_is_away_for_a_moment_ends_no_wait(
     run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run goes on meanwhile; what does not pass is told."""
-    monkeypatch.setattr(RUNNING, "_LOOK_S", 0.0)
+    monkeypatch.setattr(running, "LOOK_S", 0.0)
     looks: list[AnabranchError | None] = [None, UnreachableError("new", ("n:1: refused",)), None]
     show = engine.of
 

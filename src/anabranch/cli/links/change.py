@@ -13,8 +13,6 @@ from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.running import on_target, run
 from anabranch.config.units import parse_rate
 from anabranch.errors import InvalidFieldError
-from anabranch.model import filters
-from anabranch.model.plugins import PluginSpec
 
 if TYPE_CHECKING:  # imported when a verb runs
     from anabranch.kafka.cluster import Cluster
@@ -56,32 +54,20 @@ def set_(
         raise InvalidFieldError("link set", "flags", "nothing to change was given", fix)
 
     async def change() -> None:
-        from anabranch.operations.links.change import WantedChanges
+        from anabranch.operations.links.change import WantedChanges, refiltered
         from anabranch.operations.links.show import show
 
         async with on_target(ctx, target_name) as cluster:
             if refilters or follows:
                 before = (await show(cluster, link)).spec
                 if refilters:
-                    changes["filter"] = _filter(link, before.filter, include, exclude)
+                    changes["filter"] = refiltered(link, before.filter, include, exclude)
                 if follows:
                     changes["groups"] = changed(link, before.groups, sync_groups, sync_interval, checkpoints)
             await _apply(cluster, link, WantedChanges(**changes))
 
     run(change())
     typer.echo(f"link {link}: {' and '.join(name.replace('_', ' ') for name in changes)} changed")
-
-
-def _filter(link: str, before: PluginSpec, include: list[str] | None, exclude: list[str] | None) -> PluginSpec:
-    """The filter after a change; raises ``InvalidFieldError``, also where another kind's choice would be widened."""
-    kept = before.options if before.kind == "regex" else {}
-    if before.kind != "regex" and not include:
-        problem = f"the link's filter is of kind {before.kind!r}: what it selects cannot be kept"
-        raise InvalidFieldError("link set", "--exclude", problem, f"anabranch link set {link} --include ...")
-    given = {"include": include, "exclude": exclude}
-    after = PluginSpec("regex", {**kept, **{name: list(value) for name, value in given.items() if value}})
-    filters.load(after)
-    return after
 
 
 def pause(ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -13,25 +11,22 @@ import platformdirs
 import typer
 
 from anabranch.cli.hints import repeated
-from anabranch.cli.jobs import JobFailedError, Tied, exit_code, fail, last_error
+from anabranch.cli.jobs import Tied, fail
 from anabranch.cli.located import contexts, target
 from anabranch.cli.options import LinkArgument, TargetOption, settings_of
 from anabranch.cli.running import on_context
 from anabranch.cli.running import run as run_verb
 from anabranch.config.jobspec import write_spec
-from anabranch.errors import AnabranchError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.reports import LinkStatus
 from anabranch.model.runevents import LogFormat
 from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.outcome import JobFailedError, exit_code, last_error
 from anabranch.operations.jobs.submission import Submission
 
 if TYPE_CHECKING:
     from anabranch.kafka.cluster import Cluster
 
-_LOOK_S = 0.5
-_PLAN_S = 300.0
-"""How long a driver in the cluster is waited for once it is submitted."""
 _NOT_FOUND_YET = (
     "`link stop` finds a driver once `link show` names its plan; before that end it where it waits, on YARN by: "
     "yarn application -kill ID"
@@ -154,31 +149,17 @@ async def _await_begin(
 async def _until_planned(
     started: StartedLink, how: Submission, before: LinkStatus, target: Cluster, typed: str
 ) -> None:
-    from anabranch.kafka.errors import passing
-    from anabranch.operations.links.status import LinkStatusReader
+    from anabranch.operations.links.run import Began, begun
 
     link, planned = before.spec.id, None if before.plan is None else before.plan.owner
     name = "spark-submit" if how.in_cluster else started.run
     typer.echo(f"{name} starts as process {started.process.pid}; its log is {started.log}", err=True)
-    submitted: float | None = None
-    statuses = LinkStatusReader(target)
-    while (code := started.process.poll()) is None or (how.in_cluster and code == 0):
-        try:
-            plan = (await statuses.of(link)).plan
-        except AnabranchError as error:  # the target may not answer now: the run goes on meanwhile
-            if not passing(error):
-                raise
-            plan, statuses = None, LinkStatusReader(target)
-        if plan is not None and (plan.owner == started.run or (how.in_cluster and plan.owner != planned)):
-            typer.echo(f"it runs; end it with: anabranch link stop {link}{typed}", err=True)
-            return
-        if code == 0:
-            submitted = time.monotonic() if submitted is None else submitted
-            if time.monotonic() - submitted >= _PLAN_S:
-                _not_planned(link, typed)
-                return
-        await asyncio.sleep(_LOOK_S)
-    if code != 0:  # else it was asked to stop before it began
+    began = await begun(target, link, started, in_cluster=how.in_cluster, planner_before=planned)
+    if began is Began.PLANNED:
+        typer.echo(f"it runs; end it with: anabranch link stop {link}{typed}", err=True)
+    elif began is Began.SUBMITTED:
+        _not_planned(link, typed)
+    elif (code := started.process.poll()) != 0:  # else it was asked to stop before it began
         why, fix = last_error(Path(started.log))
         fail(JobFailedError(f"{name} did not begin", code, why, fix or f"read {started.log}"), exit_code(code))
 

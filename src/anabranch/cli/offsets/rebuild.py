@@ -16,7 +16,7 @@ import typer
 from rich.console import Console, RenderableType
 
 from anabranch.cli.completing import context_names, source_topics
-from anabranch.cli.jobs import JobFailedError, Tied, exit_code, fail, last_error
+from anabranch.cli.jobs import Tied, fail
 from anabranch.cli.located import contexts, target
 from anabranch.cli.options import TargetOption, settings_of
 from anabranch.cli.render import grid
@@ -29,6 +29,7 @@ from anabranch.errors import RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.naming import load as load_naming
 from anabranch.model.plugins import PluginSpec
+from anabranch.operations.jobs.outcome import JobFailedError, exit_code, last_error
 
 
 @dataclass(eq=False)

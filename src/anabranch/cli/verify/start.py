@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from anabranch.cli.hints import repeated
-from anabranch.cli.jobs import JobFailedError, ended, fail, last_error
+from anabranch.cli.jobs import ended, fail
 from anabranch.cli.located import contexts, target
 from anabranch.cli.options import LinkArgument, TargetOption, settings_of
 from anabranch.cli.output import Format, FormatOption, emit
@@ -25,6 +25,7 @@ from anabranch.cli.verify.watch import Watched, follow
 from anabranch.config.jobspec import write_spec
 from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, ReaderKind, VerifyOptions
+from anabranch.operations.jobs.outcome import JobFailedError, last_error
 from anabranch.state.codecs.verified import RunState, VerifyStatus
 from anabranch.verify.report import ComparisonVerdict
 

@@ -5,11 +5,14 @@ Workers see each change by its revision, within two seconds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal
 
+from anabranch.errors import InvalidFieldError
 from anabranch.kafka.cluster import Cluster
+from anabranch.model import filters
 from anabranch.model.link import GroupRules, LinkRecord, WantedState
 from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.plugins import PluginSpec
@@ -85,6 +88,23 @@ async def apply(target: Cluster, planned: ChangeLinkPlan) -> ChangeLinkReport:
     check_holds(f"link {planned.link!r}", planned, now, f"anabranch link show {planned.link}")
     await links.put(replace(record, wanted=now.after))
     return ChangeLinkReport(planned.link, now.after)
+
+
+def refiltered(
+    link: str, before: PluginSpec, include: Sequence[str] | None, exclude: Sequence[str] | None
+) -> PluginSpec:
+    """The filter after a change; a list that is not given stays.
+
+    Raises InvalidFieldError, also where another kind's choice would be widened.
+    """
+    kept = before.options if before.kind == "regex" else {}
+    if before.kind != "regex" and not include:
+        problem = f"the link's filter is of kind {before.kind!r}: what it selects cannot be kept"
+        raise InvalidFieldError("link set", "--exclude", problem, f"anabranch link set {link} --include ...")
+    given = {"include": include, "exclude": exclude}
+    after = PluginSpec("regex", {**kept, **{name: list(value) for name, value in given.items() if value}})
+    filters.load(after)
+    return after
 
 
 def _plan(record: LinkRecord, changes: WantedChanges) -> ChangeLinkPlan:

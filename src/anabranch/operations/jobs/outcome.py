@@ -1,0 +1,65 @@
+"""How a Spark job ended: its last error as text, and what a verb that waited for it exits with."""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from anabranch.errors import AnabranchError, ProtocolError
+
+_LOG_LINES = 5
+
+
+@dataclass(eq=False)
+class JobFailedError(AnabranchError):
+    """A Spark job ended, or was killed, without the answer that it was started for."""
+
+    what: str
+    code: int | None
+    why: str
+    fix: str = ""
+
+    @property
+    def message(self) -> str:
+        return f"{self.what}: {how_it_ended(self.code)}" + (f": {self.why}" if self.why else "")
+
+    _hint = "{fix}"
+
+
+def exit_code(code: int | None) -> int:
+    """The exit code of a verb whose job ended with ``code`` and without an answer: never 0; 5 where it was killed."""
+    return code if code is not None and code > 0 else ProtocolError.exit_code
+
+
+def how_it_ended(code: int | None) -> str:
+    """An exit code of a process in words."""
+    if code is None:
+        return "the job has not ended"
+    if code >= 0:
+        return f"the job ended with {code}"
+    try:
+        return f"the job was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"the job was killed by signal {-code}"
+
+
+def last_error(log: Path) -> tuple[str, str]:
+    """The last error of a job and its hint, as its log has them; else the log's last lines."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    except OSError as error:
+        return str(error), ""
+    hint = ""
+    for line in reversed(lines):
+        if line.startswith("hint: "):
+            hint = line.removeprefix("hint: ")
+        if line.startswith("error: "):
+            return line.removeprefix("error: "), hint
+        try:
+            fields = json.loads(line)
+            return str(fields["error"]), str(fields.get("hint", ""))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+    return "\n".join(lines[-_LOG_LINES:]), ""
