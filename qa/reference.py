@@ -85,26 +85,42 @@ def cli_page() -> str:
     """The whole command line, one section a noun, one part a verb."""
     root: Any = typer.main.get_command(app)
     contents = "\n".join(
-        f"- [`{noun}`](#{noun}): " + ", ".join(f"[`{verb}`](#{noun}-{verb})" for verb in group.commands)
+        f"- [`{noun}`](#{noun})" + _colon(", ".join(f"[`{verb}`](#{noun}-{verb})" for verb in verbs_of(group) if verb))
         for noun, group in root.commands.items()
     )
     dry = ", ".join(
         f"`{noun} {verb}`"
         for noun, group in root.commands.items()
-        for verb, command in group.commands.items()
+        for verb, command in verbs_of(group).items()
         if any("--execute" in one.opts for one in command.params)
     )
     parts = [CLI.format(written=WRITTEN, contents=contents, dry=dry), _parameters(root)]
     for noun, group in root.commands.items():
-        parts += [f"## `{noun}`\n", f"{_prose(group.help)}\n"]
-        parts += [_verb(noun, verb, command) for verb, command in group.commands.items()]
+        if hasattr(group, "commands"):
+            parts += [f"## `{noun}`\n", f"{_prose(group.help)}\n"]
+        parts += [_verb(noun, verb, command) for verb, command in verbs_of(group).items()]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def verbs_of(group: Any) -> dict[str, Any]:
+    """The verbs of a noun; one that is a verb itself has one without a name."""
+    found: dict[str, Any] = getattr(group, "commands", {"": group})
+    return found
+
+
+def _colon(names: str) -> str:
+    return f": {names}" if names else ""
 
 
 def _verb(noun: str, verb: str, command: Any) -> str:
     arguments = [_argument(one) for one in command.params if one.param_type_name == "argument"]
-    usage = " ".join(["anabranch", noun, verb, *arguments])
-    parts = [f"### `{noun} {verb}`\n", f"    {usage} [OPTIONS]\n", f"{_prose(command.help)}\n", _parameters(command)]
+    usage = " ".join(["anabranch", noun, *([verb] if verb else []), *arguments])
+    parts = [
+        f"### `{noun} {verb}`\n" if verb else f"## `{noun}`\n",
+        f"    {usage} [OPTIONS]\n",
+        f"{_prose(command.help)}\n",
+        _parameters(command),
+    ]
     codes = list(_exit_codes(noun, command))
     if codes:
         parts += ["Exit codes of its own:\n", "\n".join(codes) + "\n"]

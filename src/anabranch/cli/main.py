@@ -14,8 +14,10 @@ from anabranch.cli import checkpoints as checkpoint
 from anabranch.cli import completing, groups, mirrormaker, offsets, sandbox, verify
 from anabranch.cli import contexts as context
 from anabranch.cli import links as link
+from anabranch.cli.accounts import accounts, tokens
 from anabranch.cli.hints import typed_target
 from anabranch.cli.jobs import report
+from anabranch.cli.serve import serve
 from anabranch.errors import AnabranchError
 
 app = typer.Typer(
@@ -33,6 +35,9 @@ app.add_typer(mirrormaker.app, name="mm2")
 app.add_typer(offsets.app, name="offsets")
 app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(verify.app, name="verify")
+app.command("serve")(serve)
+app.add_typer(accounts, name="account")
+app.add_typer(tokens, name="token")
 app.add_typer(sandbox.app, name="sandbox")
 
 

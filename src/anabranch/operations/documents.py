@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Union
 from uuid import UUID
 
+from anabranch.model.accounts import Role
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import LinkSpec
 from anabranch.model.reasons import Reason, ReasonKind
@@ -36,6 +37,8 @@ def plain(value: object) -> Any:
         return str(value)
     if isinstance(value, LinkSpec):
         return spec_fields(value)
+    if isinstance(value, Role):
+        return value.word
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Reason):
@@ -114,6 +117,8 @@ class Schemas:
             return {"type": "object", "additionalProperties": True}
         if kind is Reason:
             return self._named("Reason", kind, _REASON)
+        if kind is Role:
+            return self._named("Role", kind, {"type": "string", "enum": [role.word for role in Role]})
         if issubclass(kind, tuple):  # a named one is written as its values
             return self._row(typing.get_type_hints(kind).values())
         if issubclass(kind, Enum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from anabranch.errors import RefusedError
+from anabranch.errors import ClusterError, RefusedError
 
 
 @dataclass(eq=False)
@@ -64,11 +64,101 @@ class TooLargeError(RefusedError):
 
 @dataclass(eq=False)
 class NotActingError(RefusedError):
-    """Another instance acts on this link."""
+    """Another instance acts: this one only shows."""
 
     retryable: ClassVar[bool] = True
-    what: str
     holder: str
 
-    _message = "{what} is in the hands of the instance {holder}"
-    _hint = "ask that instance, or wait until it gives it back"
+    @property
+    def message(self) -> str:
+        return f"the instance {self.holder} acts, this one only shows" if self.holder else "no instance acts just now"
+
+    _hint = "ask that instance, or wait: this one acts within 20 s after that one ends"
+
+
+@dataclass(eq=False)
+class PathNotOpenError(RefusedError):
+    """A path that lies outside of what the service was given."""
+
+    path: str
+    roots: tuple[str, ...]
+
+    _message = "the service does not open {path}"
+
+    @property
+    def hint(self) -> str:
+        if not self.roots:
+            return "start it with `anabranch serve --checkpoints DIRECTORY` to have it rewrite checkpoints there"
+        return f"name a path below {', '.join(self.roots)}"
+
+
+@dataclass(eq=False)
+class OperationLostError(RefusedError):
+    """The instance that carried an operation out is gone, or ended before it."""
+
+    instance: str = ""
+
+    @property
+    def message(self) -> str:
+        who = f"the instance {self.instance}" if self.instance else "the instance that carried it out"
+        return f"{who} ended: how far it came is not known"
+
+    _hint = "look at what it was about, and plan again: what is done already is not done twice"
+
+
+@dataclass(eq=False)
+class NotReadYetError(ClusterError):
+    """Nothing has been read of a cluster since the service started."""
+
+    retryable: ClassVar[bool] = True
+    cluster: str
+    why: str = ""
+
+    @property
+    def message(self) -> str:
+        told = f"nothing has been read of the cluster {self.cluster} yet"
+        return f"{told}: {self.why}" if self.why else told
+
+    _hint = "wait some seconds; `anabranch context test {cluster}` says whether it can be reached"
+
+
+@dataclass(eq=False)
+class NotJsonError(RefusedError):
+    """The body of a request is not what it has to be."""
+
+    kind: str
+
+    _message = "the body is {kind}, not JSON"
+    _hint = "send it with `Content-Type: application/json`"
+
+
+@dataclass(eq=False)
+class WrongHostError(RefusedError):
+    """A request addresses the service by a name that it does not have: a page of another site may have sent it."""
+
+    host: str
+
+    _message = "this service is not {host}"
+    _hint = "open it by its own address; behind a proxy start it with `public_url` in its file"
+
+
+@dataclass(eq=False)
+class LoginRefusedError(RefusedError):
+    """A login through the provider did not come to an end."""
+
+    why: str
+
+    _message = "not signed in: {why}"
+    _hint = "sign in again; an admin gives roles by the provider's groups, or makes a token"
+
+
+@dataclass(eq=False)
+class ProviderError(ClusterError):
+    """The provider cannot be reached, or answers what it may not."""
+
+    retryable: ClassVar[bool] = True
+    issuer: str
+    why: str
+
+    _message = "the provider {issuer} cannot be used: {why}"
+    _hint = "sign in with a token meanwhile; correct `oidc` in the service's file"

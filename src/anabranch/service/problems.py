@@ -12,10 +12,15 @@ from anabranch.errors import AnabranchError, ClusterError, ConfigError, InvalidF
 from anabranch.model.link import UnknownLinkError
 from anabranch.service.errors import (
     CrossSiteError,
+    LoginRefusedError,
+    NotJsonError,
     NotPermittedError,
+    NotReadYetError,
     NotSignedInError,
+    PathNotOpenError,
     TooLargeError,
     TooManyRequestsError,
+    WrongHostError,
 )
 from anabranch.store.accounts import NoAccountError, NoTokenError
 from anabranch.store.errors import StoreError, StoreFullError
@@ -26,10 +31,15 @@ _STATUS: Mapping[type[AnabranchError], int] = {
     NotSignedInError: 401,
     NotPermittedError: 403,
     CrossSiteError: 403,
+    LoginRefusedError: 403,
+    PathNotOpenError: 403,
+    WrongHostError: 421,
+    NotJsonError: 415,
     TooLargeError: 413,
     TooManyRequestsError: 429,
     StoreFullError: 507,
     StoreError: 503,
+    NotReadYetError: 503,
     UnknownContextError: 404,
     UnknownLinkError: 404,
     NoPlanError: 404,

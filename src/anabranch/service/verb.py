@@ -6,14 +6,22 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from anabranch.model.accounts import Role
 from anabranch.model.plans import Plan
-from anabranch.service.clusters import ClusterPool
+from anabranch.service.reach import Reach
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=249, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """Of a context, a link, a topic, a group."""
+
+
+Rate = Annotated[str, StringConstraints(min_length=1, max_length=30, pattern=r"^[0-9A-Za-z./ ]+$")]
+"""Bytes a second, as ``50MB/s``."""
+Start = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^@\x00-\x1f\x7f][^\x00-\x1f\x7f]*$")]
+"""A start position; not one that names a file, which would be one of the service's machine."""
+Offset = Annotated[int, Field(ge=0, lt=2**63)]
+"""Of a partition, or a producer id."""
 
 
 class Request(BaseModel):
@@ -49,8 +57,8 @@ class Verb(Generic[R, P]):
     report: type
     subject: Callable[[R], str]
     command: Callable[[R], str]
-    plan: Callable[[ClusterPool, R], Awaitable[P]]
-    apply: Callable[[ClusterPool, R, P], Awaitable[Any]]
+    plan: Callable[[Reach, R], Awaitable[P]]
+    apply: Callable[[Reach, R, P], Awaitable[Any]]
     execute: str = "--execute"
 
     @property

@@ -23,13 +23,30 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     "links.resume": [LINK],
     "links.accept": [LINK, {**LINK, "where": "flights-2", "at": 17}],
     "links.abort-transaction": [{**LINK, "where": "flights-2", "producer_id": 9}],
+    "links.set": [{**LINK, "rate_limit": "5MB/s"}, {**LINK, "include": ["a.*"], "exclude": ["b c"]}],
+    "links.run": [LINK],
     "links.stop": [LINK],
     "links.delete": [LINK],
     "groups.baseline": [LINK, {**LINK, "groups": ["a b", "c.*"], "exclude": ["x"]}],
     "groups.sync": [LINK, {**LINK, "groups": ["a b", "c.*"], "exclude": ["x", "y"], "topics": ["t"]}],
+    "groups.create": [{"target": "new", "group": "a b", "topics": ["t", "u"], "start": "latest"}],
     "groups.undo": [{"target": "new", "undo": "20261123T101112-1a2b"}],
     "mirrormaker.publish": [LINK, {**LINK, "source_alias": "it's"}],
+    "verify.start": [LINK, {**LINK, "reader": "batches", "levels": "committed", "samples": 3, "show_values": True}],
+    "verify.resume": [LINK],
     "verify.stop": [LINK],
+    "checkpoints.rewrite": [
+        {"path": "/c/p t", "target": "new", "links": ["old-new", "other"], "to": "/c/q", "stopped": True},
+        {
+            "path": "/c/p",
+            "target": "new",
+            "start": "latest",
+            "stay": ["t"],
+            "sources": ["0"],
+            "uncommitted": "translate",
+        },
+    ],
+    "checkpoints.undo": [{"path": "/c/p"}],
 }
 EVERY = [(name, fields) for name, requests in REQUESTS.items() for fields in requests]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.service.verb import Verb
-from anabranch.service.verbs import groups, links, mirrormaker, verify
+from anabranch.service.verbs import checkpoints, groups, links, mirrormaker, verify
 
 VERBS: Mapping[str, Verb[Any, Any]] = {
-    verb.name: verb for verb in (*links.VERBS, *groups.VERBS, *mirrormaker.VERBS, *verify.VERBS)
+    verb.name: verb for verb in (*links.VERBS, *groups.VERBS, *mirrormaker.VERBS, *verify.VERBS, *checkpoints.VERBS)
 }
 """By their names."""

@@ -7,13 +7,15 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from anabranch.groups.baseline import BaselinePlan, BaselineReport
+from anabranch.groups.create import CreatePlan, GroupCreated
 from anabranch.groups.plan import GroupsMoved, GroupsPlan
 from anabranch.groups.select import GroupSelection
 from anabranch.groups.undo import GroupsUndone, UndoPlan
 from anabranch.model.accounts import Role
-from anabranch.operations.groups import baseline, sync, undo
-from anabranch.service.clusters import ClusterPool
-from anabranch.service.verb import LinkRequest, Name, Request, Verb
+from anabranch.model.start import StartPosition
+from anabranch.operations.groups import baseline, create, sync, undo
+from anabranch.service.reach import Reach
+from anabranch.service.verb import LinkRequest, Name, Request, Start, Verb
 from anabranch.service.words import command
 
 Patterns = Annotated[tuple[Name, ...], Field(max_length=1000)]
@@ -32,6 +34,19 @@ class SyncRequest(GroupsRequest):
     topics: Patterns = ()
 
 
+class BeginRequest(Request):
+    """A group that begins in some topics of a cluster.
+
+    ``start`` is earliest, latest, a time with its zone, or group:NAME; ``offsets`` are given ones instead, as
+    topic: {partition: offset}.
+    """
+
+    target: Name
+    group: Name
+    topics: Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)]
+    start: Start = "earliest"
+
+
 class UndoRequest(Request):
     """A change of groups' positions on a cluster, by the id of its undo record."""
 
@@ -48,30 +63,45 @@ def _words(verb: str, request: GroupsRequest, *options: tuple[str, object]) -> s
     return command("groups", verb, request.link, *request.groups, options=every)
 
 
-async def _baseline_plan(pool: ClusterPool, request: GroupsRequest) -> BaselinePlan:
+async def _baseline_plan(reach: Reach, request: GroupsRequest) -> BaselinePlan:
     selection = GroupSelection(request.groups, request.exclude)
-    return await baseline.plan(*await pool.pair(request.target, request.link), request.link, selection)
+    return await baseline.plan(*await reach.clusters.pair(request.target, request.link), request.link, selection)
 
 
-async def _baseline(pool: ClusterPool, request: GroupsRequest, planned: BaselinePlan) -> BaselineReport:
-    return await baseline.apply(*await pool.pair(request.target, request.link), planned)
+async def _baseline(reach: Reach, request: GroupsRequest, planned: BaselinePlan) -> BaselineReport:
+    return await baseline.apply(*await reach.clusters.pair(request.target, request.link), planned)
 
 
-async def _sync_plan(pool: ClusterPool, request: SyncRequest) -> GroupsPlan:
+async def _sync_plan(reach: Reach, request: SyncRequest) -> GroupsPlan:
     selection = GroupSelection(request.groups, request.exclude, request.topics)
-    return await sync.plan(*await pool.pair(request.target, request.link), request.link, selection)
+    return await sync.plan(*await reach.clusters.pair(request.target, request.link), request.link, selection)
 
 
-async def _sync(pool: ClusterPool, request: SyncRequest, planned: GroupsPlan) -> GroupsMoved:
-    return await sync.apply(*await pool.pair(request.target, request.link), planned)
+async def _sync(reach: Reach, request: SyncRequest, planned: GroupsPlan) -> GroupsMoved:
+    return await sync.apply(*await reach.clusters.pair(request.target, request.link), planned)
 
 
-async def _undo_plan(pool: ClusterPool, request: UndoRequest) -> UndoPlan:
-    return await undo.plan(pool.cluster(request.target), request.undo)
+async def _create_plan(reach: Reach, request: BeginRequest) -> CreatePlan:
+    return await create.plan(
+        reach.clusters.cluster(request.target), request.group, request.topics, StartPosition.parse(request.start)
+    )
 
 
-async def _undo(pool: ClusterPool, request: UndoRequest, planned: UndoPlan) -> GroupsUndone:
-    return await undo.apply(pool.cluster(request.target), planned)
+async def _create(reach: Reach, request: BeginRequest, planned: CreatePlan) -> GroupCreated:
+    return await create.apply(reach.clusters.cluster(request.target), planned)
+
+
+def _create_words(request: BeginRequest) -> str:
+    options = [("--topic", request.topics), ("--start", request.start), ("--target", request.target)]
+    return command("groups", "create", request.group, options=options)
+
+
+async def _undo_plan(reach: Reach, request: UndoRequest) -> UndoPlan:
+    return await undo.plan(reach.clusters.cluster(request.target), request.undo)
+
+
+async def _undo(reach: Reach, request: UndoRequest, planned: UndoPlan) -> GroupsUndone:
+    return await undo.apply(reach.clusters.cluster(request.target), planned)
 
 
 VERBS: tuple[Verb[Any, Any], ...] = (
@@ -99,6 +129,18 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         lambda request: _words("sync", request, ("--topics", request.topics)),
         _sync_plan,
         _sync,
+    ),
+    Verb(
+        "groups.create",
+        "Begin a group before its consumers are started there",
+        Role.APPROVER,
+        BeginRequest,
+        CreatePlan,
+        GroupCreated,
+        lambda request: f"group {request.group}",
+        _create_words,
+        _create_plan,
+        _create,
     ),
     Verb(
         "groups.undo",

@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from anabranch.config import link_file
 from anabranch.config.link_file import LinkShape
+from anabranch.config.units import parse_rate
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.accounts import Role
 from anabranch.model.decisions import AcceptPlan, AcceptReport
 from anabranch.model.reports import DeletePlan, DeleteReport, StopPlan, StopReport
 from anabranch.model.transactions import AbortPlan, AbortReport
-from anabranch.operations.links import abort_transaction, accept, change, create, delete, stop
-from anabranch.operations.links.change import PAUSE, RESUME, ChangeLinkPlan, ChangeLinkReport
+from anabranch.operations.jobs.outcome import JobFailedError, last_error
+from anabranch.operations.links import abort_transaction, accept, change, create, delete, run, stop
+from anabranch.operations.links.change import PAUSE, RESUME, ChangeLinkPlan, ChangeLinkReport, WantedChanges
 from anabranch.operations.links.create import CreateLinkPlan, CreateLinkReport
-from anabranch.service.clusters import ClusterPool
-from anabranch.service.verb import LinkRequest, Name, Request, Verb
+from anabranch.operations.links.run import Began, RunPlan, RunReport
+from anabranch.operations.links.show import show
+from anabranch.service.reach import Reach
+from anabranch.service.verb import LinkRequest, Name, Offset, Rate, Request, Verb
 from anabranch.service.words import command
+from anabranch.store.runs import RunKind
 
-Offset = Annotated[int, Field(ge=0, lt=2**63)]
+Patterns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)]
 _PLACE = "create"
 
 
 class CreateRequest(Request):
-    """A link as in a link file."""
+    """A link as in a link file, which names no other file: that would be one of the service's machine."""
 
     link: LinkShape
+
+    @field_validator("link")
+    @classmethod
+    def _names_no_file(cls, link: LinkShape) -> LinkShape:
+        if isinstance(link.start, str) and link.start.startswith("@"):
+            raise ValueError("start: a file cannot be named here; give the offsets themselves")
+        return link
+
+
+class SetRequest(LinkRequest):
+    """What becomes of a link's filter and rate limit; what is None stays.  A rate limit of ``none`` takes it away."""
+
+    include: Patterns | None = None
+    exclude: Patterns | None = None
+    rate_limit: Rate | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.include is None and self.exclude is None and self.rate_limit is None:
+            raise ValueError("nothing to change was given")
+        return self
 
 
 class PlaceRequest(LinkRequest):
@@ -58,64 +85,98 @@ def _target(request: LinkRequest) -> tuple[str, object]:
     return "--target", request.target
 
 
-async def _create_clusters(pool: ClusterPool, request: CreateRequest) -> tuple[Cluster, Cluster, Any]:
+async def _create_clusters(reach: Reach, request: CreateRequest) -> tuple[Cluster, Cluster, Any]:
     spec = link_file.spec_of(request.link, _PLACE)
-    return pool.cluster(spec.source.context), pool.cluster(spec.target.context), spec
+    return reach.clusters.cluster(spec.source.context), reach.clusters.cluster(spec.target.context), spec
 
 
-async def _create_plan(pool: ClusterPool, request: CreateRequest) -> CreateLinkPlan:
-    source, target, spec = await _create_clusters(pool, request)
+async def _create_plan(reach: Reach, request: CreateRequest) -> CreateLinkPlan:
+    source, target, spec = await _create_clusters(reach, request)
     return await create.plan(source, target, spec)
 
 
-async def _create_apply(pool: ClusterPool, request: CreateRequest, planned: CreateLinkPlan) -> CreateLinkReport:
-    source, target, _ = await _create_clusters(pool, request)
+async def _create_apply(reach: Reach, request: CreateRequest, planned: CreateLinkPlan) -> CreateLinkReport:
+    source, target, _ = await _create_clusters(reach, request)
     return await create.apply(source, target, planned)
 
 
-async def _pause(pool: ClusterPool, request: LinkRequest) -> ChangeLinkPlan:
-    return await change.plan(pool.cluster(request.target), request.link, PAUSE)
+async def _pause(reach: Reach, request: LinkRequest) -> ChangeLinkPlan:
+    return await change.plan(reach.clusters.cluster(request.target), request.link, PAUSE)
 
 
-async def _resume(pool: ClusterPool, request: LinkRequest) -> ChangeLinkPlan:
-    return await change.plan(pool.cluster(request.target), request.link, RESUME)
+async def _resume(reach: Reach, request: LinkRequest) -> ChangeLinkPlan:
+    return await change.plan(reach.clusters.cluster(request.target), request.link, RESUME)
 
 
-async def _change(pool: ClusterPool, request: LinkRequest, planned: ChangeLinkPlan) -> ChangeLinkReport:
-    return await change.apply(pool.cluster(request.target), planned)
+async def _change(reach: Reach, request: LinkRequest, planned: ChangeLinkPlan) -> ChangeLinkReport:
+    return await change.apply(reach.clusters.cluster(request.target), planned)
 
 
-async def _accept_plan(pool: ClusterPool, request: PlaceRequest) -> AcceptPlan:
-    return await accept.plan(*await pool.pair(request.target, request.link), request.link, request.where, request.at)
+async def _accept_plan(reach: Reach, request: PlaceRequest) -> AcceptPlan:
+    return await accept.plan(
+        *await reach.clusters.pair(request.target, request.link), request.link, request.where, request.at
+    )
 
 
-async def _accept(pool: ClusterPool, request: PlaceRequest, planned: AcceptPlan) -> AcceptReport:
-    return await accept.apply(*await pool.pair(request.target, request.link), planned)
+async def _accept(reach: Reach, request: PlaceRequest, planned: AcceptPlan) -> AcceptReport:
+    return await accept.apply(*await reach.clusters.pair(request.target, request.link), planned)
 
 
-async def _abort_plan(pool: ClusterPool, request: AbortRequest) -> AbortPlan:
-    clusters = await pool.pair(request.target, request.link)
+async def _abort_plan(reach: Reach, request: AbortRequest) -> AbortPlan:
+    clusters = await reach.clusters.pair(request.target, request.link)
     return await abort_transaction.plan(*clusters, request.link, request.where, request.producer_id)
 
 
-async def _abort(pool: ClusterPool, request: AbortRequest, planned: AbortPlan) -> AbortReport:
-    return await abort_transaction.apply(*await pool.pair(request.target, request.link), planned)
+async def _abort(reach: Reach, request: AbortRequest, planned: AbortPlan) -> AbortReport:
+    return await abort_transaction.apply(*await reach.clusters.pair(request.target, request.link), planned)
 
 
-async def _stop_plan(pool: ClusterPool, request: StopRequest) -> StopPlan:
-    return await stop.plan(pool.cluster(request.target), request.link, request.wait_s)
+async def _stop_plan(reach: Reach, request: StopRequest) -> StopPlan:
+    return await stop.plan(reach.clusters.cluster(request.target), request.link, request.wait_s)
 
 
-async def _stop(pool: ClusterPool, request: StopRequest, planned: StopPlan) -> StopReport:
-    return await stop.apply(pool.cluster(request.target), planned)
+async def _stop(reach: Reach, request: StopRequest, planned: StopPlan) -> StopReport:
+    return await stop.apply(reach.clusters.cluster(request.target), planned)
 
 
-async def _delete_plan(pool: ClusterPool, request: LinkRequest) -> DeletePlan:
-    return await delete.plan(pool.cluster(request.target), request.link)
+async def _delete_plan(reach: Reach, request: LinkRequest) -> DeletePlan:
+    return await delete.plan(reach.clusters.cluster(request.target), request.link)
 
 
-async def _delete(pool: ClusterPool, request: LinkRequest, planned: DeletePlan) -> DeleteReport:
-    return await delete.apply(pool.cluster(request.target), planned)
+async def _delete(reach: Reach, request: LinkRequest, planned: DeletePlan) -> DeleteReport:
+    return await delete.apply(reach.clusters.cluster(request.target), planned)
+
+
+async def _set_plan(reach: Reach, request: SetRequest) -> ChangeLinkPlan:
+    target = reach.clusters.cluster(request.target)
+    changes: dict[str, Any] = {}
+    if request.rate_limit is not None:
+        changes["rate_limit"] = None if request.rate_limit == "none" else parse_rate(request.rate_limit)
+    if request.include is not None or request.exclude is not None:
+        before = (await show(target, request.link)).spec.filter
+        changes["filter"] = change.refiltered(request.link, before, request.include, request.exclude)
+    return await change.plan(target, request.link, WantedChanges(**changes))
+
+
+async def _run_plan(reach: Reach, request: LinkRequest) -> RunPlan:
+    return await run.plan(reach.clusters.cluster(request.target), request.link, reach.jobs.master)
+
+
+async def _run(reach: Reach, request: LinkRequest, planned: RunPlan) -> RunReport:
+    target, contexts = reach.clusters.cluster(request.target), reach.clusters.contexts()
+    directory = reach.jobs.directory / "link" / request.link
+    both = contexts.get(planned.source), contexts.get(request.target)
+    started = await run.apply(target, both, planned, reach.jobs.submission, directory)
+    await reach.launched(RunKind.LINK, request.target, request.link, reach.account, started)
+    if await run.begun(target, request.link, started) is Began.ENDED and (code := started.process.poll()) != 0:
+        why, fix = last_error(Path(started.log))
+        raise JobFailedError(f"{started.run} did not begin", code, why, fix or f"read {started.log}")
+    return RunReport(request.link, started.run, started.process.pid, str(started.log))
+
+
+def _set_words(request: SetRequest) -> str:
+    options = [("--include", request.include), ("--exclude", request.exclude), ("--rate-limit", request.rate_limit)]
+    return command("link", "set", request.link, options=[*options, _target(request)])
 
 
 def _accept_words(request: PlaceRequest) -> str:
@@ -195,6 +256,32 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _abort_words,
         _abort_plan,
         _abort,
+    ),
+    Verb(
+        "links.set",
+        "Change a link's filter or rate limit; its workers obey within two seconds",
+        Role.APPROVER,
+        SetRequest,
+        ChangeLinkPlan,
+        ChangeLinkReport,
+        _subject,
+        _set_words,
+        _set_plan,
+        _change,
+        execute="",
+    ),
+    Verb(
+        "links.run",
+        "Start a link; it goes on exactly at its positions",
+        Role.OPERATOR,
+        LinkRequest,
+        RunPlan,
+        RunReport,
+        _subject,
+        lambda request: command("link", "run", request.link, options=[("--detach", True), _target(request)]),
+        _run_plan,
+        _run,
+        execute="",
     ),
     Verb(
         "links.stop",

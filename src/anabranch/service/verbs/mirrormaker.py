@@ -7,7 +7,7 @@ from typing import Any
 from anabranch.model.accounts import Role
 from anabranch.operations.mirrormaker import publish
 from anabranch.operations.mirrormaker.publish import Published, PublishPlan
-from anabranch.service.clusters import ClusterPool
+from anabranch.service.reach import Reach
 from anabranch.service.verb import LinkRequest, Name, Verb
 from anabranch.service.words import command
 
@@ -23,13 +23,13 @@ def _words(request: PublishRequest) -> str:
     return command("mm2", "publish", request.link, options=options)
 
 
-async def _plan(pool: ClusterPool, request: PublishRequest) -> PublishPlan:
-    clusters = await pool.pair(request.target, request.link)
+async def _plan(reach: Reach, request: PublishRequest) -> PublishPlan:
+    clusters = await reach.clusters.pair(request.target, request.link)
     return await publish.plan(*clusters, request.link, source_alias=request.source_alias)
 
 
-async def _apply(pool: ClusterPool, request: PublishRequest, planned: PublishPlan) -> Published:
-    return await publish.apply(*await pool.pair(request.target, request.link), planned)
+async def _apply(reach: Reach, request: PublishRequest, planned: PublishPlan) -> Published:
+    return await publish.apply(*await reach.clusters.pair(request.target, request.link), planned)
 
 
 VERBS: tuple[Verb[Any, Any], ...] = (

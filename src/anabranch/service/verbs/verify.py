@@ -1,26 +1,146 @@
-"""Comparisons that run."""
+"""Comparisons of both sides of a link."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from anabranch.config.units import parse_rate
+from anabranch.config.verifyspec import Levels, ReaderKind, VerifyOptions
 from anabranch.model.accounts import Role
-from anabranch.operations.verify import stop
+from anabranch.model.plans import REQUEST
+from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.readerjob import ReaderJob
+from anabranch.operations.verify import resume, start, stop
+from anabranch.operations.verify.start import DEFAULT, VerifyPlan
 from anabranch.operations.verify.stop import VerifyStopPlan, VerifyStopReport
-from anabranch.service.clusters import ClusterPool
-from anabranch.service.verb import LinkRequest, Verb
+from anabranch.service.reach import Reach
+from anabranch.service.verb import LinkRequest, Rate, Verb
 from anabranch.service.words import command
+from anabranch.store.runs import RunKind
 
 
-async def _plan(pool: ClusterPool, request: LinkRequest) -> VerifyStopPlan:
-    return await stop.plan(pool.cluster(request.target), request.link)
+class StartRequest(LinkRequest):
+    """A comparison; the fields are those of ``verify start``."""
+
+    reader: ReaderKind = ReaderKind.RECORDS
+    levels: Levels = Levels.BOTH
+    rate_limit: Rate | None = None
+    samples: Annotated[int, Field(ge=0, le=1000)] = 20
+    show_values: bool = False
+    fresh: bool = False
 
 
-async def _apply(pool: ClusterPool, request: LinkRequest, planned: VerifyStopPlan) -> VerifyStopReport:
-    return await stop.apply(pool.cluster(request.target), planned)
+@dataclass(frozen=True, slots=True)
+class ComparisonPlan:
+    """A comparison that would be started: of how many lanes, and how many source offsets."""
+
+    link: str
+    lanes: int
+    offsets: int
+    doubts: Mapping[str, str]
+    options: VerifyOptions
+    hash: str
+    planned: VerifyPlan = field(metadata=REQUEST)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonStarted:
+    """A comparison that runs, as which process, with its log, report and page in a directory."""
+
+    link: str
+    run: str
+    process: int
+    directory: str
+
+
+def _shown(planned: VerifyPlan) -> ComparisonPlan:
+    offsets = sum(pin.source_to - pin.source_from for pin in planned.pins)
+    return ComparisonPlan(
+        planned.link, len(planned.pins), offsets, planned.doubts, planned.options, planned.hash, planned
+    )
+
+
+async def _start_plan(reach: Reach, request: StartRequest) -> ComparisonPlan:
+    rate = None if request.rate_limit is None else parse_rate(request.rate_limit)
+    options = VerifyOptions(request.reader, request.levels, rate, request.samples, request.show_values, request.fresh)
+    clusters = await reach.clusters.pair(request.target, request.link)
+    return _shown(await start.plan(*clusters, request.link, options))
+
+
+async def _resume_plan(reach: Reach, request: LinkRequest) -> ComparisonPlan:
+    return _shown(await resume.plan(*await reach.clusters.pair(request.target, request.link), request.link))
+
+
+async def _start(reach: Reach, request: LinkRequest, shown: ComparisonPlan) -> ComparisonStarted:
+    source, target = await reach.clusters.pair(request.target, request.link)
+    context = reach.clusters.context
+    directory = reach.jobs.directory / "verify" / request.link
+    master = reach.jobs.reader_master
+    job = ReaderJob(context(source.name), context(target.name), master, directory, reach.jobs.settings, True)
+    process = await start.apply(target, shown.planned, job)
+    run = shown.planned.run
+    started = StartedLink(run, process, directory / f"{run}.log")
+    await reach.launched(RunKind.VERIFY, request.target, request.link, reach.account, started)
+    return ComparisonStarted(request.link, run, process.pid, str(directory))
+
+
+def _start_words(request: StartRequest) -> str:
+    options: list[tuple[str, object]] = [("--target", request.target), ("--detach", True)]
+    if request.reader is not ReaderKind.RECORDS:
+        options.append(("--reader", request.reader.value))
+    if request.levels is not Levels.BOTH:
+        options.append(("--levels", request.levels.value))
+    if request.samples != DEFAULT.samples:
+        options.append(("--samples", request.samples))
+    options += [
+        ("--rate-limit", request.rate_limit),
+        ("--show-values", request.show_values),
+        ("--fresh", request.fresh),
+    ]
+    return command("verify", "start", request.link, options=options)
+
+
+async def _plan(reach: Reach, request: LinkRequest) -> VerifyStopPlan:
+    return await stop.plan(reach.clusters.cluster(request.target), request.link)
+
+
+async def _apply(reach: Reach, request: LinkRequest, planned: VerifyStopPlan) -> VerifyStopReport:
+    return await stop.apply(reach.clusters.cluster(request.target), planned)
 
 
 VERBS: tuple[Verb[Any, Any], ...] = (
+    Verb(
+        "verify.start",
+        "Compare both sides of a link, record by record, from where that was done last",
+        Role.OPERATOR,
+        StartRequest,
+        ComparisonPlan,
+        ComparisonStarted,
+        lambda request: f"comparison of link {request.link}",
+        _start_words,
+        _start_plan,
+        _start,
+        execute="",
+    ),
+    Verb(
+        "verify.resume",
+        "Go on with a comparison that was stopped or died, up to the same pins",
+        Role.OPERATOR,
+        LinkRequest,
+        ComparisonPlan,
+        ComparisonStarted,
+        lambda request: f"comparison of link {request.link}",
+        lambda request: command(
+            "verify", "resume", request.link, options=[("--target", request.target), ("--detach", True)]
+        ),
+        _resume_plan,
+        _start,
+        execute="",
+    ),
     Verb(
         "verify.stop",
         "Ask a link's comparison to end; `resume` goes on with it",

@@ -1,0 +1,55 @@
+"""The shape of the service's file (``anabranch serve --file serve.yaml``); paths in it are relative to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from anabranch.config.yaml_file import FileShape, check, read
+
+RoleWord = Literal["viewer", "operator", "approver", "admin"]
+
+
+class OidcShape(FileShape):
+    """An OpenID Connect provider that people sign in with."""
+
+    issuer: str = Field(description="The provider's address, as it calls itself.", pattern=r"^https?://")
+    client_id: str = Field(min_length=1, description="The service's id at the provider.")
+    client_secret_env: str | None = Field(default=None, description="Environment variable with the client secret.")
+    client_secret_file: str | None = Field(default=None, description="File with the client secret.")
+    label: str = Field(default="single sign-on", description="What the login page calls the provider.")
+    claim: str = Field(default="groups", description="The claim of the ID token whose values give roles.")
+    name_claim: str = Field(default="preferred_username", description="The claim that names the account.")
+    scopes: list[str] = Field(default_factory=lambda: ["openid", "profile"], description="Asked for at a login.")
+    roles: dict[str, RoleWord] = Field(
+        min_length=1, description="Value of the claim: role. Who has none is not let in; the highest counts."
+    )
+
+
+class ServeShape(FileShape):
+    """How the service runs; flags of `anabranch serve` come first."""
+
+    version: Literal[1] = Field(default=1, description="Version of this file's format.")
+    host: str | None = Field(default=None, description="Where it listens; default 127.0.0.1.")
+    port: int | None = Field(default=None, ge=0, le=65535, description="Default 8420; 0 chooses one.")
+    store: str | None = Field(
+        default=None, description="A SQLite file, or postgresql://USER@HOST/DATABASE with the password in PGPASSWORD."
+    )
+    checkpoints: list[str] = Field(
+        default_factory=list, description="Directories or URIs below which checkpoints may be read and rewritten."
+    )
+    master: str | None = Field(default=None, description="Spark master of links; default local[*,8].")
+    spark: dict[str, str] = Field(default_factory=dict, description="Settings of Spark for every job.")
+    certificate: str | None = Field(default=None, description="The service's certificate chain (PEM): it serves TLS.")
+    key: str | None = Field(default=None, description="The certificate's private key (PEM), without a password.")
+    public_url: str | None = Field(
+        default=None, pattern=r"^https?://[^/]+/?$", description="How browsers reach it, behind a proxy."
+    )
+    oidc: OidcShape | None = Field(default=None, description="Sign in through a provider.")
+
+
+def load(path: Path) -> ServeShape:
+    """The file's fields; raises ``ConfigError`` naming file and field."""
+    return check(ServeShape, read(path), str(path))

@@ -1,0 +1,253 @@
+"""Carrying plans out: one instance at a time acts, and an operation goes on when who asked for it is gone.
+
+Invariants
+    A1  an operation begins only on the instance that holds the lease, and only of a plan that still holds.
+    A2  each operation that began is audited twice: as it began, and with how it ended.
+    A3  who asked is told at once that it began; how it ended is in the store, also where nobody listens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import structlog
+
+from anabranch.errors import AnabranchError, RefusedError
+from anabranch.model.accounts import Account
+from anabranch.model.clock import now_ms
+from anabranch.model.plans import PlanChangedError
+from anabranch.operations.documents import plain
+from anabranch.service.errors import NotActingError, NotPermittedError, OperationLostError
+from anabranch.service.hub import Hub
+from anabranch.service.problems import Problem, problem_of, unexpected
+from anabranch.service.reach import Reach
+from anabranch.service.stored import Stored
+from anabranch.service.verb import Verb
+from anabranch.service.verbs import VERBS
+from anabranch.store.audit import AuditEntry, Outcome
+from anabranch.store.errors import StoreError
+from anabranch.store.works import NoPlanError, ShownPlan, Work
+
+LEASE = "acting"
+LEASE_MS = 15_000
+RENEW_S = 5.0
+VOUCHED_MS = 60_000
+"""For how long an operation that its instance no longer vouches for is taken to run."""
+END_S = 30.0
+"""How long operations are waited for as the service ends."""
+KEEP_TRIES, KEEP_WAIT_S = 30, 1.0
+"""How often, and with how many seconds between, the store is asked to keep how an operation ended."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, and from where."""
+
+    account: Account
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How an operation ended; ``problem`` where it was not as it was meant to."""
+
+    outcome: Outcome
+    report: Any = None
+    problem: Problem | None = None
+
+
+class Acting:
+    """The operations of one instance."""
+
+    def __init__(self, stored: Stored, reach: Reach, hub: Hub, instance: str) -> None:
+        self._stored = stored
+        self._reach = reach
+        self._hub = hub
+        self.instance = instance
+        self.holder = ""
+        self.acts = False
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    # -- which instance acts ---------------------------------------------------------------------------
+
+    async def keep(self) -> None:
+        """Hold the lease, or wait for it, and vouch for what runs here, until this is cancelled."""
+        while True:
+            try:
+                await self._stored.ask(self._renew)
+            except StoreError as error:
+                self.acts = False
+                log.warning("the store does not answer", why=error.message)
+            await asyncio.sleep(RENEW_S)
+
+    def _renew(self) -> None:
+        now = now_ms()
+        held = self._stored.leases.take(LEASE, self.instance, now, LEASE_MS)
+        self.holder, self.acts = held.holder, held.holds(self.instance, now)
+        for work_id in tuple(self._tasks):
+            self._stored.works.tell(work_id, None, now)
+        if self.acts:
+            lost = plain(problem_of(OperationLostError()))
+            self._stored.works.lose(lost, now - VOUCHED_MS, now)
+
+    async def end(self) -> None:
+        """Wait for what runs, tell what does not end, and give the lease back."""
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks.values()), timeout=END_S)
+        for task in tuple(self._tasks.values()):
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        try:
+            await self._stored.ask(lambda: self._stored.leases.give_back(LEASE, self.instance))
+        except StoreError as error:
+            log.warning("the lease was not given back", why=error.message)
+
+    def check_acts(self) -> None:
+        """Raise NotActingError where another instance acts."""
+        if not self.acts:
+            raise NotActingError("" if self.holder == self.instance else self.holder)
+
+    # -- plans -----------------------------------------------------------------------------------------
+
+    async def plan(self, verb: Verb[Any, Any], request: Any, caller: Caller) -> ShownPlan:
+        """Plan and keep what is shown; raises what planning raises."""
+        planned = await verb.plan(self._reach, request)
+        fields = request.model_dump(mode="json", exclude_unset=True)
+        document = plain(planned)
+        account = caller.account.name
+        return await self._stored.ask(
+            lambda: self._stored.works.show(verb.name, fields, planned.hash, document, account, now_ms())
+        )
+
+    async def apply(self, plan_id: str, hash_: str, caller: Caller) -> Work:
+        """Begin to apply a plan that was shown, and return its operation at once.
+
+        Raises NoPlanError, NotPermittedError, NotActingError, AnotherHashError, AppliedPlanError, StoreError.
+        """
+        works, account = self._stored.works, caller.account
+        shown = await self._stored.ask(lambda: works.plan(plan_id))
+        verb = VERBS.get(shown.verb)
+        if verb is None:  # it was shown by a version that had it
+            raise NoPlanError(plan_id)
+        request = verb.request.model_validate(shown.request)
+        subject = verb.subject(request)
+        try:
+            if account.role < verb.role:
+                raise NotPermittedError(account.name, account.role.word, verb.role.word)
+            self.check_acts()
+            work = await self._stored.ask(
+                lambda: works.begin_plan(plan_id, hash_, account.name, self.instance, now_ms())
+            )
+        except RefusedError as error:
+            await self._audit(_entry(caller, shown.verb, subject, Outcome.REFUSED, error.message, shown))
+            raise
+        # From here the operation runs: its task is there before anything else may fail.
+        self._tasks[work.id] = asyncio.create_task(self._carry_out(work, verb, request, subject, caller, shown))
+        return work
+
+    async def _carry_out(
+        self, work: Work, verb: Verb[Any, Any], request: Any, subject: str, caller: Caller, shown: ShownPlan
+    ) -> None:
+        """Plan again, compare, apply; whatever happens is kept."""
+        works = self._stored.works
+        try:
+            ended = await self._ended(work, verb, request, subject, caller, shown)
+            at = now_ms()
+            if ended.problem is None:
+                kept = await self._keep(lambda: works.done(work.id, ended.report, at))
+            else:
+                problem = plain(ended.problem)
+                kept = await self._keep(lambda: works.failed(work.id, problem, at))
+            if not kept:
+                log.error("how an operation ended could not be kept", operation=work.id, outcome=ended.outcome.value)
+                return
+            detail = "" if ended.problem is None else ended.problem.detail
+            entry = _entry(caller, verb.name, subject, ended.outcome, detail, shown, work.id)
+            await self._keep(lambda: self._stored.audit.add(entry))
+            self._told(await self._stored.ask(lambda: works.get(work.id)))
+        except StoreError as error:
+            log.warning("how an operation ended could not be told", operation=work.id, why=error.message)
+        finally:
+            self._tasks.pop(work.id, None)
+
+    async def _ended(
+        self, work: Work, verb: Verb[Any, Any], request: Any, subject: str, caller: Caller, shown: ShownPlan
+    ) -> _Ended:
+        """How it ended; raises nothing."""
+        try:
+            await self._audit(_entry(caller, verb.name, subject, Outcome.STARTED, "", shown, work.id))
+            self._told(work)
+            reach = replace(self._reach, account=caller.account.name)
+            planned = await verb.plan(reach, request)
+            if planned.hash != shown.hash:
+                raise PlanChangedError(subject, shown.hash, planned.hash, verb.command(request))
+            return _Ended(Outcome.DONE, plain(await verb.apply(reach, request, planned)))
+        except asyncio.CancelledError:
+            return _Ended(Outcome.FAILED, problem=problem_of(OperationLostError(self.instance)))
+        except AnabranchError as error:
+            outcome = Outcome.REFUSED if isinstance(error, RefusedError) else Outcome.FAILED
+            return _Ended(outcome, problem=problem_of(error))
+        except Exception:
+            log.exception("an operation failed", operation=work.id, verb=verb.name)
+            return _Ended(Outcome.FAILED, problem=unexpected())
+
+    async def _keep(self, question: Callable[[], None]) -> bool:
+        """Have the store keep something, also where it is locked or away for a while; whether it did."""
+        for attempt in range(KEEP_TRIES):
+            try:
+                await self._stored.ask(question)
+                return True
+            except StoreError as error:
+                log.warning("the store does not answer", why=error.message, attempt=attempt)
+                await asyncio.sleep(KEEP_WAIT_S)
+        return False
+
+    async def note(
+        self, caller: Caller, verb: str, subject: str, outcome: Outcome = Outcome.DONE, detail: str = ""
+    ) -> None:
+        """Audit what needs no plan: accounts, tokens, logins; raises StoreError."""
+        await self._audit(_entry(caller, verb, subject, outcome, detail))
+
+    async def _audit(self, entry: AuditEntry) -> None:
+        await self._stored.ask(lambda: self._stored.audit.add(entry))
+        self._hub.tell("audit", {"verb": entry.verb, "account": entry.account, "outcome": entry.outcome.value})
+
+    def _told(self, work: Work) -> None:
+        self._hub.tell("operation", summary(work))
+
+
+def summary(work: Work) -> Mapping[str, Any]:
+    """An operation for a listener: without what it was asked and what it reported."""
+    fields = asdict(work)
+    for name in ("request", "report", "progress"):
+        del fields[name]
+    return {**fields, "state": work.state.value}
+
+
+def _entry(
+    caller: Caller,
+    verb: str,
+    subject: str,
+    outcome: Outcome,
+    detail: str,
+    shown: ShownPlan | None = None,
+    operation: str | None = None,
+) -> AuditEntry:
+    return AuditEntry(
+        now_ms(),
+        caller.account.name,
+        caller.account.role.word,
+        caller.address,
+        verb,
+        subject,
+        outcome,
+        detail,
+        None if shown is None else shown.id,
+        None if shown is None else shown.hash,
+        operation,
+    )

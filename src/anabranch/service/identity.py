@@ -1,0 +1,89 @@
+"""Who asks: a bearer token, or the cookie of a browser that has signed in, which is a token too.
+
+A browser sends its cookie also for a page of another site, so with a cookie only the service's own pages may change
+anything: the browser says which page asks (Fetch Metadata, ``Origin``), and who does not say is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from anabranch.model.accounts import Role
+from anabranch.model.clock import now_ms
+from anabranch.service.acting import Caller
+from anabranch.service.errors import CrossSiteError, NotPermittedError, NotSignedInError
+from anabranch.service.limits import RateLimit
+from anabranch.service.stored import Stored
+
+COOKIE = "anabranch"
+SESSION_S = 12 * 3600
+"""How long a browser keeps its login."""
+_SAFE = frozenset({"GET", "HEAD"})
+_LONGEST = 300
+_ATTEMPTS_PER_S, _ATTEMPTS = 0.2, 20
+
+
+class Identity:
+    """The accounts of a store, as who asks; counts requests of each, and failed attempts of each address."""
+
+    def __init__(self, stored: Stored, requests: RateLimit) -> None:
+        self._stored = stored
+        self._requests = requests
+        self._attempts = RateLimit(_ATTEMPTS_PER_S, _ATTEMPTS)
+
+    async def caller(
+        self, method: str, headers: Mapping[str, str], cookies: Mapping[str, str], address: str, origin: str
+    ) -> Caller:
+        """Who asks; raises NotSignedInError, CrossSiteError, TooManyRequestsError, StoreError.
+
+        ``origin`` is the service's own, as the request addressed it.
+        """
+        text = _bearer(headers.get("authorization"))
+        if text is None and COOKIE in cookies:
+            text = cookies[COOKIE]
+            if method not in _SAFE:
+                _check_site(headers, origin)
+        if text is None:
+            raise NotSignedInError("the request has no token")
+        return await self.of_token(text, address)
+
+    async def of_token(self, text: str, address: str) -> Caller:
+        """Whose token this is; raises NotSignedInError, TooManyRequestsError, StoreError."""
+        now = time.monotonic()
+        self._attempts.check(address, now)
+        found = None
+        if len(text) <= _LONGEST:
+            found = await self._stored.ask(lambda: self._stored.accounts.of_token(text, now_ms()))
+        if found is None:
+            self._attempts.take(address, now)
+            raise NotSignedInError("the token is nobody's, has expired, was revoked, or its account is disabled")
+        account, _ = found
+        self._requests.take(account.name, now)
+        return Caller(account, address)
+
+
+def need(caller: Caller, role: Role) -> None:
+    """Raise NotPermittedError where the caller's role does not allow it."""
+    if caller.account.role < role:
+        raise NotPermittedError(caller.account.name, caller.account.role.word, role.word)
+
+
+def _bearer(value: str | None) -> str | None:
+    if value is None:
+        return None
+    scheme, _, text = value.partition(" ")
+    if scheme.lower() != "bearer" or not text.strip():
+        raise NotSignedInError("the Authorization header is not `Bearer TOKEN`")
+    return text.strip()
+
+
+def _check_site(headers: Mapping[str, str], origin: str) -> None:
+    """Raise CrossSiteError where another site's page asks, or nobody says whose."""
+    site, asked = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None and site not in {"same-origin", "none"}:
+        raise CrossSiteError(asked or f"a {site} site")
+    if asked is not None and asked != origin:
+        raise CrossSiteError(asked)
+    if site is None and asked is None:
+        raise CrossSiteError("an unknown site")

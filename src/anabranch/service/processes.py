@@ -1,0 +1,94 @@
+"""The Spark jobs that an instance started on this machine: found again after a restart, and noted as they end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+from collections.abc import Sequence
+
+import psutil
+import structlog
+
+from anabranch.model.clock import now_ms
+from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.service.hub import Hub
+from anabranch.service.stored import Stored
+from anabranch.store.errors import StoreError
+from anabranch.store.runs import Run, RunKind
+
+LOOK_S = 2.0
+_SAME_MS = 2_000
+"""By how much the system may tell another time of the same process's beginning."""
+
+log = structlog.get_logger()
+
+
+class Processes:
+    """The jobs of this machine."""
+
+    def __init__(self, stored: Stored, hub: Hub) -> None:
+        self._stored = stored
+        self._hub = hub
+        self._host = socket.gethostname()
+        self._children: dict[int, subprocess.Popen[bytes]] = {}
+
+    async def launched(self, kind: RunKind, target: str, link: str, account: str, started: StartedLink) -> Run:
+        """Note a job that was started; raises StoreError."""
+        process = started.process
+        self._children[process.pid] = process
+        made = Run(
+            kind,
+            target,
+            link,
+            self._host,
+            process.pid,
+            _created_ms(process.pid) or now_ms(),
+            str(started.log),
+            account,
+            now_ms(),
+        )
+        kept = await self._stored.ask(lambda: self._stored.runs.began(made))
+        self._hub.tell("process", {"target": target, "link": link, "pid": process.pid})
+        return kept
+
+    async def watch(self) -> None:
+        """Note the ends of this machine's jobs until this is cancelled."""
+        while True:
+            try:
+                for run in await self._stored.ask(lambda: self._stored.runs.alive(self._host)):
+                    await self._look(run)
+            except StoreError as error:
+                log.warning("the store does not answer", why=error.message)
+            await asyncio.sleep(LOOK_S)
+
+    async def of_link(self, link: str) -> Sequence[Run]:
+        """The jobs of a link, the newest first; raises StoreError."""
+        return await self._stored.ask(lambda: self._stored.runs.of_link(link))
+
+    async def _look(self, run: Run) -> None:
+        child = self._children.get(run.pid)
+        code = None if child is None else child.poll()
+        if child is not None and code is None:
+            return
+        if child is None and is_alive(run.pid, run.created):
+            return
+        self._children.pop(run.pid, None)
+        await self._stored.ask(lambda: self._stored.runs.ended(run.id, code, now_ms()))
+        self._hub.tell("process", {"target": run.target, "link": run.link, "pid": run.pid, "exit_code": code})
+
+
+def is_alive(pid: int, created_ms: int) -> bool:
+    """Whether a process of this id lives that began then; a zombie has ended."""
+    found = _created_ms(pid)
+    return found is not None and abs(found - created_ms) <= _SAME_MS
+
+
+def _created_ms(pid: int) -> int | None:
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return round(process.create_time() * 1000)
+    except psutil.Error:
+        return None

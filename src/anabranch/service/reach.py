@@ -1,0 +1,62 @@
+"""What verbs are handed: the clusters, how jobs are started, and which paths may be named."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.submission import Submission
+from anabranch.service.clusters import ClusterPool
+from anabranch.service.errors import PathNotOpenError
+from anabranch.storage.opening import open_files
+from anabranch.store.runs import Run, RunKind
+
+Launched = Callable[[RunKind, str, str, str, StartedLink], Awaitable[Run]]
+"""Keeps a job: its kind, target, link, for which account, and the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """How the service starts Spark jobs: never by a request, for Spark's settings can run anything.
+
+    ``master`` runs links, ``reader_master`` comparisons; ``directory`` gets their specifications and logs.
+    """
+
+    master: str
+    reader_master: str
+    directory: Path
+    settings: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def submission(self) -> Submission:
+        """How the job of a link is submitted."""
+        return Submission(self.master, self.settings, None, (), False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """``roots`` are where checkpoints may be read and written, all below them; none where nothing may.
+
+    ``launched`` keeps each job that was started, for whom.
+    """
+
+    clusters: ClusterPool
+    jobs: JobSettings
+    roots: tuple[str, ...]
+    launched: Launched
+    account: str = ""
+
+    def place(self, path: str) -> str:
+        """A place that a request named, as it is opened; raises PathNotOpenError, StorageError.
+
+        Links are followed before it is judged, so that none leads out.
+        """
+        root = open_files(path).root
+        named = root if "://" in root else str(Path(root).resolve())
+        for open_root in self.roots:
+            begin = open_root if "://" in open_root else str(Path(open_root).resolve())
+            if named == begin or named.startswith(begin.rstrip("/") + "/"):
+                return named
+        raise PathNotOpenError(path, self.roots)

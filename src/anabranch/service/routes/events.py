@@ -1,0 +1,78 @@
+"""What happens, as it happens: server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from anabranch.errors import AnabranchError
+from anabranch.service.answers import answered
+from anabranch.service.hub import Listener
+from anabranch.service.instance import Instance
+from anabranch.service.web import AsViewer, Here, address_of
+
+router = APIRouter(prefix="/api/v1", tags=["events"])
+QUIET_S = 10.0
+"""How long nothing is sent before a comment is, so that whoever is in between keeps the connection."""
+KNOWN_S = 30.0
+"""How long a listener may go on whose token has ended since."""
+
+
+@router.get("/events", responses=answered(None, description="An event stream: cluster, operation, process, audit"))
+async def events(here: Here, request: Request, _: AsViewer) -> Response:
+    """Listen; what is shown is asked for again where an event names it.
+
+    The first event says that the stream is open, ``lost`` that this listener was too slow: it reads all anew.
+    """
+    return StreamingResponse(
+        _told(here, request),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _told(here: Instance, request: Request) -> AsyncIterator[str]:
+    loop = asyncio.get_running_loop()
+    with here.hub.listening() as listener:
+        yield _event("open", {"instance": here.name, "acts": here.acting.acts})
+        known_until = loop.time() + KNOWN_S
+        while not here.ending.is_set():
+            if loop.time() >= known_until:
+                if not await _is_known(here, request):
+                    yield _event("signed-out", {})
+                    return
+                known_until = loop.time() + KNOWN_S
+            told = await _next(listener)
+            if listener.is_dropped and told is None:
+                yield _event("lost", {})
+                return
+            yield ": quiet\n\n" if told is None else told
+
+
+async def _next(listener: Listener) -> str | None:
+    """The next event, None where there was none for ``QUIET_S``."""
+    try:
+        found = await asyncio.wait_for(listener.events.get(), 0.01 if listener.is_dropped else QUIET_S)
+    except TimeoutError:
+        return None
+    return _event(found.kind, found.data)
+
+
+async def _is_known(here: Instance, request: Request) -> bool:
+    """Whether the listener's token still is somebody's; also where the store cannot be asked just now, for a while."""
+    try:
+        await here.identity.caller(
+            "GET", request.headers, request.cookies, address_of(request), here.origin(request.headers)
+        )
+    except AnabranchError as error:
+        return error.retryable
+    return True
+
+
+def _event(kind: str, data: object) -> str:
+    return f"event: {kind}\ndata: {json.dumps(data)}\n\n"

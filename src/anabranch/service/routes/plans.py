@@ -1,0 +1,108 @@
+"""Changes: a plan is shown, then applied by its hash, as an operation that goes on by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from pydantic import StringConstraints
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from anabranch.model.plans import HASH_DIGITS
+from anabranch.service.answers import PlanAnswer, VerbAnswer, answered
+from anabranch.service.verb import Request as Body
+from anabranch.service.verb import Verb
+from anabranch.service.verbs import VERBS
+from anabranch.service.web import AsOperator, AsViewer, Here, answer, body_of, expects
+from anabranch.store.works import NoPlanError, ShownPlan, Work
+
+router = APIRouter(prefix="/api/v1", tags=["changes"])
+Id = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="As it was answered.")]
+
+
+class Approval(Body):
+    """The hash of the plan that was seen: another one is refused."""
+
+    hash: Annotated[str, StringConstraints(pattern=rf"^[0-9a-f]{{{HASH_DIGITS}}}$")]
+
+
+@router.get("/verbs", responses=answered(Sequence[VerbAnswer]))
+async def verbs(_: AsViewer) -> JSONResponse:
+    """What can be changed, and the role that applies its plans."""
+    return answer([VerbAnswer(verb.name, verb.summary, verb.role.word) for verb in VERBS.values()])
+
+
+@router.get("/plans/{plan_id}", responses=answered(PlanAnswer))
+async def plan(here: Here, plan_id: Id, _: AsViewer) -> JSONResponse:
+    """A plan that was shown within the last day."""
+    return answer(told(await here.stored.ask(lambda: here.stored.works.plan(plan_id))))
+
+
+@router.post(
+    "/plans/{plan_id}/apply",
+    status_code=202,
+    responses=answered(Work, 202, "It has begun"),
+    openapi_extra=expects(Approval),
+)
+async def apply(here: Here, plan_id: Id, request: Request, caller: AsOperator) -> JSONResponse:
+    """Apply a plan that was seen; it is made again first, and refused where it would be another one now."""
+    body = await body_of(request, Approval)
+    work = await here.acting.apply(plan_id, body.hash, caller)
+    return answer(work, 202, {"Location": f"/api/v1/operations/{work.id}"})
+
+
+@router.get("/operations", responses=answered(Sequence[Work]))
+async def operations(
+    here: Here, _: AsViewer, limit: Annotated[int, Query(ge=1, le=500)] = 100, running: bool = False
+) -> JSONResponse:
+    """Operations, the newest first."""
+    return answer(await here.stored.ask(lambda: here.stored.works.recent(limit, running=running)))
+
+
+@router.get("/operations/{work_id}", responses=answered(Work))
+async def operation(here: Here, work_id: Id, _: AsViewer) -> JSONResponse:
+    """One operation: where it stands, and what came of it."""
+    return answer(await here.stored.ask(lambda: here.stored.works.get(work_id)))
+
+
+def told(shown: ShownPlan) -> PlanAnswer:
+    """A plan as it is answered; raises NoPlanError for one of a version that had other verbs."""
+    verb = VERBS.get(shown.verb)
+    if verb is None:
+        raise NoPlanError(shown.id)
+    request = verb.request.model_validate(shown.request)
+    return PlanAnswer(
+        shown.id,
+        shown.verb,
+        verb.subject(request),
+        shown.request,
+        shown.hash,
+        shown.document,
+        shown.account,
+        shown.planned_at,
+        verb.role.word,
+        " ".join(part for part in (verb.command(request), verb.execute) if part),
+        shown.operation,
+    )
+
+
+def _planning(verb: Verb[Any, Any]) -> Callable[..., Coroutine[Any, Any, JSONResponse]]:
+    async def planned(here: Here, request: Request, caller: AsOperator) -> JSONResponse:
+        body = await body_of(request, verb.request)
+        return answer(told(await here.acting.plan(verb, body, caller)))
+
+    return planned
+
+
+for _verb in VERBS.values():
+    router.add_api_route(
+        f"/{_verb.noun}/{_verb.word}/plan",
+        _planning(_verb),
+        methods=["POST"],
+        summary=_verb.summary,
+        name=f"plan_{_verb.name}".replace(".", "_").replace("-", "_"),
+        responses=answered(PlanAnswer, description="The plan"),
+        openapi_extra=expects(_verb.request),
+    )

@@ -1,0 +1,99 @@
+"""Where records and groups are on the other side: offset maps, translations, groups, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from anabranch.groups.report import GroupReport, GroupsReport
+from anabranch.model.positions import LaneRanges, Translation
+from anabranch.model.topics import TopicPartition
+from anabranch.operations.groups import show as groups
+from anabranch.operations.offsets import ranges as ranges_of
+from anabranch.operations.offsets import translate as translating
+from anabranch.operations.verify import show as verification
+from anabranch.service.answers import answered
+from anabranch.service.routes.clusters import Target
+from anabranch.service.routes.links import Link
+from anabranch.service.verb import Name, Offset
+from anabranch.service.verb import Request as Body
+from anabranch.service.web import AsViewer, Here, answer, body_of, expects
+from anabranch.state.codecs.verified import VerifyStatus
+
+router = APIRouter(prefix="/api/v1/clusters/{target}/links/{link}", tags=["positions"])
+
+
+class Question(Body):
+    """One offset of a partition."""
+
+    topic: Name
+    partition: Annotated[int, Field(ge=0, lt=2**31)]
+    offset: Offset
+
+
+class Questions(Body):
+    """Offsets of source partitions, with ``reverse`` of target partitions.
+
+    An offset is the next record to read; with ``records`` the very record there is meant.
+    """
+
+    questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=10_000)]
+    reverse: bool = False
+    records: bool = False
+
+
+@router.post("/translate", responses=answered(Translation), openapi_extra=expects(Questions))
+async def translate(here: Here, target: Target, link: Link, request: Request, _: AsViewer) -> JSONResponse:
+    """Where offsets are on the other side: exact, or refused with the reason."""
+    asked = await body_of(request, Questions)
+    questions = [(TopicPartition(one.topic, one.partition), one.offset) for one in asked.questions]
+    cluster = here.clusters.cluster(target)
+    return answer(await translating.translate(cluster, link, questions, reverse=asked.reverse, records=asked.records))
+
+
+@router.get("/translate/group", responses=answered(Translation))
+async def translate_group(
+    here: Here,
+    target: Target,
+    link: Link,
+    _: AsViewer,
+    group: Annotated[str, Query(min_length=1, max_length=249)],
+    reverse: bool = False,
+) -> JSONResponse:
+    """Everything that a group has committed, on the other side."""
+    clusters = await here.clusters.pair(target, link)
+    return answer(await translating.translate_group(*clusters, link, group, reverse=reverse))
+
+
+@router.get("/ranges", responses=answered(Sequence[LaneRanges]))
+async def ranges(
+    here: Here, target: Target, link: Link, _: AsViewer, where: Annotated[str, Query(min_length=1, max_length=300)]
+) -> JSONResponse:
+    """The offset map of one source topic or TOPIC-PARTITION."""
+    return answer(await ranges_of.ranges(here.clusters.cluster(target), link, where))
+
+
+@router.get("/groups", responses=answered(GroupsReport))
+async def list_groups(here: Here, target: Target, link: Link, _: AsViewer) -> JSONResponse:
+    """Every group of the link's source, and its state on both clusters."""
+    return answer(await groups.list_groups(*await here.clusters.pair(target, link), link))
+
+
+@router.get("/group", responses=answered(GroupReport))
+async def show_group(
+    here: Here, target: Target, link: Link, _: AsViewer, group: Annotated[str, Query(min_length=1, max_length=249)]
+) -> JSONResponse:
+    """One group in full, with what a move would do now."""
+    return answer(await groups.show(*await here.clusters.pair(target, link), link, group))
+
+
+@router.get("/verification", responses=answered(VerifyStatus))
+async def verified(here: Here, target: Target, link: Link, _: AsViewer) -> JSONResponse:
+    """The last comparison of a link, with its report."""
+    found: Any = await verification.show(here.clusters.cluster(target), link)
+    return answer(found)

@@ -1,0 +1,159 @@
+"""An instance from its settings: the store is opened, the socket bound, and both served until it is told to end."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from anabranch.errors import ConfigError
+from anabranch.model.accounts import Account
+from anabranch.model.clock import now_ms
+from anabranch.service.app import make_app
+from anabranch.service.instance import Addresses, Instance
+from anabranch.service.settings import ServeSettings
+from anabranch.service.stored import Stored
+from anabranch.store.accounts import Accounts
+from anabranch.store.database import Database, open_database
+
+FIRST_ADMIN = "admin"
+FIRST_DAYS = 90
+DAY_MS = 24 * 3600 * 1000
+
+
+@dataclass(eq=False)
+class CannotListenError(ConfigError):
+    """The service cannot listen where it was told to."""
+
+    address: str
+    why: str
+
+    _message = "the service cannot listen at {address}: {why}"
+    _hint = "name another one by --host and --port"
+
+
+@dataclass(eq=False)
+class PlainNetworkError(ConfigError):
+    """Tokens would cross the network as they are."""
+
+    host: str
+
+    _message = "at {host} other machines could read the tokens: there is no certificate"
+    _hint = "give --certificate and --key, or listen at 127.0.0.1 behind a proxy that has them"
+
+
+@dataclass(eq=False)
+class BadCertificateError(ConfigError):
+    """The certificate and its key cannot be used."""
+
+    certificate: str
+    why: str
+
+    _message = "the certificate {certificate} cannot be used: {why}"
+    _hint = "give the chain as --certificate and its private key, without a password, as --key (PEM)"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def first_admin(database: Database, *, with_token: bool) -> tuple[Account, str | None] | None:
+    """The first account of all, and a token of it that is told once; None where there is one already."""
+    accounts, now = Accounts(database), now_ms()
+    made = accounts.first(FIRST_ADMIN, now)
+    if made is None:
+        return None
+    text = accounts.issue(made.name, "first", now, now + FIRST_DAYS * DAY_MS)[0] if with_token else None
+    return made, text
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """That the service listens, where, and what was made as it began."""
+
+    address: str
+    admin: str | None
+    token: str | None
+
+
+def serve(settings: ServeSettings, told: Callable[[Began], None], *, with_token: bool) -> None:
+    """Serve until SIGINT or SIGTERM; where the first admin is made, ``with_token`` makes a token, too.
+
+    Raises CannotListenError, PlainNetworkError, BadCertificateError, and what opening the store raises.
+    """
+    if settings.certificate is None and not is_loopback(settings.host):
+        raise PlainNetworkError(settings.host)
+    scheme = "http" if settings.certificate is None else "https"
+    _check_certificate(settings)
+    database = open_database(settings.store)
+    try:
+        with bound(settings.host, settings.port) as listening:
+            port = listening.getsockname()[1]
+            name = f"{socket.gethostname()}:{port}"
+            admin = first_admin(database, with_token=with_token)
+            instance = Instance(settings, Stored(database), name, addresses_of(settings, scheme, port))
+            config = uvicorn.Config(
+                make_app(instance),
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=True,
+                ssl_certfile=settings.certificate,
+                ssl_keyfile=settings.key,
+                timeout_graceful_shutdown=5,
+                timeout_keep_alive=75,
+                h11_max_incomplete_event_size=64 * 1024,
+                limit_concurrency=2000,
+            )
+            shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+            account, token = (None, None) if admin is None else (admin[0].name, admin[1])
+            told(Began(settings.public_url or f"{scheme}://{shown}:{port}", account, token))
+            uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        database.close()
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that is bound and not yet listened at; raises CannotListenError."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except OSError as error:
+        raise CannotListenError(f"{host}:{port}", error.strerror or str(error)) from error
+    return listening
+
+
+def _check_certificate(settings: ServeSettings) -> None:
+    if settings.certificate is None:
+        return
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+            settings.certificate, settings.key, password=lambda: ""
+        )
+    except (OSError, ssl.SSLError) as error:
+        raise BadCertificateError(str(settings.certificate), str(error)) from error
+
+
+def addresses_of(settings: ServeSettings, scheme: str, port: int) -> Addresses:
+    """By which names it may be asked: where it listens for this machine alone, those of this machine."""
+    public = None if settings.public_url is None else settings.public_url.rstrip("/")
+    hosts: set[str] = set()
+    if public is not None:
+        hosts.add(urlsplit(public).netloc.lower())
+    if is_loopback(settings.host):
+        hosts |= {f"{name}:{port}" for name in ("localhost", "127.0.0.1", "[::1]")}
+        return Addresses(scheme, frozenset(hosts), public)
+    return Addresses(scheme, frozenset(hosts), public)

@@ -1,0 +1,44 @@
+"""How an instance of the service was told to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from anabranch.model.accounts import Role
+from anabranch.model.secrets import SecretRef
+from anabranch.service.reach import JobSettings
+
+
+@dataclass(frozen=True, slots=True)
+class OidcSettings:
+    """A provider that vouches for people.
+
+    ``claim`` is the one whose values give roles, the highest counts; who has none of them is not let in.
+    """
+
+    issuer: str
+    client_id: str
+    client_secret: SecretRef | None
+    label: str
+    claim: str
+    roles: Mapping[str, Role]
+    name_claim: str = "preferred_username"
+    scopes: tuple[str, ...] = ("openid", "profile")
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """``public_url`` is how browsers reach it, where that is not as it listens; ``roots`` as ``Reach`` has them."""
+
+    host: str
+    port: int
+    store: str
+    contexts: Path | None
+    jobs: JobSettings
+    roots: tuple[str, ...] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+    public_url: str | None = None
+    oidc: OidcSettings | None = None

@@ -1,0 +1,32 @@
+"""The store, asked in threads: a database that is slow holds no request up but its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from anabranch.store.accounts import Accounts
+from anabranch.store.audit import Audit
+from anabranch.store.database import Database
+from anabranch.store.leases import InstanceLeases
+from anabranch.store.runs import Runs
+from anabranch.store.works import Works
+
+T = TypeVar("T")
+
+
+class Stored:
+    """What one database holds."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.accounts = Accounts(database)
+        self.works = Works(database)
+        self.audit = Audit(database)
+        self.leases = InstanceLeases(database)
+        self.runs = Runs(database)
+
+    async def ask(self, question: Callable[[], T]) -> T:
+        """The answer of a call that may wait for the database; raises StoreError."""
+        return await asyncio.to_thread(question)
