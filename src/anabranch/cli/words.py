@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 
 def count(value: float | None) -> str:
     """A number with thousands set apart; None is unknown."""
-    return "?" if value is None else f"{value:,.0f}"
+    if value is None:
+        return "?"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.0f}"  # an offset may be more than a float can hold
 
 
 def span(first: int, last: int) -> str:

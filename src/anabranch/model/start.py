@@ -64,6 +64,9 @@ _FIX = (
 )
 
 
+_LIMIT = 1 << 63
+
+
 @dataclass(frozen=True, slots=True)
 class StartPosition:
     """Where a link's lanes begin, or a group is to read: the same five ways for all that takes a position.
@@ -85,9 +88,15 @@ class StartPosition:
             raise InvalidFieldError("start", "offsets", "give at least one offset")
         if (self.kind is StartKind.GROUP) != bool(self.group):
             raise InvalidFieldError("start", "group", "name a group, and only where its offsets are meant")
+        if self.timestamp_ms is not None and not 0 <= self.timestamp_ms < _LIMIT:
+            # Kafka gives negative times meanings of their own: -1 asks for a log's end (ListOffsets).
+            raise InvalidFieldError(
+                "start", "timestamp", "it is not a time from 1970 on that Kafka can be asked for", _FIX
+            )
         for partition, offset in self.offsets.items():
-            if offset < 0:
-                raise InvalidFieldError("start", f"offsets.{partition}", f"{offset} is negative")
+            if not 0 <= offset < _LIMIT:
+                problem = f"{offset} is negative" if offset < 0 else f"{offset:,} is larger than any offset"
+                raise InvalidFieldError("start", f"offsets.{partition}", problem)
 
     def for_lane(self, source: TopicPartition) -> LaneStart:
         """The start of the lane that copies that source partition; raises InvalidFieldError for a group's."""
@@ -134,6 +143,10 @@ def parse_offset(text: str) -> tuple[TopicPartition, int]:
     if found is None:
         problem = f"{text!r} is not TOPIC-PARTITION:OFFSET"
         raise InvalidFieldError("offset", "value", problem, "write it as in orders-0:1234")
+    if int(found["partition"]) >= 1 << 31:
+        raise InvalidFieldError("offset", "value", f"{text!r}: no partition has such a number")
+    if int(found["offset"]) >= _LIMIT:
+        raise InvalidFieldError("offset", "value", f"{text!r}: no offset is larger than {_LIMIT - 1:,}")
     return TopicPartition(found["topic"], int(found["partition"])), int(found["offset"])
 
 

@@ -167,12 +167,16 @@ class Engine:
     async def goal(self, source: ClusterContext, target: ClusterContext, link_id: str) -> Goal:
         return GOAL
 
+    async def check_held(self, target: ClusterContext, status: LinkStatus) -> None:
+        """The target has it."""
+
 
 def through(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     """Have the verb ask this engine, and not sleep."""
     links = "anabranch.operations.links"
     monkeypatch.setattr(f"{links}.status.LinkStatusReader.of", lambda _standing, link_id: engine.of(link_id))
     monkeypatch.setattr(f"{links}.caughtup.goal", engine.goal)
+    monkeypatch.setattr(f"{links}.caughtup.check_held", engine.check_held)
     monkeypatch.setattr(sys.modules["anabranch.cli.links.wait"], "INTERVAL_S", 0.0)
 
 

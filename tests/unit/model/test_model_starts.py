@@ -61,3 +61,31 @@ def test_a_groups_start_names_it(group: str | None) -> None:
         StartPosition(StartKind.GROUP, group=group)
     with pytest.raises(InvalidFieldError):
         StartPosition(StartKind.LATEST, group="billing")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1969-12-31T23:59:59.999Z",  # as -1 ms it would ask for the log's end
+        "1960-01-01T00:00:00+01:00",
+        "9223372036854775808",
+        "99999999999999999999",
+    ],
+)
+def test_a_time_that_kafka_cannot_be_asked_for_is_refused(text: str) -> None:
+    """Before 1970, where the numbers mean something else, and past the largest number."""
+    with pytest.raises(InvalidFieldError, match="1970"):
+        StartPosition.parse(text)
+    assert StartPosition.parse("1970-01-01T00:00:00Z").timestamp_ms == 0
+    assert StartPosition.parse(str((1 << 63) - 1)).timestamp_ms == (1 << 63) - 1
+
+
+@pytest.mark.parametrize("text", ["orders-0:9223372036854775808", "orders-2147483648:1"])
+def test_an_offset_or_a_partition_that_no_broker_has_is_refused(text: str) -> None:
+    """It would not fit into a request."""
+    with pytest.raises(InvalidFieldError):
+        parse_offset(text)
+    with pytest.raises(InvalidFieldError):
+        StartPosition.parse(text)
+    with pytest.raises(InvalidFieldError, match="larger than any offset"):
+        StartPosition(StartKind.OFFSETS, offsets={TopicPartition("orders", 0): 1 << 63})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from anabranch.groups.plan import GroupsMoved, GroupsPlan
 from anabranch.groups.select import GroupSelection
-from anabranch.model.link import ClusterRef, LinkSpec
+from anabranch.model.link import ClusterRef, GroupRules, LinkSpec
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Reason, ReasonKind, Severity
 from anabranch.model.reports import DeleteReport, LinkStatus, StopReport
@@ -34,6 +34,9 @@ st.register_type_strategy(
 )
 st.register_type_strategy(GroupSelection, st.just(GroupSelection(("a.*",))))
 st.register_type_strategy(PluginSpec, st.just(PluginSpec("regex", {"include": ["a.*"]})))
+st.register_type_strategy(
+    GroupRules, st.just(GroupRules(("a.*",), ("b",), 5_000))
+)
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
 
 

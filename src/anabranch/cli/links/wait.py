@@ -102,13 +102,20 @@ def wait(
 async def _wait(
     ctx: typer.Context, link: str, target_name: str | None, lag: int, longest_s: float | None, output: Format
 ) -> None:
-    from anabranch.operations.links.caughtup import goal
+    from anabranch.operations.links.caughtup import check_held, goal
     from anabranch.operations.links.status import LinkStatusReader
 
     async with on_both(ctx, link, target_name) as (source, target):
         aim = await goal(source, target, link)
         statuses = LinkStatusReader(target)
-        found = await until_within(aim, lambda: statuses.of(link), lag, longest_s, Console(stderr=True))
+        seen: list[LinkStatus] = []
+
+        async def look() -> LinkStatus:
+            seen[:] = [await statuses.of(link)]
+            return seen[0]
+
+        found = await until_within(aim, look, lag, longest_s, Console(stderr=True))
+        await check_held(target, seen[0])
     where = f"what {source.name} held at {moment(aim.read_at_ms)} UTC"
     does = f"lacks {count(found.records)} records of" if found.records else "has copied"
     value = {"link": link, "read_at_ms": aim.read_at_ms, "behind": found.records}
