@@ -20,7 +20,7 @@ from anabranch.model.clock import now_ms
 from anabranch.service.app import make_app
 from anabranch.service.instance import Instance
 from anabranch.service.reach import JobSettings
-from anabranch.service.serving import addresses_of, bound
+from anabranch.service.serving import Server, addresses_of, bound
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored
 from anabranch.store.accounts import Accounts
@@ -112,9 +112,10 @@ def serving(
             jobs = JobSettings("local[2,8]", "local[2]", directory / "jobs")
             made = ServeSettings("127.0.0.1", port, store, file, jobs, roots, **settings)
             instance = Instance(made, Stored(database), name or f"here:{port}", addresses_of(made, "http", port))
-            server = uvicorn.Server(uvicorn.Config(make_app(instance), log_config=None, access_log=False))
+            server = Server(uvicorn.Config(make_app(instance), log_config=None, access_log=False), instance)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
             thread.start()
+            until(lambda: server.started or not thread.is_alive())
             try:
                 yield Served(port, instance, _tokens(Accounts(database)))
             finally:

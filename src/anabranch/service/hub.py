@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MOST = 1_000
+ENDING = "ending"
+"""The kind of the last event of all."""
 
 
 @dataclass(frozen=True, slots=True)

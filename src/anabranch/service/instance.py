@@ -50,7 +50,6 @@ class Instance:
         self.name = name
         self.addresses = addresses
         self.hub = Hub()
-        self.ending = asyncio.Event()
         self.requests: Counter[int] = Counter()
         self.clusters = ClusterPool(settings.contexts)
         self.processes = Processes(stored, self.hub)
@@ -69,7 +68,6 @@ class Instance:
         try:
             yield
         finally:
-            self.ending.set()
             await self.acting.end()
             for task in tasks:
                 task.cancel()

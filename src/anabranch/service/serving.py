@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import signal
 import socket
 import ssl
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -15,6 +18,7 @@ from anabranch.errors import ConfigError
 from anabranch.model.accounts import Account
 from anabranch.model.clock import now_ms
 from anabranch.service.app import make_app
+from anabranch.service.hub import ENDING
 from anabranch.service.instance import Addresses, Instance
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored
@@ -119,9 +123,35 @@ def serve(settings: ServeSettings, told: Callable[[Began], None], *, with_token:
             shown = f"[{settings.host}]" if ":" in settings.host else settings.host
             account, token = (None, None) if admin is None else (admin[0].name, admin[1])
             told(Began(settings.public_url or f"{scheme}://{shown}:{port}", account, token))
-            uvicorn.Server(config).run(sockets=[listening])
+            Server(config, instance).run(sockets=[listening])
     finally:
         database.close()
+
+
+class Server(uvicorn.Server):
+    """Ends cleanly when it is told to: whoever listens to events is told first, and the process exits with 0."""
+
+    def __init__(self, config: uvicorn.Config, instance: Instance) -> None:
+        super().__init__(config)
+        self._instance = instance
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle SIGINT and SIGTERM meanwhile; uvicorn's own raises them again at the end."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the event streams, which would hold the end up, then all else."""
+        self._instance.hub.tell(ENDING, {})
+        await super().shutdown(sockets)
 
 
 def bound(host: str, port: int) -> socket.socket:

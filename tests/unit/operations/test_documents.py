@@ -34,9 +34,7 @@ st.register_type_strategy(
 )
 st.register_type_strategy(GroupSelection, st.just(GroupSelection(("a.*",))))
 st.register_type_strategy(PluginSpec, st.just(PluginSpec("regex", {"include": ["a.*"]})))
-st.register_type_strategy(
-    GroupRules, st.just(GroupRules(("a.*",), ("b",), 5_000))
-)
+st.register_type_strategy(GroupRules, st.just(GroupRules(("a.*",), ("b",), 5_000)))
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
 
 

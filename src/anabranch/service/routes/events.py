@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from anabranch.errors import AnabranchError
 from anabranch.service.answers import answered
-from anabranch.service.hub import Listener
+from anabranch.service.hub import ENDING, Event, Listener
 from anabranch.service.instance import Instance
 from anabranch.service.web import AsViewer, Here, address_of
 
@@ -28,6 +28,7 @@ async def events(here: Here, request: Request, _: AsViewer) -> Response:
     """Listen; what is shown is asked for again where an event names it.
 
     The first event says that the stream is open, ``lost`` that this listener was too slow: it reads all anew.
+    ``ending`` is the last one of an instance that ends.
     """
     return StreamingResponse(
         _told(here, request),
@@ -41,7 +42,7 @@ async def _told(here: Instance, request: Request) -> AsyncIterator[str]:
     with here.hub.listening() as listener:
         yield _event("open", {"instance": here.name, "acts": here.acting.acts})
         known_until = loop.time() + KNOWN_S
-        while not here.ending.is_set():
+        while True:
             if loop.time() >= known_until:
                 if not await _is_known(here, request):
                     yield _event("signed-out", {})
@@ -51,16 +52,17 @@ async def _told(here: Instance, request: Request) -> AsyncIterator[str]:
             if listener.is_dropped and told is None:
                 yield _event("lost", {})
                 return
-            yield ": quiet\n\n" if told is None else told
+            yield ": quiet\n\n" if told is None else _event(told.kind, told.data)
+            if told is not None and told.kind == ENDING:
+                return
 
 
-async def _next(listener: Listener) -> str | None:
+async def _next(listener: Listener) -> Event | None:
     """The next event, None where there was none for ``QUIET_S``."""
     try:
-        found = await asyncio.wait_for(listener.events.get(), 0.01 if listener.is_dropped else QUIET_S)
+        return await asyncio.wait_for(listener.events.get(), 0.01 if listener.is_dropped else QUIET_S)
     except TimeoutError:
         return None
-    return _event(found.kind, found.data)
 
 
 async def _is_known(here: Instance, request: Request) -> bool:

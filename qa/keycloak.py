@@ -1,0 +1,152 @@
+"""A real OpenID provider on this machine, for as long as a block lasts: Keycloak, brought by Maven."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from anabranch.jars.cache import cache_directory
+from qa.timeouts import LONG_TIMEOUT_S
+
+VERSION = "26.4.2"
+SHA256 = "2a30e4602d63d4501a4a8263bfa4e14cbd5970b4116c618ea28f339b16190233"
+ARTIFACT = f"org.keycloak:keycloak-quarkus-dist:{VERSION}:zip"
+REALM, CLIENT, SECRET = "platform", "anabranch", "a-secret-of-the-tests"
+JAVA = "-Xms64m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+
+
+@dataclass(frozen=True, slots=True)
+class Keycloak:
+    """A provider that runs."""
+
+    issuer: str
+    pid: int
+
+
+def distribution() -> Path:
+    """Where the unpacked program is; brought once, by its checksum."""
+    place = cache_directory().parent / f"keycloak-{VERSION}"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{place}.lock"):
+        if not place.exists():
+            with tempfile.TemporaryDirectory(dir=place.parent) as work:
+                _bring(Path(work))
+                os.replace(Path(work) / f"keycloak-{VERSION}", place)
+    return place
+
+
+def _bring(work: Path) -> None:
+    maven = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={work}"]
+    subprocess.run(maven, check=True, stdin=subprocess.DEVNULL)
+    packed = work / f"keycloak-quarkus-dist-{VERSION}.zip"
+    with packed.open("rb") as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest() == SHA256, f"{packed.name} is another file"
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(work)
+
+
+@contextmanager
+def keycloak(directory: Path, users: Mapping[str, Sequence[str]]) -> Iterator[Keycloak]:
+    """A provider with these users and their groups; a user's password is ``NAME-password``."""
+    home = directory / "keycloak"
+    shutil.copytree(distribution(), home)
+    (home / "data" / "import").mkdir(parents=True)
+    (home / "data" / "import" / "realm.json").write_text(json.dumps(_realm(users)), encoding="utf-8")
+    port, management = _free(), _free()
+    command = ["bash", str(home / "bin" / "kc.sh"), "start-dev", "--import-realm", "--cache=local"]
+    command += ["--http-host=127.0.0.1", f"--http-port={port}", f"--http-management-port={management}"]
+    issuer = f"http://127.0.0.1:{port}/realms/{REALM}"
+    with (directory / "keycloak.log").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, "JAVA_OPTS": JAVA},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            _await(process, issuer, directory / "keycloak.log")
+            yield Keycloak(issuer, process.pid)
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _await(process: subprocess.Popen[bytes], issuer: str, log: Path) -> None:
+    deadline = time.monotonic() + LONG_TIMEOUT_S
+    while True:
+        try:
+            with urllib.request.urlopen(f"{issuer}/.well-known/openid-configuration", timeout=5):
+                return
+        except OSError:
+            assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
+            assert time.monotonic() < deadline, log.read_text(encoding="utf-8")[-3000:]
+            time.sleep(0.2)
+
+
+def _free() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def _realm(users: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    groups = sorted({group for has in users.values() for group in has})
+    mapper = {
+        "name": "groups",
+        "protocol": "openid-connect",
+        "protocolMapper": "oidc-group-membership-mapper",
+        "config": {"claim.name": "groups", "full.path": "false", "id.token.claim": "true"},
+    }
+    return {
+        "realm": REALM,
+        "enabled": True,
+        "sslRequired": "none",
+        "groups": [{"name": group} for group in groups],
+        "clients": [
+            {
+                "clientId": CLIENT,
+                "secret": SECRET,
+                "protocol": "openid-connect",
+                "publicClient": False,
+                "standardFlowEnabled": True,
+                "redirectUris": ["http://127.0.0.1:*"],
+                "attributes": {"pkce.code.challenge.method": "S256"},
+                "protocolMappers": [mapper],
+            }
+        ],
+        "users": [
+            {
+                "username": name,
+                "enabled": True,
+                "email": f"{name}@example.com",
+                "emailVerified": True,
+                "firstName": name,
+                "lastName": "Tester",
+                "credentials": [{"type": "password", "value": f"{name}-password"}],
+                "groups": list(has),
+            }
+            for name, has in users.items()
+        ],
+    }
