@@ -167,10 +167,12 @@ class IssuedToken:
     expires_at: int | None
 
 
-def answered(kind: Any, status: int = 200, description: str = "What was asked for") -> dict[int | str, dict[str, Any]]:
-    """How a route's answers are documented."""
+def answered(
+    kind: Any, status: int = 200, description: str = "What was asked for", *, media: str = "application/json"
+) -> dict[int | str, dict[str, Any]]:
+    """How a route's answers are documented; ``kind`` None has no body."""
     problem = {"description": "Why not", "content": {MEDIA: {"schema": SCHEMAS.of(Problem)}}}
     told: dict[str, Any] = {"description": description}
     if kind is not None:
-        told["content"] = {"application/json": {"schema": SCHEMAS.of(kind)}}
+        told["content"] = {media: {"schema": SCHEMAS.of(kind)}}
     return {status: told, "4XX": problem, "5XX": problem}

@@ -23,7 +23,10 @@ KNOWN_S = 30.0
 """How long a listener may go on whose token has ended since."""
 
 
-@router.get("/events", responses=answered(None, description="An event stream: cluster, operation, process, audit"))
+@router.get(
+    "/events",
+    responses=answered(str, description="Events: cluster, operation, process, audit", media="text/event-stream"),
+)
 async def events(here: Here, request: Request, _: AsViewer) -> Response:
     """Listen; what is shown is asked for again where an event names it.
 

@@ -16,7 +16,7 @@ from anabranch.service.web import AsViewer, Here
 router = APIRouter(tags=["metrics"])
 
 
-@router.get("/metrics", responses=answered(None, description="Prometheus text"))
+@router.get("/metrics", responses=answered(str, description="Prometheus text", media="text/plain"))
 async def metrics(here: Here, _: AsViewer) -> Response:
     """What ``link metrics`` tells, of every cluster that was just read; a token of a viewer is needed."""
     registry = CollectorRegistry(auto_describe=False)

@@ -1,0 +1,150 @@
+"""Whatever is sent: an answer that the OpenAPI describes, no 500, and nothing changed without a plan."""
+
+from __future__ import annotations
+
+import json
+import random
+import urllib.parse
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from anabranch.operations.links.show import show
+from anabranch.service import instance
+from anabranch.service.app import make_app
+from anabranch.service.instance import Instance
+from anabranch.service.verbs import VERBS
+from qa.service import Served, serving, until
+from tests.unit.link_lab import LINK, Lab, lab
+
+pytestmark = pytest.mark.test
+
+CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
+ENDLESS = {"/api/v1/events"}
+"""What is never answered to its end."""
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[Lab]:
+    """Two simulated clusters."""
+    with lab() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served(both: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The service beside them, which counts nobody's requests."""
+    directory = tmp_path_factory.mktemp("served")
+    contexts = {"old": both.here.context(), "new": both.there.context()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(instance, "REQUESTS_PER_S", 1e9)
+        patch.setattr(instance, "REQUESTS", 1_000_000_000)
+        with serving(str(directory / "store.db"), contexts, directory, roots=(str(directory),)) as made:
+            until(lambda: made.instance.acting.acts and len(made.instance.board.seen) == 2)
+            yield made
+
+
+def operations() -> list[tuple[str, str]]:
+    """Every method and path that the service offers."""
+    schema = make_app(cast(Instance, None)).openapi()
+    return [
+        (method.upper(), path) for path, methods in schema["paths"].items() for method in methods if path not in ENDLESS
+    ]
+
+
+@pytest.mark.parametrize(("method", "path"), operations(), ids=lambda part: part)
+def test_schemathesis_finds_nothing(served: Served, method: str, path: str) -> None:
+    """Requests as the OpenAPI describes them, and such as it forbids, with an admin's token."""
+    schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{served.port}/api/v1/openapi.json")
+    headers = {"Authorization": f"Bearer {served.tokens['admin']}"}
+    operation = schema[path][method]
+    has_input = bool(operation.definition.raw.get("parameters") or operation.definition.raw.get("requestBody"))
+    for mode in GenerationMode if has_input else [GenerationMode.POSITIVE]:
+
+        @settings(deadline=None, suppress_health_check=list(HealthCheck))
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def ask(case: Any) -> None:
+            case.call_and_validate(headers=headers, checks=list(CHECKS), timeout=60)
+
+        ask()
+
+
+_WORDS = ("", "new", "old", LINK, "nobody", "\x00", "../..", "a" * 300, "%00", "orders-0", "'; DROP TABLE plans; --")
+_VALUES = (None, True, -1, 0, 1, 2**31, 2**63, 1.5, "", "new", LINK, "x" * 3000, "\ud800", [], ["a"], {}, {"a": 1})
+
+
+def _mutated(draw: random.Random, value: Any) -> Any:
+    """A request with something of it replaced, left out, added or nested."""
+    if isinstance(value, dict) and value and draw.random() < 0.9:
+        made = dict(value)
+        key = draw.choice(list(made))
+        what = draw.random()
+        if what < 0.2:
+            del made[key]
+        elif what < 0.3:
+            made[draw.choice(_WORDS)] = draw.choice(_VALUES)
+        else:
+            made[key] = _mutated(draw, made[key])
+        return made
+    return draw.choice(_VALUES)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_requests_that_are_nearly_right_change_nothing(both: Lab, served: Served, seed: int) -> None:
+    """Each is planned or refused as a problem; nobody applied anything, so the link is as it was and nothing runs."""
+    before = both.on(both.target, lambda cluster: show(cluster, LINK)).record
+    draw = random.Random(seed)
+    for _ in range(150):
+        verb = VERBS[draw.choice(sorted(VERBS))]
+        body: Any = {"target": "new", "link": LINK, "groups": ["shop"], "path": "/etc", "start": "earliest"}
+        fields = verb.request.model_fields
+        body = {name: value for name, value in body.items() if name in fields}
+        if draw.random() < 0.8:
+            body = _mutated(draw, body)
+        text = json.dumps(body).encode()
+        if draw.random() < 0.1:
+            cut = draw.randrange(len(text))
+            text = text[:cut] + bytes([draw.randrange(256)]) + text[cut + 1 :]
+        found = served.ask(
+            "POST",
+            f"/api/v1/{verb.noun}/{verb.word}/plan",
+            text,
+            role=draw.choice(["operator", "approver", "viewer"]),
+            headers={"Content-Type": "application/json"},
+        )
+        assert found.status < 500 or found.status == 502, (verb.name, text, found.body)
+        if found.status != 200:
+            assert {"detail", "hint", "status", "type"} <= found.json.keys(), found.body
+    assert served.get("/api/v1/operations") == []
+    assert both.on(both.target, lambda cluster: show(cluster, LINK)).record == before
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_addresses_that_nobody_meant_are_problems(served: Served, seed: int) -> None:
+    """Paths, methods and queries at random: a problem as JSON, never a 500."""
+    draw = random.Random(seed)
+    for _ in range(200):
+        path = draw.choice([path for _, path in operations()])
+        for part in ("{target}", "{link}", "{plan_id}", "{work_id}", "{name}", "{token_id}"):
+            word = draw.choice([*_WORDS, "0" * 32])
+            path = path.replace(part, urllib.parse.quote(word, safe=draw.choice(["", "/."])))
+        query = "&".join(
+            f"{draw.choice(['offset', 'limit', 'sort', 'state', 'where', 'group', 'before'])}="
+            f"{urllib.parse.quote(str(draw.choice(_VALUES)).encode('utf-8', 'surrogatepass'))}"
+            for _ in range(draw.randrange(3))
+        )
+        method = draw.choice(["GET", "GET", "GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+        found = served.ask(method, path + (f"?{query}" if query else ""), role=draw.choice(["viewer", "operator"]))
+        assert found.status < 500 or found.status in (502, 503), (method, path, query, found.body)
+        if found.status >= 400:
+            assert found.headers["content-type"] == "application/problem+json", (method, path, found.body)
