@@ -14,6 +14,7 @@ from anabranch.model.totals import Totals
 from anabranch.operations.documents import Schemas
 from anabranch.service.board import Sample
 from anabranch.service.problems import MEDIA, Problem
+from anabranch.state.codecs.verified import LaneVerified, VerifyRun
 
 SCHEMAS = Schemas()
 """Of all answers that routes have."""
@@ -116,6 +117,17 @@ class History:
     """A link's last hour, the oldest first."""
 
     samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationAnswer:
+    """The last comparison of a link; ``report`` is that run's own, None where it has none (yet)."""
+
+    run: VerifyRun
+    running: bool
+    lanes: tuple[LaneVerified, ...]
+    report: Mapping[str, Any] | None
+    read_at_ms: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
@@ -17,13 +17,12 @@ from anabranch.operations.groups import show as groups
 from anabranch.operations.offsets import ranges as ranges_of
 from anabranch.operations.offsets import translate as translating
 from anabranch.operations.verify import show as verification
-from anabranch.service.answers import answered
+from anabranch.service.answers import VerificationAnswer, answered
 from anabranch.service.routes.clusters import Target
 from anabranch.service.routes.links import Link
 from anabranch.service.verb import Name, Offset
 from anabranch.service.verb import Request as Body
 from anabranch.service.web import AsViewer, Here, answer, body_of, expects
-from anabranch.state.codecs.verified import VerifyStatus
 
 router = APIRouter(prefix="/api/v1/clusters/{target}/links/{link}", tags=["positions"])
 
@@ -92,8 +91,8 @@ async def show_group(
     return answer(await groups.show(*await here.clusters.pair(target, link), link, group))
 
 
-@router.get("/verification", responses=answered(VerifyStatus))
+@router.get("/verification", responses=answered(VerificationAnswer))
 async def verified(here: Here, target: Target, link: Link, _: AsViewer) -> JSONResponse:
     """The last comparison of a link, with its report."""
-    found: Any = await verification.show(here.clusters.cluster(target), link)
-    return answer(found)
+    found = await verification.show(here.clusters.cluster(target), link)
+    return answer(VerificationAnswer(found.run, found.running, found.lanes, found.own_report, found.read_at_ms))

@@ -1,0 +1,74 @@
+"""A link's whole life by the service: created, run on a real Spark, found again after a restart, compared, stopped."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from qa.service import Served, serving, until
+from tests.integration.links.topics import create, numbered, produce
+
+pytestmark = [pytest.mark.test, pytest.mark.real]
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
+    """Two real clusters."""
+    old, new = start_clusters([ClusterSpec(name="old"), ClusterSpec(name="new")])
+    with old, new:
+        yield old, new
+
+
+def did(served: Served, verb: str, body: object) -> Any:
+    """The report of a plan that was shown and applied."""
+    plan = served.ask("POST", f"/api/v1/{verb}/plan", body, role="operator")
+    assert plan.status == 200, plan.body
+    begun = served.ask("POST", f"/api/v1/plans/{plan.json['id']}/apply", {"hash": plan.json["hash"]}, role="approver")
+    assert begun.status == 202, begun.body
+    where = begun.headers["location"]
+    until(lambda: served.get(where)["state"] != "running")
+    ended = served.get(where)
+    assert ended["state"] == "done", ended
+    return ended["report"]
+
+
+def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path) -> None:
+    """The process goes on when the service ends, and is found by the next one; each answer is of the real clusters."""
+    old, new = pair
+    link = f"served-{uuid.uuid4().hex[:6]}"
+    topic = create(old, f"{link}-a", 2)
+    produce(old, topic, numbered(60) + numbered(60, partition=1), batch=9)
+    contexts, store = {"old": old.context(), "new": new.context()}, str(tmp_path / "store.db")
+    on_link, where = {"target": "new", "link": link}, f"/api/v1/clusters/new/links/{link}"
+    with serving(store, contexts, tmp_path, name="first") as served:
+        until(lambda: served.instance.acting.acts)
+        asked = {"id": link, "source": "old", "target": "new", "filter": {"include": [f"{link}-.*"]}}
+        did(served, "links/create", {"link": asked})
+        started = did(served, "links/run", on_link)
+        until(lambda: served.ask("GET", where).status == 200)
+        until(lambda: served.get(where)["summary"]["totals"]["complete"])
+        refused = served.ask("POST", "/api/v1/links/run/plan", on_link, role="operator")
+        assert (refused.status, refused.json["title"]) == (409, "link runs")
+    with serving(store, contexts, tmp_path, name="second") as served:
+        until(lambda: served.instance.acting.acts and served.ask("GET", where).status == 200)
+        (process,) = served.get(f"{where}/processes")
+        assert (process["pid"], process["ended_at"]) == (started["process"], None)
+        produce(old, topic, numbered(40, first=60), batch=9)
+        did(served, "verify/start", {**on_link, "reader": "batches"})
+        until(lambda: served.ask("GET", f"{where}/verification").status == 200)
+        until(lambda: served.get(f"{where}/verification")["run"]["state"] == "done")
+        compared = served.get(f"{where}/verification")
+        assert compared["report"]["verdict"] == "equal", compared
+        answers = served.ask(
+            "POST", f"{where}/translate", {"questions": [{"topic": topic, "partition": 1, "offset": 59}]}
+        ).json["answers"]
+        assert [(one["kind"], one["answer"]) for one in answers] == [("exact", 59)]
+        assert did(served, "links/stop", on_link)["ended"]
+        until(lambda: all(one["ended_at"] for one in served.get(f"{where}/processes")))
+        did(served, "links/delete", on_link)
+        until(lambda: served.ask("GET", where).status == 404)
