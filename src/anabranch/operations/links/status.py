@@ -67,7 +67,10 @@ class LinkStatusReader:
         if self._has_progress:
             await progress.sync()
         read_at = now_ms()
-        found = [status_of(links, progress, name, read_at) for name in sorted(links.links)]
+        found = []
+        for name in sorted(links.links):
+            await progress.lanes.decode(name)
+            found.append(status_of(links, progress, name, read_at))
         now = await topic_ids(self._cluster)
         return [await self._compared(status, now) for status in found]
 
