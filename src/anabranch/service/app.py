@@ -22,10 +22,25 @@ from anabranch.service.answers import SCHEMAS
 from anabranch.service.errors import WrongHostError
 from anabranch.service.instance import Instance
 from anabranch.service.problems import Problem
-from anabranch.service.routes import accounts, clusters, events, health, links, metrics, plans, positions, session
+from anabranch.service.routes import (
+    accounts,
+    checkpoints,
+    clusters,
+    events,
+    health,
+    links,
+    metrics,
+    mirrormaker,
+    plans,
+    positions,
+    session,
+)
 
 OPENAPI = "/api/v1/openapi.json"
-_ROUTERS = (health, session, clusters, links, positions, plans, accounts, events, metrics)
+_ROUTERS = (
+    *(health, session, clusters, links, positions, checkpoints, mirrormaker),
+    *(plans, accounts, events, metrics),
+)
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),

@@ -78,9 +78,9 @@ async def body_of(request: Request, model: type[M]) -> M:
 def expects(model: type[BaseModel]) -> dict[str, Any]:
     """How a route's body is documented."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    for name, one in schema.pop("$defs", {}).items():
-        SCHEMAS.named.setdefault(name, one)
-    SCHEMAS.named.setdefault(model.__name__, schema)
+    for name, one in {**schema.pop("$defs", {}), model.__name__: schema}.items():
+        if SCHEMAS.named.setdefault(name, one) != one and "enum" not in one:  # of an enum answers tell no title
+            raise TypeError(f"{name} is the name of two schemas")
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": reference}}}}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from anabranch.model.groups import Commit
 from anabranch.operations.links import change
 from anabranch.operations.links.change import PAUSE
 from qa.service import Answered, Served, until
+from tests.unit.cli.test_cli_exit_codes import CHECKPOINT
 from tests.unit.link_lab import LINK, TO_A, A, Lab
 
 pytestmark = pytest.mark.unit
@@ -318,3 +321,20 @@ def test_openapi_names_every_answer(alone: Served) -> None:
     named = {part.partition('"')[0] for part in text.split('"$ref": "')[1:]}
     assert named <= known
     assert len(told["paths"]) > 40
+
+
+def test_a_checkpoint_below_the_services_directories_is_read(served: Served, tmp_path: Path) -> None:
+    """Where its positions are; what a rewrite would do is a plan with its refusals; another place is not opened."""
+    place = tmp_path / "checkpoints" / "query"
+    shutil.copytree(CHECKPOINT, place)
+    found = served.ask("POST", "/api/v1/checkpoints/inspect", {"path": str(place)})
+    assert found.status == 200, found.body
+    assert found.json["path"] == str(place)
+    assert found.json["page"]
+    (tmp_path / "checkpoints" / "out").symlink_to("/etc")
+    outside = served.ask("POST", "/api/v1/checkpoints/inspect", {"path": str(place.parent / "out")})
+    assert kind(outside) == (403, "path-not-open")
+    plan = planned(served, "checkpoints/rewrite", {"path": str(place), "target": "new", "links": [LINK]})
+    assert plan["plan"]["refusals"], "its topics are not the link's"
+    refused = ended(served, applied(served, plan).json["id"])
+    assert (refused["state"], refused["problem"]["title"]) == ("failed", "plan refused")

@@ -31,6 +31,15 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     "groups.sync": [LINK, {**LINK, "groups": ["a b", "c.*"], "exclude": ["x", "y"], "topics": ["t"]}],
     "groups.create": [{"target": "new", "group": "a b", "topics": ["t", "u"], "start": "latest"}],
     "groups.undo": [{"target": "new", "undo": "20261123T101112-1a2b"}],
+    "offsets.rebuild": [
+        {
+            "source": "old",
+            "target": "new",
+            "link": "maps",
+            "topics": {"a b": "old.a b", "c": "c"},
+            "ignore": ["headers"],
+        }
+    ],
     "mirrormaker.publish": [LINK, {**LINK, "source_alias": "it's"}],
     "verify.start": [LINK, {**LINK, "reader": "batches", "levels": "committed", "samples": 3, "show_values": True}],
     "verify.resume": [LINK],

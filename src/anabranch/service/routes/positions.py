@@ -71,9 +71,13 @@ async def translate_group(
 
 @router.get("/ranges", responses=answered(Sequence[LaneRanges]))
 async def ranges(
-    here: Here, target: Target, link: Link, _: AsViewer, where: Annotated[str, Query(min_length=1, max_length=300)]
+    here: Here,
+    target: Target,
+    link: Link,
+    _: AsViewer,
+    where: Annotated[str | None, Query(min_length=1, max_length=300)] = None,
 ) -> JSONResponse:
-    """The offset map of one source topic or TOPIC-PARTITION."""
+    """The offset maps of a link, of one source topic, or of one TOPIC-PARTITION."""
     return answer(await ranges_of.ranges(here.clusters.cluster(target), link, where))
 
 

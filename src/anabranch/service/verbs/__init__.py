@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.service.verb import Verb
-from anabranch.service.verbs import checkpoints, groups, links, mirrormaker, verify
+from anabranch.service.verbs import checkpoints, groups, links, mirrormaker, offsets, verify
 
-VERBS: Mapping[str, Verb[Any, Any]] = {
-    verb.name: verb for verb in (*links.VERBS, *groups.VERBS, *mirrormaker.VERBS, *verify.VERBS, *checkpoints.VERBS)
-}
+_NOUNS = (links, groups, mirrormaker, verify, offsets, checkpoints)
+VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for noun in _NOUNS for verb in noun.VERBS}
 """By their names."""

@@ -53,7 +53,7 @@ class UndoPositions(Request):
     path: Place
 
 
-def _request(reach: Reach, request: RewritePositions) -> RewriteRequest:
+def as_rewrite(reach: Reach, request: RewritePositions) -> RewriteRequest:
     """As the operation wants it; raises PathNotOpenError, ConfigError."""
     target = reach.clusters.context(request.target)
     method: ByLinks | ByStart
@@ -77,7 +77,7 @@ def _request(reach: Reach, request: RewritePositions) -> RewriteRequest:
 
 
 async def _plan(reach: Reach, request: RewritePositions) -> RewritePlan:
-    asked = _request(reach, request)
+    asked = as_rewrite(reach, request)
     async with Clusters(reach.clusters.context) as clusters:
         return await rewrite.plan(clusters, asked)
 
