@@ -131,7 +131,7 @@ def test_strays_beyond_those_that_can_be_named_are_counted(monkeypatch: pytest.M
         columns[name] = list(range(count))
     for name in ("lane", "key", "value", "headers", "time"):
         columns[name] = [0] * count
-    for name in ("target", "keyed"):
+    for name in ("target", "keyed", "untold"):
         columns[name] = [False] * count
     for name in ("newest_here", "tombstone"):
         columns[name] = [-1] * count

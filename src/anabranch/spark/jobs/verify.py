@@ -221,7 +221,7 @@ class _Job:
         work = self._comparison.work
         for at, lane in enumerate(work.lanes):
             ranges = {*lane.ranges, *(() if work.done >= work.offsets else self._spec.again.get(lane.pin.lane, ()))}
-            if named is not None and (at not in named or not named[at].counts.differences):
+            if named is not None and (at not in named or not (named[at].counts.differences or named[at].doubt)):
                 ranges = set() if work.done >= work.offsets else ranges  # what is gone is no reason to look again
             found.append(
                 LaneVerified(
@@ -273,7 +273,12 @@ class _Job:
             },
         )
         shown = contents(spec.source, spec.target, spec.pins, samples, spec.values) if samples else {}
-        return report(how, lanes, spec.doubts, shown)
+        doubts = dict(spec.doubts)
+        for at, one in named.items():
+            if one.doubt:
+                source = str(spec.pins[at].source)
+                doubts[source] = "; ".join(filter(None, (doubts.get(source), one.doubt)))
+        return report(how, lanes, doubts, shown)
 
     async def _ids(self) -> tuple[str, str]:
         return await self._source.cluster_id(), await self._target.cluster_id()

@@ -108,7 +108,7 @@ def _rows(columns: Mapping[str, Any], which: Any) -> Rows:
 
     mine = {name: column[which] for name, column in columns.items()}
     at = np.where(mine["target"].astype(bool), mine["place"], mine["offset"]).astype(np.int64)
-    may = excused(at, mine["keyed"].astype(bool), mine["newest_here"], mine["tombstone"])
+    may = excused(at, mine["keyed"].astype(bool), mine["newest_here"], mine["tombstone"]) | mine["untold"].astype(bool)
     return rows(
         mine["offset"],
         mine["place"],

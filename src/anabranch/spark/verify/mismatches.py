@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,9 +11,11 @@ from pyspark.sql import functions as sql
 
 from anabranch.spark.verify import scan
 from anabranch.spark.verify.folding import LaneTranslations, places, positions
+from anabranch.verify import past
 
 _COLUMNS = ("lane", "offset", "place", "position", "first", "second", "key", "value", "headers", "time")
 _DETAILED = ", ".join(["lane int", *(f"{name} bigint" for name in _COLUMNS[1:]), "keyed boolean", "deletes boolean"])
+_KEYED = "lane int, offset bigint, place bigint, key bigint, deletes boolean"
 _DETAILS = ("first", "second", "key", "value", "headers", "time")
 
 
@@ -46,6 +48,48 @@ def detailed(rows: DataFrame, lanes: LaneTranslations, translate: bool) -> DataF
 def nothing(spark: SparkSession) -> DataFrame:
     """What ``detailed`` gives of no records."""
     return spark.createDataFrame([], _DETAILED)
+
+
+PastLanes = Mapping[tuple[str, int], tuple[int, past.PastPin]]
+"""A lane's number and what is known of it past its pin, by topic and partition of one side."""
+
+
+def keyed(rows: DataFrame, lanes: PastLanes, of_target: bool) -> DataFrame:
+    """Each record with its lane, its place by what the lane copied past the pin too, and its key's digest."""
+    columns = rows.select(
+        scan.here().alias("here"),
+        "partition",
+        "offset",
+        scan.part("key").alias("key"),
+        sql.col("value").isNull().alias("deletes"),
+    )
+    return columns.mapInArrow(_past_placer(lanes, of_target), _KEYED)
+
+
+def no_keys(spark: SparkSession) -> DataFrame:
+    """What ``keyed`` gives of no records."""
+    return spark.createDataFrame([], _KEYED)
+
+
+def _past_placer(lanes: PastLanes, of_target: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import numpy as np
+
+        found = None
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            if found is None:
+                found = lanes[(batch.column(0)[0].as_py(), batch.column(1)[0].as_py())]
+            lane, known = found
+            where = past.places(known, batch.column(2).to_numpy(), of_target)
+            own = np.full(batch.num_rows, lane, dtype=np.int32)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(own), batch.column(2), pa.array(where), *batch.columns[3:]],
+                names=["lane", "offset", "place", "key", "deletes"],
+            )
+
+    return work
 
 
 def _placer(lanes: LaneTranslations, translate: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

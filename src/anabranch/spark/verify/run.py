@@ -9,7 +9,7 @@ findings = comparison.findings()     # the records of what differs, by name
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -22,9 +22,11 @@ from anabranch.spark.verify import batches, classifying, cleaned, folding, scan,
 from anabranch.spark.verify import mismatches as stray
 from anabranch.spark.verify.log_ranges import read_log_ranges
 from anabranch.spark.verify.options import options
+from anabranch.spark.verify.past_pins import read_past_pins
 from anabranch.verify import visibility
 from anabranch.verify.classify import ComparedLane, ContentOffsets
-from anabranch.verify.findings import Finding, FindingCounts, FindingKind, RecordField
+from anabranch.verify.findings import NOWHERE, Finding, FindingCounts, FindingKind, RecordField
+from anabranch.verify.past import PastPin, doubt_of
 from anabranch.verify.pins import CHUNK, Pin, by_shift, chunks_pin, gather
 from anabranch.verify.sums import NOTHING, Sum
 from anabranch.verify.work import RoundPart, Work
@@ -45,10 +47,11 @@ Scan = dict[int, dict[int, Sum]]
 
 @dataclass(frozen=True, slots=True)
 class LaneFindings:
-    """What differs in a lane: exact numbers, and some of the records."""
+    """What differs in a lane: exact numbers, some of the records, and why it cannot be told whether more does."""
 
     counts: FindingCounts
     samples: tuple[Finding, ...]
+    doubt: str = ""
 
 
 class Comparison:
@@ -183,14 +186,17 @@ class Comparison:
     # -- what differs ----------------------------------------------------------------------------------
 
     def findings(self) -> dict[int, LaneFindings]:
-        """Name the records of all chunks that differ, by lane; a lane without any is absent."""
+        """Name the records of all chunks that differ, and what others wrote behind the last copy, by lane.
+
+        A lane without any is absent.
+        """
         parts = [
             (lane, chunks_pin(one.pin, first, last))
             for lane, one in enumerate(self.work.lanes)
             for first, last in gather(sorted(one.chunks), _RANGES)
         ]
         if not parts:
-            return {}
+            return self._with_past({}, self._past_pins())
         self._ends = read_log_ranges(self.spec.source, self.spec.target, self.spec.pins)
         source = self._detailed(_SOURCE, parts)
         level = _UNCOMMITTED if self.spec.levels is Levels.BOTH else _COMMITTED
@@ -201,13 +207,17 @@ class Comparison:
         hidden = apart.hidden.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             lanes = {lane for lane, _ in parts}
-            judged = self._judged(rows, lanes)
+            rows.count()  # what a cleaner took of them it took for records below the ends that are asked for now
+            known = self._past_pins()
+            judged = self._judged(rows, lanes, known)
+            untold = self._untold(judged, known)
             # Looked at once more, so that what a log lost at its start while it was read is not called missing.
             self._ends = read_log_ranges(self.spec.source, self.spec.target, self.spec.pins)
             facts = {lane: self._lane(self.spec.pins[lane]) for lane in lanes}
             lookups = self._lookups(classifying.asked(judged))
             found = classifying.classified(judged, facts, lookups, self.spec.samples).collect()
-            return self._named([tuple(row) for row in found], self._hidden(hidden))
+            named = self._named([tuple(row) for row in found], self._hidden(hidden))
+            return self._with_past(named, known, untold)
         finally:
             rows.unpersist()
             hidden.unpersist()
@@ -225,7 +235,11 @@ class Comparison:
             return stray.nothing(self._spark)
         return reduce(DataFrame.unionAll, frames)
 
-    def _judged(self, rows: DataFrame, lanes: set[int]) -> DataFrame:
+    def _past_pins(self) -> list[PastPin]:
+        self._ends = read_log_ranges(self.spec.source, self.spec.target, self.spec.pins)
+        return read_past_pins(self.spec, self._ends.target)
+
+    def _judged(self, rows: DataFrame, lanes: set[int], known: Sequence[PastPin]) -> DataFrame:
         compacts = {
             lane: (pin.source_compacts, pin.target_compacts)
             for lane, pin in enumerate(self.spec.pins)
@@ -237,8 +251,60 @@ class Comparison:
         if asked.isEmpty():
             return cleaned.with_newest(rows, None, compacts)
         wide = [(lane, self._to_the_end(self.spec.pins[lane])) for lane in compacts]
-        found = cleaned.newest(asked, self._detailed(_SOURCE, wide), self._detailed(_COMMITTED, wide))
+        found = cleaned.newest(asked, self._keyed(_SOURCE, wide, known), self._keyed(_COMMITTED, wide, known))
         return cleaned.with_newest(rows, found, compacts)
+
+    def _keyed(self, level: int, parts: list[tuple[int, Pin]], known: Sequence[PastPin]) -> DataFrame:
+        """The keys of records, with their places past the pins too."""
+        sides = [one.pin.source if level == _SOURCE else one.pin.target for one in known]
+        lanes = {(side.topic, side.partition): (lane, known[lane]) for lane, side in enumerate(sides)}
+        frames = [
+            stray.keyed(rows, lanes, level != _SOURCE)
+            for layer in _layers(parts)
+            if (rows := self._read(level, [pin for _, pin in layer])) is not None
+        ]
+        return reduce(DataFrame.unionAll, frames) if frames else stray.no_keys(self._spark)
+
+    def _untold(self, judged: DataFrame, known: Sequence[PastPin]) -> dict[int, int]:
+        """By lane, how many records are absent from the target of which it is not known whether a cleaner took them."""
+        if all(one.is_told for one in known):
+            return {}
+        return {row[0]: row[1] for row in judged.where("untold").groupBy("lane").count().collect()}
+
+    def _with_past(
+        self, named: dict[int, LaneFindings], known: Sequence[PastPin], untold: Mapping[int, int] | None = None
+    ) -> dict[int, LaneFindings]:
+        """The findings with what others wrote behind the last copy, and with what cannot be told."""
+        foreign = self._foreign(known)
+        found = dict(named)
+        for lane, one in enumerate(known):
+            doubt = doubt_of(one, (untold or {}).get(lane, 0))
+            number, offsets = foreign.get(lane, (0, []))
+            if not number and not doubt:
+                continue
+            mine = found.get(lane, LaneFindings(FindingCounts(), ()))
+            kind, most = FindingKind.UNEXPECTED, self.spec.samples - mine.counts[FindingKind.UNEXPECTED]
+            more = [Finding(one.pin.lane, kind, NOWHERE, offset) for offset in offsets[: max(0, most)]]
+            counts = mine.counts.plus(FindingCounts({kind: number} if number else {}))
+            found[lane] = LaneFindings(counts, tuple(sorted((*mine.samples, *more))), doubt)
+        return found
+
+    def _foreign(self, known: Sequence[PastPin]) -> dict[int, tuple[int, list[int]]]:
+        """By lane, how many records others wrote behind the last copy, and where the first of them are."""
+        parts = [
+            (lane, _between(one.pin, (0, 0), (one.foreign[0][0], one.foreign[-1][1])))
+            for lane, one in enumerate(known)
+            if one.foreign
+        ]
+        if not parts:
+            return {}
+        level = _UNCOMMITTED if self.spec.levels is Levels.BOTH else _COMMITTED
+        rows = self._keyed(level, parts, known).where(sql.col("place") == NOWHERE)
+        found: dict[int, tuple[int, list[int]]] = {}
+        for lane, number in rows.groupBy("lane").count().collect():
+            some = rows.where(sql.col("lane") == lane).orderBy("offset").limit(self.spec.samples).collect()
+            found[lane] = (number, [row[1] for row in some])
+        return found
 
     def _to_the_end(self, pin: Pin) -> Pin:
         """The pin with all that came after it."""
