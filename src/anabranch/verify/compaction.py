@@ -7,7 +7,9 @@ compacted topic), and
 2. either side still has a tombstone of that key which is later, or the record is one itself: a tombstone makes the
    cleaner take what is older, and goes itself after ``delete.retention.ms``.
 
-"Later" is by source offset.  Records after the pins count, since the cleaner may have gone further than the pins.
+"Later" is by source offset.  Records after the pins count, since the cleaner may have gone further than the pins.  On
+the target only the lane's own records count, and of the source's tombstones those that were copied
+(``anabranch.verify.past``): a cleaner that took a copy for another producer's record has lost its value.
 What this cannot see: a record that was lost by a fault and that the cleaner might as well have taken.
 """
 

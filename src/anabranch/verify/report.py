@@ -36,7 +36,8 @@ class LaneResult:
     """One lane: its pin, up to where it was verified, what was read of each side, what was found.
 
     ``since`` are the source and target offsets from which on this comparison read; ``uncommitted`` is None where the
-    target was read at one isolation level; ``open_chunks`` are differing chunks that are not named yet.
+    target was read at one isolation level; ``open_chunks`` are differing chunks that are not named yet; ``doubt``
+    is why it cannot be told whether more differs.
     """
 
     pin: Pin
@@ -48,6 +49,7 @@ class LaneResult:
     counts: FindingCounts = field(default_factory=FindingCounts)
     samples: Sequence[Finding] = ()
     open_chunks: int = 0
+    doubt: str = ""
 
     @property
     def complete(self) -> bool:
@@ -59,7 +61,8 @@ class LaneResult:
         """The verdict on the lane."""
         if self.counts.differences:
             return ComparisonVerdict.DIFFERENT
-        return ComparisonVerdict.EQUAL if self.complete and not self.open_chunks else ComparisonVerdict.UNKNOWN
+        is_known = self.complete and not self.open_chunks and not self.doubt
+        return ComparisonVerdict.EQUAL if is_known else ComparisonVerdict.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ def report(
     contents: Mapping[Finding, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """The JSON object; ``contents`` are both sides of samples, masked or not; lanes are named by source partition."""
+    reasons = [*doubts.items(), *((str(lane.pin.source), lane.doubt) for lane in lanes if lane.doubt)]
     total = FindingCounts()
     for lane in lanes:
         total = total.plus(lane.counts)
@@ -115,7 +119,7 @@ def report(
         "versions": dict(how.versions),
         "counts": total.words(),
         "lanes": [_lane(lane) for lane in lanes],
-        "not_compared": [{"lane": lane, "reason": reason} for lane, reason in sorted(doubts.items())],
+        "not_compared": [{"lane": lane, "reason": reason} for lane, reason in sorted(reasons)],
         "samples": [
             _sample(one, str(lane.pin.source), (contents or {}).get(one)) for lane in lanes for one in lane.samples
         ],

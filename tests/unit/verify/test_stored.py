@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -169,6 +170,8 @@ HOW = RunDetails(
         ([lane({}, done=(100, 50))], {}, ComparisonVerdict.UNKNOWN),
         ([lane({FindingKind.UNNAMED: 1})], {}, ComparisonVerdict.DIFFERENT),
         ([lane({}, open_chunks=1)], {}, ComparisonVerdict.UNKNOWN),
+        ([lane({}), replace(lane({}), doubt="the link is gone")], {}, ComparisonVerdict.UNKNOWN),
+        ([replace(lane({FindingKind.MISSING: 1}), doubt="the link is gone")], {}, ComparisonVerdict.DIFFERENT),
     ],
 )
 def test_the_verdict_is_never_better_than_what_was_compared(
@@ -186,9 +189,10 @@ def test_the_verdict_is_never_better_than_what_was_compared(
 
 def test_a_report_names_lanes_by_their_partitions() -> None:
     """A lane's key is nothing that a person knows; a sample has the name of its lane."""
-    made = report(HOW, [lane({FindingKind.MISSING: 1})], {"orders-9": "not begun"})
+    made = report(HOW, [replace(lane({FindingKind.MISSING: 1}), doubt="who knows")], {"orders-9": "not begun"})
     assert made["lanes"][0]["lane"] == made["samples"][0]["lane"] == str(PIN.source)
     assert LANE not in json.dumps(made)
+    assert {"lane": str(PIN.source), "reason": "who knows"} in made["not_compared"]
 
 
 def test_a_report_counts_what_is_in_any_lane() -> None:

@@ -251,6 +251,7 @@ class _Job:
                     counts=FindingCounts() if mine is None else mine.counts,
                     samples=() if mine is None else mine.samples,
                     open_chunks=len(lane.chunks) if stopped else 0,
+                    doubt="" if mine is None else mine.doubt,
                 )
             )
         samples = [sample for lane in lanes for sample in lane.samples]
@@ -273,12 +274,7 @@ class _Job:
             },
         )
         shown = contents(spec.source, spec.target, spec.pins, samples, spec.values) if samples else {}
-        doubts = dict(spec.doubts)
-        for at, one in named.items():
-            if one.doubt:
-                source = str(spec.pins[at].source)
-                doubts[source] = "; ".join(filter(None, (doubts.get(source), one.doubt)))
-        return report(how, lanes, doubts, shown)
+        return report(how, lanes, spec.doubts, shown)
 
     async def _ids(self) -> tuple[str, str]:
         return await self._source.cluster_id(), await self._target.cluster_id()
