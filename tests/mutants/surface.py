@@ -100,14 +100,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "rate-of-a-dead-link",
-        "cli/totals.py",
+        "model/totals.py",
         "bytes_per_s=sum(lane.bytes_per_s for lane in lanes) if status.running else 0.0,",
         "bytes_per_s=sum(lane.bytes_per_s for lane in lanes),",
         "a link that does not run is shown with the rate it last had",
     ),
     Mutant(
         "eta-past-a-stopped-lane",
-        "cli/totals.py",
+        "model/totals.py",
         "if rate > 0 and behind and not stuck else None",
         "if rate > 0 and behind else None",
         "a time is told when a link will have caught up that it never will",
