@@ -214,7 +214,7 @@ class Comparison:
             # Looked at once more, so that what a log lost at its start while it was read is not called missing.
             self._ends = read_log_ranges(self.spec.source, self.spec.target, self.spec.pins)
             facts = {lane: self._lane(self.spec.pins[lane]) for lane in lanes}
-            lookups = self._lookups(classifying.asked(judged))
+            lookups = self._lookups(classifying.asked(judged), known)
             found = classifying.classified(judged, facts, lookups, self.spec.samples).collect()
             named = self._named([tuple(row) for row in found], self._hidden(hidden))
             return self._with_past(named, known, untold)
@@ -322,7 +322,7 @@ class Comparison:
             self._ends.of(False, pin.target)[0],
         )
 
-    def _lookups(self, asked: DataFrame) -> dict[int, tuple[ContentOffsets, ContentOffsets]]:
+    def _lookups(self, asked: DataFrame, known: Sequence[PastPin]) -> dict[int, tuple[ContentOffsets, ContentOffsets]]:
         """Where the contents of strays without a pair lie: anywhere in the source, in the target outside of the pin."""
         wanted = asked.persist(StorageLevel.MEMORY_AND_DISK)
         try:
@@ -334,6 +334,8 @@ class Comparison:
                 if of_target:
                     ours.append((lane, _between(pin, (low, high), (0, 0))))
                 else:
+                    if known[lane].foreign:  # what others wrote there counts as theirs, whatever it holds
+                        high = min(high, known[lane].foreign[0][0])
                     theirs.append((lane, _between(pin, (0, 0), (low, min(pin.target_from, high)))))
                     theirs.append((lane, _between(pin, (0, 0), (max(low, pin.target_to), high))))
             in_source = self._look(_SOURCE, ours, wanted.where("target"))
