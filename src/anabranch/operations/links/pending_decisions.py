@@ -191,13 +191,28 @@ class LinkSnapshot:
                 means = f"the topic that is there now is filled from source offset {start:,} on, after what it holds"
             if lost is not None:
                 means += f"; offsets {words(lost)} are no longer on the source and will be missing"
+            if lane.generation and not self.claims.claims(str(replace(lane, generation=0))):
+                means += "; where the lane once began is forgotten: the link's start is taken for that"
             pending.append(self._decision(cause, filled, partition, again, position, lost, None, start, means))
         return pending
 
     async def _begun(self, lane: LaneKey, source: TopicPartition, first: int) -> int:
-        """The source offset at which a lane once began, as its claims tell; else as the link would have it begin."""
-        if self.claims.claims(str(lane)):
-            return min(placed.claim.start for placed in self.claims.claims(str(lane)))
+        """The source offset at which the copy of a partition once began, with whichever generation.
+
+        Invariant: of what a lost target held nothing lies below, as far as claims tell.  Where those of the first
+        generation are gone, the link's start holds, or a later generation's that begins lower.
+        """
+        starts = [
+            placed.claim.start
+            for generation in range(lane.generation + 1)
+            for placed in self.claims.claims(str(replace(lane, generation=generation)))
+        ]
+        if not self.claims.claims(str(replace(lane, generation=0))):
+            starts.append(await self._links_start(source, first))
+        return min(starts)
+
+    async def _links_start(self, source: TopicPartition, first: int) -> int:
+        """The source offset at which the link would have a lane begin, as far as that can be told now."""
         start = self.record.wanted.spec.start.for_lane(source)
         if start.kind is StartKind.OFFSETS and start.value is not None:
             return start.value

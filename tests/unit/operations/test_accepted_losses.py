@@ -1,0 +1,91 @@
+"""What ``link accept`` says of lost topics and logs: where lanes go on, what is gone, and what may be there twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from anabranch.kafka.admin import delete_topic
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.partitions import delete_records
+from anabranch.model.decisions import Cause, PendingDecision
+from anabranch.model.lane import LaneMode
+from anabranch.protocol.claims import Claim, ClaimState
+from anabranch.state.codecs import topics
+from anabranch.state.topics.control import ensure_topics
+from anabranch.state.topics.journal import Journal
+from qa import links
+from tests.unit.link_lab import LINK, TO_A, A, Lab, lab
+
+pytestmark = pytest.mark.unit
+
+BEGUN = 10
+"""The source offset at which the lanes of these tests once began, as their claims tell."""
+
+
+@pytest.fixture
+def both() -> Iterator[Lab]:
+    """The clusters, for one test."""
+    with lab() as made:
+        yield made
+
+
+def pending(made: Lab) -> PendingDecision:
+    """What waits about the first lane."""
+    return next(one for one in links.plan_accept(made.source, made.target, LINK).pending if one.source == A)
+
+
+def lose(made: Lab, name: str, *, made_again: bool) -> None:
+    """A control topic is deleted, and perhaps made again without a record."""
+
+    async def ask(target: Cluster) -> None:
+        await delete_topic(target, name)
+        if made_again:
+            await ensure_topics(target)
+
+    made.on(made.target, ask)
+
+
+def begin_again(made: Lab, start: int) -> None:
+    """The first lane has a second generation, which began at a source offset and has claimed that."""
+    lane = replace(made.lanes[0].lane, generation=1)
+    claim = Claim(str(lane), 7_900, LaneMode.MAPPED, "run-2", None, 3_000, ClaimState.CLAIMED, start, 15)
+    made.on(made.target, lambda cluster: Journal(cluster).append(claim))
+
+
+def retain(made: Lab, first: int) -> None:
+    """The source deletes the first lane's records below an offset."""
+
+    async def ask(source: Cluster) -> None:
+        _, part = await source.partition(A.topic, A.partition)
+        assert await delete_records(await source.connection(part.leader), A.topic, A.partition, first) == 0
+
+    made.on(made.source, ask)
+
+
+@pytest.mark.parametrize(("first", "start", "given_up"), [(0, BEGUN, None), (15, 15, (BEGUN, 15))])
+def test_a_lost_target_is_filled_from_where_the_first_generation_began(
+    both: Lab, first: int, start: int, given_up: tuple[int, int] | None
+) -> None:
+    """Not from where a later one did: what was copied before that went with the topic.  What is gone is named."""
+    lose(both, topics.GAP_RECORDS, made_again=False)
+    links.accept(both.source, both.target, LINK)
+    begin_again(both, 30)
+    both.on(both.target, lambda cluster: delete_topic(cluster, TO_A.topic))
+    retain(both, first)
+    choice = pending(both)
+    assert (choice.cause, choice.lane.generation) == (Cause.TARGET_DELETED, 2)
+    assert (choice.decision.start, choice.given_up) == (start, given_up)
+    assert "forgotten" not in choice.means
+
+
+def test_a_lost_target_is_filled_from_the_links_start_where_the_first_generations_claims_are_gone(both: Lab) -> None:
+    """A later generation's claims tell where that one began, and nothing of the first."""
+    lose(both, topics.CLAIMS, made_again=True)
+    links.accept(both.source, both.target, LINK)
+    begin_again(both, 30)
+    both.on(both.target, lambda cluster: delete_topic(cluster, TO_A.topic))
+    choice = pending(both)
+    assert (choice.decision.start, choice.given_up, "is forgotten" in choice.means) == (0, None, True)
