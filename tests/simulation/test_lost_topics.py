@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from anabranch.copier.write_gate import HOLD_SECONDS
@@ -9,7 +11,8 @@ from anabranch.model.link import ModePolicy
 from anabranch.operations.links.pending_decisions import HistoryLostError
 from anabranch.state.codecs import topics
 from qa.faults.topics import LoadTopic, TopicKind
-from tests.simulation.watched import TOPIC, lanes, watched
+from qa.simulation.load import entries
+from tests.simulation.watched import TOPIC, Watched, lanes, watched
 
 pytestmark = pytest.mark.test
 
@@ -56,6 +59,37 @@ def test_a_lane_of_which_everything_was_forgotten_is_not_copied_again() -> None:
         with pytest.raises(HistoryLostError):
             link.accept()
         assert link.end_of("target") == before
+
+
+@pytest.mark.parametrize("made_again", [True, False])
+def test_without_gap_records_and_runs_a_link_goes_on_exactly_once_that_is_accepted(made_again: bool) -> None:
+    """A log with transactions whose worker ended cleanly: progress tells how far it came."""
+    with watched(7, ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.05) as link:
+        run = link.run()
+        link.until(lambda: link.end_of("target") > 300, 200.0)
+        link.end(run)
+        for name in (topics.GAP_RECORDS, topics.RUNS):
+            link.lose(name, made_again=made_again)
+        link.pass_(3.0)
+        link.accept()
+        run = link.run()
+        link.until(lambda: link.end_of("target") > 600)
+        assert copies(link) == {1}
+        link.end(run)
+
+
+def copies(link: Watched) -> set[int]:
+    """Stop writing, wait until all is copied, and say how often the target has each record of the source, in order."""
+    link.life.load.stop()
+    link.pass_(20.0)
+    source, target = link.partition("source"), link.partition("target")
+    assert source is not None and target is not None
+    wanted, found = ([one.digest for one in entries(log, committed=log is source)] for log in (source, target))
+    counts = Counter(found)
+    if set(counts.values()) == {1}:
+        assert found == wanted
+    assert not counts.keys() - set(wanted)
+    return {counts[one] for one in wanted}
 
 
 @pytest.mark.parametrize("topic", [topics.LINKS, topics.CLAIMS, topics.PROGRESS])

@@ -79,6 +79,7 @@ def read_tail(request: TakeoverRequest, journal: JournalView, below: int, fenced
             if spans[0].source < 0:
                 raise _lost(request, near, f"sequence {batch.base_sequence} is near no offset of the source")
             yield from _check_persisted(request, journal, mine, batch, spans)
+            yield from _check_reported(request, journal, mine, upto, batch)
             yield from _check_seam(request, journal, mine, batch, spans[0].source)
             return Tail(
                 spans[-1].end,
@@ -246,6 +247,44 @@ def _check_persisted(
             f"sequence and the gap records tell {spans[-1].end - 1:,}: gap records are lost, or what is persisted is "
             "wrong",
         )
+
+
+def _check_reported(
+    request: TakeoverRequest, journal: JournalView, mine: frozenset[int], upto: int, last: TailBatch
+) -> Steps[None]:
+    """Check that the lane's last batch below the target end that was reported ends at the position reported with it.
+
+    Invariant: runs are persisted before the progress that tells of their records.  So a lane with progress, and with
+    neither a run nor a gap record, never had a gap, and its sequences tell what was reported; or both were lost.
+    """
+    reported = request.reported
+    if reported is None or request.persisted is not None or journal.gap_records.knows(request.lane):
+        return
+    if reported.position <= request.begun_at or upto < reported.target_end:
+        return  # nothing of this generation was reported; or the log was truncated below
+    batch: TailBatch | None = last
+    if last.last_offset >= reported.target_end:
+        batch = yield from _last_below(mine, reported.target_end)
+    if batch is None or batch.last_offset >= reported.target_end:
+        return
+    end = unwrap(batch.base_sequence, reported.position) + batch.length
+    if end != reported.position:
+        raise _lost(
+            request,
+            max(0, min(end, reported.position)),
+            f"source offset {reported.position:,} was reported as reached at target offset {reported.target_end:,}, "
+            f"and the sequences there tell {end:,}: mapped ranges and gap records are lost",
+        )
+
+
+def _last_below(mine: frozenset[int], below: int) -> Steps[TailBatch | None]:
+    """The lane's last batch below a target offset, None where the batches next to it are none of the lane's."""
+    for _ in range(SEAM_REACH):
+        batch: TailBatch | None = yield ReadTail(below)
+        if batch is None or (not batch.is_control and batch.producer_id in mine):
+            return batch
+        below = batch.base_offset
+    return None
 
 
 def _check_writer(request: TakeoverRequest, mine: frozenset[int], floor: int, upto: int) -> Steps[TailBatch | None]:

@@ -14,10 +14,11 @@ from anabranch.model.decisions import Cause, PendingDecision
 from anabranch.model.lane import LaneMode
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.state.codecs import topics
-from anabranch.state.topics.control import ensure_topics
+from anabranch.state.topics.control import Links, ensure_topics
 from anabranch.state.topics.journal import Journal
+from anabranch.state.topics.recreated import topic_ids
 from qa import links
-from tests.unit.link_lab import LINK, TO_A, A, Lab, lab
+from tests.unit.link_lab import LINK, RUNS, SOURCE_END, TO_A, A, Lab, lab
 
 pytestmark = pytest.mark.unit
 
@@ -29,7 +30,15 @@ BEGUN = 10
 def both() -> Iterator[Lab]:
     """The clusters, for one test."""
     with lab() as made:
+        made.on(made.target, remember)
         yield made
+
+
+async def remember(target: Cluster) -> None:
+    """Store the ids of the control topics in the link, as its first plan does."""
+    stored = Links(target)
+    await stored.sync()
+    await stored.put(replace(stored.links[LINK], control_topics=await topic_ids(target)))
 
 
 def pending(made: Lab) -> PendingDecision:
@@ -89,3 +98,16 @@ def test_a_lost_target_is_filled_from_the_links_start_where_the_first_generation
     both.on(both.target, lambda cluster: delete_topic(cluster, TO_A.topic))
     choice = pending(both)
     assert (choice.decision.start, choice.given_up, "is forgotten" in choice.means) == (0, None, True)
+
+
+@pytest.mark.parametrize("made_again", [True, False])
+def test_lost_gap_records_are_a_decision_about_each_lane_also_where_they_were_made_again(
+    both: Lab, made_again: bool
+) -> None:
+    """What sequences alone tell is too low behind a gap.  Without its map the lane goes on where progress says."""
+    lose(both, topics.GAP_RECORDS, made_again=made_again)
+    choice = pending(both)
+    assert (choice.cause, choice.decision.start) == (Cause.GAP_RECORDS_LOST, RUNS[-1].source_end)
+    lose(both, topics.RUNS, made_again=made_again)
+    choice = pending(both)
+    assert (choice.cause, choice.decision.start, choice.keeps) == (Cause.GAP_RECORDS_LOST, SOURCE_END, None)

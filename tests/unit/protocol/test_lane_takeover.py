@@ -583,6 +583,34 @@ def test_a_lane_whose_gap_records_are_lost_stops() -> None:
         assert "gap records are lost" in stopped.value.message
 
 
+@pytest.mark.parametrize("behind", [[], [marker(3, 9)], [data(3, 2, 1, 53)], [marker(3, 9), data(4, 2, 1, 53)]])
+def test_a_lane_whose_gap_records_and_runs_are_lost_stops(behind: list[TailBatch]) -> None:
+    """What was reported as its progress says so, also behind that: the sequences before it tell less."""
+    reported = ReportedPosition(54, 4 if behind and behind[0].is_control else 3)
+    target = Target([data(0, 3, 1, 50), *behind], [claim(1)])
+    with pytest.raises(LaneStopped) as stopped:
+        target.run(takeover(request(reported=reported)))
+    assert stopped.value.reason is Stop.POSITION_LOST and stopped.value.offset == 53
+    assert "link accept" in stopped.value.hint
+
+
+@pytest.mark.parametrize(
+    ("reported", "changes"),
+    [
+        (ReportedPosition(53, 3), {}),  # hole-free: its runs alone are lost
+        (ReportedPosition(60, 9), {}),  # the target was truncated since
+        (ReportedPosition(60, 3), {"persisted": Persisted(53, 3, 3)}),  # a gap at its end
+        (ReportedPosition(60, 3), {"begun_at": 60}),  # of the generation before
+    ],
+)
+def test_a_lane_whose_sequences_tell_what_was_reported_goes_on(
+    reported: ReportedPosition, changes: dict[str, Any]
+) -> None:
+    """Or that lost its end since, or whose gaps are told by its runs."""
+    target = Target([data(0, 3, 1, 50)], [claim(1)])
+    assert target.run(takeover(request(reported=reported, **changes))).position == 53
+
+
 def test_an_owner_that_looked_proves_that_nothing_else_was_written() -> None:
     """The records of an idle lane were deleted, and then the markers of takeovers behind them."""
     target = Target(journal=[claim(1)], start=32, kept=32)

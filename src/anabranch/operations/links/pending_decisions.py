@@ -236,7 +236,7 @@ class LinkSnapshot:
         reason = lane.stop_reason if lane.state is LaneState.STOPPED else None
         has_claims = bool(self.claims.claims(str(lane.lane)))
         cause = cause_of(lane, has_claims, self._begun_at(lane.lane))
-        if cause is None and has_claims and control_topics.GAP_RECORDS in self.missing:
+        if cause is None and has_claims and control_topics.GAP_RECORDS in {*self.missing, *self.recreated}:
             cause = Cause.GAP_RECORDS_LOST
         if cause is not None:
             return (await LaneInDoubt.read(self.source, self.target, lane, cause)).pending_decision(at, self.now_ms)
