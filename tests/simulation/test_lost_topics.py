@@ -92,6 +92,32 @@ def copies(link: Watched) -> set[int]:
     return {counts[one] for one in wanted}
 
 
+@pytest.mark.parametrize("seed", [7, 11])
+def test_what_may_be_twice_once_lost_claims_are_accepted_is_named(seed: int) -> None:
+    """A log with transactions whose worker was killed: its last records are in no map, nor are the gaps between."""
+    with watched(seed, ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.02) as link:
+        run = link.run()
+        link.until(lambda: link.end_of("target") > 300, 200.0)
+        run.kill()
+        run.workers[-1].process.kill()
+        link.pass_(8.0)
+        link.lose(topics.CLAIMS)
+        link.pass_(2.0)
+        (choice,) = link.accept().pending
+        run = link.run()
+        link.pass_(10.0)
+        link.life.load.stop()
+        link.pass_(20.0)
+        source, target = link.partition("source"), link.partition("target")
+        assert source is not None and target is not None
+        offsets = {one.digest: one.offset for one in entries(source, committed=True)}
+        counts = Counter(one.digest for one in entries(target, committed=False))
+        repeated = [offsets[digest] for digest, count in counts.items() if count > 1]
+        assert choice.twice is not None and repeated
+        assert all(choice.twice[0] <= offset < choice.twice[1] for offset in repeated)
+        link.end(run)
+
+
 @pytest.mark.parametrize("topic", [topics.LINKS, topics.CLAIMS, topics.PROGRESS])
 def test_while_a_control_topic_is_gone_nothing_is_copied(topic: str) -> None:
     """A worker that cannot read what is wanted, and who owns what, writes nothing once what it knows is seconds old."""

@@ -16,6 +16,7 @@ from anabranch.copier.worker import Worker
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.simulated.partition import SimulatedPartition
 from anabranch.model.clock import now_ms
+from anabranch.model.decisions import AcceptPlan
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ModePolicy
 from anabranch.records.decode import decode
@@ -159,10 +160,10 @@ class Watched:
         if made_again:
             target.create(topic, topics.PARTITIONS, 1, topics.configs(1))
 
-    def accept(self) -> None:
-        """A person accepts all that waits in the link."""
+    def accept(self) -> AcceptPlan:
+        """A person accepts all that waits in the link; returns what that was."""
         contexts = self.life.context("source"), self.life.context("target")
-        self.world.ask(lambda: links.accept(*contexts, LINK))
+        return self.world.ask(lambda: links.accept(*contexts, LINK))
 
     def judge(self) -> list[str]:
         """Stop writing, wait until all is copied, and say what is wrong with the copy or its maps."""

@@ -11,14 +11,15 @@ from anabranch.kafka.admin import delete_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.partitions import delete_records
 from anabranch.model.decisions import Cause, PendingDecision
-from anabranch.model.lane import LaneMode
+from anabranch.model.lane import LaneMode, LaneState
 from anabranch.protocol.claims import Claim, ClaimState
+from anabranch.protocol.endings import Stop
 from anabranch.state.codecs import topics
-from anabranch.state.topics.control import Links, ensure_topics
+from anabranch.state.topics.control import Links, Progress, ensure_topics
 from anabranch.state.topics.journal import Journal
 from anabranch.state.topics.recreated import topic_ids
 from qa import links
-from tests.unit.link_lab import LINK, RUNS, SOURCE_END, TO_A, A, Lab, lab
+from tests.unit.link_lab import LINK, RUNS, SOURCE_END, TO_A, A, Lab, append, lab
 
 pytestmark = pytest.mark.unit
 
@@ -111,3 +112,28 @@ def test_lost_gap_records_are_a_decision_about_each_lane_also_where_they_were_ma
     lose(both, topics.RUNS, made_again=made_again)
     choice = pending(both)
     assert (choice.cause, choice.decision.start, choice.keeps) == (Cause.GAP_RECORDS_LOST, SOURCE_END, None)
+
+
+@pytest.mark.parametrize("at", [20, RUNS[-1].source_end])
+def test_where_the_target_holds_what_no_map_tells_all_up_to_the_sources_end_may_be_there_twice(
+    both: Lab, at: int
+) -> None:
+    """One record behind the map may be a copy of any offset: there may be gaps before it, and they are in no map."""
+    both.on(both.target, lambda cluster: append(cluster, TO_A, 1))
+    stopped = replace(both.lanes[0], state=LaneState.STOPPED, stop_reason=Stop.POSITION_LOST.value, stop_offset=at)
+    both.on(both.target, lambda cluster: Progress(cluster).file([stopped]))
+    choice = pending(both)
+    assert (choice.decision.start, choice.twice) == (at, (at, SOURCE_END))
+    assert f"of the source offsets {at} to 31 may be there twice" in choice.means
+
+
+def test_without_a_map_a_lane_that_goes_on_where_its_progress_ends_has_nothing_twice(both: Lab) -> None:
+    """What lies below its reported target end was copied from below its reported position."""
+    stopped = replace(
+        both.lanes[0], state=LaneState.STOPPED, stop_reason=Stop.POSITION_LOST.value, stop_offset=SOURCE_END - 1
+    )
+    lose(both, topics.RUNS, made_again=True)
+    for position, twice in ((SOURCE_END - 1, None), (SOURCE_END, (SOURCE_END - 1, SOURCE_END))):
+        report = replace(stopped, position=position)
+        both.on(both.target, lambda cluster, report=report: Progress(cluster).file([report]))
+        assert pending(both).twice == twice

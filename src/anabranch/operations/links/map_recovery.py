@@ -95,19 +95,20 @@ class LaneInDoubt:
             raise InvalidFieldError("link accept", "--at", f"the source has offsets {self.first:,} to {self.last:,}")
         again = replace(lane.lane, generation=lane.lane.generation + 1)
         kept = below(self.ranges, start)
-        mapped_to = kept[-1].target_end if kept else self.target_start
+        mapped_to = kept[-1].target_end if kept else self._without_map(start)
         unknown = max(0, self.target_end - max(mapped_to, self.target_start))
         lost = (self.safe, start) if start > self.safe else None
-        twice = (start, max(start, min(self.last, start + unknown)))
-        means = (
-            f"the lane goes on at source offset {start:,}, as generation {again.generation}, with its map up to there"
-        )
+        # Where the source has gaps, few records may reach far: how far, no count on the target tells.
+        twice = (start, max(start, self.last if unknown else start))
+        its_map = "with its map up to there" if kept else "and its map begins there"
+        means = f"the lane goes on at source offset {start:,}, as generation {again.generation}, {its_map}"
         if lost is not None:
             means += f"; offsets {words(lost)} are not copied from the source any more"
         if twice[0] < twice[1]:
+            which = "source offsets" if twice[1] - twice[0] <= unknown else f"{unknown:,} of the source offsets"
             means += (
                 f"; the target holds up to {unknown:,} records after its offset {mapped_to:,} that are in no map: "
-                f"source offsets {words(twice)} may be there twice then"
+                f"{which} {words(twice)} may be there twice then"
             )
         else:
             means += "; the target holds nothing after that, so nothing is copied twice"
@@ -125,6 +126,10 @@ class LaneInDoubt:
             means,
             keeps=lane.lane if kept else None,
         )
+
+    def _without_map(self, start: int) -> int:
+        """The target offset below which nothing lies that is copied from ``start`` on, as far as progress tells."""
+        return max(self.target_start, self.lane.target_end) if start >= self.lane.position else self.target_start
 
 
 async def persisted(target: Cluster, lane: LaneKey) -> list[MappedRange]:
