@@ -7,8 +7,10 @@ from collections import Counter
 import pytest
 
 from anabranch.copier.write_gate import HOLD_SECONDS
+from anabranch.model.lane import LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.operations.links.pending_decisions import HistoryLostError
+from anabranch.protocol.endings import Stop
 from anabranch.state.codecs import topics
 from qa.faults.topics import LoadTopic, TopicKind
 from qa.simulation.load import entries
@@ -74,6 +76,30 @@ def test_without_gap_records_and_runs_a_link_goes_on_exactly_once_that_is_accept
         link.accept()
         run = link.run()
         link.until(lambda: link.end_of("target") > 600)
+        assert copies(link) == {1}
+        link.end(run)
+
+
+def test_without_its_runs_a_lane_that_forgot_gap_records_stops_until_that_is_accepted() -> None:
+    """Gap records are forgotten behind persisted runs: nothing tells where its first records are from any more."""
+    with watched(7, ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.05) as link:
+        run = link.run()
+        link.until(lambda: link.end_of("target") > 100, 100.0)
+        link.pass_(60.0)
+        link.end(run)
+        link.lose(topics.RUNS)
+        assert link.accept().pending == (), "only the lane's next owner finds out"
+        before = link.end_of("target")
+        run = link.run()
+        link.pass_(10.0)
+        stopped = lanes(link.persisted(topics.PROGRESS))[-1]
+        assert stopped.state is LaneState.STOPPED and Stop.POSITION_LOST.value in str(stopped.stop_reason)
+        claims = len(link.persisted(topics.CLAIMS))
+        link.pass_(30.0)
+        assert (link.end_of("target"), len(link.persisted(topics.CLAIMS))) == (before, claims)
+        (choice,) = link.accept().pending
+        assert (choice.decision.start, choice.twice, choice.given_up) == (stopped.position, None, None)
+        link.until(lambda: link.end_of("target") > before + 300)
         assert copies(link) == {1}
         link.end(run)
 

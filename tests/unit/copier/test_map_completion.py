@@ -19,8 +19,9 @@ from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.protocol.endings import Ending, OwnershipEnded
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.protocol.ownership import Ownership
+from anabranch.state.maps.rebuild import UnknownSourceError
 from anabranch.state.topics.control import Runs
 from anabranch.state.topics.journal import GapRecords, Journal
 
@@ -33,8 +34,15 @@ NOW = 1_000_000
 class Filed:
     """The topic of the runs: what is persisted, and no more."""
 
-    def __init__(self) -> None:
+    def __init__(self, news: bool = False) -> None:
         self.segments: list[Any] = []
+        self.news = news
+
+    async def sync(self) -> None:
+        pass
+
+    def has_news(self, lane: LaneKey) -> bool:
+        return self.news
 
     async def cut(self, lane: LaneKey, book: Any, target_end: int) -> Any:
         book.cut(target_end)
@@ -70,3 +78,30 @@ def test_a_cut_is_persisted_by_the_latest_owner_alone(later: bool, fresh: bool, 
     with pytest.raises(OwnershipEnded) as told:
         asyncio.run(completion.complete(lane, ownership))
     assert (told.value.reason, filed.segments) == (ending, [])
+
+
+@pytest.mark.parametrize("news", [False, True])
+def test_a_lane_whose_runs_are_lost_stops_where_it_stands(monkeypatch: pytest.MonkeyPatch, news: bool) -> None:
+    """What an owner that was late has persisted meanwhile is no loss: the next attempt reads it."""
+
+    async def forgotten(*_: object) -> None:
+        raise UnknownSourceError("l", 7)
+
+    monkeypatch.setattr("anabranch.copier.ownership.map_completion.rebuild", forgotten)
+    cluster = cast(Cluster, None)
+    journal, gate = Journal(cluster), WriteGate(lambda: 0.0)
+    gate.renew(0.0)
+    lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.MAPPED))
+    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, NOW, ClaimState.CLAIMED, 0, 0)
+    journal.claims.apply(0, claim.key, claim)
+    ownership = Ownership(lane.key, LaneMode.MAPPED, claim, 0, 1, 86_400_000, 95, 80, 80, 82, None, frozenset(), "")
+    completion = MapCompletion(cluster, journal, GapRecords(cluster), cast(Runs, Filed(news)), gate)
+    if news:
+        with pytest.raises(UnknownSourceError):
+            asyncio.run(completion.complete(lane, ownership))
+        return
+    with pytest.raises(LaneStopped) as stopped:
+        asyncio.run(completion.complete(lane, ownership))
+    assert (stopped.value.reason, stopped.value.offset) == (Stop.POSITION_LOST, 95)
+    assert "link accept" in stopped.value.hint
+    assert (lane.copied.position, lane.copied.target_end) == (95, 82), "accepting it names nothing as copied twice"

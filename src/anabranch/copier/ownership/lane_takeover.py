@@ -70,7 +70,7 @@ class LaneTakeover:
         self._failed: dict[str, _Failed] = {}
 
     async def take(self, lane: Lane) -> None:
-        """Take a lane over; raises OwnershipEnded, LaneStopped, RangeOrderError, UntoldBatchError, ClusterError."""
+        """Take a lane over; raises OwnershipEnded, LaneStopped, RangeOrderError, UnknownSourceError, ClusterError."""
         claims, failed = self._journal.claims, self._failed.setdefault(lane.key, _Failed())
         start = await start_of(self._source, lane.assignment, claims)
         known_to = self._journal.claims.end

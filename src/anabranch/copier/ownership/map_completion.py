@@ -36,8 +36,15 @@ class MapCompletion:
         Where the log was truncated, the cut is persisted before anything is sent: what will lie there next is something
         else, and runs are believed below the log's end.  In a lane without gaps the shift between both sides only
         ever grows, so where it is the same at both ends of what is missing, one run covers it; else the headers in
-        between are read.  Raises OwnershipEnded, LaneStopped, UntoldBatchError, ClusterError.
+        between are read.  Raises OwnershipEnded, LaneStopped, UnknownSourceError, ClusterError.
         """
+        try:
+            await self._complete(lane, ownership)
+        except UnknownSourceError as error:
+            await self._stop_without_ranges(lane, ownership, error)
+            raise
+
+    async def _complete(self, lane: Lane, ownership: Ownership) -> None:
         book = lane.copied.book
         if book.map.target_end > ownership.tail_end:
             book = await self._ranges.cut(lane.assignment.lane, book, ownership.tail_end)
@@ -76,6 +83,24 @@ class MapCompletion:
         except RangeOrderError:
             lane.copied.book = await self._from_log(lane, ownership)
 
+    async def _stop_without_ranges(self, lane: Lane, ownership: Ownership, error: UnknownSourceError) -> None:
+        """Raise LaneStopped where mapped ranges are lost: gap records are forgotten only once ranges that tell the same
+        are persisted.  Where ranges were persisted meanwhile, by an owner that was late, another attempt finds them.
+        Raises OwnershipEnded as ``check_owned`` does.
+        """
+        await self._ranges.sync()
+        if self._ranges.has_news(lane.assignment.lane):
+            return
+        self.check_owned(lane, ownership)
+        lane.copied.position, lane.copied.target_end = ownership.position, ownership.target_end
+        raise LaneStopped(
+            lane.key,
+            Stop.POSITION_LOST,
+            ownership.position,
+            detail=f"it stands at {ownership.position:,}, and its offset map is lost: {error.message}",
+            fix=copied(lane.key),
+        ) from error
+
     def check_owned(self, lane: Lane, ownership: Ownership) -> None:
         """Raise OwnershipEnded where another has claimed the lane since, or this process was stopped for so long that
         it cannot tell: what it knows of the log's end may be old, and a cut there would take what another persisted.
@@ -107,7 +132,7 @@ class MapCompletion:
         """The book as the target's log alone tells it, where what is persisted is not what lies there.
 
         An owner that was stopped may have persisted, once more, what it had sent before an unclean election took that.
-        What the log no longer has is kept as it was persisted.  Raises UntoldBatchError where gap records are
+        What the log no longer has is kept as it was persisted.  Raises UnknownSourceError where gap records are
         forgotten.
         """
         claims, target = self._journal.claims, lane.assignment.target

@@ -97,7 +97,7 @@ class UnknownSourceError(RefusedError):
 def ranges_of(batches: Iterable[BatchHeader], log: LaneLog, near: int) -> list[MappedRange]:
     """The ranges that a lane's batches make; ``near`` is a source offset close to the first.
 
-    Raises UntoldBatchError.
+    Raises UnknownSourceError.
     """
     ranges = []
     for header in batches:
@@ -117,7 +117,7 @@ def ranges_of(batches: Iterable[BatchHeader], log: LaneLog, near: int) -> list[M
 async def rebuild(cluster: Cluster, within: LogRange, log: LaneLog, near: int) -> list[MappedRange]:
     """The mapped ranges of a lane within a range of its target's log, joined only by whoever appends them to a book.
 
-    Raises ClusterError, UntoldBatchError.
+    Raises ClusterError, UnknownSourceError.
     """
     ranges: list[MappedRange] = []
     async for header in headers(cluster, within):

@@ -54,7 +54,7 @@ class MapRecovery:
     async def build(self, lane: LaneProgress, segments: Mapping[int, bytes], log: TargetLog) -> OffsetMap | None:
         """The map of a lane, None for one that was never claimed.
 
-        Raises RangeOrderError, CorruptMapError, UnknownMapVersionError, UntoldBatchError, TargetShorterError where
+        Raises RangeOrderError, CorruptMapError, UnknownMapVersionError, UnknownSourceError, TargetShorterError where
         what is persisted contradicts itself or the log, and ClusterError.
         """
         key = str(lane.lane)
@@ -119,8 +119,8 @@ class MapRecovery:
         return ranges
 
     async def _written(self, lane: LaneProgress, within: LogRange, ids: frozenset[int], near: int) -> list[MappedRange]:
-        """The mapped ranges of the lane's batches in a range of the log; raises UntoldBatchError where gap records were
-        forgotten.
+        """The mapped ranges of the lane's batches in a range of the log; raises UnknownSourceError where gap records
+        were forgotten.
         """
         key = str(lane.lane)
         if self._claims.mode(key) is LaneMode.MAPPED:
