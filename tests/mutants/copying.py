@@ -340,6 +340,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "a lane stops for good by the word of some brokers, while the one that knows its topic is away",
     ),
     Mutant(
+        "reported-not-compared",
+        "protocol/tail.py",
+        "            yield from _check_reported(request, journal, mine, upto, batch)\n",
+        "",
+        "a lane whose gap records and ranges are lost copies records again, under a wrong offset map",
+    ),
+    Mutant(
+        "lost-ranges-waited-for",
+        "copier/ownership/map_completion.py",
+        "            await self._stop_without_ranges(lane, ownership, error)\n",
+        "",
+        "a lane whose ranges are lost is claimed again and again, and waits for good",
+    ),
+    Mutant(
         "contradicted-ranges-kept",
         "copier/ownership/map_completion.py",
         "        except RangeOrderError:\n            lane.copied.book = await self._from_log(lane, ownership)",

@@ -288,6 +288,27 @@ MUTANTS: tuple[Mutant, ...] = (
         "maps are made of the pins of a topic that was deleted, and are called those of the one that was made again",
     ),
     Mutant(
+        "filled-from-the-newest-generation",
+        "operations/links/pending_decisions.py",
+        "            for generation in range(lane.generation + 1)\n",
+        "            for generation in (lane.generation,)\n",
+        "a deleted target topic lacks what its lanes' earlier generations had copied",
+    ),
+    Mutant(
+        "made-again-gap-records-trusted",
+        "operations/links/pending_decisions.py",
+        "GAP_RECORDS in {*self.missing, *self.recreated}:",
+        "GAP_RECORDS in self.missing:",
+        "gap records that are gone are taken for gaps that never were",
+    ),
+    Mutant(
+        "twice-counted-on-the-target",
+        "operations/links/map_recovery.py",
+        "self.last if unknown else start))",
+        "min(self.last, start + unknown)))",
+        "records behind gaps are on the target twice, and no plan has named them",
+    ),
+    Mutant(
         "link-over-a-link",
         "operations/links/create.py",
         "    if link in stored.links:",
