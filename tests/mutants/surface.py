@@ -302,6 +302,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "gap records that are gone are taken for gaps that never were",
     ),
     Mutant(
+        "unreported-lanes-left-out",
+        "operations/links/pending_decisions.py",
+        "                pending += await self._unreported(filled, partition if asked else None, at)\n",
+        "",
+        "a lane whose worker died early, and whose claims are lost, copies all of it again without a word",
+    ),
+    Mutant(
         "twice-counted-on-the-target",
         "operations/links/map_recovery.py",
         "self.last if unknown else start))",

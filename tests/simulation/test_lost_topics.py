@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from anabranch.copier.write_gate import HOLD_SECONDS
+from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.operations.links.pending_decisions import HistoryLostError
@@ -80,6 +81,39 @@ def test_without_gap_records_and_runs_a_link_goes_on_exactly_once_that_is_accept
         link.end(run)
 
 
+def test_a_lane_whose_worker_died_before_it_reported_waits_for_a_decision_once_claims_are_lost() -> None:
+    """Nothing but the target's records shows that it was begun: it may not begin again without a word."""
+    with watched(145, ModePolicy.MAPPED, load_gap_s=0.05) as link:
+        link.pass_(1.0)
+        run = link.run()
+        link.until(lambda: link.end_of("target") > 5)
+        run.kill()
+        run.workers[-1].process.kill()
+        link.pass_(5.0)
+        assert lanes(link.persisted(topics.PROGRESS)) == []
+        link.lose(topics.CLAIMS)
+        link.pass_(2.0)
+        (choice,) = link.accept().pending
+        assert choice.cause is Cause.CLAIMS_LOST and "end every run first" in choice.means
+        run = link.run()
+        link.pass_(5.0)
+        link.life.load.stop()
+        link.pass_(20.0)
+        repeated = twice(link)
+        assert choice.twice is not None and repeated
+        assert all(choice.twice[0] <= offset < choice.twice[1] for offset in repeated)
+        link.end(run)
+
+
+def twice(link: Watched) -> list[int]:
+    """The source offsets of the records that the target has more than once."""
+    source, target = link.partition("source"), link.partition("target")
+    assert source is not None and target is not None
+    offsets = {one.digest: one.offset for one in entries(source, committed=True)}
+    counts = Counter(one.digest for one in entries(target, committed=False))
+    return [offsets[digest] for digest, count in counts.items() if count > 1]
+
+
 def test_without_its_runs_a_lane_that_forgot_gap_records_stops_until_that_is_accepted() -> None:
     """Gap records are forgotten behind persisted runs: nothing tells where its first records are from any more."""
     with watched(7, ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.05) as link:
@@ -134,11 +168,7 @@ def test_what_may_be_twice_once_lost_claims_are_accepted_is_named(seed: int) -> 
         link.pass_(10.0)
         link.life.load.stop()
         link.pass_(20.0)
-        source, target = link.partition("source"), link.partition("target")
-        assert source is not None and target is not None
-        offsets = {one.digest: one.offset for one in entries(source, committed=True)}
-        counts = Counter(one.digest for one in entries(target, committed=False))
-        repeated = [offsets[digest] for digest, count in counts.items() if count > 1]
+        repeated = twice(link)
         assert choice.twice is not None and repeated
         assert all(choice.twice[0] <= offset < choice.twice[1] for offset in repeated)
         link.end(run)

@@ -12,14 +12,16 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.partitions import delete_records
 from anabranch.model.decisions import Cause, PendingDecision
 from anabranch.model.lane import LaneMode, LaneState
+from anabranch.model.topics import TopicPartition
+from anabranch.operations.links.accept import NothingToAcceptError
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.protocol.endings import Stop
 from anabranch.state.codecs import topics
-from anabranch.state.topics.control import Links, Progress, ensure_topics
+from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
 from anabranch.state.topics.journal import Journal
 from anabranch.state.topics.recreated import topic_ids
 from qa import links
-from tests.unit.link_lab import LINK, RUNS, SOURCE_END, TO_A, A, Lab, append, lab
+from tests.unit.link_lab import LINK, RUNS, SOURCE_END, TARGET_END, TO_A, A, B, Lab, append, lab
 
 pytestmark = pytest.mark.unit
 
@@ -65,14 +67,10 @@ def begin_again(made: Lab, start: int) -> None:
     made.on(made.target, lambda cluster: Journal(cluster).append(claim))
 
 
-def retain(made: Lab, first: int) -> None:
-    """The source deletes the first lane's records below an offset."""
-
-    async def ask(source: Cluster) -> None:
-        _, part = await source.partition(A.topic, A.partition)
-        assert await delete_records(await source.connection(part.leader), A.topic, A.partition, first) == 0
-
-    made.on(made.source, ask)
+async def retain(cluster: Cluster, at: TopicPartition, first: int) -> None:
+    """A partition's records below an offset are deleted."""
+    _, part = await cluster.partition(at.topic, at.partition)
+    assert await delete_records(await cluster.connection(part.leader), at.topic, at.partition, first) == 0
 
 
 @pytest.mark.parametrize(("first", "start", "given_up"), [(0, BEGUN, None), (15, 15, (BEGUN, 15))])
@@ -84,7 +82,7 @@ def test_a_lost_target_is_filled_from_where_the_first_generation_began(
     links.accept(both.source, both.target, LINK)
     begin_again(both, 30)
     both.on(both.target, lambda cluster: delete_topic(cluster, TO_A.topic))
-    retain(both, first)
+    both.on(both.source, lambda cluster: retain(cluster, A, first))
     choice = pending(both)
     assert (choice.cause, choice.lane.generation) == (Cause.TARGET_DELETED, 2)
     assert (choice.decision.start, choice.given_up) == (start, given_up)
@@ -137,3 +135,34 @@ def test_without_a_map_a_lane_that_goes_on_where_its_progress_ends_has_nothing_t
         report = replace(stopped, position=position)
         both.on(both.target, lambda cluster, report=report: Progress(cluster).file([report]))
         assert pending(both).twice == twice
+
+
+@pytest.mark.parametrize("made_again", [True, False])
+def test_a_lane_without_claims_and_progress_whose_target_holds_records_waits_for_a_decision(
+    both: Lab, made_again: bool
+) -> None:
+    """Its worker may have ended before it reported: by itself it would begin again.  A map tells more."""
+    for name in (topics.CLAIMS, topics.PROGRESS):
+        lose(both, name, made_again=made_again)
+    choice = pending(both)
+    assert (choice.cause, choice.decision.start, choice.twice) == (Cause.CLAIMS_LOST, RUNS[-1].source_end, None)
+    lane = both.lanes[0].lane
+    both.on(both.target, lambda cluster: Runs(cluster).file({(lane, 0): ()}))
+    choice = pending(both)
+    assert (choice.lane.generation, choice.decision.start, choice.twice) == (1, 0, (0, SOURCE_END))
+    chosen = links.plan_accept(both.source, both.target, LINK, "orders:0", at=TARGET_END).pending
+    assert {one.source: (one.decision.start, one.given_up) for one in chosen} == {
+        A: (TARGET_END, (0, TARGET_END)),
+        B: (RUNS[-1].source_end, None),
+    }, "whatever is asked about: once the claims that are there now are accepted, the other lane would begin again"
+    links.accept(both.source, both.target, LINK, "orders:0", at=TARGET_END)
+    with pytest.raises(NothingToAcceptError):
+        links.plan_accept(both.source, both.target, LINK)
+
+
+def test_a_lane_without_claims_and_progress_begins_where_its_target_holds_nothing(both: Lab) -> None:
+    """There is nothing that it could repeat; the third partition is not on the target yet."""
+    for name in (topics.CLAIMS, topics.PROGRESS):
+        lose(both, name, made_again=True)
+    both.on(both.target, lambda cluster: retain(cluster, TO_A, TARGET_END))
+    assert {one.source for one in links.plan_accept(both.source, both.target, LINK).pending} == {B}

@@ -14,7 +14,8 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.model.decisions import Cause, PendingDecision, beginning
-from anabranch.model.lane import LaneKey, LaneProgress, LaneState
+from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
+from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.protocol.endings import Stop
 from anabranch.state.segments.index import SEGMENT_RANGES, in_order
@@ -48,6 +49,14 @@ def cause_of(lane: LaneProgress, has_claims: bool, begun_at: int) -> Cause | Non
     if not has_claims and lane.position > max(0, begun_at):
         return Cause.CLAIMS_LOST
     return None
+
+
+def unreported(lane: LaneKey, source: TopicPartition, target: TopicPartition, begun: int) -> LaneProgress:
+    """What stands for the progress of a lane of which none is left: it began, and nothing is known to be copied."""
+    none = (0, 0, 0, 0, 0, 0)
+    return LaneProgress(
+        lane, source, target, LaneState.WAITING, LaneMode.MAPPED, "", begun, *none, 0.0, 0.0, None, None, "", 0
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from anabranch.model.link import LinkRecord, MirroredTopic, UnknownLinkError
 from anabranch.model.plans import plan_hash
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.operations.links.map_recovery import SKIPPABLE, LaneInDoubt, cause_of, words
+from anabranch.operations.links.map_recovery import SKIPPABLE, LaneInDoubt, cause_of, unreported, words
 from anabranch.protocol.claims import ClaimLog
 from anabranch.protocol.endings import Stop
 from anabranch.state.codecs import topics as control_topics
@@ -102,11 +102,12 @@ class LinkSnapshot:
         remember: list[MirroredTopic] = []
         forget: list[MirroredTopic] = []
         for filled in sorted(self.links.topics_of(link), key=lambda one: one.source):
-            if topic is not None and filled.source != topic:
-                continue
             cause = self._made_again(filled)
+            asked = topic is None or filled.source == topic
             if cause is None:
-                pending += await self._stopped(filled, partition, at)
+                pending += await self._stopped(filled, partition, at) if asked else []
+                pending += await self._unreported(filled, partition if asked else None, at)
+            if cause is None or not asked:
                 continue
             if partition is not None:
                 fix = f"anabranch link accept {link} {topic}"
@@ -231,6 +232,33 @@ class LinkSnapshot:
             return []
         found = [await self._of_lane(filled, lane, at) for lane in lanes if lane is not None]
         return [choice for choice in found if choice is not None]
+
+    async def _unreported(self, filled: MirroredTopic, partition: int | None, at: int | None) -> list[PendingDecision]:
+        """The lanes of which neither claims nor progress are left, and whose target partitions hold records.
+
+        Their worker may have ended before it reported anything.  Whatever part of the link is asked about, all of these
+        are in the plan: once the new claims are accepted, nothing else keeps them from beginning again.  ``at`` is
+        where ``partition`` is to go on.
+        """
+        if control_topics.CLAIMS not in {*self.missing, *self.recreated}:
+            return []
+        there = self.source_topics.topics[filled.source].partitions
+        found = []
+        for one in sorted(there.keys() & self.target_topics.topics[filled.target].partitions.keys()):
+            lane = self._current(filled.source_id, one)
+            source, target = TopicPartition(filled.source, one), TopicPartition(filled.target, one)
+            if lane in self.lanes or self.claims.claims(str(lane)):
+                continue
+            if await offset_at(self.target, target, EARLIEST) == await offset_at(self.target, target, LATEST):
+                continue
+            begun = self._begun_at(lane)
+            if begun < 0:
+                begun = await self._links_start(source, await offset_at(self.source, source, EARLIEST))
+            in_doubt = await LaneInDoubt.read(
+                self.source, self.target, unreported(lane, source, target, begun), Cause.CLAIMS_LOST
+            )
+            found.append(in_doubt.pending_decision(at if one == partition else None, self.now_ms))
+        return found
 
     async def _of_lane(self, filled: MirroredTopic, lane: LaneProgress, at: int | None) -> PendingDecision | None:
         reason = lane.stop_reason if lane.state is LaneState.STOPPED else None
