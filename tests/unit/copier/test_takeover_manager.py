@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from anabranch.copier.lane.fetched import FetchedBatch
 from anabranch.copier.lane.lane import Lane, LanePhase
+from anabranch.copier.ownership import map_completion
 from anabranch.copier.ownership import takeover_manager as module
 from anabranch.copier.ownership.takeover_manager import takeover_manager
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection, Transport
+from anabranch.kafka.errors import UnreachableError
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
@@ -31,6 +33,7 @@ from anabranch.protocol.pipeline import Pipeline
 from anabranch.records.header import BatchHeader
 from anabranch.sandbox import ClusterSpec
 from anabranch.state.codecs.ranges import encode
+from anabranch.state.maps.rebuild import rebuild
 from anabranch.state.topics.control import Progress, Runs
 from anabranch.state.topics.journal import GapRecords, Journal
 from tests.simulated import Simulated
@@ -57,22 +60,46 @@ def tried_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.random, "uniform", lambda _low, _high: 0.01)
 
 
-def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt(stage: Stage) -> None:
+def test_runs_that_could_not_be_told_are_read_again_before_the_next_attempt(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An earlier owner persisted them, and forgot the gap records behind them, when an attempt had read what was
     persisted: the next
     one finds a claim of its own as the last and would not look."""
+    attempts = []
 
     async def scene(lab: Lab) -> list[MappedRange]:
+        async def after_that(*asked: Any) -> list[MappedRange]:
+            if not attempts:
+                await lab.persisted((COPIED, BEHIND))
+            attempts.append(asked)
+            return await rebuild(*asked)
+
+        monkeypatch.setattr(map_completion, "rebuild", after_that)
         await lab.forgotten(await lab.copied(10, 10), 10, BEHIND.source)
         lane, owner = lab.lane(), await lab.owner("run/next")
         owner.begin(lane)
-        await owner.until(lambda: "no longer known" in lane.status.waiting)
-        await lab.persisted((COPIED, BEHIND))
         await owner.until(lambda: lane.phase is LanePhase.RUNNING)
         await owner.end()
         return list(lane.copied.book.map)
 
     assert stage.play(scene) == [COPIED, BEHIND]
+    assert len(attempts) == 1, "the next one has the whole map"
+
+
+def test_a_lane_whose_runs_nobody_has_persisted_meanwhile_stops(stage: Stage) -> None:
+    """They are lost: another attempt would find no more, and cost a claim and a marker each time."""
+
+    async def scene(lab: Lab) -> LaneStopped | None:
+        await lab.forgotten(await lab.copied(10, 10), 10, BEHIND.source)
+        lane, owner = lab.lane(), await lab.owner("run/next")
+        owner.begin(lane)
+        await owner.until(lambda: lane.phase is LanePhase.STOPPED)
+        await owner.end()
+        return lane.stopped
+
+    stopped = stage.play(scene)
+    assert stopped is not None and (stopped.reason, stopped.offset) == (Stop.POSITION_LOST, BEHIND.source_end)
 
 
 def test_nothing_is_claimed_of_a_lane_that_was_left(stage: Stage) -> None:
@@ -92,12 +119,16 @@ def test_nothing_is_claimed_of_a_lane_that_was_left(stage: Stage) -> None:
     assert stage.play(scene) == (0, 1, LanePhase.OVER)
 
 
-def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage) -> None:
+def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """A book of many runs takes time in which nothing is copied, and a broker may be away for long."""
+
+    async def away(*_: object) -> None:
+        raise UnreachableError("new", ())
 
     async def scene(lab: Lab) -> None:
         await lab.forgotten(await lab.copied(10, 10), 10, BEHIND.source)
         await lab.persisted((MappedRange(0, 0, 5),))
+        monkeypatch.setattr(map_completion, "rebuild", away)
         lane, owner = lab.lane(), await lab.owner("run/next")
         own, key = lane.copied.book, lane.key
 
@@ -106,7 +137,7 @@ def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage) -> Non
             await owner.until(lambda: len(owner.journal.claims.claims(key)) >= tried)
 
         owner.begin(lane)
-        await owner.until(lambda: "no longer known" in lane.status.waiting)
+        await owner.until(lambda: bool(lane.status.waiting))
         first = lane.copied.book
         assert first is not own and first.last == MappedRange(0, 0, 5), (
             "another had the lane: what it persisted is read"
