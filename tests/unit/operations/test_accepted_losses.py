@@ -14,6 +14,7 @@ from anabranch.model.decisions import Cause, PendingDecision
 from anabranch.model.lane import LaneMode, LaneState
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.links.accept import NothingToAcceptError
+from anabranch.operations.links.pending_decisions import HistoryLostError
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.protocol.endings import Stop
 from anabranch.state.codecs import topics
@@ -166,3 +167,16 @@ def test_a_lane_without_claims_and_progress_begins_where_its_target_holds_nothin
         lose(both, name, made_again=True)
     both.on(both.target, lambda cluster: retain(cluster, TO_A, TARGET_END))
     assert {one.source for one in links.plan_accept(both.source, both.target, LINK).pending} == {B}
+
+
+@pytest.mark.parametrize("also", [topics.CLAIMS, topics.GAP_RECORDS])
+@pytest.mark.parametrize("made_again", [True, False])
+def test_where_only_the_records_tell_how_far_lanes_came_nothing_can_be_accepted(
+    both: Lab, also: str, made_again: bool
+) -> None:
+    """Without progress and runs: claims tell who wrote, and not what lies behind gaps; gap records not who wrote."""
+    for name in (topics.PROGRESS, topics.RUNS, also):
+        lose(both, name, made_again=made_again)
+    with pytest.raises(HistoryLostError) as lost:
+        links.plan_accept(both.source, both.target, LINK)
+    assert "offsets rebuild" in lost.value.hint

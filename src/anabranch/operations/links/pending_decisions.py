@@ -34,7 +34,8 @@ from anabranch.state.topics.recreated import recreated, topic_ids
 
 @dataclass(eq=False)
 class HistoryLostError(RefusedError):
-    """Claims, progress and runs of all links are gone: only the records tell how far they were copied."""
+    """Progress and runs of all links are gone, and claims or gap records: only the records tell how far they were
+    copied."""
 
     link: str
     target: str
@@ -74,7 +75,11 @@ class LinkSnapshot:
         if record is None:
             raise UnknownLinkError(link_id, target.name)
         others = await recreated(target, record.control_topics, await topic_ids(target))
-        if {control_topics.CLAIMS, control_topics.PROGRESS, control_topics.RUNS} <= {*missing, *others}:
+        lost = {*missing, *others}
+        if {control_topics.PROGRESS, control_topics.RUNS} <= lost and lost & {
+            control_topics.CLAIMS,
+            control_topics.GAP_RECORDS,
+        }:
             raise HistoryLostError(link_id, target.name)
         if control_topics.PROGRESS not in missing:
             await progress.sync()
