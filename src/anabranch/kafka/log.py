@@ -51,12 +51,16 @@ _INVALID_TIMESTAMP = 32
 CHECK_S = 5.0
 
 
+Headers = tuple[tuple[str | bytes, bytes | None], ...]
+
+
 class LogEntry(NamedTuple):
     """One record of the log; ``value`` None is a tombstone."""
 
     offset: int
     key: bytes
     value: bytes | None
+    headers: Headers = ()
 
 
 class _Read(NamedTuple):
@@ -138,15 +142,20 @@ class KeyedLog:
         """Look for the leader again at the next call, as after a failed one."""
         self._leader = None
 
-    async def append(self, entries: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> int | None:
+    async def append(
+        self, entries: Sequence[tuple[bytes, bytes | None]], now_ms: int, headers: Headers = ()
+    ) -> int | None:
         """Append records as one batch; returns the first one's offset, or None where the outcome is unknown.
 
-        Raises ClusterError where nothing was appended.
+        Each has the same ``headers``.  Raises ClusterError where nothing was appended.
         """
         topic_id, epoch_connection, _ = await self._open()
         size = sum(len(key) + len(value or b"") for key, value in entries)
         batch = encode(
-            [Record(at, now_ms, TimestampType.CREATE_TIME, key, value) for at, (key, value) in enumerate(entries)],
+            [
+                Record(at, now_ms, TimestampType.CREATE_TIME, key, value, headers)
+                for at, (key, value) in enumerate(entries)
+            ],
             codec=Codec.ZSTD if size >= PACKED_FROM else Codec.NONE,
         )
         try:
@@ -291,4 +300,4 @@ async def _hand_out(records: Sequence[Record], position: int, take: Callable[[Lo
             await asyncio.sleep(0)
         for record in records[first : first + STEP_ENTRIES]:
             if record.offset >= position:
-                take(LogEntry(record.offset, record.key or b"", record.value))
+                take(LogEntry(record.offset, record.key or b"", record.value, record.headers))

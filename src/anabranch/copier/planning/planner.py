@@ -41,11 +41,13 @@ from anabranch.model.reports import LinkStatus
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId
 from anabranch.state.codecs.topics import LINKS
-from anabranch.state.topics.control import Links, Progress
+from anabranch.state.topics.control import Links, OvertakenError, Progress
 from anabranch.state.topics.loops import blind_to_loops
 from anabranch.state.topics.recreated import ControlTopicsRecreatedError, recreated, topic_ids
 from anabranch.state.topics.status import status_of
 from anabranch.state.topics.upkeep import ControlTopicsError, look_after
+
+_STORE_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class Planner:
     async def _plan(self) -> LanePlan:
         looked_at = now_ms()
         await self._links.sync()
+        await self._links.settle(self._link)
         record = self._links.links.get(self._link)
         if record is None:
             raise UnknownLinkError(self._link, self._target.name)
@@ -187,11 +190,22 @@ class Planner:
             await self._store(lambda latest: replace(latest, control_topics={**now, **latest.control_topics}))
 
     async def _store(self, change: Callable[[LinkRecord], LinkRecord]) -> None:
-        """Store what was found out of the link; what is wanted may have changed since it was read, and stays."""
-        await self._links.sync()
-        latest = self._links.links.get(self._link)
-        if latest is not None:
-            await self._links.put(change(latest))
+        """Store what was found out of the link; what is wanted may have changed since it was read, and stays.
+
+        Raises OvertakenError where people change the link again and again meanwhile.
+        """
+        for tries in range(_STORE_TRIES, 0, -1):
+            await self._links.sync()
+            latest = self._links.links.get(self._link)
+            if latest is None:
+                return
+            try:
+                await self._links.put(change(latest))
+            except OvertakenError:
+                if tries == 1:
+                    raise
+            else:
+                return
 
     async def _put_back(
         self,

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.decisions import AcceptPlan, AcceptReport
-from anabranch.model.plans import check_holds
+from anabranch.model.plans import PlanChangedError, check_holds
 from anabranch.operations.links.map_recovery import keep
 from anabranch.operations.links.pending_decisions import LinkSnapshot
-from anabranch.state.topics.control import ensure_topics
+from anabranch.state.topics.control import OvertakenError, ensure_topics
 from anabranch.state.topics.recreated import topic_ids
 
 
@@ -42,7 +42,10 @@ async def plan(
 
 
 async def apply(source: Cluster, target: Cluster, planned: AcceptPlan) -> AcceptReport:
-    """Store what was decided; raises PlanChangedError where something else waits by now, and what ``plan`` raises."""
+    """Store what was decided; raises PlanChangedError where something else waits by now, and what ``plan`` raises.
+
+    So it does where somebody changes the link meanwhile, and then nothing was decided.
+    """
     snapshot = await LinkSnapshot.read(source, target, planned.link)
     now = await _plan(snapshot, planned.link, planned.where, planned.at)
     check_holds(f"link {planned.link!r}", planned, now, _command(planned))
@@ -55,7 +58,10 @@ async def apply(source: Cluster, target: Cluster, planned: AcceptPlan) -> Accept
         ids.pop(name, None)  # where a broker does not know the new one yet, the next plan stores its id
     ids |= await topic_ids(target)
     record = replace(snapshot.record, wanted=wanted, control_topics=ids)
-    await snapshot.links.decide(record, [pending.decision for pending in now.pending], now.remember, now.forget)
+    try:
+        await snapshot.links.decide(record, [pending.decision for pending in now.pending], now.remember, now.forget)
+    except OvertakenError as error:
+        raise PlanChangedError(f"link {planned.link!r}", planned.hash, "", _command(planned)) from error
     return AcceptReport(now)
 
 

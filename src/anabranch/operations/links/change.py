@@ -14,9 +14,10 @@ from anabranch.errors import InvalidFieldError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model import filters
 from anabranch.model.link import GroupRules, LinkRecord, WantedState
-from anabranch.model.plans import REQUEST, check_holds, plan_hash
+from anabranch.model.plans import REQUEST, PlanChangedError, check_holds, plan_hash
 from anabranch.model.plugins import PluginSpec
 from anabranch.operations.links.status import stored
+from anabranch.state.topics.control import OvertakenError
 
 
 class Kept(Enum):
@@ -82,11 +83,18 @@ async def plan(target: Cluster, link_id: str, changes: WantedChanges) -> ChangeL
 
 
 async def apply(target: Cluster, planned: ChangeLinkPlan) -> ChangeLinkReport:
-    """Store the change; raises UnknownLinkError, and PlanChangedError where the link was changed since."""
+    """Store the change; raises UnknownLinkError, and PlanChangedError where the link was changed since.
+
+    Of two at once, whose looks both found the link as it was planned, the second in the log raises it.
+    """
     links, record = await stored(target, planned.link)
     now = _plan(record, planned.changes)
     check_holds(f"link {planned.link!r}", planned, now, f"anabranch link show {planned.link}")
-    await links.put(replace(record, wanted=now.after))
+    try:
+        await links.put(replace(record, wanted=now.after))
+    except OvertakenError as error:
+        what = f"link {planned.link!r}"
+        raise PlanChangedError(what, planned.hash, "", f"anabranch link show {planned.link}") from error
     return ChangeLinkReport(planned.link, now.after)
 
 

@@ -22,7 +22,7 @@ from anabranch.operations.links.forecasting import forecast
 from anabranch.operations.links.permissions import probe_permissions
 from anabranch.state.codecs import topics as control_topics
 from anabranch.state.codecs.specs import spec_fields
-from anabranch.state.topics.control import Links, ensure_topics
+from anabranch.state.topics.control import Links, OvertakenError, ensure_topics
 from anabranch.state.topics.loops import blind_to_loops
 from anabranch.state.topics.recreated import topic_ids
 from anabranch.state.topics.upkeep import look_after
@@ -36,6 +36,16 @@ class LinkExistsError(RefusedError):
 
     _message = "link {link!r} exists already"
     _hint = "`anabranch link show {link}` shows it; give the new one another id"
+
+
+@dataclass(eq=False)
+class LinkBeingDeletedError(RefusedError):
+    """A link of that id is deleted, and the control topics still tell of its topics or lanes."""
+
+    link: str
+
+    _message = "link {link!r} is being deleted, or its deletion broke off"
+    _hint = "wait until it is deleted; where nobody deletes it any more: anabranch link delete {link}"
 
 
 @dataclass(eq=False)
@@ -90,7 +100,7 @@ async def plan(source: Cluster, target: Cluster, spec: LinkSpec, adopt: Sequence
     """Probe both clusters for a link; every reason against it is a finding.
 
     ``adopt``: maps of what another tool has copied so far; the link goes on there.
-    Raises LinkExistsError, SameClusterError, AnabranchError.
+    Raises LinkExistsError, LinkBeingDeletedError, SameClusterError, AnabranchError.
     """
     found, _ = await _probe(source, target, spec, adopt)
     return found
@@ -99,7 +109,8 @@ async def plan(source: Cluster, target: Cluster, spec: LinkSpec, adopt: Sequence
 async def apply(source: Cluster, target: Cluster, planned: CreateLinkPlan) -> CreateLinkReport:
     """Probe again, and store the link where nothing forbids it.
 
-    Raises PlanChangedError, LinkRefusedError, and what ``plan`` raises.
+    Of two of one name at once the second in the log is refused as if it had come later.  Raises PlanChangedError,
+    LinkRefusedError, and what ``plan`` raises.
     """
     now, upstream = await _probe(source, target, planned.asked, planned.adopt)
     check_holds(f"link {now.spec.id!r}", planned, now)
@@ -113,7 +124,10 @@ async def apply(source: Cluster, target: Cluster, planned: CreateLinkPlan) -> Cr
     record = LinkRecord(
         WantedState(now.spec), origins(now.source.cluster_id, upstream), now_ms(), await topic_ids(target)
     )
-    await links.put(record)
+    try:
+        await links.put(record)
+    except OvertakenError as error:
+        raise LinkExistsError(now.spec.id) from error
     return CreateLinkReport(now, record)
 
 
@@ -187,6 +201,8 @@ async def _report(
 def _check_new(stored: Links, link: str) -> None:
     if link in stored.links:
         raise LinkExistsError(link)
+    if stored.topics_of(link) or stored.decisions[link]:
+        raise LinkBeingDeletedError(link)
 
 
 def _hash(spec: LinkSpec, asked: LinkSpec, topics: Sequence[TopicPlan], adopt: Sequence[StoredMap]) -> str:

@@ -6,15 +6,17 @@ once a second costs two requests a topic.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from anabranch.errors import ClusterError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import UNKNOWN_TOPIC
-from anabranch.kafka.log import KeyedLog, LogEntry
+from anabranch.kafka.log import Headers, KeyedLog, LogEntry
 from anabranch.kafka.settling import until_led
 from anabranch.model.clock import now_ms
 from anabranch.model.decisions import LaneDecision, SourcePartition
@@ -29,12 +31,15 @@ from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.codecs import topics
 from anabranch.state.segments.index import HELD, OffsetMapIndex, OlderRangesError, Segments
 from anabranch.state.segments.retiring import SegmentStarts, Starts
+from anabranch.state.topics.first_writer import FirstWriter, read_up_to
 from anabranch.state.topics.materialized_topic import MaterializedTopic
 from anabranch.state.topics.owner_liveness import OwnerLiveness
 from anabranch.state.topics.storedlanes import StoredLanes
 
 _CHUNK = 500
 _CHUNK_BYTES = 512 << 10  # a batch of a control topic must stay below the default max.message.bytes
+_READ_BACK_S = 0.05
+_READ_BACK_TRIES = 200  # a new leader may not show yet what was acknowledged
 
 
 class ControlLostError(ClusterError):
@@ -43,6 +48,18 @@ class ControlLostError(ClusterError):
     retryable = True
 
     _message = "a record in a control topic was not acknowledged"
+
+
+@dataclass(eq=False)
+class OvertakenError(ClusterError):
+    """A change of a link is void: somebody else has changed the link since it was read."""
+
+    link: str
+
+    retryable = True
+
+    _message = "link {link!r} was changed by somebody else at the same time"
+    _hint = "look again: `anabranch link show {link}`"
 
 
 async def ensure_topics(cluster: Cluster, names: Sequence[str] = topics.ALL) -> None:
@@ -62,7 +79,11 @@ async def present(cluster: Cluster, names: Sequence[str] = topics.ALL) -> list[s
 
 
 class Links:
-    """``__anabranch_links``: links, the topics that they fill, and what was decided about their lanes."""
+    """``__anabranch_links``: links, the topics that they fill, and what was decided about their lanes.
+
+    A change rests on what was read last: ``put``, ``decide`` and ``drop`` raise OvertakenError where the link was
+    changed since, and then nothing of theirs counts, for any reader (:mod:`anabranch.state.topics.first_writer`).
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._log = KeyedLog(cluster, topics.LINKS)
@@ -71,13 +92,25 @@ class Links:
         self.stored_at: dict[tuple[str, TopicId], int] = {}
         """The offset at which each of ``mirrored`` was stored first, as far as the log still tells."""
         self.decisions: dict[str, dict[SourcePartition, LaneDecision]] = defaultdict(dict)
+        self._first_writer = FirstWriter()
+        self._values: dict[bytes, bytes | None] = {}
+        self._read = -1
 
     async def sync(self) -> None:
         """Read what changed."""
         await self._log.fold(self._take)
 
     def _take(self, entry: LogEntry) -> None:
+        if entry.offset <= self._read:  # given a second time, after a reading that broke off
+            return
         link, about = link_codec.parse_key(entry.key)
+        if self._first_writer.counts(link, entry, is_own=about is None):
+            self._values[entry.key] = entry.value
+            self._fold(link, about, entry)
+        self._read = entry.offset
+
+    def _fold(self, link: str, about: TopicId | SourcePartition | None, entry: LogEntry) -> None:
+        """What a record that counts tells."""
         if about is None:
             if entry.value is None:
                 self.links.pop(link, None)
@@ -114,8 +147,49 @@ class Links:
                 yield lane
 
     async def put(self, record: LinkRecord) -> None:
-        """Store a link; raises ControlLostError."""
-        await write(self._log, [(link_codec.link_key(record.wanted.spec.id), link_codec.encode_link(record))])
+        """Store a link as it is wanted; raises OvertakenError, ControlLostError."""
+        await self._change(record.wanted.spec.id, [], link_codec.encode_link(record))
+
+    async def drop(self, link: str) -> None:
+        """Delete a link, and leave its topics and decisions; raises OvertakenError, ControlLostError."""
+        await self._change(link, [], None)
+
+    async def settle(self, link: str) -> None:
+        """Finish what a writer of the link has left that died before it had read back; raises ControlLostError."""
+        await self._settle(link)
+
+    async def _change(self, link: str, entries: list[tuple[bytes, bytes | None]], own: bytes | None) -> None:
+        """Write records, last the link's own, if nobody has changed the link since it was read."""
+        changed = {link_codec.link_key(link), *(key for key, _ in entries)}
+        others = [key for key in self._first_writer.in_doubt(link) if key not in changed]
+        entries = [(key, self._values.get(key)) for key in others] + entries
+        offset = await self._append([*entries, (link_codec.link_key(link), own)])
+        if not self._first_writer.is_certain(offset):
+            await self._settle(link)
+        if self._first_writer.is_void(offset):
+            raise OvertakenError(link)
+
+    async def _settle(self, link: str) -> None:
+        """Write what stands once more until a certain record of each key that is in doubt follows.
+
+        Of two who do so at once the first in the log is done, and the other one goes on.
+        """
+        own, is_certain = link_codec.link_key(link), False
+        while not is_certain and (keys := self._first_writer.in_doubt(link)):
+            keys = [*(key for key in keys if key != own), own]
+            is_certain = self._first_writer.is_certain(
+                await self._append([(key, self._values.get(key)) for key in keys])
+            )
+
+    async def _append(self, entries: list[tuple[bytes, bytes | None]]) -> int:
+        """Append records that rest on what was read, and read up to the last one; its offset."""
+        offset = await write(self._log, entries, read_up_to(max(self._log.position, 0)))
+        for _ in range(_READ_BACK_TRIES):
+            await self.sync()
+            if self._log.position > offset:
+                return offset
+            await asyncio.sleep(_READ_BACK_S)
+        raise ControlLostError
 
     async def put_topic(self, topic: MirroredTopic) -> None:
         """Store where a target topic's records come from; raises ControlLostError."""
@@ -134,22 +208,21 @@ class Links:
     ) -> None:
         """Store decisions, the topics that they are about, and last the link, whose revision tells the workers.
 
-        One batch unless there are hundreds.  A crash between two leaves decisions that nobody was told of, and the
-        same question open: deciding it again is right.  Raises ControlLostError.
+        One batch unless there are hundreds.  A crash, or another change, between two leaves decisions that nobody was
+        told of, and the same question open: deciding it again is right.  Raises OvertakenError, ControlLostError.
         """
         entries: list[tuple[bytes, bytes | None]] = [
             (link_codec.decision_key(one.link, one.place), link_codec.encode_decision(one)) for one in decisions
         ]
         entries += [(link_codec.topic_key(one.link, one.target_id), link_codec.encode_topic(one)) for one in remember]
         entries += [(link_codec.topic_key(one.link, one.target_id), None) for one in forget]
-        entries.append((link_codec.link_key(record.wanted.spec.id), link_codec.encode_link(record)))
-        await write(self._log, entries)
+        await self._change(record.wanted.spec.id, entries, link_codec.encode_link(record))
 
     async def forget(self, link: str) -> None:
-        """Forget a link, its topics and what was decided about it; raises ControlLostError."""
+        """Forget the topics of a link that was dropped, and what was decided about it; raises ControlLostError."""
         keys = [link_codec.topic_key(link, topic.target_id) for topic in self.topics_of(link)]
         keys += [link_codec.decision_key(link, place) for place in self.decisions[link]]
-        await write(self._log, [(key, None) for key in (*keys, link_codec.link_key(link))])
+        await write(self._log, [(key, None) for key in keys])
 
 
 class Progress:
@@ -420,17 +493,25 @@ class Runs(MaterializedTopic):
         )
 
 
-async def write(log: KeyedLog, entries: list[tuple[bytes, bytes | None]]) -> None:
-    """Append records whose order does not matter, in batches; raises ControlLostError where one is in doubt."""
+async def write(log: KeyedLog, entries: Sequence[tuple[bytes, bytes | None]], headers: Headers = ()) -> int:
+    """Append records whose order does not matter, in batches; raises ControlLostError where one is in doubt.
+
+    Returns the last one's offset, -1 without any.
+    """
     chunk: list[tuple[bytes, bytes | None]] = []
-    size = 0
+    size, last = 0, -1
+
+    async def append() -> int:
+        base = await log.append(chunk, now_ms(), headers)
+        if base is None:
+            raise ControlLostError
+        return base + len(chunk) - 1
+
     for key, value in entries:
         more = len(key) + len(value or b"")
         if chunk and (len(chunk) == _CHUNK or size + more > _CHUNK_BYTES):
-            if await log.append(chunk, now_ms()) is None:
-                raise ControlLostError
+            last = await append()
             chunk, size = [], 0
         chunk.append((key, value))
         size += more
-    if chunk and await log.append(chunk, now_ms()) is None:
-        raise ControlLostError
+    return await append() if chunk else last
