@@ -566,6 +566,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "workers whose driver hangs copy on after a person has stopped the run",
     ),
     Mutant(
+        "silent-run-runs-on",
+        "spark/link/survey.py",
+        "        return self._planner.progress.is_meant(self._job.link, self._job.run)",
+        "        return self._planner.progress.is_to_stop(self._job.link, self._job.run)",
+        "of a link that runs twice the run without a lane copies on after `link stop`",
+    ),
+    Mutant(
+        "earlier-stop-ends-a-new-run",
+        "state/topics/control.py",
+        "EVERY_RUN in stop.runs and stop.asked_at_ms != (self._asked_before or {}).get(link)",
+        "EVERY_RUN in stop.runs",
+        "a link that was stopped once does not run again",
+    ),
+    Mutant(
         "left-lane-is-claimed",
         "copier/leases/membership.py",
         "            await self._copying.forgo(lane)\n",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from anabranch.model.lane import LaneMode, LaneProgress, run_of
@@ -110,20 +110,33 @@ class LinkPlan:
     left_out: tuple[str, ...] = ()
 
 
+EVERY_RUN = "*"
+"""In place of a run's name: each run of the link that had begun when this was asked, whoever has heard of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class StopRequest:
-    """Runs of a link that a person has asked to stop, whose drivers and workers read this."""
+    """Runs of a link that people have asked to stop, whose drivers and workers read this; ``EVERY_RUN`` may be one.
+
+    Workers obey their run's name alone, since they do not know when it began: a driver that is meant without its name
+    adds it.  ``asked_at_ms`` tells requests apart, and stays where names are added.
+    """
 
     link: str
     runs: tuple[str, ...]
     asked_at_ms: int
+
+    def __or__(self, runs: Iterable[str]) -> StopRequest:
+        """The same request, with more runs."""
+        return replace(self, runs=tuple(sorted({*self.runs, *runs})))
 
 
 @dataclass(frozen=True, slots=True)
 class StopPlan:
     """The runs of a link that would be asked to stop, none where it does not run, and how long to wait for their end.
 
-    0 seconds wait for nothing.  ``hash`` covers the link and these runs: another one that begins is not asked.
+    0 seconds wait for nothing.  ``hash`` covers the link and these runs.  With them every run is asked that has begun
+    by then; one that begins later is not.
     """
 
     link: str

@@ -108,11 +108,18 @@ class Survey:
 
     def status(self) -> LinkStatus | None:
         """How the link stands; None where it was deleted."""
-        return self._loop.run_until_complete(self._planner.status())
+        return self._loop.run_until_complete(self._status())
+
+    async def _status(self) -> LinkStatus | None:
+        found, progress = await self._planner.status(), self._planner.progress
+        if self.is_to_stop() and not progress.is_to_stop(self._job.link, self._job.run):
+            # Workers obey the name.  Of two runs that add theirs at once one is lost, and added at its next look.
+            await progress.stop(progress.stops[self._job.link] | {self._job.run})
+        return found
 
     def is_to_stop(self) -> bool:
         """Whether a person has asked this run to stop, as of the last status."""
-        return self._planner.progress.is_to_stop(self._job.link, self._job.run)
+        return self._planner.progress.is_meant(self._job.link, self._job.run)
 
     def finish(self) -> None:
         """Tell the workers to end now, and not to begin with leases that are just being planned."""

@@ -22,7 +22,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.decisions import LaneDecision, SourcePartition
 from anabranch.model.lane import LaneKey, LaneProgress
 from anabranch.model.link import LinkRecord, MirroredTopic
-from anabranch.model.reports import LinkPlan, StopRequest
+from anabranch.model.reports import EVERY_RUN, LinkPlan, StopRequest
 from anabranch.model.topics import TopicId
 from anabranch.offsets.offset_map import MAX_OFFSET, MappedRange
 from anabranch.state.codecs import links as link_codec
@@ -234,6 +234,7 @@ class Progress:
         self.plans: dict[str, LinkPlan] = {}
         self.stops: dict[str, StopRequest] = {}
         self.liveness = OwnerLiveness()
+        self._asked_before: dict[str, int] | None = None
         self._news: dict[LaneKey, str] = {}
         self._keys: dict[bytes, LaneKey | tuple[str, progress_codec.ProgressRecordKind]] = {}
 
@@ -241,6 +242,8 @@ class Progress:
         """Read what changed; ``liveness`` notes who persisted it."""
         wall, clock = now_ms(), time.monotonic()
         await self._log.fold(lambda entry: self._take(entry, wall, clock))
+        if self._asked_before is None:
+            self._asked_before = {link: stop.asked_at_ms for link, stop in self.stops.items()}
 
     def _take(self, entry: LogEntry, wall: int, clock: float) -> None:
         key = self._keys.get(entry.key)
@@ -271,8 +274,18 @@ class Progress:
                 self.stops[link] = progress_codec.decode_stop(entry.key, entry.value)
 
     def is_to_stop(self, link: str, run: str) -> bool:
-        """Whether a person has asked a run to stop."""
+        """Whether a person has asked a run to stop, by its name."""
         return link in self.stops and run in self.stops[link].runs
+
+    def is_meant(self, link: str, run: str) -> bool:
+        """Whether a person has asked a run to stop that began when this was first read, by its name or with all.
+
+        A request that was there by then is none of it: no clock tells, since those of two machines differ.
+        """
+        stop = self.stops.get(link)
+        if stop is None or run in stop.runs:
+            return stop is not None
+        return EVERY_RUN in stop.runs and stop.asked_at_ms != (self._asked_before or {}).get(link)
 
     async def file(self, lanes: Iterable[LaneProgress]) -> None:
         """Store where lanes stand; raises ControlLostError."""
@@ -294,10 +307,6 @@ class Progress:
     async def stop(self, request: StopRequest) -> None:
         """Ask runs to stop; raises ControlLostError."""
         await write(self._log, [(progress_codec.stop_key(request.link), progress_codec.encode_stop(request))])
-
-    async def unstop(self, link: str) -> None:
-        """Forget which runs were asked to stop, once they have; raises ControlLostError."""
-        await write(self._log, [(progress_codec.stop_key(link), None)])
 
     async def forget(self, link: str) -> None:
         """Forget a link's lanes, plan and stopped runs; raises ControlLostError."""
