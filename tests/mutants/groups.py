@@ -154,6 +154,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "a group that was half moved stays so",
     ),
     Mutant(
+        "failed-move-undoes-another",
+        "operations/groups/commits.py",
+        "        mine, shared = without_shared(record, others)\n",
+        "        mine, shared = without_shared(record, [])\n",
+        "a group that one move was told to have moved is given back by another that failed at the same time",
+    ),
+    Mutant(
         "undo-not-read-back",
         "operations/groups/commits.py",
         "    wrong = [at for at in wanted if not same(now.get(at), planned.record.former[at])]",

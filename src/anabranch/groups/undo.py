@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from anabranch.groups.refusals import active_refusal
 from anabranch.model.groups import Commit, Group
@@ -124,6 +124,29 @@ def undo(record: UndoRecord, now: Group | None) -> GroupUndo:
     if refusals:
         restore, delete, whole = {}, [], False
     return GroupUndo(record, restore, tuple(delete), whole, tuple(refusals))
+
+
+def without_shared(record: UndoRecord, others: Iterable[UndoRecord]) -> tuple[UndoRecord, tuple[str, ...]]:
+    """The record without the partitions in which another move began at the same commit and wrote the same, and the
+    ids of those moves.
+
+    Which of the two wrote what stands there cannot be told, and the other one may have told that it moved the group.
+    """
+    shared: set[TopicPartition] = set()
+    ids = []
+    for other in others:
+        if other.id == record.id or other.group != record.group or other.undone_at_ms is not None:
+            continue
+        both = {
+            at
+            for at in record.wrote.keys() & other.wrote.keys()
+            if same(record.wrote[at], other.wrote[at]) and same(record.former[at], other.former[at])
+        }
+        if both:
+            ids.append(other.id)
+        shared |= both
+    wrote = {at: commit for at, commit in record.wrote.items() if at not in shared}
+    return replace(record, wrote=wrote, former={at: record.former[at] for at in wrote}), tuple(ids)
 
 
 def same(one: Commit | None, other: Commit | None) -> bool:

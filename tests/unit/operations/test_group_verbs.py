@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from anabranch.groups.plan import GroupsMoved, GroupsPlan, GroupStep
 from anabranch.groups.select import GroupSelection, NoSuchGroupError
 from anabranch.groups.undo import UndoRecord
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.errors import BrokerRefusedError
+from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError
 from anabranch.kafka.groups import PartitionsRefusedError
 from anabranch.kafka.groups import snapshot as grouplook
 from anabranch.model.groups import Commit, GroupState
@@ -22,6 +23,7 @@ from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups import commits
 from anabranch.operations.groups import create as creating
+from anabranch.operations.groups import sync as syncing
 from anabranch.operations.groups import undo as undoing
 from anabranch.operations.groups.create import GroupNotMadeError
 from anabranch.operations.groups.undo import NoSuchUndoError
@@ -30,6 +32,7 @@ from anabranch.state.codecs.positions import encode_undo
 from anabranch.state.topics.control import ControlLostError
 from anabranch.state.topics.positions import Positions
 from qa import groups
+from qa.blocking import between
 from tests.unit.link_lab import (
     LINK,
     OTHER,
@@ -291,6 +294,51 @@ def test_a_move_that_does_not_read_back_is_no_move(both: Lab, monkeypatch: pytes
         failed = move(both, record("lossy", {TO_A: Commit(5), TO_B: Commit(6)}))
     assert "reads back otherwise" in failed["lossy"]
     assert both.described(both.target, "lossy").state is GroupState.DEAD
+
+
+def test_a_move_that_fails_leaves_what_another_at_the_same_time_has_moved(
+    both: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have read the same: one writes and says so, the other's connection is lost before it writes anything."""
+    both.commit(both.source, "twice", HERE)
+    both.commit(both.target, "twice", {TO_A: Commit(1)})
+    done: list[GroupsMoved] = []
+
+    async def at_once(here: Cluster, there: Cluster) -> None:
+        shown = await syncing.plan(here, there, LINK, GroupSelection(("twice",)))
+        real = commits._commit
+
+        async def lost(*_: object) -> None:
+            monkeypatch.setattr(commits, "_commit", real)
+            done.append(await syncing.apply(here, there, shown))
+            raise ConnectionLostError("new", "1", "gone")
+
+        monkeypatch.setattr(commits, "_commit", lost)
+        done.append(await syncing.apply(here, there, shown))
+
+    between(both.source, both.target, at_once)
+    first, second = done
+    assert [one.step for one in first.groups] == [GroupStep.MOVED]
+    assert [one.step for one in second.groups] == [GroupStep.FAILED]
+    assert f"what {first.undo} wrote too at the same time was left" in second.groups[0].failure
+    assert both.committed(both.target, "twice") == THERE
+    assert groups.undo(both.target, first.undo).ok
+    assert both.committed(both.target, "twice") == {TO_A: Commit(1)}
+
+
+def test_of_a_move_that_fails_the_rest_is_undone_where_another_wrote_a_part(both: Lab) -> None:
+    """Only where that began at the same commit, wrote the same and was not undone."""
+    both.commit(both.target, "shared", {TO_A: Commit(3), TO_B: Commit(4)})
+    former = {TO_A: Commit(3), TO_B: Commit(4), NOWHERE: None}
+    mine = record("shared", {TO_A: Commit(5), TO_B: Commit(6), NOWHERE: Commit(1)}, existed=True, former=former)
+    given = replace(mine, id="u-other", wrote={TO_A: Commit(5)}, former={TO_A: Commit(3)})
+    undone = replace(mine, id="u-undone", undone_at_ms=7)
+    later = replace(mine, id="u-later", wrote={TO_B: Commit(6)}, former={TO_B: Commit(5)})
+    both.on(both.target, lambda cluster: Positions(cluster).put_undo([given, undone, later]))
+    failed = move(both, mine)
+    assert "what u-other wrote too" in failed["shared"]
+    assert both.committed(both.target, "shared") == {TO_A: Commit(5), TO_B: Commit(4)}
+    assert both.stored().undo["u-shared"]["shared"].undone_at_ms is None
 
 
 def test_an_undo_that_does_not_read_back_is_refused(both: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from anabranch.errors import AnabranchError
 from anabranch.groups.snapshot import Commits
-from anabranch.groups.undo import GroupUndo, UndoRecord, same, undo
+from anabranch.groups.undo import GroupUndo, UndoRecord, same, undo, without_shared
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import ConnectionLostError
@@ -43,7 +43,8 @@ async def read_groups(cluster: Cluster, names: Sequence[str]) -> dict[str, Group
 async def move(cluster: Cluster, store: Positions, records: Sequence[UndoRecord]) -> dict[str, str]:
     """Write what the records say, each group wholly or not at all; returns why groups failed.
 
-    The records are stored, all of them, before anything is written.  Raises AnabranchError where nothing was done.
+    The records are stored, all of them, before anything is written.  Of a group that failed what another move at the
+    same time wrote too stays.  Raises AnabranchError where nothing was done.
     """
     if not records:
         return {}
@@ -84,11 +85,22 @@ async def _commit(cluster: Cluster, group: str, commits: Commits) -> None:
 
 
 async def _undo(cluster: Cluster, store: Positions, record: UndoRecord) -> str:
+    """Undo a move that failed, but for what another move at the same time has written too; what came of it.
+
+    A move is recorded before it writes, so who reads the group first and the records then knows whose the commits may
+    be.  The race that remains: a move that is recorded after that, and that has planned before this one wrote.
+    """
     try:
-        planned = undo(record, (await read_groups(cluster, [record.group]))[record.group])
+        now = (await read_groups(cluster, [record.group]))[record.group]
+        await store.sync()
+        others = [groups[record.group] for groups in store.undo.values() if record.group in groups]
+        mine, shared = without_shared(record, others)
+        planned = undo(mine, now)
         if planned.refusals:
             return "it cannot be undone: " + planned.refusals[0].what
         await apply_undo(cluster, planned)
+        if shared:
+            return f"what {', '.join(shared)} wrote too at the same time was left; {_undo_command(record)}"
         await store.put_undo([replace(record, undone_at_ms=now_ms())])
     except AnabranchError as error:
         return f"undoing it failed too: {error.message}; {_undo_command(record)}"
