@@ -2,10 +2,10 @@
 
 Invariant
     a goal is reached only where each partition of it that held something has a lane of the very topic (by its id) whose
-    persisted position is at the goal's end or after it, or is of a topic that the link leaves out on purpose.  Only a
-    plan tells that, if it was made from a later look at the source; a topic that is missing from it for any other
-    reason is not copied.  What the workers know of the source's end has no say in it: an old end cannot look like the
-    end.
+    persisted position is at the goal's end or after it, or is of a topic that the link leaves out on purpose.  That is
+    told by the filter of now, or by a plan, if it was made from a later look at the source; a topic that is missing
+    from it for any other reason is not copied.  What the workers know of the source's end has no say in it: an old end
+    cannot look like the end.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from anabranch.model.filters import excluded
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.model.reports import LinkPlan, LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
@@ -58,7 +59,7 @@ class Remaining:
 def remaining_of(goal: Goal, status: LinkStatus) -> Remaining:
     """What is still to be copied of a goal."""
     lanes = {(lane.source, lane.lane.topic_id): lane for lane in status.lanes}
-    left_out = _left_out(goal, status.plan)
+    left_out = _left_out(goal, status.plan) | excluded(status.spec.filter, {at.topic for at in goal.logs})
     behind: dict[TopicPartition, int] = {}
     not_begun: list[TopicPartition] = []
     for partition, log in goal.logs.items():
@@ -70,17 +71,12 @@ def remaining_of(goal: Goal, status: LinkStatus) -> Remaining:
         elif partition.topic not in left_out:
             not_begun.append(partition)
             behind[partition] = log.end - log.start
-    planned = status.plan.lanes if status.plan is not None else 0
     return Remaining(
         behind,
         tuple(sorted(not_begun)),
-        # A stopped lane of a topic that was made again holds up the new one, until a person decides about it.
-        tuple(
-            lane
-            for lane in status.lanes
-            if lane.state is LaneState.STOPPED and (_is_of(goal, lane) or lane.source in not_begun)
-        ),
-        max(0, planned - len(status.lanes)),
+        # Also of a topic that the source has no more, or has made again: a person must decide about it.
+        tuple(lane for lane in status.lanes if lane.state is LaneState.STOPPED),
+        status.missing,
     )
 
 
@@ -89,8 +85,3 @@ def _left_out(goal: Goal, plan: LinkPlan | None) -> frozenset[str]:
     if plan is None or plan.ends or plan.looked_at_ms is None or plan.looked_at_ms <= goal.read_at_ms:
         return frozenset()
     return frozenset(plan.left_out)
-
-
-def _is_of(goal: Goal, lane: LaneProgress) -> bool:
-    log = goal.logs.get(lane.source)
-    return log is not None and log.topic_id == lane.lane.topic_id

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol, cast
 
-from anabranch.errors import InvalidFieldError
+from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.model.plugins import PluginSpec, build
 
 GROUP = "anabranch.filters"
@@ -47,6 +47,16 @@ def load(spec: PluginSpec) -> TopicFilter:
 def select(topic_filter: TopicFilter, topics: Iterable[str]) -> tuple[str, ...]:
     """The topics that the link copies, sorted; internal topics are never among them."""
     return tuple(sorted(t for t in topics if not INTERNAL.fullmatch(t) and topic_filter.selects(t)))
+
+
+def excluded(spec: PluginSpec, topics: Iterable[str]) -> frozenset[str]:
+    """Those of some topics that a filter does not select; none where it is a plugin that is not installed here."""
+    try:
+        topic_filter = load(spec)
+    except AnabranchError:
+        return frozenset()
+    topics = frozenset(topics)
+    return topics - frozenset(select(topic_filter, topics))
 
 
 def _compile(field: str, patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:

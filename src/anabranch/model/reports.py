@@ -9,6 +9,7 @@ from anabranch.model.lane import LaneMode, LaneProgress, run_of
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, WantedState
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.staleness import as_read
+from anabranch.model.topics import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,8 @@ class LinkStatus:
     """A link as it stands on its target; ``plan`` is None if it never ran.
 
     ``lanes`` are as they were persisted, but for what is too old to be so still (``as_read``).  ``findings`` are what
-    was found as it was read, also where it does not run.
+    was found as it was read, also where it does not run.  ``left_out`` are the source partitions of lanes that were
+    begun and that the link leaves out on purpose now: they are not among ``lanes``.
     """
 
     record: LinkRecord
@@ -171,6 +173,7 @@ class LinkStatus:
     plan: LinkPlan | None
     read_at_ms: int
     findings: tuple[Reason, ...] = ()
+    left_out: tuple[TopicPartition, ...] = ()
 
     @property
     def wanted(self) -> WantedState:
@@ -195,6 +198,17 @@ class LinkStatus:
             updates.append(self.plan.planned_at_ms)
             timeout_ms = _LAST_WORD_MS if self.plan.ends else timeout_ms
         return bool(updates) and self.read_at_ms - max(updates) <= timeout_ms
+
+    @property
+    def missing(self) -> int:
+        """How many planned lanes have persisted nothing yet.
+
+        The plan of a link that does not run may be older than what leaves lanes out: then it counts those, too.
+        """
+        if self.plan is None:
+            return 0
+        since = 0 if self.running else len(self.left_out)
+        return max(0, self.plan.lanes - len(self.lanes) - since)
 
     @property
     def runs(self) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def totals(status: LinkStatus) -> Totals:
     known = [lane for lane in lanes if lane.lag_records is not None]
     unknown = len(lanes) - len(known)
     behind = sum(lane.lag_records or 0 for lane in known)
-    missing = max(0, status.plan.lanes - len(lanes)) if status.plan is not None else 0
+    missing = status.missing
     seconds = [lane.lag_seconds for lane in known if lane.lag_records]
     sizes = [lane.lag_bytes for lane in known]
     rate = sum(lane.records_per_s for lane in lanes) if status.running else 0.0

@@ -21,6 +21,7 @@ from anabranch.model.caughtup import Goal, SourceLog, remaining_of
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
+from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkPlan, LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.caughtup import goal
@@ -91,10 +92,27 @@ def test_a_new_topic_waits_for_a_plan_that_leaves_it_out() -> None:
 def test_a_topic_that_was_made_again_is_not_copied_by_the_lane_of_the_old_one() -> None:
     """It is waited for, and in vain once that lane has stopped; an empty one needs nothing."""
     goal = replace(GOAL, logs={A: SourceLog(TopicId.ZERO, 0, 3), B: SourceLog(TopicId.ZERO, 0, 0)})
-    found = remaining_of(goal, looked(status(lane(A, 100), lane(B, 50, LaneState.STOPPED))))
+    found = remaining_of(goal, looked(status(lane(A, 100), lane(B, 50))))
     assert (found.not_begun, found.stopped) == ((A,), ())
     stopped = lane(A, 100, LaneState.STOPPED)
     assert remaining_of(goal, looked(status(stopped, lane(B, 50)))).stopped == (stopped,)
+
+
+def test_a_lane_has_stopped_whatever_the_source_has_of_its_topic_now() -> None:
+    """Of a topic that was deleted, or made again and is empty: a person must decide about it."""
+    stopped = lane(B, 50, LaneState.STOPPED)
+    for logs in ({A: LOGS[A]}, {A: LOGS[A], B: SourceLog(TopicId.ZERO, 0, 0)}):
+        found = remaining_of(replace(GOAL, logs=logs), status(lane(A, 100), stopped))
+        assert (found.stopped, found.records, found.within(0)) == ((stopped,), 0, False)
+
+
+def test_a_topic_that_is_excluded_meanwhile_is_not_waited_for() -> None:
+    """The filter of now says so, whatever the last plan was made of; nothing else is let off."""
+    spec = replace(SPEC, filter=PluginSpec("regex", {"exclude": [A.topic]}))
+    found = replace(status(planned=0), record=LinkRecord(WantedState(spec), ("A",), 0))
+    assert remaining_of(GOAL, found).within(0)
+    goal = replace(GOAL, logs={**LOGS, NEW: SourceLog(TopicId.ZERO, 0, 3)})
+    assert remaining_of(goal, found).not_begun == (NEW,)
 
 
 def wait_for(*seen: LinkStatus, longest: float | None = None) -> tuple[int, list[str]]:
