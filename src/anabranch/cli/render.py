@@ -71,6 +71,9 @@ def status(link: LinkStatus, limit: int | None = None) -> RenderableType:
     if limit is not None and len(link.lanes) > limit:
         parts.append(Text(f"and {count(len(link.lanes) - limit)} lanes more", style="dim"))
     parts += reasons(_chosen(link.lanes, limit))
+    if link.left_out:
+        names = some([str(at) for at in link.left_out])
+        parts.append(Text(f"{names} left out on purpose: what was copied of it stays, and counts for nothing", "dim"))
     planned = () if link.plan is None else link.plan.findings
     if found := [*link.findings, *planned]:
         parts.append(findings(found))

@@ -289,6 +289,8 @@ def test_show_tells_why_a_lane_stopped_and_what_the_planner_found() -> None:
     shown = text(render.status(status(stopped, plan=plan)))
     assert "orders-0 stopped at offset 900: the source log has a gap" in shown
     assert "warning: topic bills: 2 partitions\n  fix: add 2" in shown
+    left_out = replace(status(stopped), left_out=(TopicPartition("bills", 3),))
+    assert "bills-3 left out on purpose" in text(render.status(left_out))
 
 
 def test_the_live_view_shows_what_needs_a_look_first() -> None:

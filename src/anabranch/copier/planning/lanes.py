@@ -10,8 +10,10 @@ from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.kafka.partitions import LATEST, list_offsets
 from anabranch.model.decisions import LaneDecision, SourcePartition
+from anabranch.model.filters import load as load_filter
+from anabranch.model.filters import select
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
-from anabranch.model.link import LinkSpec, ModePolicy
+from anabranch.model.link import LinkSpec, MirroredTopic, ModePolicy
 from anabranch.model.start import LaneStart, StartKind
 from anabranch.model.topics import TopicId, TopicPartition
 
@@ -28,23 +30,59 @@ def lanes_of(
     """The lanes of one topic, each in the generation and with the start that a person decided, if one did."""
     mode = ModePolicy.MAPPED if compacted else spec.mode
     source_id = TopicId(pair.source.id)
-    lanes = []
-    for partition in sorted(pair.source.partitions):
-        source = TopicPartition(pair.source.name, partition)
-        start = spec.start.for_lane(source)
-        decided = decisions.get(SourcePartition(source_id, partition))
-        lanes.append(
-            LaneAssignment(
-                LaneKey(spec.id, source_id, partition) if decided is None else decided.lane,
-                source,
-                TopicPartition(pair.target, partition),
-                target_id,
-                start if decided is None else decided.start_or(start),
-                mode,
-                None if decided is None else decided.skip,
-            )
+    return [
+        _lane(
+            spec,
+            source_id,
+            TopicPartition(pair.source.name, partition),
+            TopicPartition(pair.target, partition),
+            target_id,
+            mode,
+            decisions,
         )
-    return lanes
+        for partition in sorted(pair.source.partitions)
+    ]
+
+
+def lanes_of_absent(
+    spec: LinkSpec,
+    absent: Sequence[MirroredTopic],
+    begun: Iterable[LaneProgress],
+    decisions: Mapping[SourcePartition, LaneDecision],
+) -> list[LaneAssignment]:
+    """The lanes that were begun of topics that the filter selects and the source has no more, or does not show.
+
+    They stay with a worker, which tells why they do not go on, until a person leaves the topic out.
+    """
+    targets = {topic.source_id: topic.target_id for topic in absent}
+    selected = select(load_filter(spec.filter), [topic.source for topic in absent])
+    return [
+        _lane(spec, lane.lane.topic_id, lane.source, lane.target, targets[lane.lane.topic_id], spec.mode, decisions)
+        for lane in begun
+        if lane.lane.topic_id in targets and lane.source.topic in selected
+    ]
+
+
+def _lane(
+    spec: LinkSpec,
+    source_id: TopicId,
+    source: TopicPartition,
+    target: TopicPartition,
+    target_id: TopicId,
+    mode: ModePolicy,
+    decisions: Mapping[SourcePartition, LaneDecision],
+) -> LaneAssignment:
+    start = spec.start.for_lane(source)
+    decided = decisions.get(SourcePartition(source_id, source.partition))
+    return LaneAssignment(
+        LaneKey(spec.id, source_id, source.partition) if decided is None else decided.lane,
+        source,
+        target,
+        target_id,
+        start if decided is None else decided.start_or(start),
+        mode,
+        None if decided is None else decided.skip,
+    )
 
 
 def late_from_the_start(link: str, lanes: list[LaneAssignment], persisted: Iterable[LaneKey]) -> list[LaneAssignment]:
@@ -67,7 +105,8 @@ async def weigh(
     """An estimate of the bytes that each lane has to copy, at least 1."""
     by_leader: dict[int, dict[tuple[str, int], tuple[int, int]]] = {}
     for lane in lanes:
-        part = source.topics[lane.source.topic].partitions.get(lane.source.partition)
+        topic = source.topics.get(lane.source.topic)
+        part = None if topic is None else topic.partitions.get(lane.source.partition)
         if part is not None and part.leader >= 0:
             by_leader.setdefault(part.leader, {})[(lane.source.topic, lane.source.partition)] = (LATEST, -1)
     ends: dict[tuple[str, int], int] = {}

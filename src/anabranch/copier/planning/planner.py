@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from anabranch.copier.planning import tombstones
-from anabranch.copier.planning.lanes import lanes_of, late_from_the_start, weigh
+from anabranch.copier.planning.lanes import lanes_of, lanes_of_absent, late_from_the_start, weigh
 from anabranch.copier.planning.pairs import named, not_home, pairs_of, unclaimed
 from anabranch.copier.planning.remembered_topics import RememberedTopics
 from anabranch.copier.planning.target_topics import TargetTopics, TargetTopicState, exists, own_configs
@@ -155,6 +155,10 @@ class Planner:
             is_compacted = provided.tombstones_ms is not None
             lanes += lanes_of(spec, pair, provided.target_id, is_compacted, self._links.decisions[spec.id])
         await self.progress.sync()
+        absent = [topic for topic in known.values() if topic.source not in source.topics]
+        if absent:
+            begun = self._links.standing(spec.id, self.progress.lanes.of(spec.id))
+            lanes += lanes_of_absent(spec, absent, begun, self._links.decisions[spec.id])
         lanes = await self._give_way(spec, lanes, known, findings)
         findings += tombstones.outlived(spec.id, lanes, self.progress.lanes, retentions, now_ms())
         if spec.start.kind is StartKind.LATEST:

@@ -11,8 +11,8 @@ UNANSWERED = "the source does not answer"
 
 def state_of(lane: Lane, paused: bool) -> LaneState:
     """What to call where a lane stands."""
-    if lane.phase is LanePhase.STOPPED:
-        return LaneState.STOPPED
+    if lane.phase is LanePhase.STOPPED or (lane.phase is LanePhase.OVER and lane.stopped is not None):
+        return LaneState.STOPPED  # who leaves it changes nothing of why it stands
     if paused:
         return LaneState.PAUSED
     if lane.phase is not LanePhase.RUNNING:

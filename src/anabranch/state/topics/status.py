@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from anabranch.model.reports import LinkStatus
+from collections.abc import Sequence
+
+from anabranch.model.filters import excluded
+from anabranch.model.lane import LaneProgress
+from anabranch.model.link import LinkSpec
+from anabranch.model.reports import LinkPlan, LinkStatus
 from anabranch.state.topics.control import Links, Progress
 
 
 def status_of(links: Links, progress: Progress, link: str, read_at_ms: int) -> LinkStatus:
-    """A link that is among ``links``, with its lanes as they stand at ``read_at_ms``."""
-    lanes = links.standing(link, progress.lanes.of(link))
+    """A link that is among ``links``, with its lanes as they stand at ``read_at_ms``.
+
+    A lane that was begun, and whose topic the link leaves out on purpose now, is none of them: no worker takes it.
+    """
+    record, plan = links.links[link], progress.plans.get(link)
+    lanes = sorted(links.standing(link, progress.lanes.of(link)), key=lambda lane: lane.source)
+    left_out = _left_out(record.wanted.spec, plan, lanes)
     return LinkStatus(
-        links.links[link],
-        tuple(sorted(lanes, key=lambda lane: lane.source)),
-        progress.plans.get(link),
+        record,
+        tuple(lane for lane in lanes if lane.source.topic not in left_out),
+        plan,
         read_at_ms,
+        left_out=tuple(lane.source for lane in lanes if lane.source.topic in left_out),
     ).as_read()
+
+
+def _left_out(spec: LinkSpec, plan: LinkPlan | None, lanes: Sequence[LaneProgress]) -> frozenset[str]:
+    """The topics of lanes that the filter of now does not select, or that the last plan left out on purpose."""
+    found = excluded(spec.filter, {lane.source.topic for lane in lanes})
+    return found if plan is None else found.union(plan.left_out)
