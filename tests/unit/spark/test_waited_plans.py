@@ -23,6 +23,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkPlan
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links import caughtup
+from anabranch.spark.link import survey as surveys
 from anabranch.spark.link.leases import LeasePlanner
 from anabranch.spark.link.survey import Survey
 from anabranch.state.topics.control import Links, ensure_topics
@@ -196,3 +197,18 @@ def test_a_topic_that_is_left_out_on_purpose_is_not_waited_for(both: Lab, driver
     assert {HOME, NEW} <= not_begun(both, aim)
     driver[0].leases(2)
     assert not {HOME, NEW} & not_begun(both, aim)
+
+
+def test_a_topic_that_was_left_out_before_is_waited_for_until_the_next_look(
+    both: Lab, driver: tuple[LeasePlanner, Survey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Leases last for minutes; whoever waits meanwhile is told what the survey sees all the time."""
+    make(both, NEW)
+    fill_from_the_target(both, NEW)
+    driver[0].leases(2)
+    aim = goal(both)
+    driver[1].look()
+    assert NEW in not_begun(both, aim), "what was stored just now is not stored again"
+    monkeypatch.setattr(surveys, "LOOKED_S", 0.0)
+    driver[1].look()
+    assert NEW not in not_begun(both, aim)

@@ -26,6 +26,8 @@ from anabranch.state.topics.journal import Journal
 STOP_S = 15.0
 AGAIN_S = 10.0
 """Between two times that leases are ended for the same reason, so that two who never agree do not end all of them."""
+LOOKED_S = 5.0
+"""How old the stored look at the source may become of a plan that leaves topics out: `link wait` goes by it."""
 QUIET_S = 10.0
 """How long planning may fail before the link's plan says so."""
 
@@ -61,7 +63,7 @@ class Survey:
             return
         found = digest(plan.lanes)
         if leased.digest == found:
-            if leased.findings != plan.findings:
+            if leased.findings != plan.findings or _is_looked_for(leased, plan):
                 looked = replace(leased, looked_at_ms=plan.looked_at_ms, left_out=plan.left_out)
                 await self._planner.progress.plan(replace(looked, findings=plan.findings))
         elif self._told is None or self._told[0] != found or time.monotonic() - self._told[1] > AGAIN_S:
@@ -153,3 +155,10 @@ class Survey:
             left_out=plan.left_out if plan else (),
         )
         await self._planner.progress.plan(told)
+
+
+def _is_looked_for(leased: LinkPlan, plan: LanePlan) -> bool:
+    """Whether somebody may wait for a plan that leaves out what this one does, and has looked at the source since."""
+    if leased.looked_at_ms is None or set(leased.left_out) != set(plan.left_out):
+        return True
+    return bool(plan.left_out) and plan.looked_at_ms - leased.looked_at_ms >= LOOKED_S * 1000
