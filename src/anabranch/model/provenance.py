@@ -116,6 +116,20 @@ def claimed_by_opposite(
     return claimed
 
 
+def looping_finding(topic: str) -> Reason:
+    """What is said of a topic of the source that a link from the target fills."""
+    return Reason.found(Severity.INFO, f"topic {topic} is left out: the opposite link fills it from the target cluster")
+
+
+def claimed_finding(topic: str, link: str, original: str) -> Reason:
+    """What is said of a topic of the source that such a link would fill from the target's ``original``."""
+    return Reason.found(
+        Severity.WARNING,
+        f"topic {topic} is left out: link {link} would fill it from the target's own topic {original}",
+        f"say which way it is copied: anabranch link set {link} --exclude {original}",
+    )
+
+
 def filled_by_another(link: str, target: TopicId, topics: Iterable[MirroredTopic]) -> MirroredTopic | None:
     """What another link on the same target has stored of a topic that it fills, or None."""
     return next((topic for topic in topics if topic.link != link and topic.target_id == target), None)

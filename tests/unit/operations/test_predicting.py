@@ -14,8 +14,9 @@ from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Severity
 from anabranch.model.reports import ProbeReport
+from anabranch.state.topics.control import Links
 from qa import links
-from tests.unit.link_lab import OTHER, A, lab
+from tests.unit.link_lab import LINK, OTHER, TO_A, A, lab
 
 pytestmark = pytest.mark.test
 
@@ -54,3 +55,28 @@ def test_the_mode_of_each_lane_and_changes_of_target_topics_are_foretold() -> No
         assert "topic empty exists" in told[Severity.INFO]
         asked = plan(replace(SPEC, mode=ModePolicy.MAPPED))
         assert {lane.why for topic in asked.topics for lane in topic.lanes} == {"the link asks for mapped lanes"}
+
+
+def test_what_an_opposite_link_fills_is_named_as_left_out() -> None:
+    """What it has filled, and what it would fill: neither is a topic of the link, nor changed on the target."""
+
+    async def forget(cluster: Cluster) -> None:
+        stored = Links(cluster)
+        await stored.sync()
+        for topic in stored.topics_of(LINK):
+            await stored.forget_topic(topic)
+
+    with lab() as both:  # whose link fills old.orders of what is the source now
+        names = PluginSpec("regex", {"include": [TO_A.topic, "own"]})
+        back = LinkSpec("new-old", ClusterRef("new", ""), ClusterRef("old", ""), names)
+        both.on(both.source, lambda cluster: make(cluster, {TO_A.topic: {"cleanup.policy": "compact"}}))
+        both.on(both.target, lambda cluster: make(cluster, {"own": {}}))
+        for severity, why in (
+            (Severity.INFO, "the opposite link fills it from the target cluster"),
+            (Severity.WARNING, f"link {LINK} would fill it from the target's own topic {A.topic}"),
+        ):
+            report = links.probe(both.target, both.source, back)
+            assert [topic.source for topic in report.topics] == ["own"]
+            told = [(one.severity, one.what) for one in report.findings if TO_A.topic in one.what]
+            assert told == [(severity, f"topic {TO_A.topic} is left out: {why}")]
+            both.on(both.target, forget)

@@ -11,7 +11,14 @@ from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic
 from anabranch.model.naming import load as load_naming
-from anabranch.model.provenance import claimed_by_opposite, copied_home, home_finding, mirrored_by_opposite
+from anabranch.model.provenance import (
+    claimed_by_opposite,
+    claimed_finding,
+    copied_home,
+    home_finding,
+    looping_finding,
+    mirrored_by_opposite,
+)
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId, check_name
 
@@ -48,11 +55,7 @@ def pairs_of(
     for name in names:
         topic = source.topics[name]
         if TopicId(topic.id) in looping:
-            findings.append(
-                Reason.found(
-                    Severity.INFO, f"topic {name} is left out: the opposite link fills it from the target cluster"
-                )
-            )
+            findings.append(looping_finding(name))
             continue
         if topic.error:
             findings.append(Reason.found(Severity.ERROR, f"topic {name}: the source answers error {topic.error}"))
@@ -112,12 +115,5 @@ def unclaimed(
     own = [t.name for t in target.topics.values() if not t.internal and TopicId(t.id) not in copies]
     claimed = claimed_by_opposite(spec.target.cluster_id, upstream, own)
     left_out = {name: claim for name, claim in claimed.items() if name in strange}
-    for name, (link, original) in left_out.items():
-        findings.append(
-            Reason.found(
-                Severity.WARNING,
-                f"topic {name} is left out: link {link} would fill it from the target's own topic {original}",
-                f"say which way it is copied: anabranch link set {link} --exclude {original}",
-            )
-        )
+    findings += [claimed_finding(name, link, original) for name, (link, original) in left_out.items()]
     return [pair for pair in pairs if pair.source.name not in left_out]

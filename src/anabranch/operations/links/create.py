@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from anabranch.config.maps_file import StoredMap
@@ -148,11 +148,12 @@ async def _probe(
     )
     if here.cluster_id == there.cluster_id:
         raise SameClusterError(spec.id, here.cluster_id)
-    report = await _report(source, target, here, there, spec, adopt)
-    stored = await probing.stored_links(target, there)
+    stored, into_source = await probing.stored_links(target, there), await probing.stored_links(source, here)
     _check_new(stored, spec.id)
+    left_out = probing.filled_by_opposite(spec, here, there, into_source, stored)
+    report = await _report(source, target, here, there, spec, adopt, left_out)
     findings = [*report.findings, *probing.second_links(stored, report.spec, here, there, report.topics)]
-    upstream = list((await probing.stored_links(source, here)).links.values())
+    upstream = list(into_source.links.values())
     if control_topics.LINKS not in here.topics:
         findings += await blind_to_loops(source)
     check_ring(spec.id, here.cluster_id, there.cluster_id, upstream)
@@ -169,10 +170,11 @@ async def _report(
     there: ClusterMetadata,
     spec: LinkSpec,
     adopt: Sequence[StoredMap],
+    left_out: Mapping[str, Reason],
 ) -> ProbeReport:
-    """What both clusters and the topics say, whatever other links there are."""
+    """What both clusters and the topics say; ``left_out`` are those that an opposite link fills."""
     findings: list[Reason] = []
-    topics = probing.topic_plans(spec, here, there, source.transport.principal, findings)
+    topics = probing.topic_plans(spec, here, there, source.transport.principal, findings, left_out)
     if spec.start.kind is StartKind.GROUP:
         spec, notes = await probing.from_group(source, spec, topics)
         findings += notes

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka import admin
@@ -18,7 +19,17 @@ from anabranch.model.filters import select
 from anabranch.model.link import LinkSpec
 from anabranch.model.naming import NameCollisionError
 from anabranch.model.naming import load as load_naming
-from anabranch.model.provenance import copied_home, filled_by_another, home_finding, second_link, would_be_filled
+from anabranch.model.provenance import (
+    claimed_by_opposite,
+    claimed_finding,
+    copied_home,
+    filled_by_another,
+    home_finding,
+    looping_finding,
+    mirrored_by_opposite,
+    second_link,
+    would_be_filled,
+)
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import ClusterFacts, TopicPlan
 from anabranch.model.start import StartKind, StartPosition
@@ -67,10 +78,33 @@ def second_links(
     return findings
 
 
+def filled_by_opposite(
+    spec: LinkSpec, source: ClusterMetadata, target: ClusterMetadata, into_source: Links, into_target: Links
+) -> dict[str, Reason]:
+    """The source's topics that a link from the target fills, or would fill, each with what its plans will say of it."""
+    upstream = list(into_source.links.values())
+    looping = mirrored_by_opposite(spec.target.cluster_id, upstream, into_source.mirrored.values())
+    copies = mirrored_by_opposite(spec.source.cluster_id, into_target.links.values(), into_target.mirrored.values())
+    own = [topic.name for topic in target.topics.values() if not topic.internal and TopicId(topic.id) not in copies]
+    claimed = claimed_by_opposite(spec.target.cluster_id, upstream, own)
+    found = {name: claimed_finding(name, *claim) for name, claim in claimed.items() if name in source.topics}
+    return found | {
+        topic.name: looping_finding(topic.name) for topic in source.topics.values() if TopicId(topic.id) in looping
+    }
+
+
 def topic_plans(
-    spec: LinkSpec, source: ClusterMetadata, target: ClusterMetadata, principal: str, findings: list[Reason]
+    spec: LinkSpec,
+    source: ClusterMetadata,
+    target: ClusterMetadata,
+    principal: str,
+    findings: list[Reason],
+    left_out: Mapping[str, Reason] = MappingProxyType({}),
 ) -> tuple[TopicPlan, ...]:
-    """The topics that the link would copy now, and where to; what forbids one of them goes to ``findings``."""
+    """The topics that the link would copy now, and where to; what forbids one of them goes to ``findings``.
+
+    ``left_out`` are topics that it would not copy, each with the reason: those that the filter selects are findings.
+    """
     naming = load_naming(spec.naming, spec.source.context)
     names = select(load_filter(spec.filter), [t.name for t in source.topics.values() if not t.internal])
     if not names:
@@ -83,10 +117,11 @@ def topic_plans(
         )
     home = copied_home(spec, names, {t.name for t in target.topics.values() if not t.internal})
     findings += [home_finding(spec, name, original, False) for name, original in home.items()]
+    findings += [left_out[name] for name in names if name in left_out and name not in home]
     plans: list[TopicPlan] = []
     taken: dict[str, str] = {}
     for name in names:
-        if name in home:
+        if name in home or name in left_out:
             continue
         try:
             renamed = check_name(naming.renamed(name), name)
