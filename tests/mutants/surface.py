@@ -108,8 +108,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "eta-past-a-stopped-lane",
         "model/totals.py",
-        "if rate > 0 and behind and not stuck else None",
-        "if rate > 0 and behind else None",
+        "if goes_on and rate > 0 and behind and not stuck else None",
+        "if goes_on and rate > 0 and behind else None",
         "a time is told when a link will have caught up that it never will",
     ),
     Mutant(

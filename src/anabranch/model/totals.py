@@ -17,9 +17,9 @@ class Totals:
     whose lag, is not known.  ``done`` is the share that is copied, from 0 to 1,
     where a missing lane counts as one of the mean size that has copied nothing; with an unknown lane it, the lag in
     records and that in bytes are None.  ``complete`` says that no lane lags, is missing, unknown or stopped.
-    ``eta_seconds`` is the time to catch up at the present rate: 0 where it is complete, None where nothing is copied
-    or a lane is missing, unknown or stopped.  ``lag_seconds`` is the worst lane's, None if that of a lane with lag is
-    unknown, or a lane is missing.
+    ``eta_seconds`` is the time to catch up at the present rate: 0 where it is complete, None where nothing is copied,
+    the link is paused, or a lane is missing, unknown or stopped.  ``lag_seconds`` is the worst lane's, None if that of
+    a lane with lag is unknown, or a lane is missing.
     """
 
     lanes: int
@@ -50,6 +50,7 @@ def totals(status: LinkStatus) -> Totals:
     seconds = [lane.lag_seconds for lane in known if lane.lag_records]
     sizes = [lane.lag_bytes for lane in known]
     rate = sum(lane.records_per_s for lane in lanes) if status.running else 0.0
+    goes_on = not status.wanted.paused  # what is still on its way then is no rate to go by
     # What was known of a stopped lane's log is old: also without lag it is not at its end.
     stuck = missing > 0 or unknown > 0 or found[LaneState.STOPPED] > 0
     complete = bool(lanes) and behind == 0 and not stuck
@@ -71,5 +72,5 @@ def totals(status: LinkStatus) -> Totals:
         else max((s for s in seconds if s is not None), default=0.0),
         done=None if unknown else done,
         complete=complete,
-        eta_seconds=0.0 if complete else behind / rate if rate > 0 and behind and not stuck else None,
+        eta_seconds=0.0 if complete else behind / rate if goes_on and rate > 0 and behind and not stuck else None,
     )

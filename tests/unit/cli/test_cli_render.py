@@ -141,6 +141,7 @@ def test_no_time_is_told_that_is_not_known() -> None:
     assert totals(status(lane(0), lane(1, lag_seconds=None))).lag_seconds is None
     assert totals(status(lane(0), lane(1, lag_bytes=None))).lag_bytes is None
     assert totals(status()).eta_seconds is None
+    assert totals(status(lane(0), paused=True)).eta_seconds is None
     stale = totals(status(lane(0), later_ms=121_000))
     assert (stale.eta_seconds, stale.bytes_per_s, stale.lag_records) == (None, 0.0, None)
 
