@@ -132,6 +132,7 @@ class KeyedLog:
         self._read: _Read | None = None
         self._checked_at = 0.0
         self._absence = Absence()
+        self._folding = asyncio.Lock()
 
     @property
     def start(self) -> int:
@@ -198,13 +199,14 @@ class KeyedLog:
 
         Others may run after every ``STEP_ENTRIES`` records.  The position moves batch by batch, after what was
         handed out: where this is cancelled or fails, or ``take`` raises, the next call goes on with the same batch, so
-        that ``take`` may be given a record twice and none never.  Raises ClusterError.
+        that ``take`` may be given a record twice and none never.  One call after the other reads.  Raises ClusterError.
         """
-        try:
-            await self._read_on(take)
-        except ClusterError:
-            self._leader = None
-            raise
+        async with self._folding:
+            try:
+                await self._read_on(take)
+            except ClusterError:
+                self._leader = None
+                raise
 
     async def _read_on(self, take: Callable[[LogEntry], None]) -> None:
         topic_id, connection, epoch = await self._open_checked()

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -71,6 +71,35 @@ class LaneSnapshot:
     is_caught_up: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CopiedByRun:
+    """What the workers of a run have copied, by what is persisted of each lane: what a killed one copied, the next
+    owner counts.
+
+    ``seen`` are records and bytes of each lane as it was persisted last, by whomever.
+    """
+
+    records: int = 0
+    bytes: int = 0
+    seen: Mapping[LaneKey, tuple[int, int]] = field(default_factory=dict, hash=False)
+
+    def after(self, lanes: Iterable[LaneProgress], run: str) -> CopiedByRun:
+        """The same once this is persisted: what lanes of the run have more than before counts."""
+        records, size, seen = self.records, self.bytes, dict(self.seen)
+        for lane in lanes:
+            before = seen.get(lane.lane, (0, 0))
+            seen[lane.lane] = (lane.records, lane.bytes)
+            if run_of(lane.owner) == run:
+                records += max(0, lane.records - before[0])
+                size += max(0, lane.bytes - before[1])
+        return CopiedByRun(records, size, seen)
+
+    @classmethod
+    def begun(cls, lanes: Iterable[LaneProgress]) -> CopiedByRun:
+        """As a run begins: what others have copied before it does not count."""
+        return cls(seen={lane.lane: (lane.records, lane.bytes) for lane in lanes})
+
+
 def next_snapshot(before: LaneSnapshot, status: LinkStatus, run: str) -> tuple[LaneSnapshot, list[RunEvent]]:
     """The snapshot of now, and the events since ``before``; ``status`` is as read (``LinkStatus.as_read``)."""
     mine = {lane.lane: lane for lane in status.lanes if run_of(lane.owner) == run and _is_held(before, lane)}
@@ -96,7 +125,7 @@ def next_snapshot(before: LaneSnapshot, status: LinkStatus, run: str) -> tuple[L
     ]
     goes_on = before.is_caught_up and not any(event.kind in _NOT_CAUGHT_UP for event in events)
     follow = sum(_has_caught_up(lane) for lane in mine.values())
-    if not goes_on and 0 < planned <= follow + len(now.stopped) and follow:
+    if not goes_on and not now.is_paused and 0 < planned <= follow + len(now.stopped) and follow:
         goes_on = True
         stand = f", {len(now.stopped):,} stopped" if now.stopped else ""
         message = f"caught up: {_lanes(follow, 'follows', 'follow')} the source's end{stand}"
@@ -121,6 +150,7 @@ def _has_caught_up(lane: LaneProgress) -> bool:
 def _owners(before: LaneSnapshot, now: LaneSnapshot, planned: int, others: Mapping[LaneKey, str]) -> Iterator[RunEvent]:
     taken = sum(before.owners.get(key) != owner for key, owner in now.owners.items())
     if taken:
+        planned = max(planned, len(now.owners))  # a plan may be older than the lanes, or newer
         message = f"{_lanes(taken, 'was', 'were')} taken over; {len(now.owners):,} of {planned:,} run here"
         fields = {"lanes": taken, "held": len(now.owners), "planned": planned}
         yield RunEvent(RunEventKind.TAKEN_OVER, message, fields)

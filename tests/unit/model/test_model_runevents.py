@@ -10,7 +10,7 @@ import pytest
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkPlan, LinkStatus
-from anabranch.model.runevents import MOST_LANES, LaneSnapshot, next_snapshot
+from anabranch.model.runevents import MOST_LANES, CopiedByRun, LaneSnapshot, next_snapshot
 from anabranch.model.topics import TopicId, TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -129,3 +129,34 @@ def test_a_pause_and_its_end_are_told() -> None:
     assert told(lane(0, LaneState.PAUSED), paused=True) == ["the link is paused: nothing is read"]
     assert told(lane(0, LaneState.PAUSED)) == ["the link is resumed"]
     assert told(lane(0)) == ["caught up: 1 lane follows the source's end"]
+
+
+def test_nothing_has_caught_up_while_the_link_is_paused() -> None:
+    """A lane that its worker has not reported as paused yet follows still; once resumed and at the end it is told."""
+    told = Told(1)
+    assert told(lane(0))[-1] == "caught up: 1 lane follows the source's end"
+    assert told(lane(0), paused=True) == ["the link is paused: nothing is read"]
+    assert told(lane(0), paused=True) == told(lane(0, LaneState.PAUSED), paused=True) == []
+    assert told(lane(0, COPIES)) == ["the link is resumed"]
+    assert told(lane(0)) == ["caught up: 1 lane follows the source's end"]
+
+
+def test_no_more_lanes_run_than_there_are() -> None:
+    """A plan that counts fewer may be older than the lanes that were read, or newer."""
+    assert Told(1)(lane(0, COPIES), lane(1, COPIES)) == ["2 lanes were taken over; 2 of 2 run here"]
+
+
+def test_what_a_run_has_copied_is_what_its_lanes_were_persisted_to_have_copied() -> None:
+    """Also by a worker that was killed, as the next owner counts it; not before the run, and not by another one."""
+
+    def with_records(partition: int, records: int, owner: str = OWNER) -> LaneProgress:
+        return replace(lane(partition, owner=owner), records=records, bytes=10 * records)
+
+    copied = CopiedByRun.begun([with_records(0, 100, "run-0/host-1-a")])
+    copied = copied.after([with_records(0, 100, "run-0/host-1-a"), with_records(1, 40)], RUN)
+    assert (copied.records, copied.bytes) == (40, 400)
+    copied = copied.after([with_records(0, 160), with_records(1, 40)], RUN)
+    copied = copied.after([with_records(0, 250, "run-1/host-2-b"), with_records(1, 70, "run-2/host-1-a")], RUN)
+    assert copied.records == 40 + 60 + 90
+    copied = copied.after([with_records(0, 20), with_records(1, 75)], RUN)  # progress that was lost is counted again
+    assert copied.after([with_records(0, 25), with_records(1, 75)], RUN).records == 40 + 60 + 90 + 5 + 5

@@ -28,9 +28,10 @@ class Looking:
     def __init__(self, error: AnabranchError | None = None) -> None:
         self.error = error
 
-    def look(self) -> None:
+    def look(self, within_s: float | None = None) -> bool:
         if self.error is not None:
             raise self.error
+        return True
 
 
 DELETED = Looking(UnknownLinkError("old-new", "new"))

@@ -15,6 +15,8 @@ from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import AuthenticationError, UnreachableError
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneProgress
+from anabranch.model.runevents import CopiedByRun
 from anabranch.spark.jobs import link
 from anabranch.spark.jobs import link_driver as job
 from anabranch.spark.jobs.events import EventLog
@@ -37,6 +39,22 @@ class Clock:
     def sleep(self, seconds: float) -> None:
         """They pass."""
         self.now += seconds
+
+
+class Idle:
+    """A survey of a link that has no lanes."""
+
+    def look(self, within_s: float | None = None) -> bool:
+        """Nothing is new."""
+        return True
+
+    def lanes(self) -> list[LaneProgress]:
+        """None."""
+        return []
+
+    def is_to_stop(self) -> bool:
+        """No."""
+        return False
 
 
 class Failed:
@@ -119,7 +137,7 @@ def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
     """With what Spark said."""
     here = SimpleNamespace(master="local[1]", getConf=lambda: SimpleNamespace(contains=lambda _: False))
     nothing = SimpleNamespace(start=lambda: None, stop=lambda: None, sparkContext=here, version="4")
-    monkeypatch.setattr(job, "Survey", lambda _: SimpleNamespace(look=lambda: None, is_to_stop=lambda: False))
+    monkeypatch.setattr(job, "Survey", lambda _: Idle())
     monkeypatch.setattr(job, "session", lambda *_: nothing)
     monkeypatch.setattr(job, "GroupSyncThread", lambda *_: nothing)
     monkeypatch.setattr(job, "signal", SimpleNamespace(signal=lambda *_: None, SIGTERM=15, SIGINT=2))
@@ -150,6 +168,15 @@ def test_a_query_that_failed_and_a_jvm_that_is_gone_are_exit_code_5(
     assert "error: the link's query ended: no room\nhint: " in capsys.readouterr().err
 
 
+def test_what_a_killed_worker_copied_is_in_the_last_event() -> None:
+    """No micro-batch has its figures, what is persisted has; where that is not read the batches' count stays."""
+    copied = job._Copied(264_276, 1_000)
+    copied.settle(None)
+    assert copied.stopped(0).message.startswith("stopped cleanly: 264,276 records")
+    copied.settle(CopiedByRun(350_000, 2_000))
+    assert copied.stopped(0).message.startswith("stopped cleanly: 350,000 records")
+
+
 @pytest.mark.parametrize(("held", "said"), [(0, "stopped cleanly: 0"), (2, "takes over: 2: 0"), (None, "not known: 0")])
 def test_the_last_event_counts_lanes_that_were_not_given_back(held: int | None, said: str) -> None:
     """A target that is away at Ctrl-C: nothing is lost, and nothing looks fine."""
@@ -167,7 +194,7 @@ def test_who_ends_a_run_that_waits_for_executors_ends_it(spec: str, monkeypatch:
         assert handlers == []
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(job, "Survey", lambda _: SimpleNamespace(look=lambda: None, is_to_stop=lambda: False))
+    monkeypatch.setattr(job, "Survey", lambda _: Idle())
     monkeypatch.setattr(job, "session", lambda *_: spark)
     monkeypatch.setattr(
         job, "signal", SimpleNamespace(signal=lambda number, _: handlers.append(number), SIGTERM=15, SIGINT=2)

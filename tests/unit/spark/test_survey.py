@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.kafka import admin
-from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.kafka.errors import ConnectionLostError
 from anabranch.kafka.settling import until_led
 from anabranch.model.reports import LinkPlan
@@ -183,3 +185,34 @@ def test_a_run_that_ends_beside_another_leaves_that_its_plan(both: Lab, driver: 
     grow(both)
     survey.look()
     assert persisted(both).lanes == mine.lanes + 1
+
+
+def test_a_source_that_hangs_holds_up_nothing_but_the_look(
+    both: Lab, driver: tuple[LeasePlanner, Survey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How the link stands is read meanwhile; the look goes on once it answers, but not after a run was told to end."""
+    survey = driver[1]
+    hangs = True
+
+    async def metadata(self: Cluster, *asked: Any, **how: Any) -> ClusterMetadata:
+        while hangs and self is survey._source:
+            await asyncio.sleep(0.01)
+        return await ask(self, *asked, **how)
+
+    ask = Cluster.metadata
+    monkeypatch.setattr(Cluster, "metadata", metadata)
+    grow(both)
+    before = persisted(both)
+    assert not survey.look(0.05)
+    status = survey.status()
+    assert status is not None and status.plan == before
+    assert not survey.look(0.05)
+    hangs = False
+    assert survey.look()
+    assert persisted(both).lanes == before.lanes + 1
+    hangs = True
+    assert not survey.look(0.05)
+    survey.finish()
+    hangs = False
+    survey.status()
+    assert persisted(both).ends

@@ -20,7 +20,7 @@ from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.model.link import UnknownLinkError
-from anabranch.model.runevents import RunEvent, RunEventKind
+from anabranch.model.runevents import CopiedByRun, RunEvent, RunEventKind
 from anabranch.spark.jobs.ending import JobFaultError, LinkDeletedError, QueryEndedError
 from anabranch.spark.jobs.events import EventLog
 from anabranch.spark.jobs.link_options import LinkOptions
@@ -35,6 +35,8 @@ from anabranch.spark.quickjvm import QuickJvm
 from anabranch.spark.session import session
 
 SURVEY_S = 2.0
+SLICE_S = 0.8
+"""How long a look at the clusters holds up what is told of the run: a source that hangs answers after half a minute."""
 TELL_S = 1.0
 GIVE_BACK_S = 8.0
 FIRST_SURVEY_TIMEOUT_S = 300.0
@@ -68,11 +70,16 @@ def run(options: LinkOptions, events: EventLog, jvm: QuickJvm) -> int:
 
 @dataclass(slots=True)
 class _Copied:
-    """What all micro-batches of the run have copied."""
+    """What the run has copied: as all micro-batches tell, or more, as is persisted where a worker was killed."""
 
     records: int = 0
     bytes: int = 0
     began: float = field(default_factory=time.monotonic)
+
+    def settle(self, persisted: CopiedByRun | None) -> None:
+        """Go by what is persisted, where that is known: the figures of a worker that was killed are in no batch."""
+        if persisted is not None:
+            self.records, self.bytes = max(self.records, persisted.records), max(self.bytes, persisted.bytes)
 
     def stopped(self, held: int | None) -> RunEvent:
         """The last event of a run that ended as it was told to; ``held`` lanes were not given back, None is unknown."""
@@ -95,6 +102,7 @@ def _run(job: LinkJob, options: LinkOptions, events: EventLog, jvm: QuickJvm) ->
     survey = Survey(job)
     watching = RunWatcher(survey, job.run, events.tell)
     _wait_for(survey, watching)
+    watching.begin()
     jvm.connect()
     spark = session(f"anabranch link {job.link}", options.master, options.settings)
     if ready.is_needed(spark):
@@ -122,13 +130,13 @@ def _run(job: LinkJob, options: LinkOptions, events: EventLog, jvm: QuickJvm) ->
                     slots.told()
                 if watching.look():
                     asked.append("anabranch link stop")
-                elif time.monotonic() - looked > SURVEY_S:
+                elif time.monotonic() - looked > SURVEY_S and _look(survey, job.link, SLICE_S):
                     looked = time.monotonic()
-                    _look(survey, job.link)
             if asked and query.failure() is None:
                 message = f"stopping ({asked[0]}): what is in flight is answered, and lanes are given back"
                 events.tell(RunEvent(RunEventKind.STOPPING, message, {"asked": asked[0]}))
                 held = _finish(query, survey, copied)
+                copied.settle(_unless_retryable(watching.copied))
             if not asked or query.failure() is not None:
                 raise _ending(query.failure(), survey, job.link)
         finally:
@@ -140,10 +148,10 @@ def _run(job: LinkJob, options: LinkOptions, events: EventLog, jvm: QuickJvm) ->
     return 0
 
 
-def _look(survey: Survey, link: str) -> None:
-    """Look again; raises LinkDeletedError where there is no link any more."""
+def _look(survey: Survey, link: str, within_s: float | None = None) -> bool:
+    """Look again; False where it takes longer than that.  Raises LinkDeletedError where there is no link any more."""
     try:
-        _unless_retryable(survey.look)
+        return _unless_retryable(lambda: survey.look(within_s)) is not False
     except UnknownLinkError as error:
         raise LinkDeletedError(link) from error
 

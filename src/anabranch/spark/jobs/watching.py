@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
-from anabranch.model.runevents import LaneSnapshot, RunEvent, RunEventKind, next_snapshot
+from anabranch.model.runevents import CopiedByRun, LaneSnapshot, RunEvent, RunEventKind, next_snapshot
 from anabranch.spark.link.survey import Survey
 
 WATCH_S = 1.0
@@ -23,6 +23,21 @@ class RunWatcher:
         self._seen = LaneSnapshot()
         self._looked = 0.0
         self._problem = ""
+        self._copied: CopiedByRun | None = None
+
+    def begin(self) -> None:
+        """Count what this run copies from now on: its workers have not begun."""
+        self._copied = CopiedByRun.begun(self._survey.lanes())
+
+    def copied(self) -> CopiedByRun:
+        """What this run has copied, as far as it was persisted by now; raises ClusterError."""
+        self._survey.status()
+        self._count()
+        return self._copied or CopiedByRun()
+
+    def _count(self) -> None:
+        if self._copied is not None:
+            self._copied = self._copied.after(self._survey.lanes(), self._run)
 
     def look(self) -> bool:
         """Tell what is new, at most once in ``WATCH_S`` seconds; whether a person has asked the run to stop."""
@@ -36,6 +51,7 @@ class RunWatcher:
                 self.problem(error.message)
             else:
                 self.problem("")
+                self._count()
                 if status is not None:
                     self._seen, events = next_snapshot(self._seen, status, self._run)
                     for event in events:

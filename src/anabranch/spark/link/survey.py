@@ -19,6 +19,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import passing
 from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
+from anabranch.model.lane import LaneProgress
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import LinkPlan, LinkStatus
 from anabranch.state.topics.journal import Journal
@@ -44,11 +45,36 @@ class Survey:
         self._told: tuple[str, float] | None = None
         self._mine: LinkPlan | None = None
         self._planned_at = time.monotonic()
+        self._looking: asyncio.Task[None] | None = None
         self._loop = asyncio.new_event_loop()
 
-    def look(self) -> None:
-        """Plan; where other lanes or modes come out than the leases have, tell the workers that these are over."""
-        self._loop.run_until_complete(self._look())
+    def look(self, within_s: float | None = None) -> bool:
+        """Plan; where other lanes or modes come out than the leases have, tell the workers that these are over.
+
+        False where that takes longer than ``within_s``: it goes on while this survey is asked for anything, and the
+        next call waits for it again.
+        """
+        return self._loop.run_until_complete(self._look_on(within_s))
+
+    async def _look_on(self, within_s: float | None) -> bool:
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look(), name="look")
+        looking = self._looking
+        await asyncio.wait({looking}, timeout=within_s)
+        if not looking.done():
+            return False
+        self._looking = None
+        looking.result()
+        return True
+
+    async def _forgo_look(self) -> None:
+        """No look is under way any more: what one stores that began before this would stand in the place of what is
+        stored now.
+        """
+        looking, self._looking = self._looking, None
+        if looking is not None:
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
 
     async def _look(self) -> None:
         try:
@@ -101,6 +127,7 @@ class Survey:
         return self._loop.run_until_complete(self._replan())
 
     async def _replan(self) -> bool:
+        await self._forgo_look()
         leased = self._leased()
         if leased is None:
             return False
@@ -119,13 +146,21 @@ class Survey:
             await progress.stop(progress.stops[self._job.link] | {self._job.run})
         return found
 
+    def lanes(self) -> list[LaneProgress]:
+        """The link's lanes as they were persisted, as of the last status."""
+        return self._planner.progress.lanes.of(self._job.link)
+
     def is_to_stop(self) -> bool:
         """Whether a person has asked this run to stop, as of the last status."""
         return self._planner.progress.is_meant(self._job.link, self._job.run)
 
     def finish(self) -> None:
         """Tell the workers to end now, and not to begin with leases that are just being planned."""
-        self._loop.run_until_complete(self._tell(None, now_ms() + round(STOP_S * 1000)))
+        self._loop.run_until_complete(self._finish())
+
+    async def _finish(self) -> None:
+        await self._forgo_look()
+        await self._tell(None, now_ms() + round(STOP_S * 1000))
 
     def held(self) -> int:
         """How many lanes the workers of this run have not given back."""
@@ -133,6 +168,7 @@ class Survey:
 
     def close(self) -> None:
         """End the connections and the loop."""
+        self._loop.run_until_complete(self._forgo_look())
         for cluster in (self._source, self._target):
             cluster.close()
         self._loop.run_until_complete(asyncio.sleep(0))
