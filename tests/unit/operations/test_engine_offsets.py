@@ -95,6 +95,18 @@ def test_what_no_lane_tells_is_unknown() -> None:
     assert (found.refused, found.offsets) == (3, {})
 
 
+@pytest.mark.parametrize(("topic", "reverse"), [("later", False), ("old.later", True)])
+def test_a_partition_that_the_target_does_not_have_is_told_as_that(topic: str, reverse: bool) -> None:
+    """Where it is known how many there are; one that there is may be copied later."""
+    asked = [(TopicPartition(topic, 9), 1), (TopicPartition(topic, 2), 1)]
+    found = translated(maps(PICTURE), asked, reverse=reverse, partitions={"old.later": 3})
+    what = "there is no partition 9" if reverse else "no lane has begun to copy it"
+    absent = f"{what}: target topic old.later has 3 partitions"
+    assert [one.why for one in found.answers] == [absent, "no lane has begun to copy it"]
+    unknown = translated(maps(PICTURE), asked, reverse=reverse)
+    assert {one.why for one in unknown.answers} == {"no lane has begun to copy it"}
+
+
 def test_a_lane_in_doubt_is_refused_by_whoever_asks() -> None:
     """By source and by target partition; others of the link are answered, and its topics are known by name."""
     link = maps(PICTURE)

@@ -78,6 +78,16 @@ def test_a_topic_that_the_link_has_not_on_that_side_is_refused(both: Lab) -> Non
             offsets.translate(both.target, LINK, [(at, 5)], reverse=reverse)
 
 
+def test_a_partition_that_the_target_does_not_have_is_told_as_that(both: Lab) -> None:
+    """Of the source one may come; of the target there is none."""
+    for at, reverse, why in (
+        (replace(A, partition=9), False, "no lane has begun to copy it: target topic old.orders has 2 partitions"),
+        (replace(TO_A, partition=9), True, "there is no partition 9: target topic old.orders has 2 partitions"),
+    ):
+        (found,) = offsets.translate(both.target, LINK, [(at, 1)], reverse=reverse).answers
+        assert (found.kind, found.why) == (AnswerKind.UNKNOWN, why)
+
+
 def test_an_export_names_both_clusters_and_has_every_lane(both: Lab) -> None:
     """The source first; each lane's stored runs are those that its map is of."""
     maps = offsets.export(both.target, LINK)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from anabranch.errors import ConfigError, RefusedError
 from anabranch.kafka.cluster import Cluster
@@ -67,7 +68,21 @@ async def translate(
     for partition, _ in questions:
         if partition.topic not in known:
             raise TopicNotInLinkError(link_id, partition.topic, "target" if reverse else "source", tuple(known))
-    return translated(maps, questions, reverse=reverse, records=records)
+    partitions = await _partitions(target, maps, [partition for partition, _ in questions], reverse)
+    return translated(maps, questions, reverse=reverse, records=records, partitions=partitions)
+
+
+async def _partitions(
+    target: Cluster, maps: LinkMaps, asked: Iterable[TopicPartition], reverse: bool
+) -> dict[str, int]:
+    """How many partitions target topics have of which a partition was asked about that has no lane."""
+    known = {*maps.maps, *maps.doubts}
+    begun = {(one.target if reverse else one.source) for one in maps} | (set() if reverse else known)
+    topics = {one.topic if reverse else maps.topics[one.topic] for one in asked if one not in begun}
+    if not topics:
+        return {}
+    answer = await target.metadata(sorted(topics))
+    return {name: len(topic.partitions) for name, topic in answer.topics.items() if not topic.error}
 
 
 async def translate_group(
@@ -87,22 +102,32 @@ async def translate_group(
 
 
 def translated(
-    maps: LinkMaps, questions: Iterable[Question], *, reverse: bool = False, records: bool = False
+    maps: LinkMaps,
+    questions: Iterable[Question],
+    *,
+    reverse: bool = False,
+    records: bool = False,
+    partitions: Mapping[str, int] = MappingProxyType({}),
 ) -> Translation:
-    """The answers of maps that were read."""
-    answers = tuple(_answer(maps, partition, offset, reverse, records) for partition, offset in questions)
+    """The answers of maps that were read; ``partitions`` are how many target topics have, as far as that is known."""
+    answers = tuple(_answer(maps, partition, offset, reverse, records, partitions) for partition, offset in questions)
     return Translation(maps.link, (maps.spec.source if reverse else maps.spec.target).context, answers)
 
 
-def _answer(maps: LinkMaps, partition: TopicPartition, offset: int, reverse: bool, records: bool) -> Answered:
+def _answer(
+    maps: LinkMaps,
+    partition: TopicPartition,
+    offset: int,
+    reverse: bool,
+    records: bool,
+    partitions: Mapping[str, int],
+) -> Answered:
     try:
         lane = maps.of_target(partition) if reverse else maps.of_source(partition)
     except LaneInDoubtError as error:
         return Answered(partition, offset, AnswerKind.UNKNOWN, why=error.reason)
     if lane is None:
-        known = maps.topics.values() if reverse else maps.topics
-        why = "no lane has begun to copy it" if partition.topic in known else "the link does not copy this topic"
-        return Answered(partition, offset, AnswerKind.UNKNOWN, why=why)
+        return Answered(partition, offset, AnswerKind.UNKNOWN, why=_why_no_lane(maps, partition, reverse, partitions))
     to = lane.source if reverse else lane.target
     if reverse:
         answer: Answer = (record_to_source if records else to_source)(lane.ranges, offset)
@@ -123,6 +148,19 @@ def _answer(maps: LinkMaps, partition: TopicPartition, offset: int, reverse: boo
         )
     below, above = (_pair(one, reverse) for one in (answer.below, answer.above))
     return Answered(partition, offset, AnswerKind.UNMAPPED, to, why=answer.reason.value, below=below, above=above)
+
+
+def _why_no_lane(maps: LinkMaps, partition: TopicPartition, reverse: bool, partitions: Mapping[str, int]) -> str:
+    """The link makes a target partition before a lane of that number begins: where it is missing no lane is near."""
+    if partition.topic not in (maps.topics.values() if reverse else maps.topics):
+        return "the link does not copy this topic"
+    target = partition.topic if reverse else maps.topics[partition.topic]
+    number = partitions.get(target)
+    if number is None or partition.partition < number:
+        return "no lane has begun to copy it"
+    has = "1 partition" if number == 1 else f"{number:,} partitions"
+    what = f"there is no partition {partition.partition:,}" if reverse else "no lane has begun to copy it"
+    return f"{what}: target topic {target} has {has}"
 
 
 def _pair(copied: Copied | None, reverse: bool) -> OffsetPair | None:
