@@ -20,7 +20,7 @@ from anabranch.cli.running import run
 from anabranch.cli.words import count
 from anabranch.config import contexts as store
 from anabranch.config.contexts import context_fields
-from anabranch.errors import ClusterError
+from anabranch.errors import ClusterError, ConfigError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.context_probe import ContextProbe
 
@@ -37,6 +37,16 @@ class ContextFailedError(ClusterError):
 
     _message = "context {context}: {why}"
     _hint = "{fix}"
+
+
+@dataclass(eq=False)
+class NoContextsError(ConfigError):
+    """There is no context to test."""
+
+    path: str
+
+    _message = "there are no contexts to test: {path} has none, or is not there"
+    _hint = "anabranch context add NAME --bootstrap HOST:PORT"
 
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The context's name.", show_default=False)]
@@ -57,7 +67,11 @@ def list_(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
             context.security.protocol.value,
             login.mechanism.value if login is not None else "",
         )
-    footer = Text(f"{found.location.path} ({found.location.why}); * is the default target", style="dim")
+    where = f"{found.location.path} ({found.location.why})"
+    if found.location.path.exists():
+        footer = Text(f"{where}; * is the default target", style="dim")
+    else:
+        footer = Text(f"no contexts: there is no file {where} yet; anabranch context add makes it", style="dim")
     value = {
         "file": str(found.location.path),
         "target": found.target,
@@ -94,9 +108,11 @@ def try_(
     Shows the cluster id, version, brokers and principal, and what is missing for a link from there (on the topics that
     are seen) and to there (on the cluster; `link create` probes rights on target topics). Each context that fails is an
     error with a hint. The exit code is 0 if all are reached, else the highest of theirs: 2 for a missing file or
-    secret, 4 for a cluster that is not reached or refuses the login.
+    secret, and where there is no context at all, 4 for a cluster that is not reached or refuses the login.
     """
     known = contexts(ctx)
+    if name is None and not known.contexts:
+        raise NoContextsError(str(known.location.path))
     chosen = list(known.contexts.values()) if name is None else [known.get(name)]
     found = run(_reach(chosen))
     emit(found, _tried(found), output)
@@ -197,7 +213,7 @@ def _tried(found: Sequence[ContextProbe]) -> RenderableType:
             table.add_row(one.context, Text("not reached", style="bold red"), "-", "-", "-")
         for role, missing in (("source", one.as_source), ("target", one.as_target)):
             notes += [Text(f"{one.context} as a {role}: {what}", style="yellow") for what in missing]
-    return Group(table, *notes) if found else Text("no contexts; make one with: anabranch context add NAME")
+    return Group(table, *notes)
 
 
 def _given(**fields: Any) -> dict[str, Any]:

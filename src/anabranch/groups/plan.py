@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -218,7 +219,7 @@ def _moving(snapshot: GroupsSnapshot, group: Group) -> list[Reason]:
     found = []
     fix = (
         "stop its consumers on the source, or have the link sync it continuously: "
-        f"anabranch link set {snapshot.link} --sync-groups"
+        f"anabranch link set {snapshot.link} --sync-groups '{re.escape(group.name)}'"
     )
     if group.state.is_active or group.members:
         number = "1 member" if len(group.members) == 1 else f"{len(group.members):,} members"

@@ -20,6 +20,10 @@ class NoSuchGroupError(RefusedError):
     _hint = "`anabranch groups list LINK` lists them; a group that we may not DESCRIBE is not listed"
 
 
+_TYPED = {"groups": "GROUP", "exclude": "--exclude", "topics": "--topics"}
+"""What each is called where a person types it."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupSelection:
     """Groups of the source by patterns that match whole names, less those of ``exclude``.
@@ -33,14 +37,14 @@ class GroupSelection:
     topics: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for field in ("groups", "exclude", "topics"):
+        for field, typed in _TYPED.items():
             for pattern in getattr(self, field):
                 try:
                     re.compile(pattern)
                 except re.error as error:
                     problem = f"{pattern!r} is not a regular expression: {error}"
                     fix = "a whole name is matched; escape dots as \\."
-                    raise InvalidFieldError("groups", field, problem, fix) from error
+                    raise InvalidFieldError("groups", typed, problem, fix) from error
 
     def names(self, known: Sequence[str], cluster: str) -> list[str]:
         """The selected of the known groups; raises NoSuchGroupError for a pattern that matches none."""

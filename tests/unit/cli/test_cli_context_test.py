@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from anabranch.cli.main import main
+from anabranch.config import contexts as store
 from anabranch.kafka.admin import create_topic
 from anabranch.model.cluster import ClusterContext
 from anabranch.sandbox import ClusterSpec
@@ -102,3 +105,20 @@ def test_without_a_name_all_are_tried(run: Run) -> None:
     assert err.count("error: context ") == 3
     assert [line.split()[0] for line in out.splitlines()[1:6]] == ["gone", "guarded", "old", "secretless", "wrong"]
     assert out.count("not reached") == 3
+
+
+@pytest.mark.parametrize(
+    ("verb", "code", "said"), [("list", 0, "no contexts: there is no file"), ("test", 2, "no contexts to test")]
+)
+def test_without_any_context_nothing_is_tried(
+    verb: str, code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """That is an error with a hint; a file that is not there is not named as if it were."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ANABRANCH_CONTEXTS", raising=False)
+    monkeypatch.setattr(store.platformdirs, "user_config_path", lambda _: tmp_path / "nowhere")
+    monkeypatch.setattr(sys, "argv", ["anabranch", "context", verb])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = " ".join("".join(capsys.readouterr()).split())
+    assert (ended.value.code or 0, said in printed, "anabranch context add" in printed) == (code, True, True)

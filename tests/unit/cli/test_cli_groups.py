@@ -280,7 +280,7 @@ def test_bad_input_is_named(run: Run) -> None:
     code, _, err = run("groups", "plan", "old-new", "sh(")
     assert (code, err.splitlines()[0].partition(": not")[0]) == (
         2,
-        "error: groups: groups: 'sh(' is not a regular expression: missing ), unterminated subpattern at position 2",
+        "error: groups: GROUP: 'sh(' is not a regular expression: missing ), unterminated subpattern at position 2",
     )
     code, _, err = run("groups", "plan", "old-new", "nobody")
     assert code == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -10,13 +11,15 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from rich.console import Console
 
 from anabranch.cli import main as cli
+from anabranch.cli.offsets import render
 from anabranch.config import maps_file, offsets_file
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneKey, LaneMode, LaneState
 from anabranch.model.link import ClusterRef, LinkSpec
-from anabranch.model.positions import LaneRanges, Translation
+from anabranch.model.positions import LaneRanges, StoredRange, Translation
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.offsets.export import ExportedMaps, exported
@@ -209,6 +212,18 @@ def test_runs_are_shown(run: Run_, engine: Engine) -> None:
         "target": 12,
         "length": 2,
     }
+
+
+def test_an_identity_lane_s_own_padding_is_no_foreign_record() -> None:
+    """A gap of 50 offsets on both sides; of a mapped lane the same is what another wrote."""
+    shown = {}
+    for mode in (LaneMode.IDENTITY, LaneMode.MAPPED):
+        runs = (StoredRange(0, 0, 10), StoredRange(60, 60, 5))
+        lane = LaneRanges(LANE.lane, ORDERS, LANE.target, mode, LaneState.FOLLOWING, 1, 0, 0, 65, 65, 15, runs)
+        console = Console(record=True, width=200, file=io.StringIO())
+        console.print(render.ranges([lane], 20))
+        shown[mode] = console.export_text().splitlines()[-1].split()
+    assert shown == {LaneMode.IDENTITY: ["60", "60", "5", "50", "0"], LaneMode.MAPPED: ["60", "60", "5", "50", "50"]}
 
 
 def test_maps_are_exported(run: Run_, engine: Engine, tmp_path: Path) -> None:

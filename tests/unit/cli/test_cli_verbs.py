@@ -561,8 +561,8 @@ def test_a_link_is_stopped_from_anywhere(run: Run, engine: Engine) -> None:
     assert run("link", "stop", "old-new")[:2] == (0, "link old-new does not run\n")
     engine.runs_that_stop = ("run-1", "run-2")
     code, out, _ = run("link", "stop", "old-new")
-    assert (code, out) == (0, "run-1, run-2 has ended; go on with: anabranch link run old-new\n")
-    assert run("link", "stop", "old-new", "--wait", "0")[1] == "run-1, run-2 is asked to stop\n"
+    assert (code, out) == (0, "run-1, run-2 have ended; go on with: anabranch link run old-new\n")
+    assert run("link", "stop", "old-new", "--wait", "0")[1] == "run-1, run-2 are asked to stop\n"
     assert [asked[3] for asked in engine.asked if asked[0] == "stop"] == [120, 120, 0]
 
 

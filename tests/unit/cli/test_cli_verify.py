@@ -157,6 +157,22 @@ def test_ctrl_c_detaches() -> None:
     assert asked == [1]
 
 
+def test_a_pipe_is_told_each_change_once() -> None:
+    """As `link wait` does: a comparison that stands still says nothing."""
+    running = replace(RUN, state=RunState.RUNNING)
+    seen = iter([running, running, running, replace(running, state=RunState.DONE)])
+
+    async def read() -> VerifyStatus:
+        return VerifyStatus(next(seen), (), None, 2001)
+
+    async def sleep(_: float) -> None:
+        pass
+
+    console = Console(record=True, width=200)
+    assert not asyncio.run(follow(read, None, console, sleep=sleep)).left
+    assert len(console.export_text().splitlines()) == 1
+
+
 class Job:
     """The process of a comparison: it ended with a code, goes on, or (``later``) ends when it is waited for."""
 

@@ -46,5 +46,5 @@ def changed(
     return rules if checkpoints is None else replace(rules, checkpoints=checkpoints)
 
 
-def _no_groups(fix: str = "name them by --sync-groups") -> InvalidFieldError:
+def _no_groups(fix: str = "name them, for example: --sync-groups '.*'") -> InvalidFieldError:
     return InvalidFieldError("link", "--sync-groups", "the link syncs no groups", fix)

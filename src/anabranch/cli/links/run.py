@@ -132,7 +132,8 @@ def _warn_of_another(status: LinkStatus, target_name: str | None, log_format: Lo
     """Warn of another run: two do no harm, but take lanes from each other."""
     if status.runs and log_format is LogFormat.TEXT:
         command = f"anabranch link stop {status.spec.id}{repeated(target_name)}"
-        typer.echo(f"{', '.join(status.runs)} has reported within the last minute; to end it: {command}", err=True)
+        have = "has" if len(status.runs) == 1 else "have"
+        typer.echo(f"{', '.join(status.runs)} {have} reported within the last minute; to end it: {command}", err=True)
 
 
 async def _await_begin(

@@ -26,10 +26,12 @@ async def _stop(ctx: typer.Context, link: str, target_name: str | None, wait_s: 
 
     async with on_target(ctx, target_name) as target:
         report = await operation.apply(target, await operation.plan(target, link, wait_s))
-    runs = ", ".join(report.runs)
+    runs, one = ", ".join(report.runs), len(report.runs) == 1
     if not report.runs:
         typer.echo(f"link {link} does not run")
     elif report.ended:
-        typer.echo(f"{runs} has ended; go on with: anabranch link run {link}{repeated(target_name)}")
+        typer.echo(
+            f"{runs} {'has' if one else 'have'} ended; go on with: anabranch link run {link}{repeated(target_name)}"
+        )
     else:
-        typer.echo(f"{runs} is asked to stop")
+        typer.echo(f"{runs} {'is' if one else 'are'} asked to stop")

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, moment, span
+from anabranch.model.lane import LaneMode
 from anabranch.model.positions import Answered, AnswerKind, LaneRanges, OffsetPair, Translation
 
 _STYLE: Mapping[AnswerKind, str] = {
@@ -80,10 +81,11 @@ def ranges(found: Sequence[LaneRanges], limit: int) -> RenderableType:
             source, target = before.source + before.length, before.target + before.length
             head.append(f"\n  {count(first)} older ranges are left out; -o json has them all", style="dim")
         for run in lane.ranges[first:]:
+            # An identity lane has padded its gaps itself, and turns mapped where somebody else writes.
+            foreign = 0 if lane.mode is LaneMode.IDENTITY else run.target - target
             table.add_row(
-                count(run.source), count(run.target), count(run.length), count(run.source - source),
-                count(run.target - target),
-            )  # fmt: skip
+                count(run.source), count(run.target), count(run.length), count(run.source - source), count(foreign)
+            )
             source, target = run.source + run.length, run.target + run.length
         parts += [head, table]
     return Group(*parts)

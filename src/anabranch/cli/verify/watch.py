@@ -36,6 +36,7 @@ async def follow(
 
     Until the job of ``process`` has persisted its first state, that of an earlier run is passed over.
     """
+    told = ""
     try:
         with Live(console=console, auto_refresh=False, transient=True) as live:
             while True:
@@ -46,8 +47,9 @@ async def follow(
                         return Watched(found)
                     if console.is_terminal:
                         live.update(render.status(found), refresh=True)
-                    else:
-                        console.print(render.line(found), markup=False, highlight=False, soft_wrap=True)
+                    elif (line := render.line(found)) != told:
+                        console.print(line, markup=False, highlight=False, soft_wrap=True)
+                        told = line
                 if dead or (process is None and (found is None or not found.running)):
                     return Watched(found)
                 await sleep(INTERVAL_S)
