@@ -11,6 +11,7 @@ from rich.console import Console
 
 from anabranch.cli.hints import aimed
 from anabranch.errors import AnabranchError
+from anabranch.operations.jobs import jobprocess
 from anabranch.operations.jobs.outcome import JobFailedError
 
 _END_S = 30.0
@@ -55,6 +56,8 @@ class Tied:
     def _ask(self, number: int, _frame: object) -> None:
         self.asked.append(number)
         if self._job is not None and self._job.poll() is None:
+            if number == signal.SIGINT:
+                jobprocess.tell_interrupted(self._job)
             self._job.terminate()
 
 

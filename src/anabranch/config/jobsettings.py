@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 TIED = "--tied"
 DETACH = b"detach\n"
+INTERRUPT = b"interrupt\n"
 SAFE_PATH = "PYTHONSAFEPATH"
 """Nothing is imported from the working directory: a user's ``json.py`` would be taken for Python's own."""
 

@@ -21,6 +21,7 @@ class Process:
     """A process in whose start the command is told to end."""
 
     code: int | None = None
+    stdin = None
 
     def __init__(self) -> None:
         os.kill(os.getpid(), signal.SIGTERM)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -53,3 +55,15 @@ def test_a_job_whose_command_is_gone_is_asked_to_end_until_it_does(monkeypatch: 
 def test_a_job_that_was_let_go_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C of a verb that detaches."""
     assert watch(monkeypatch, jobprocess.DETACH) == []
+
+
+def test_ctrl_c_of_the_command_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It arrives as SIGTERM, as all that ends a command does."""
+    monkeypatch.setattr(tied, "_interrupted", threading.Event())
+    watch(monkeypatch, b"")
+    assert (tied.name_of(signal.SIGTERM), tied.name_of(signal.SIGINT)) == ("SIGTERM", "SIGINT")
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as job:
+        jobprocess.tell_interrupted(job)
+        told = job.communicate()[0]
+    watch(monkeypatch, told)
+    assert tied.name_of(signal.SIGTERM) == "SIGINT"

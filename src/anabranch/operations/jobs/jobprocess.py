@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from anabranch.config.jobsettings import DETACH, SAFE_PATH, TIED
+from anabranch.config.jobsettings import DETACH, INTERRUPT, SAFE_PATH, TIED
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +73,10 @@ def detach(job: subprocess.Popen[Any]) -> None:
         with suppress(OSError):  # it has ended
             os.write(job.stdin.fileno(), DETACH)
             job.stdin.close()
+
+
+def tell_interrupted(job: subprocess.Popen[Any]) -> None:
+    """Tell a tied job that is about to be ended that it was Ctrl-C which ended its command: it says so."""
+    if job.stdin is not None:
+        with suppress(OSError, ValueError):  # it has ended, or was let go
+            os.write(job.stdin.fileno(), INTERRUPT)

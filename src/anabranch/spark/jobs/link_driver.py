@@ -24,6 +24,7 @@ from anabranch.model.runevents import CopiedByRun, RunEvent, RunEventKind
 from anabranch.spark.jobs.ending import JobFaultError, LinkDeletedError, QueryEndedError
 from anabranch.spark.jobs.events import EventLog
 from anabranch.spark.jobs.link_options import LinkOptions
+from anabranch.spark.jobs.tied import name_of
 from anabranch.spark.jobs.watching import RunWatcher
 from anabranch.spark.link import ready
 from anabranch.spark.link.group_sync import GroupSyncThread
@@ -94,10 +95,10 @@ class _Copied:
 
 
 def _run(job: LinkJob, options: LinkOptions, events: EventLog, jvm: QuickJvm) -> int:
-    asked: list[str] = []
+    asked: list[str | int] = []
 
     def ask(number: int, _frame: FrameType | None) -> None:
-        asked.append(signal.Signals(number).name)  # nothing that takes a lock: the handler may interrupt its holder
+        asked.append(number)  # nothing that takes a lock: the handler may interrupt its holder
 
     survey = Survey(job)
     watching = RunWatcher(survey, job.run, events.tell)
@@ -133,8 +134,9 @@ def _run(job: LinkJob, options: LinkOptions, events: EventLog, jvm: QuickJvm) ->
                 elif time.monotonic() - looked > SURVEY_S and _look(survey, job.link, SLICE_S):
                     looked = time.monotonic()
             if asked and query.failure() is None:
-                message = f"stopping ({asked[0]}): what is in flight is answered, and lanes are given back"
-                events.tell(RunEvent(RunEventKind.STOPPING, message, {"asked": asked[0]}))
+                by = asked[0] if isinstance(asked[0], str) else name_of(asked[0])
+                message = f"stopping ({by}): what is in flight is answered, and lanes are given back"
+                events.tell(RunEvent(RunEventKind.STOPPING, message, {"asked": by}))
                 held = _finish(query, survey, copied)
                 copied.settle(_unless_retryable(watching.copied))
             if not asked or query.failure() is not None:

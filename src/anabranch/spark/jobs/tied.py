@@ -9,11 +9,12 @@ import threading
 import time
 from collections.abc import Callable
 
-from anabranch.config.jobsettings import DETACH
+from anabranch.config.jobsettings import DETACH, INTERRUPT
 
 END_S = 60.0
 """How long a job may take to end cleanly once its command is gone."""
 AGAIN_S = 0.5
+_interrupted = threading.Event()
 
 
 def end_with_command(end: Callable[[], None]) -> None:
@@ -30,10 +31,18 @@ def terminate() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
+def name_of(number: int) -> str:
+    """The name of the signal that ends this job: its command passes a terminal's Ctrl-C on as SIGTERM, and says so."""
+    is_passed_on = number == signal.SIGTERM and _interrupted.is_set()
+    return (signal.SIGINT if is_passed_on else signal.Signals(number)).name
+
+
 def _watch(tie: int, end: Callable[[], None]) -> None:
     told = b""
     while read := os.read(tie, 64):
         told += read
+        if told.endswith(INTERRUPT):
+            _interrupted.set()
     if told == DETACH:
         return
     deadline = time.monotonic() + END_S
