@@ -153,12 +153,13 @@ class Watched:
         self._look()
 
     def lose(self, topic: str, *, made_again: bool = True) -> None:
-        """A control topic is deleted, as by a mistake, and made again without a record."""
+        """A control topic is deleted, as by a mistake, and made again without a record; every broker hears of it."""
         assert topic in topics.ALL
         target = self.world.clusters["target"]
         target.delete(topic)
         if made_again:
             target.create(topic, topics.PARTITIONS, 1, topics.configs(1))
+        self.pass_(1.0)
 
     def accept(self) -> AcceptPlan:
         """A person accepts all that waits in the link; returns what that was."""
