@@ -20,8 +20,8 @@ TIERS    = $(BIN)/python -m pytest --dist loadscope --no-loadscope-reorder
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: $(READY) ## two clusters, real data, a killed worker, and the proof, in two minutes
-	@$(BIN)/python -m examples.demo
+demo: $(READY) ## two clusters, real data, a killed worker, and the proof, in two minutes; UI=1 leaves the service up
+	@UI=$(UI) $(BIN)/python -m examples.demo
 
 test: $(READY) ## what CI runs: real clusters, fixed seeds, short faults; 20 minutes on two cores
 	@$(TIERS) -n 3 --tier test --durations=25 --durations-min=20

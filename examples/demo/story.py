@@ -19,7 +19,7 @@ from anabranch.model.totals import totals
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.sandbox.process import SupervisedProcess
 from anabranch.sandbox.replay_process import ReplayProcess
-from examples.demo import group, job, load, proof
+from examples.demo import group, job, load, proof, serving
 from examples.demo.screen import Screen
 from qa import links
 from qa.brokers import retry
@@ -71,7 +71,28 @@ class Story:
         running = self._link(source, target)
         survived = self._copy(target)
         produced = self._end(target, old, running, producers)
-        return self._prove(source, target, old, new, produced) and survived
+        equal = self._prove(source, target, old, new, produced) and survived
+        if serving.is_wanted():
+            self._serve(old, new)
+        return equal
+
+    def _serve(self, old: SandboxCluster, new: SandboxCluster) -> None:
+        """Leave the service up, with the link running and records arriving, until Ctrl-C."""
+        self._screen.step("the service, beside both clusters; producers and the link go on")
+        for producer in load.start_producers(old, self._scratch):
+            self._resources.callback(end_producer, producer)
+        running = job.start_job(context(new), context(old), LINK, 60, self._scratch)
+        self._resources.callback(running.kill)
+        text = serving.token(self._scratch)
+        served = serving.serve(self._scratch, {"old": old.context(), "new": new.context()})
+        self._resources.callback(served.kill)
+        self._screen.say(f"http://127.0.0.1:{serving.PORT}", "bold green")
+        self._screen.say(f"sign in with the token {text}")
+        self._screen.say("Ctrl-C ends it all")
+        with suppress(KeyboardInterrupt):
+            while served.alive and running.alive:
+                time.sleep(_LOOK_SECONDS)
+            raise (served if not served.alive else running).failure("ended")
 
     def _clusters(self) -> tuple[SandboxCluster, SandboxCluster]:
         specs = [ClusterSpec("old"), ClusterSpec("new")]

@@ -140,9 +140,8 @@ class Acting:
             if account.role < verb.role:
                 raise NotPermittedError(account.name, account.role.word, verb.role.word)
             self.check_acts()
-            work = await self._stored.ask(
-                lambda: works.begin_plan(plan_id, hash_, account.name, self.instance, now_ms())
-            )
+            began = _entry(caller, shown.verb, subject, Outcome.STARTED, "", shown)
+            work = await self._stored.ask(lambda: works.begin_plan(plan_id, hash_, self.instance, began))
         except RefusedError as error:
             await self._audit(_entry(caller, shown.verb, subject, Outcome.REFUSED, error.message, shown))
             raise
@@ -180,7 +179,7 @@ class Acting:
     ) -> _Ended:
         """How it ended; raises nothing."""
         try:
-            await self._audit(_entry(caller, verb.name, subject, Outcome.STARTED, "", shown, work.id))
+            self._hub.tell("audit", {"verb": work.verb, "account": work.account, "outcome": Outcome.STARTED.value})
             self._told(work)
             reach = replace(self._reach, account=caller.account.name)
             planned = await verb.plan(reach, request)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Row, insert, select
+from sqlalchemy import Connection, Row, insert, select
 
 from anabranch.store.database import Database
 from anabranch.store.tables import AUDIT
@@ -42,6 +42,15 @@ class AuditEntry:
     id: int = 0
 
 
+def write(connection: Connection, entry: AuditEntry) -> None:
+    """Note what happens in the transaction in which it does."""
+    values = {name: getattr(entry, name) for name in AuditEntry.__slots__ if name != "id"}
+    values["outcome"] = entry.outcome.value
+    for name, longest in (("detail", LONGEST), ("subject", 300), ("address", 100), ("account", 200)):
+        values[name] = values[name][:longest]
+    connection.execute(insert(AUDIT).values(**values))
+
+
 class Audit:
     """The audit of a store."""
 
@@ -50,12 +59,8 @@ class Audit:
 
     def add(self, entry: AuditEntry) -> None:
         """Note what happened."""
-        values = {name: getattr(entry, name) for name in AuditEntry.__slots__ if name != "id"}
-        values["outcome"] = entry.outcome.value
-        for name, longest in (("detail", LONGEST), ("subject", 300), ("address", 100), ("account", 200)):
-            values[name] = values[name][:longest]
         with self._database.begin() as connection:
-            connection.execute(insert(AUDIT).values(**values))
+            write(connection, entry)
 
     def entries(
         self, most: int, *, before: int | None = None, account: str | None = None, verb: str | None = None

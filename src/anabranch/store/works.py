@@ -4,19 +4,22 @@ Invariants
     S3  a plan is applied at most once: its operation is set in the transaction that makes the operation.
     S4  an operation that ended stays as it ended.
     S5  what an instance no longer vouches for is ``LOST``, never ``RUNNING`` for ever.
+    S6  an operation that is there has its first entry in the audit: they are written in one transaction.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Row, delete, insert, select, update
 
 from anabranch.errors import RefusedError
+from anabranch.store import audit
+from anabranch.store.audit import AuditEntry
 from anabranch.store.database import Database
 from anabranch.store.tables import OPERATIONS, PLANS
 
@@ -149,8 +152,12 @@ class Works:
             raise NoPlanError(plan_id)
         return ShownPlan(*row)
 
-    def begin_plan(self, plan_id: str, hash_: str, account: str, instance: str, now_ms: int) -> Work:
-        """The operation that applies a plan; raises NoPlanError, AnotherHashError, AppliedPlanError (S3)."""
+    def begin_plan(self, plan_id: str, hash_: str, instance: str, began: AuditEntry) -> Work:
+        """The operation that applies a plan, with its first entry of the audit (S3, S6).
+
+        Raises NoPlanError, AnotherHashError, AppliedPlanError.
+        """
+        account, now_ms = began.account, began.at
         with self._database.begin() as connection:
             row = connection.execute(select(PLANS).where(PLANS.c.id == plan_id).with_for_update()).first()
             if row is None:
@@ -164,6 +171,7 @@ class Works:
             made = _made(plan.verb, plan.request, account, instance, now_ms, plan.id, plan.hash)
             connection.execute(insert(OPERATIONS).values(**_values(made)))
             connection.execute(update(PLANS).where(PLANS.c.id == plan_id).values(operation=made.id, applied_at=now_ms))
+            audit.write(connection, replace(began, plan=plan.id, hash=plan.hash, operation=made.id))
         return made
 
     # -- operations ------------------------------------------------------------------------------------

@@ -26,6 +26,11 @@ NOW = 1_000_000
 ASKED = {"link": "old-new", "at": None}
 
 
+def began(who: str, at: int = NOW) -> AuditEntry:
+    """What the audit is told as an operation begins."""
+    return AuditEntry(at, who, "approver", "", "links.pause", "link old-new", Outcome.STARTED)
+
+
 def test_a_plan_is_applied_once_whoever_asks(database: Database) -> None:
     """Of many at once one does, and the others are told of it (S3)."""
     works = Works(database)
@@ -34,13 +39,14 @@ def test_a_plan_is_applied_once_whoever_asks(database: Database) -> None:
 
     def apply(who: int) -> str:
         try:
-            return works.begin_plan(plan.id, plan.hash, f"who {who}", "here", NOW + 1).id
+            return works.begin_plan(plan.id, plan.hash, "here", began(f"who {who}", NOW + 1)).id
         except AppliedPlanError as error:
             return f"not {error.operation}"
 
     with ThreadPoolExecutor(8) as pool:
         told = list(pool.map(apply, range(8)))
     (begun,) = [one for one in told if not one.startswith("not")]
+    assert [(one.operation, one.plan, one.hash) for one in Audit(database).entries(10)] == [(begun, plan.id, plan.hash)]
     assert sorted(told) == sorted([begun, *[f"not {begun}"] * 7])
     assert (works.plan(plan.id).operation, works.plan(plan.id).applied_at) == (begun, NOW + 1)
     assert (works.get(begun).state, works.get(begun).request, works.get(begun).hash) == (
@@ -55,9 +61,9 @@ def test_only_the_plan_that_was_seen_is_applied(database: Database) -> None:
     works = Works(database)
     plan = works.show("links.delete", ASKED, "0123456789abcdef", {}, "ada", NOW)
     with pytest.raises(AnotherHashError):
-        works.begin_plan(plan.id, "fedcba9876543210", "ada", "here", NOW)
+        works.begin_plan(plan.id, "fedcba9876543210", "here", began("ada"))
     with pytest.raises(NoPlanError):
-        works.begin_plan("nothing", plan.hash, "ada", "here", NOW)
+        works.begin_plan("nothing", plan.hash, "here", began("ada"))
     assert works.recent(10) == []
 
 
@@ -66,7 +72,7 @@ def test_plans_that_nobody_applied_go_after_a_day(database: Database) -> None:
     works = Works(database)
     old = works.show("links.delete", ASKED, "1", {}, "ada", NOW)
     done = works.show("links.delete", ASKED, "2", {}, "ada", NOW)
-    works.begin_plan(done.id, "2", "ada", "here", NOW)
+    works.begin_plan(done.id, "2", "here", began("ada"))
     works.show("links.delete", ASKED, "3", {}, "ada", NOW + PLAN_MS + 1)
     with pytest.raises(NoPlanError):
         works.plan(old.id)
