@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -181,10 +182,12 @@ class Acting:
         try:
             self._hub.tell("audit", {"verb": work.verb, "account": work.account, "outcome": Outcome.STARTED.value})
             self._told(work)
-            reach = replace(self._reach, account=caller.account.name)
+            reach = replace(self._reach, account=caller.account.name, tell=partial(self._came, work.id))
+            await reach.tell({"stage": "planning again"})
             planned = await verb.plan(reach, request)
             if planned.hash != shown.hash:
                 raise PlanChangedError(subject, shown.hash, planned.hash, verb.command(request))
+            await reach.tell({"stage": "applying"})
             return _Ended(Outcome.DONE, plain(await verb.apply(reach, request, planned)))
         except asyncio.CancelledError:
             return _Ended(Outcome.FAILED, problem=problem_of(OperationLostError(self.instance)))
@@ -194,6 +197,14 @@ class Acting:
         except Exception:
             log.exception("an operation failed", operation=work.id, verb=verb.name)
             return _Ended(Outcome.FAILED, problem=unexpected())
+
+    async def _came(self, work_id: str, progress: Mapping[str, Any]) -> None:
+        """Keep and tell how far an operation came; a store that does not answer just now holds nothing up."""
+        try:
+            await self._stored.ask(lambda: self._stored.works.tell(work_id, progress, now_ms()))
+            self._told(await self._stored.ask(lambda: self._stored.works.get(work_id)))
+        except StoreError as error:
+            log.warning("the store does not answer", why=error.message)
 
     async def _keep(self, question: Callable[[], None]) -> bool:
         """Have the store keep something, also where it is locked or away for a while; whether it did."""
@@ -223,7 +234,7 @@ class Acting:
 def summary(work: Work) -> Mapping[str, Any]:
     """An operation for a listener: without what it was asked and what it reported."""
     fields = asdict(work)
-    for name in ("request", "report", "progress"):
+    for name in ("request", "report"):
         del fields[name]
     return {**fields, "state": work.state.value}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from anabranch.operations.jobs.jobprocess import StartedLink
 from anabranch.operations.jobs.submission import Submission
@@ -15,6 +16,13 @@ from anabranch.store.runs import Run, RunKind
 
 Launched = Callable[[RunKind, str, str, str, StartedLink], Awaitable[Run]]
 """Keeps a job: its kind, target, link, for which account, and the process."""
+
+
+Tell = Callable[[Mapping[str, Any]], Awaitable[None]]
+
+
+async def nobody(_: Mapping[str, Any]) -> None:
+    """Nobody asks how far a plan came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,7 @@ class JobSettings:
 class Reach:
     """``roots`` are where checkpoints may be read and written, all below them; none where nothing may.
 
-    ``launched`` keeps each job that was started, for whom.
+    ``launched`` keeps each job that was started, for whom; ``tell`` keeps how far the operation came.
     """
 
     clusters: ClusterPool
@@ -47,6 +55,7 @@ class Reach:
     roots: tuple[str, ...]
     launched: Launched
     account: str = ""
+    tell: Tell = nobody
 
     def place(self, path: str) -> str:
         """A place that a request named, as it is opened; raises PathNotOpenError, StorageError.

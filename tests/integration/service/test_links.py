@@ -72,3 +72,11 @@ def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Pat
         until(lambda: all(one["ended_at"] for one in served.get(f"{where}/processes")))
         did(served, "links/delete", on_link)
         until(lambda: served.ask("GET", where).status == 404)
+        rebuilt = did(
+            served, "offsets/rebuild", {"source": "old", "target": "new", "link": link, "topics": {topic: topic}}
+        )
+        assert [(one["source"], one["records"], one["unclear"]) for one in rebuilt["lanes"]] == [
+            (f"{topic}-0", 100, 0),
+            (f"{topic}-1", 60, 0),
+        ]
+        assert Path(rebuilt["file"]).is_file()

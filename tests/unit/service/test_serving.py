@@ -299,6 +299,7 @@ def test_events_tell_what_happens(served: Served) -> None:
     assert stream.getheader("content-type", "").startswith("text/event-stream")
     begun = applied(served, planned(served, "links/pause", ON_LINK)).json["id"]
     states: list[str] = []
+    stages: list[str | None] = []
     name = ""
     while states[-1:] != ["done"]:
         line = stream.readline().decode().strip()
@@ -309,7 +310,9 @@ def test_events_tell_what_happens(served: Served) -> None:
             assert told["id"] == begun
             assert "report" not in told
             states.append(told["state"])
-    assert states == ["running", "done"]
+            stages.append((told["progress"] or {}).get("stage"))
+    assert states == ["running", "running", "running", "done"]
+    assert stages == [None, "planning again", "applying", "applying"]
     connection.close()
 
 

@@ -168,6 +168,7 @@ async def _run(reach: Reach, request: LinkRequest, planned: RunPlan) -> RunRepor
     both = contexts.get(planned.source), contexts.get(request.target)
     started = await run.apply(target, both, planned, reach.jobs.submission, directory)
     await reach.launched(RunKind.LINK, request.target, request.link, reach.account, started)
+    await reach.tell({"stage": "Spark starts", "run": started.run, "process": started.process.pid})
     if await run.begun(target, request.link, started) is Began.ENDED and (code := started.process.poll()) != 0:
         why, fix = last_error(Path(started.log))
         raise JobFailedError(f"{started.run} did not begin", code, why, fix or f"read {started.log}")

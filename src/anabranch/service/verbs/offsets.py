@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import tempfile
 from collections.abc import Mapping
@@ -88,11 +89,14 @@ async def _apply(reach: Reach, request: RebuildRequest, shown: AlignmentPlan) ->
             context(request.source), context(request.target), reach.jobs.reader_master, Path(work), reach.jobs.settings
         )
         process = await rebuild.apply(source, target, shown.planned, out, job)
+        assert process.stdout is not None
         log = Path(work) / "rebuild.log"
         started: Any = StartedLink(request.link, process, log)  # type: ignore[arg-type]  # its output is text
         await reach.launched(RunKind.REBUILD, request.target, request.link, reach.account, started)
         try:
-            await asyncio.to_thread(process.communicate)
+            while line := await asyncio.to_thread(process.stdout.readline):
+                await reach.tell({"stage": "aligning", "step": _step(line)})
+            await asyncio.to_thread(process.wait)
         finally:
             if process.poll() is None:
                 process.terminate()
@@ -105,6 +109,15 @@ async def _apply(reach: Reach, request: RebuildRequest, shown: AlignmentPlan) ->
         for one in found
     )
     return AlignmentReport(request.link, str(out), lanes)
+
+
+def _step(line: str) -> Mapping[str, Any]:
+    """What the job has just done, as it prints it."""
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        return {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def _words(request: RebuildRequest) -> str:
