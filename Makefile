@@ -7,6 +7,8 @@ SEEDS   ?= 100
 FIRST   ?= 1
 BIN     := .venv/bin
 READY   := .venv/.ready
+MODULES := web/node_modules/.ready
+PAGES   := src/anabranch/service/static/index.html
 COMPILE  = $(BIN)/uv pip compile --quiet $(UPGRADE) --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
            --universal --python-version 3.11 pyproject.toml
 
@@ -14,7 +16,7 @@ COMPILE  = $(BIN)/uv pip compile --quiet $(UPGRADE) --generate-hashes --no-emit-
 unexport PYTHONDONTWRITEBYTECODE
 TIERS    = $(BIN)/python -m pytest --dist loadscope --no-loadscope-reorder
 
-.PHONY: help demo test unit full simulate mutants lint bench soak jars lock clean
+.PHONY: help demo test unit full simulate mutants lint web bench soak jars lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -23,13 +25,13 @@ help: ## show this
 demo: $(READY) ## two clusters, real data, a killed worker, and the proof, in two minutes; UI=1 leaves the service up
 	@UI=$(UI) $(BIN)/python -m examples.demo
 
-test: $(READY) ## what CI runs: real clusters, fixed seeds, short faults; 20 minutes on two cores
+test: $(READY) $(PAGES) ## what CI runs: real clusters, fixed seeds, short faults; 20 minutes on two cores
 	@$(TIERS) -n 3 --tier test --durations=25 --durations-min=20
 
 unit: $(READY) ## the tests without processes and network, in a minute
 	@$(TIERS) -n 2 --tier unit
 
-full: $(READY) ## everything, in chapters of half an hour; goes on where it was ended
+full: $(READY) $(PAGES) ## everything, in chapters of half an hour; goes on where it was ended
 	@$(BIN)/python -m tests.full $(CHAPTERS)
 
 simulate: $(READY) ## the real worker on simulated clusters under faults, SEEDS=100 of each plan from FIRST=1
@@ -38,7 +40,7 @@ simulate: $(READY) ## the real worker on simulated clusters under faults, SEEDS=
 mutants: $(READY) ## break the code in some hundreds of ways, one at a time, and see which breaks unit and simulation find
 	@$(BIN)/python -m tests.mutants $(MUTANTS)
 
-lint: $(READY) ## style, types, import contracts, published schemas
+lint: $(READY) $(MODULES) ## style, types, import contracts, published schemas, the pages' types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy -p anabranch -p qa -p examples.demo -p benchmarks
@@ -47,6 +49,9 @@ lint: $(READY) ## style, types, import contracts, published schemas
 	@mkdir -p build/schemas
 	$(BIN)/python -m anabranch.config.schemas build/schemas
 	diff -r schemas build/schemas
+	cd web && npm run --silent api:check && npm run --silent check
+
+web: $(PAGES) ## build the pages that `anabranch serve` shows
 
 bench: $(READY) ## speed, latency, scale, translation, groups and comparing beside MirrorMaker 2 and Kafka's followers; writes build/bench.json
 	@$(BIN)/python -m benchmarks.run; rows=$$?; $(BIN)/python -m benchmarks.latency && $(BIN)/python -m benchmarks.standstill --times 3 && $(BIN)/python -m benchmarks.scale && $(BIN)/python -m benchmarks.control && $(BIN)/python -m benchmarks.runs && $(BIN)/python -m benchmarks.translate && $(BIN)/python -m benchmarks.groups && $(BIN)/python -m benchmarks.checkpoints && $(BIN)/python -m benchmarks.takeover && $(BIN)/python -m benchmarks.verify && exit $$rows
@@ -62,7 +67,15 @@ lock: $(READY) ## write requirements/ from pyproject.toml; UPGRADE=--upgrade for
 	$(COMPILE) --extra spark --extra service --group dev -o requirements/dev.txt
 
 clean: ## forget .venv, caches and builds; the jars stay in .anabranch
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist web/node_modules src/anabranch/service/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# What npm writes as it builds is of no interest, and its modules are as package-lock.json has them.
+$(MODULES): web/package.json web/package-lock.json web/.npmrc
+	cd web && npm ci --silent --no-progress
+	@touch $@
+
+$(PAGES): $(MODULES) web/index.html web/vite.config.ts web/tsconfig.json $(shell find web/src web/public -type f)
+	cd web && npm run --silent build -- --logLevel warn
 
 $(READY): requirements/dev.txt pyproject.toml
 	@echo "building .venv (once; a few minutes)"

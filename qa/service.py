@@ -100,6 +100,7 @@ def serving(
     *,
     roots: tuple[str, ...] = (),
     name: str = "",
+    port: int = 0,
     **settings: Any,
 ) -> Iterator[Served]:
     """An instance on a free port of the loopback, with an account and a token for each role."""
@@ -107,7 +108,7 @@ def serving(
     file.write_text(yaml.safe_dump({"version": 1, "contexts": dict(contexts)}), encoding="utf-8")
     database = open_database(store)
     try:
-        with bound("127.0.0.1", 0) as listening:
+        with bound("127.0.0.1", port) as listening:
             port = listening.getsockname()[1]
             jobs = JobSettings("local[2,8]", "local[2]", directory / "jobs")
             made = ServeSettings("127.0.0.1", port, store, file, jobs, roots, **settings)

@@ -21,6 +21,7 @@ from anabranch.service import problems
 from anabranch.service.answers import SCHEMAS
 from anabranch.service.errors import WrongHostError
 from anabranch.service.instance import Instance
+from anabranch.service.pages import PagesRoute
 from anabranch.service.problems import Problem
 from anabranch.service.routes import (
     accounts,
@@ -35,6 +36,7 @@ from anabranch.service.routes import (
     positions,
     session,
 )
+from anabranch.service.verbs import VERBS
 
 OPENAPI = "/api/v1/openapi.json"
 _ROUTERS = (
@@ -78,6 +80,7 @@ def make_app(instance: Instance) -> FastAPI:
     app.state.instance = instance
     for module in _ROUTERS:
         app.include_router(module.router)
+    app.router.routes.append(PagesRoute())
     app.add_middleware(_Guarded, instance=instance)
     app.add_exception_handler(AnabranchError, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -149,6 +152,10 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
             summary="Move Kafka clusters under running applications.",
             routes=app.routes,
         )
+        for verb in VERBS.values():
+            # Answers hold them as they are; programs that read them find their fields here, by name.
+            SCHEMAS.of(verb.planned)
+            SCHEMAS.of(verb.report)
         components = made.setdefault("components", {})
         schemas = {**components.get("schemas", {}), **SCHEMAS.named}
         for name in ("HTTPValidationError", "ValidationError"):

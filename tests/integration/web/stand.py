@@ -1,0 +1,142 @@
+"""``python -m tests.integration.web.stand``: the service beside simulated clusters, for whoever opens its pages.
+
+Prints one line of JSON: addresses, and a token for each role.  Lanes move on each second.  Words on standard input:
+``away`` ends the cluster ``far``, ``back`` starts it again; the end of the input ends it all.
+
+``--lanes N`` adds the link ``wide`` of so many lanes; ``--port`` names the service's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from anabranch.kafka.cluster import Cluster
+from anabranch.model.cluster import ClusterContext
+from anabranch.model.lane import LaneProgress
+from anabranch.sandbox import ClusterSpec
+from anabranch.state.topics.control import Progress
+from qa.blocking import on
+from qa.service import Served, serving, until
+from tests.integration.web import world
+from tests.simulated import Simulated
+from tests.unit.link_lab import LINK, Lab, lab
+
+AT_ONCE = 300
+
+
+class Moving:
+    """Files a running link's lanes each second, as its workers would."""
+
+    def __init__(self, context: ClusterContext, link: str, lanes: Sequence[LaneProgress], seed: int) -> None:
+        self._context = context
+        self._link = link
+        self._lanes = list(lanes)
+        self._chance = random.Random(seed)
+
+    def file(self) -> None:
+        """One second more."""
+        changed = world.moved(self._lanes, self._chance, AT_ONCE)
+        for at, lane in changed:
+            self._lanes[at] = lane
+
+        async def put(cluster: Cluster) -> None:
+            progress = Progress(cluster)
+            await progress.file([lane for _, lane in changed])
+            await progress.plan(world.plan_of(self._link, self._lanes, world.FINDINGS))
+
+        on(self._context, put)
+
+
+def fill(both: Lab, far: ClusterContext, wide: int) -> list[Moving]:
+    """Every link; those that run."""
+    chance = random.Random(7)
+    world.commit_groups(both)
+    both.on(both.target, lambda cluster: world.compared(cluster, both.lanes))
+    moving = []
+    ids = ("simulated-old", "simulated-new")
+    for link, number, limit in (("orders-eu", 48, 52_428_800), *([("wide", wide, None)] if wide else [])):
+        lanes = world.lanes_of(link, number, world.RUN, chance, partitions=100 if wide and link == "wide" else 12)
+        if link != "wide":
+            lanes[5], lanes[17] = world.stopped(lanes[5]), world.stopped(lanes[17])
+        made = world.record(link, "old", "new", ids, rate_limit=limit)
+        both.on(both.target, lambda cluster, m=made, n=lanes: world.add_link(cluster, m, n, world.FINDINGS))  # type: ignore[misc]
+        moving.append(Moving(both.target, link, lanes, len(moving)))
+    paused = world.record("archive", "old", "new", ids, paused=True)
+    old = world.lanes_of("archive", 6, "run-000000000000", chance, partitions=6)
+    both.on(both.target, lambda cluster: world.add_link(cluster, paused, old))
+    lanes = world.lanes_of("new-far", 8, "run-aaaabbbbcccc", chance, partitions=8)
+    on(far, lambda cluster: world.add_link(cluster, world.record("new-far", "new", "far", ids), lanes))
+    return moving
+
+
+def move(moving: Sequence[Moving], ended: threading.Event) -> None:
+    """Until it is ended."""
+    while not ended.wait(1.0):
+        for one in moving:
+            one.file()
+
+
+def remember(served: Served, wide: bool) -> None:
+    """An hour of the past, which the service would have to live for."""
+    for link, rate in (("orders-eu", 9_000.0), (LINK, 15.0), *([("wide", 250_000.0)] if wide else [])):
+        served.instance.board._past[("new", link)] = world.past(random.Random(3), rate)
+
+
+def obey(far: Simulated) -> None:
+    """What standard input says, until its end."""
+    for line in sys.stdin:
+        if line.strip() == "away":
+            far.brokers[0].kill()
+        elif line.strip() == "back":
+            far.brokers[0].start()
+        print(json.dumps({"done": line.strip()}), flush=True)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serve until standard input ends."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lanes", type=int, default=0)
+    parser.add_argument("--port", type=int, default=0)
+    asked = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as name, lab() as both, Simulated(ClusterSpec(name="far"), 3) as far:
+        directory, ended = Path(name), threading.Event()
+        context = ClusterContext("far", tuple(far.bootstrap.split(",")))
+        moving = fill(both, context, asked.lanes)
+        for one in moving:
+            one.file()
+        mover = threading.Thread(target=move, args=(moving, ended), daemon=True)
+        mover.start()
+        known = world.contexts_of(("old", both.here.context()), ("new", both.there.context()), ("far", far.context()))
+        checkpoint = world.checkpoint(directory / "checkpoints" / "orders-job")
+        (directory / "second").mkdir()
+        store, roots = str(directory / "store.db"), (str(directory / "checkpoints"),)
+        with (
+            serving(store, known, directory, roots=roots, port=asked.port) as served,
+            serving(store, known, directory / "second", roots=roots) as second,
+        ):
+            until(lambda: served.instance.acting.acts and len(served.instance.board.seen) >= len(known) - 1)
+            until(lambda: second.instance.acting.holder)
+            remember(served, bool(asked.lanes))
+            told = {
+                "url": f"http://127.0.0.1:{served.port}",
+                "shows": f"http://127.0.0.1:{second.port}",
+                "acting": served.instance.name,
+                "tokens": served.tokens,
+                "link": LINK,
+                "checkpoint": str(checkpoint),
+            }
+            print(json.dumps(told), flush=True)
+            obey(far)
+            ended.set()
+            mover.join(30)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,85 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { Redirect, Route, Switch, useLocation } from "wouter";
+import { ProblemError } from "./api/problem";
+import { meQuery } from "./api/queries";
+import { Accounts } from "./pages/access/Accounts";
+import { Audit } from "./pages/Audit";
+import { Checkpoints } from "./pages/Checkpoints";
+import { Clusters } from "./pages/Clusters";
+import { CreateLink } from "./pages/CreateLink";
+import { LanePage } from "./pages/lane/LanePage";
+import { LinkPage } from "./pages/link/LinkPage";
+import { Links } from "./pages/Links";
+import { NotThere } from "./pages/NotThere";
+import { OperationPage } from "./pages/OperationPage";
+import { Operations } from "./pages/Operations";
+import { PlanPage } from "./pages/PlanPage";
+import { SignIn } from "./pages/SignIn";
+import { Boundary } from "./parts/Boundary";
+import { ProblemNotice } from "./parts/ProblemNotice";
+import { Waiting } from "./parts/Waiting";
+import { takeBack } from "./session/back";
+import { MeProvider } from "./session/me";
+import { useSignedOut } from "./session/signed";
+import { Shell } from "./Shell";
+
+/** Whoever is signed in sees the page of the address; who is not signs in, and sees it then. */
+export function App() {
+  const me = useQuery(meQuery);
+  const signedOut = useSignedOut();
+  const [path] = useLocation();
+  const isRefused = me.error instanceof ProblemError && me.error.problem.status === 401;
+  if (signedOut || isRefused) return <SignIn />;
+  if (me.data === undefined) {
+    return (
+      <main className="sign-in" id="main">
+        {me.isError ? (
+          <ProblemNotice error={me.error} again={() => void me.refetch()} />
+        ) : (
+          <Waiting what="who is signed in" />
+        )}
+      </main>
+    );
+  }
+  return (
+    <MeProvider value={me.data}>
+      <Shell>
+        <Boundary at={path}>
+          <Pages />
+        </Boundary>
+      </Shell>
+    </MeProvider>
+  );
+}
+
+function Pages() {
+  const [path, go] = useLocation();
+  useEffect(() => {
+    const back = path === "/" ? takeBack() : null;
+    if (back !== null && back !== "/") go(back, { replace: true });
+  }, [path, go]);
+  return (
+    <Switch>
+      <Route path="/" component={Links} />
+      <Route path="/links">
+        <Redirect to="/" replace />
+      </Route>
+      <Route path="/links/create" component={CreateLink} />
+      <Route path="/links/:target/:link/lanes/:where">
+        {({ target, link, where }) => <LanePage key={`${target} ${link} ${where}`} target={target} link={link} where={where} />}
+      </Route>
+      <Route path="/links/:target/:link/:tab?">
+        {({ target, link, tab }) => <LinkPage key={`${target} ${link}`} target={target} link={link} tab={tab ?? "lanes"} />}
+      </Route>
+      <Route path="/clusters" component={Clusters} />
+      <Route path="/checkpoints" component={Checkpoints} />
+      <Route path="/operations" component={Operations} />
+      <Route path="/operations/:id">{({ id }) => <OperationPage key={id} id={id} />}</Route>
+      <Route path="/plans/:id">{({ id }) => <PlanPage key={id} id={id} />}</Route>
+      <Route path="/audit" component={Audit} />
+      <Route path="/accounts" component={Accounts} />
+      <Route component={NotThere} />
+    </Switch>
+  );
+}

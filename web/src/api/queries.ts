@@ -1,0 +1,177 @@
+import { queryOptions, keepPreviousData } from "@tanstack/react-query";
+import { client, told, type Schemas } from "./client";
+
+/** Pairs come as lists from openapi-fetch: this is what they are. */
+const as =
+  <T>() =>
+  (found: unknown): T =>
+    found as T;
+
+/** Queries whose key begins with `live` are asked again when the service has read their cluster. */
+const on = (target: string, link: string) => ({ params: { path: { target, link } } });
+
+export const meQuery = queryOptions({
+  queryKey: ["me"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/me", { signal })),
+  refetchInterval: 15_000,
+});
+
+export const waysQuery = queryOptions({
+  queryKey: ["ways"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/login/ways", { signal })),
+  staleTime: Infinity,
+});
+
+export const verbsQuery = queryOptions({
+  queryKey: ["verbs"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/verbs", { signal })),
+  staleTime: Infinity,
+});
+
+export const linksQuery = queryOptions({
+  queryKey: ["live", "*", "links"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/links", { signal })).then(as<Schemas["LinksAnswer"]>()),
+});
+
+export const clustersQuery = queryOptions({
+  queryKey: ["live", "*", "clusters"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/clusters", { signal })),
+});
+
+export const linkQuery = (target: string, link: string) =>
+  queryOptions({
+    queryKey: ["live", target, link],
+    queryFn: ({ signal }) => told(client.GET("/api/v1/clusters/{target}/links/{link}", { ...on(target, link), signal })).then(
+        as<Schemas["LinkAnswer"]>(),
+      ),
+  });
+
+export const historyQuery = (target: string, link: string) =>
+  queryOptions({
+    queryKey: ["history", target, link],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/clusters/{target}/links/{link}/history", { ...on(target, link), signal })),
+    refetchInterval: 10_000,
+    staleTime: 9_000,
+  });
+
+export interface LanesAsked {
+  text: string;
+  state: readonly Schemas["LaneState"][];
+  mode: Schemas["LaneMode"] | "";
+  sort: Schemas["LaneOrder"];
+  descending: boolean;
+}
+
+export const EVERY_LANE: LanesAsked = { text: "", state: [], mode: "", sort: "source", descending: false };
+
+export const lanesQuery = (target: string, link: string, asked: LanesAsked, offset: number, limit: number) =>
+  queryOptions({
+    queryKey: ["live", target, link, "lanes", asked, offset, limit],
+    queryFn: ({ signal }) =>
+      told(
+        client.GET("/api/v1/clusters/{target}/links/{link}/lanes", {
+          params: {
+            path: { target, link },
+            query: {
+              offset,
+              limit,
+              sort: asked.sort,
+              descending: asked.descending,
+              ...(asked.text ? { text: asked.text } : {}),
+              ...(asked.state.length ? { state: [...asked.state] } : {}),
+              ...(asked.mode ? { mode: asked.mode } : {}),
+            },
+          },
+          signal,
+        }),
+      ).then(as<Schemas["LanesPage"]>()),
+    gcTime: 30_000,
+  });
+
+/** Groups are read from both clusters each time they are asked for, so less often. */
+const SLOWLY = { staleTime: 5_000, refetchInterval: 20_000 };
+
+export const groupsQuery = (target: string, link: string) =>
+  queryOptions({
+    queryKey: ["positions", target, link, "groups"],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/clusters/{target}/links/{link}/groups", { ...on(target, link), signal })),
+    ...SLOWLY,
+  });
+
+export const groupQuery = (target: string, link: string, group: string) =>
+  queryOptions({
+    queryKey: ["positions", target, link, "group", group],
+    queryFn: ({ signal }) =>
+      told(
+        client.GET("/api/v1/clusters/{target}/links/{link}/group", {
+          params: { path: { target, link }, query: { group } },
+          signal,
+        }),
+      ),
+    ...SLOWLY,
+  });
+
+export const rangesQuery = (target: string, link: string, where: string) =>
+  queryOptions({
+    queryKey: ["positions", target, link, "ranges", where],
+    queryFn: ({ signal }) =>
+      told(
+        client.GET("/api/v1/clusters/{target}/links/{link}/ranges", {
+          params: { path: { target, link }, query: { where } },
+          signal,
+        }),
+      ),
+    ...SLOWLY,
+  });
+
+export const verificationQuery = (target: string, link: string) =>
+  queryOptions({
+    queryKey: ["positions", target, link, "verification"],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/clusters/{target}/links/{link}/verification", { ...on(target, link), signal })).then(
+        as<Schemas["VerifyStatus"]>(),
+      ),
+    staleTime: 2_000,
+    refetchInterval: 5_000,
+  });
+
+export const processesQuery = (target: string, link: string) =>
+  queryOptions({
+    queryKey: ["processes", target, link],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/clusters/{target}/links/{link}/processes", { ...on(target, link), signal })),
+  });
+
+export const operationsQuery = (limit: number) =>
+  queryOptions({
+    queryKey: ["operations", "recent", limit],
+    queryFn: ({ signal }) => told(client.GET("/api/v1/operations", { params: { query: { limit } }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+export const operationQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["operations", id],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/operations/{work_id}", { params: { path: { work_id: id } }, signal })),
+    refetchInterval: (query) => (query.state.data?.state === "running" ? 1_000 : false),
+  });
+
+export const planQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["plans", id],
+    queryFn: ({ signal }) => told(client.GET("/api/v1/plans/{plan_id}", { params: { path: { plan_id: id } }, signal })),
+    refetchInterval: (query) => (query.state.data?.operation == null ? 5_000 : false),
+  });
+
+export const accountsQuery = queryOptions({
+  queryKey: ["accounts"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/accounts", { signal })),
+});
+
+export const tokensQuery = queryOptions({
+  queryKey: ["tokens"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/tokens", { signal })),
+});

@@ -1,0 +1,4803 @@
+// Made by `npm run api` from the service's OpenAPI; `npm run api:check` says whether it is fresh.
+
+export interface paths {
+    "/api/v1/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Accounts
+         * @description Every account.
+         */
+        get: operations["accounts_api_v1_accounts_get"];
+        put?: never;
+        /**
+         * Add
+         * @description Make an account.
+         */
+        post: operations["add_api_v1_accounts_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change
+         * @description Change an account's role, or disable it.
+         */
+        patch: operations["change_api_v1_accounts__name__patch"];
+        trace?: never;
+    };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Audit
+         * @description Who did what, with which plan, and how it went; the newest first.
+         */
+        get: operations["audit_api_v1_audit_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/checkpoints/rewrite/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Write translated positions into a checkpoint, in place with a backup, or to a new path */
+        post: operations["plan_checkpoints_rewrite_api_v1_checkpoints_rewrite_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/checkpoints/undo/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take the newest rewrite in place back, byte for byte */
+        post: operations["plan_checkpoints_undo_api_v1_checkpoints_undo_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Clusters
+         * @description Every context, and when its links were read last.
+         */
+        get: operations["clusters_api_v1_clusters_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cluster
+         * @description One context.
+         */
+        get: operations["cluster_api_v1_clusters__target__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Link
+         * @description One link, without its lanes.
+         */
+        get: operations["link_api_v1_clusters__target__links__link__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}/group": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Group
+         * @description One group in full, with what a move would do now.
+         */
+        get: operations["show_group_api_v1_clusters__target__links__link__group_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Groups
+         * @description Every group of the link's source, and its state on both clusters.
+         */
+        get: operations["list_groups_api_v1_clusters__target__links__link__groups_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * History
+         * @description A link's rates and lags in the last hour, as far as this instance saw them.
+         */
+        get: operations["history_api_v1_clusters__target__links__link__history_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}/lanes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lanes
+         * @description A page of a link's lanes, filtered and sorted here.
+         */
+        get: operations["lanes_api_v1_clusters__target__links__link__lanes_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}/processes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Processes
+         * @description The processes that instances of the service started for a link, the newest first.
+         */
+        get: operations["processes_api_v1_clusters__target__links__link__processes_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}/ranges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ranges
+         * @description The offset map of one source topic or TOPIC-PARTITION.
+         */
+        get: operations["ranges_api_v1_clusters__target__links__link__ranges_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}/translate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Translate
+         * @description Where offsets are on the other side: exact, or refused with the reason.
+         */
+        post: operations["translate_api_v1_clusters__target__links__link__translate_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}/translate/group": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Translate Group
+         * @description Everything that a group has committed, on the other side.
+         */
+        get: operations["translate_group_api_v1_clusters__target__links__link__translate_group_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}/verification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Verified
+         * @description The last comparison of a link, with its report.
+         */
+        get: operations["verified_api_v1_clusters__target__links__link__verification_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/probe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Probe
+         * @description Connect to a cluster as a link would: its version, the principal, and what is missing.
+         */
+        post: operations["probe_api_v1_clusters__target__probe_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events
+         * @description Listen; what is shown is asked for again where an event names it.
+         *
+         *     The first event says that the stream is open, ``lost`` that this listener was too slow: it reads all anew.
+         */
+        get: operations["events_api_v1_events_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/baseline/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Remember what groups have committed, so that a later move can tell who has gone on */
+        post: operations["plan_groups_baseline_api_v1_groups_baseline_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/create/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin a group before its consumers are started there */
+        post: operations["plan_groups_create_api_v1_groups_create_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/sync/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move groups to exactly the same place on the target */
+        post: operations["plan_groups_sync_api_v1_groups_sync_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/undo/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a move of groups back */
+        post: operations["plan_groups_undo_api_v1_groups_undo_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Links
+         * @description The links of every cluster, and the clusters whose links are not known.
+         */
+        get: operations["links_api_v1_links_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/abort-transaction/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a transaction of the source that holds a lane up */
+        post: operations["plan_links_abort_transaction_api_v1_links_abort_transaction_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/accept/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let lanes go on that wait for a person's decision */
+        post: operations["plan_links_accept_api_v1_links_accept_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/create/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Store a link, where nothing forbids it */
+        post: operations["plan_links_create_api_v1_links_create_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/delete/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Forget a link; what it copied stays */
+        post: operations["plan_links_delete_api_v1_links_delete_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/pause/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a link's workers stop reading; they keep their lanes */
+        post: operations["plan_links_pause_api_v1_links_pause_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/resume/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a paused link, and lanes of it that had stopped, go on */
+        post: operations["plan_links_resume_api_v1_links_resume_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/run/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a link; it goes on exactly at its positions */
+        post: operations["plan_links_run_api_v1_links_run_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/set/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change a link's filter or rate limit; its workers obey within two seconds */
+        post: operations["plan_links_set_api_v1_links_set_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/stop/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a link's runs to end, wherever they are */
+        post: operations["plan_links_stop_api_v1_links_stop_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Begin
+         * @description Begin to sign in through the provider.
+         */
+        get: operations["begin_api_v1_login_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/done": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finish
+         * @description Come back from the provider.
+         */
+        get: operations["finish_api_v1_login_done_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/ways": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ways
+         * @description How one can sign in.
+         */
+        get: operations["ways_api_v1_login_ways_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Me
+         * @description Who I am here, and whether this instance acts.
+         */
+        get: operations["me_api_v1_me_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mirrormaker/publish/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Publish a link's offset map as MirrorMaker 2 does */
+        post: operations["plan_mirrormaker_publish_api_v1_mirrormaker_publish_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Operations
+         * @description Operations, the newest first.
+         */
+        get: operations["operations_api_v1_operations_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operations/{work_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Operation
+         * @description One operation: where it stands, and what came of it.
+         */
+        get: operations["operation_api_v1_operations__work_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{plan_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Plan
+         * @description A plan that was shown within the last day.
+         */
+        get: operations["plan_api_v1_plans__plan_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{plan_id}/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply
+         * @description Apply a plan that was seen; it is made again first, and refused where it would be another one now.
+         */
+        post: operations["apply_api_v1_plans__plan_id__apply_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign In
+         * @description Sign a browser in with a token, which it keeps in a cookie that no script can read.
+         */
+        post: operations["sign_in_api_v1_session_post"];
+        /**
+         * Sign Out
+         * @description Sign this browser out.
+         */
+        delete: operations["sign_out_api_v1_session_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tokens
+         * @description One's own tokens; an admin's answer has all.
+         */
+        get: operations["tokens_api_v1_tokens_get"];
+        put?: never;
+        /**
+         * Issue
+         * @description Make a token; its text is in this answer and nowhere else.
+         */
+        post: operations["issue_api_v1_tokens_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke
+         * @description End a token at once.
+         */
+        delete: operations["revoke_api_v1_tokens__token_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/verbs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Verbs
+         * @description What can be changed, and the role that applies its plans.
+         */
+        get: operations["verbs_api_v1_verbs_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/verify/resume/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Go on with a comparison that was stopped or died, up to the same pins */
+        post: operations["plan_verify_resume_api_v1_verify_resume_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/verify/start/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Compare both sides of a link, record by record, from where that was done last */
+        post: operations["plan_verify_start_api_v1_verify_start_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/verify/stop/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a link's comparison to end; `resume` goes on with it */
+        post: operations["plan_verify_stop_api_v1_verify_stop_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lives
+         * @description Whether the process answers; ``ready`` is not asked for here.
+         */
+        get: operations["lives_healthz_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metrics
+         * @description What ``link metrics`` tells, of every cluster that was just read; a token of a viewer is needed.
+         */
+        get: operations["metrics_metrics_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ready
+         * @description Whether the store answers, and whether this instance acts; 503 where it is not ready.
+         */
+        get: operations["ready_readyz_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        AbortPlan: {
+            abort: number | null;
+            hash: string;
+            high_watermark: number;
+            kept: string[];
+            link: string;
+            read_at_ms: number;
+            source: string;
+            stable: number;
+            transactions: components["schemas"]["SourceTransaction"][];
+        };
+        AbortReport: {
+            high_watermark: number;
+            plan: components["schemas"]["AbortPlan"];
+            stable: number;
+        };
+        /**
+         * AbortRequest
+         * @description A transaction of the source that holds a lane up, as ``TOPIC-PARTITION``.
+         */
+        AbortRequest: {
+            /** Link */
+            link: string;
+            /**
+             * Producer Id
+             * @default null
+             */
+            producer_id: number | null;
+            /** Target */
+            target: string;
+            /** Where */
+            where: string;
+        };
+        AcceptPlan: {
+            forget: components["schemas"]["MirroredTopic"][];
+            hash: string;
+            link: string;
+            pending: components["schemas"]["PendingDecision"][];
+            recreated: string[];
+            remake: string[];
+            remember: components["schemas"]["MirroredTopic"][];
+        };
+        AcceptReport: {
+            plan: components["schemas"]["AcceptPlan"];
+        };
+        Account: {
+            created_at: number;
+            disabled_at: number | null;
+            id: string;
+            issuer: string;
+            name: string;
+            role: components["schemas"]["Role"];
+        };
+        /** @enum {string} */
+        AnswerKind: "exact" | "before" | "after" | "unmapped" | "unknown";
+        Answered: {
+            above: components["schemas"]["OffsetPair"] | null;
+            answer: number | null;
+            below: components["schemas"]["OffsetPair"] | null;
+            kind: components["schemas"]["AnswerKind"];
+            offset: number;
+            partition: string;
+            to: string | null;
+            why: string;
+        };
+        ApiSupport: {
+            name: string;
+            needed: [
+                number,
+                number
+            ];
+            offered: [
+                number,
+                number
+            ] | null;
+        };
+        /**
+         * Approval
+         * @description The hash of the plan that was seen: another one is refused.
+         */
+        Approval: {
+            /** Hash */
+            hash: string;
+        };
+        AuditEntry: {
+            account: string;
+            address: string;
+            at: number;
+            detail: string;
+            hash: string | null;
+            id: number;
+            operation: string | null;
+            outcome: components["schemas"]["Outcome"];
+            plan: string | null;
+            role: string;
+            subject: string;
+            verb: string;
+        };
+        Baseline: {
+            group: string;
+            kind: components["schemas"]["GroupKind"];
+            link: string;
+            partitions: components["schemas"]["BaselinePartition"][];
+            taken_at_ms: number;
+        };
+        BaselinePartition: {
+            begin: number | null;
+            commit: components["schemas"]["Commit"];
+            coverage: components["schemas"]["Coverage"];
+            source: string;
+        };
+        BaselinePlan: {
+            baselines: components["schemas"]["Baseline"][];
+            hash: string;
+            link: string;
+        };
+        BaselineReport: {
+            baselines: components["schemas"]["Baseline"][];
+            before: {
+                [key: string]: number;
+            };
+            link: string;
+            made_at_ms: number;
+            stored: boolean;
+        };
+        /**
+         * BeginRequest
+         * @description A group that begins in some topics of a cluster.
+         *
+         *     ``start`` is earliest, latest, a time with its zone, or group:NAME; ``offsets`` are given ones instead, as
+         *     topic: {partition: offset}.
+         */
+        BeginRequest: {
+            /** Group */
+            group: string;
+            /**
+             * Start
+             * @default earliest
+             */
+            start: string;
+            /** Target */
+            target: string;
+            /** Topics */
+            topics: string[];
+        };
+        /** @enum {string} */
+        Cause: "the source no longer has records that were not copied" | "the source lost records that were copied" | "the source topic was deleted and made again" | "the target topic was deleted and made again" | "the target topic was deleted" | "it is no longer known exactly how far the lane was copied" | "the lane was copied, and who wrote it is forgotten" | "the lane's batches in the target log do not follow each other" | "what the lane's batches past gaps are copies of is forgotten" | "the lane stopped at records that cannot be copied";
+        ChangeLinkPlan: {
+            after: components["schemas"]["WantedState"];
+            before: components["schemas"]["WantedState"];
+            hash: string;
+            link: string;
+        };
+        ChangeLinkReport: {
+            link: string;
+            wanted: components["schemas"]["WantedState"];
+        };
+        /**
+         * ChangedAccount
+         * @description What becomes of an account; what is None stays.
+         */
+        ChangedAccount: {
+            /**
+             * Disabled
+             * @default null
+             */
+            disabled: boolean | null;
+            /**
+             * Role
+             * @default null
+             */
+            role: ("viewer" | "operator" | "approver" | "admin") | null;
+        };
+        /** @enum {string} */
+        CheckpointFormat: "spark" | "flink";
+        ClusterAnswer: {
+            bootstrap: string[];
+            links: number;
+            mechanism: string | null;
+            name: string;
+            problem: components["schemas"]["Problem"] | null;
+            protocol: string;
+            read_at_ms: number | null;
+        };
+        ClusterFacts: {
+            apis: components["schemas"]["ApiSupport"][];
+            brokers: number;
+            cluster_id: string;
+            context: string;
+            permissions: components["schemas"]["Permission"][];
+            version: string;
+        };
+        ClustersAnswer: {
+            clusters: components["schemas"]["ClusterAnswer"][];
+            file: string;
+            problem: components["schemas"]["Problem"] | null;
+            target: string | null;
+        };
+        Commit: {
+            leader_epoch: number;
+            metadata: string;
+            offset: number;
+        };
+        ComparisonPlan: {
+            doubts: {
+                [key: string]: string;
+            };
+            hash: string;
+            lanes: number;
+            link: string;
+            offsets: number;
+            options: components["schemas"]["VerifyOptions"];
+        };
+        ComparisonStarted: {
+            directory: string;
+            link: string;
+            process: number;
+            run: string;
+        };
+        /**
+         * ConfigsShape
+         * @description Which topic configs follow the source's; regular expressions that match whole names, deny wins.
+         */
+        ConfigsShape: {
+            /** Allow */
+            allow?: string[];
+            /** Deny */
+            deny?: string[];
+        };
+        ContextProbe: {
+            as_source: string[];
+            as_target: string[];
+            brokers: number;
+            cluster_id: string;
+            context: string;
+            error: string;
+            exit_code: number;
+            hint: string;
+            principal: string;
+            version: string;
+        };
+        CoordinatedTransaction: {
+            partitions: string[];
+            producer_epoch: number;
+            producer_id: number;
+            started_at_ms: number;
+            state: string;
+            timeout_ms: number;
+            transactional_id: string;
+        };
+        /** @enum {string} */
+        Coverage: "covered" | "before" | "gone" | "unknown" | "not in link";
+        CreateLinkPlan: {
+            findings: components["schemas"]["Reason"][];
+            hash: string;
+            source: components["schemas"]["ClusterFacts"];
+            spec: {
+                [key: string]: unknown;
+            };
+            target: components["schemas"]["ClusterFacts"];
+            topics: components["schemas"]["TopicPlan"][];
+        };
+        CreateLinkReport: {
+            plan: components["schemas"]["CreateLinkPlan"];
+            record: components["schemas"]["LinkRecord"];
+        };
+        CreatePlan: {
+            begins: {
+                [key: string]: components["schemas"]["Commit"];
+            };
+            cluster: string;
+            group: string;
+            hash: string;
+            notes: string[];
+            refusals: components["schemas"]["Reason"][];
+            start: string;
+        };
+        /**
+         * CreateRequest
+         * @description A link as in a link file, which names no other file: that would be one of the service's machine.
+         */
+        CreateRequest: {
+            link: components["schemas"]["LinkShape"];
+        };
+        DeletePlan: {
+            forget: {
+                [key: string]: number;
+            };
+            hash: string;
+            link: string;
+            restore: {
+                [key: string]: {
+                    [key: string]: string | null;
+                };
+            };
+            running: boolean;
+            topics: components["schemas"]["MirroredTopic"][];
+        };
+        DeleteReport: {
+            findings: components["schemas"]["Reason"][];
+            plan: components["schemas"]["DeletePlan"];
+        };
+        FileChange: {
+            effect: components["schemas"]["FileEffect"];
+            new_bytes: number | null;
+            old_bytes: number | null;
+            path: string;
+        };
+        /** @enum {string} */
+        FileEffect: "change" | "add" | "remove";
+        /**
+         * FilterShape
+         * @description Which topics are copied; another kind than regex has options of its own.
+         */
+        FilterShape: {
+            /**
+             * Exclude
+             * @description Regular expressions that win over include; default mm2-.*\.internal, .*\.checkpoints\.internal, heartbeats, .*\.heartbeats.
+             * @default null
+             */
+            exclude: string[] | null;
+            /**
+             * Include
+             * @description Regular expressions that match whole names; default all.
+             * @default null
+             */
+            include: string[] | null;
+            /**
+             * Kind
+             * @description regex, or a kind that an installed package registers.
+             * @default regex
+             */
+            kind: string;
+        } & {
+            [key: string]: unknown;
+        };
+        Group: {
+            commits: {
+                [key: string]: components["schemas"]["Commit"];
+            };
+            kind: components["schemas"]["GroupKind"];
+            members: components["schemas"]["Member"][];
+            name: string;
+            state: components["schemas"]["GroupState"];
+        };
+        GroupCreated: {
+            begins: {
+                [key: string]: components["schemas"]["Commit"];
+            };
+            cluster: string;
+            group: string;
+            notes: string[];
+            start: string;
+            undo: string;
+        };
+        /** @enum {string} */
+        GroupKind: "classic" | "consumer" | "simple" | "share" | "streams" | "connect" | "schemas";
+        GroupPlan: {
+            failure: string;
+            group: string;
+            kind: components["schemas"]["GroupKind"];
+            moves: components["schemas"]["Move"][];
+            refusals: components["schemas"]["Reason"][];
+            state: components["schemas"]["GroupState"];
+            step: components["schemas"]["GroupStep"];
+            target_state: components["schemas"]["GroupState"];
+        };
+        GroupReport: {
+            baseline: components["schemas"]["Baseline"] | null;
+            link: string;
+            plan: components["schemas"]["GroupPlan"];
+            read_at_ms: number;
+            round: components["schemas"]["SyncRound"] | null;
+            source: components["schemas"]["Group"];
+            sync: components["schemas"]["GroupSyncStatus"] | null;
+            target: components["schemas"]["Group"] | null;
+        };
+        GroupRow: {
+            advice: string;
+            baseline: components["schemas"]["Coverage"] | null;
+            group: string;
+            in_link: number;
+            kind: components["schemas"]["GroupKind"];
+            outside: number;
+            state: components["schemas"]["GroupState"];
+            sync: components["schemas"]["GroupSyncStatus"] | null;
+            target_state: components["schemas"]["GroupState"];
+        };
+        /** @enum {string} */
+        GroupState: "empty" | "dead" | "stable" | "preparing_rebalance" | "completing_rebalance" | "assigning" | "reconciling" | "not_ready" | "unknown";
+        /** @enum {string} */
+        GroupStep: "move" | "in sync" | "refused" | "moved" | "failed";
+        GroupSyncStatus: {
+            group: string;
+            link: string;
+            since_ms: number;
+            state: components["schemas"]["SyncState"];
+            why: string;
+        };
+        GroupUndo: {
+            delete: string[];
+            delete_group: boolean;
+            done: boolean;
+            record: components["schemas"]["UndoRecord"];
+            refusals: components["schemas"]["Reason"][];
+            restore: {
+                [key: string]: components["schemas"]["Commit"];
+            };
+        };
+        GroupsMoved: {
+            groups: components["schemas"]["GroupPlan"][];
+            hash: string;
+            left_out: {
+                [key: string]: number;
+            };
+            link: string;
+            took_ms: number;
+            undo: string;
+        };
+        GroupsPlan: {
+            groups: components["schemas"]["GroupPlan"][];
+            hash: string;
+            left_out: {
+                [key: string]: number;
+            };
+            link: string;
+            took_ms: number;
+        };
+        GroupsReport: {
+            groups: components["schemas"]["GroupRow"][];
+            link: string;
+            read_at_ms: number;
+            round: components["schemas"]["SyncRound"] | null;
+        };
+        /**
+         * GroupsRequest
+         * @description Groups of a link's source by patterns that match whole names; none for all that committed what it copies.
+         */
+        GroupsRequest: {
+            /**
+             * Exclude
+             * @default []
+             */
+            exclude: string[];
+            /**
+             * Groups
+             * @default []
+             */
+            groups: string[];
+            /** Link */
+            link: string;
+            /** Target */
+            target: string;
+        };
+        /**
+         * GroupsShape
+         * @description Which consumer groups are kept in sync on the target while the link runs.
+         */
+        GroupsShape: {
+            /**
+             * Checkpoints
+             * @description Publish checkpoints as MirrorMaker 2 does.
+             * @default false
+             */
+            checkpoints: boolean;
+            /**
+             * Exclude
+             * @description Regular expressions that win over include.
+             */
+            exclude?: string[];
+            /**
+             * Include
+             * @description Regular expressions that match whole names.
+             */
+            include: string[];
+            /**
+             * Interval
+             * @description How often, from 1s to 1h.
+             * @default 10s
+             */
+            interval: string;
+        };
+        GroupsUndone: {
+            groups: components["schemas"]["GroupUndo"][];
+            id: string;
+        };
+        Health: {
+            acts: boolean;
+            ready: boolean;
+            why: string;
+        };
+        History: {
+            samples: components["schemas"]["Sample"][];
+        };
+        IssuedToken: {
+            account: string;
+            expires_at: number | null;
+            id: string;
+            name: string;
+            token: string;
+        };
+        LaneDecision: {
+            decided_at_ms: number;
+            generation: number;
+            link: string;
+            place: [
+                string,
+                number
+            ];
+            skip: [
+                number,
+                number
+            ] | null;
+            start: number | null;
+            why: string;
+        };
+        LaneForecast: {
+            mode: components["schemas"]["LaneMode"];
+            partition: number;
+            why: string;
+        };
+        /** @enum {string} */
+        LaneMode: "identity" | "mapped";
+        /**
+         * LaneOrder
+         * @description By what lanes are sorted; ``source`` sorts by topic and partition.
+         * @enum {string}
+         */
+        LaneOrder: "source" | "target" | "state" | "lag_records" | "lag_seconds" | "records_per_s" | "bytes_per_s";
+        LaneProgress: {
+            bytes: number;
+            bytes_per_s: number;
+            high_watermark: number;
+            is_old: boolean;
+            knows_source: boolean;
+            lag_bytes: number | null;
+            lag_records: number | null;
+            lag_seconds: number | null;
+            lane: string;
+            log_start: number;
+            mode: components["schemas"]["LaneMode"];
+            mode_reason: string;
+            owner: string;
+            position: number;
+            records: number;
+            records_per_s: number;
+            source: string;
+            source_epoch: [
+                number,
+                number
+            ] | null;
+            source_seen_ms: number | null;
+            stable: number;
+            state: components["schemas"]["LaneState"];
+            stop_offset: number | null;
+            stop_reason: string | null;
+            target: string;
+            target_end: number;
+            target_epoch: [
+                number,
+                number
+            ] | null;
+            updated_at_ms: number;
+        };
+        LaneRanges: {
+            lane: string;
+            mode: components["schemas"]["LaneMode"];
+            ranges: components["schemas"]["StoredRange"][];
+            records: number;
+            source: string;
+            source_end: number;
+            source_start: number;
+            state: components["schemas"]["LaneState"];
+            target: string;
+            target_end: number;
+            target_start: number;
+            updated_at_ms: number;
+        };
+        /** @enum {string} */
+        LaneState: "waiting" | "copying" | "following" | "unreachable" | "paused" | "stopped";
+        LaneVerified: {
+            differs: [
+                number,
+                number
+            ][];
+            lane: string;
+            run: string;
+            source: [
+                number,
+                number
+            ];
+            target: [
+                number,
+                number
+            ];
+            verified_at_ms: number;
+        };
+        LanesPage: {
+            lanes: components["schemas"]["LaneProgress"][];
+            matching: number;
+            offset: number;
+            problem: components["schemas"]["Problem"] | null;
+            read_at_ms: number;
+            total: number;
+        };
+        LeftOut: {
+            group: string;
+            reason: string;
+            source: string;
+        };
+        /**
+         * Levels
+         * @description At which isolation levels the target is read.
+         * @enum {string}
+         */
+        Levels: "both" | "committed";
+        LinkAnswer: {
+            findings: components["schemas"]["Reason"][];
+            plan: components["schemas"]["LinkPlan"] | null;
+            record: components["schemas"]["LinkRecord"];
+            summary: components["schemas"]["LinkSummary"];
+        };
+        LinkPlan: {
+            batch: number;
+            digest: string;
+            ends: boolean;
+            findings: components["schemas"]["Reason"][];
+            lanes: number;
+            left_out: string[];
+            link: string;
+            looked_at_ms: number | null;
+            owner: string;
+            planned_at_ms: number;
+        };
+        LinkRecord: {
+            control_topics: {
+                [key: string]: string;
+            };
+            created_at_ms: number;
+            origins: string[];
+            wanted: components["schemas"]["WantedState"];
+        };
+        /**
+         * LinkRequest
+         * @description A link on its target.
+         */
+        LinkRequest: {
+            /** Link */
+            link: string;
+            /** Target */
+            target: string;
+        };
+        /**
+         * LinkShape
+         * @description A link from one cluster to another.
+         */
+        LinkShape: {
+            configs?: components["schemas"]["ConfigsShape"];
+            filter?: components["schemas"]["FilterShape"];
+            /**
+             * @description Consumer groups to keep in sync; default none.
+             * @default null
+             */
+            groups: components["schemas"]["GroupsShape"] | null;
+            /**
+             * Id
+             * @description Names the link on its target; default SOURCE-TARGET.
+             * @default null
+             */
+            id: string | null;
+            /**
+             * Lease Seconds
+             * @description How long workers keep their lanes.
+             * @default 300
+             */
+            lease_seconds: number;
+            /**
+             * Mode
+             * @description auto keeps offsets where that is safe.
+             * @default auto
+             * @enum {string}
+             */
+            mode: "auto" | "mapped";
+            naming?: components["schemas"]["NamingShape"];
+            /**
+             * Rate Limit
+             * @description Bytes a second over all lanes, such as 50MB/s.
+             * @default null
+             */
+            rate_limit: number | string | null;
+            /**
+             * Replication Factor
+             * @description Of target topics; default the target brokers'.
+             * @default null
+             */
+            replication_factor: number | null;
+            /**
+             * Shared Topics
+             * @description Copy also into target topics that another link fills.
+             * @default false
+             */
+            shared_topics: boolean;
+            /**
+             * Source
+             * @description Context of the cluster that is copied.
+             */
+            source: string;
+            /**
+             * Start
+             * @description earliest, latest, a time with its zone, milliseconds since 1970, group:NAME (what a group of the source has committed when the link is created), given offsets, or @FILE with an offsets file.
+             * @default earliest
+             */
+            start: string | number | components["schemas"]["StartOffsetsShape"];
+            /**
+             * Target
+             * @description Context of the cluster that is copied to.
+             */
+            target: string;
+            /**
+             * Version
+             * @description Version of this file's format.
+             * @default 1
+             * @constant
+             */
+            version: 1;
+        };
+        LinkSummary: {
+            ending: boolean;
+            findings: number;
+            id: string;
+            paused: boolean;
+            problem: components["schemas"]["Problem"] | null;
+            read_at_ms: number;
+            running: boolean;
+            runs: string[];
+            source: string;
+            source_seen_ms: number | null;
+            stopped: number;
+            target: string;
+            totals: components["schemas"]["Totals"];
+        };
+        LinksAnswer: {
+            links: components["schemas"]["LinkSummary"][];
+            unread: components["schemas"]["ClusterAnswer"][];
+        };
+        /**
+         * Login
+         * @description A token that somebody types into the page.
+         */
+        Login: {
+            /** Token */
+            token: string;
+        };
+        LoginWays: {
+            provider: string | null;
+        };
+        Me: {
+            account: string;
+            acts: boolean;
+            holder: string;
+            instance: string;
+            role: string;
+            roots: string[];
+            version: string;
+        };
+        Member: {
+            client_id: string;
+            host: string;
+            id: string;
+        };
+        MirrorCheckpoint: {
+            downstream: number;
+            group: string;
+            metadata: string;
+            partition: string;
+            upstream: number;
+        };
+        MirroredTopic: {
+            configs: {
+                [key: string]: string;
+            };
+            link: string;
+            source: string;
+            source_id: string;
+            target: string;
+            target_id: string;
+        };
+        Move: {
+            answer: number | null;
+            commit: components["schemas"]["Commit"];
+            current: components["schemas"]["Commit"] | null;
+            lag: number | null;
+            refusals: components["schemas"]["Reason"][];
+            source: string;
+            target: string | null;
+        };
+        /**
+         * NamingShape
+         * @description What topics are called on the target; another kind than the built-in ones has options of its own.
+         */
+        NamingShape: {
+            /**
+             * Kind
+             * @description identity, prefix, template, or a kind that a package registers.
+             * @default identity
+             */
+            kind: string;
+            /**
+             * Separator
+             * @description prefix: what stands behind the source's name; default a dot.
+             * @default null
+             */
+            separator: string | null;
+            /**
+             * Template
+             * @description template: text with {topic} once and {source}.
+             * @default null
+             */
+            template: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * NewAccount
+         * @description An account for a person or a program.
+         */
+        NewAccount: {
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "approver" | "admin";
+        };
+        /**
+         * NewToken
+         * @description A token, for ``days``; one of an account other than one's own is made by an admin.
+         */
+        NewToken: {
+            /** Account */
+            account: string;
+            /**
+             * Days
+             * @default 90
+             */
+            days: number;
+            /** Name */
+            name: string;
+        };
+        OffsetPair: {
+            answer: number;
+            asked: number;
+        };
+        /** @enum {string} */
+        OffsetRole: "next" | "batch start" | "batch end" | "stop" | "initial" | "previous" | "assigned" | "unassigned";
+        OpenTransaction: {
+            coordinator_epoch: number;
+            last_timestamp: number;
+            producer_epoch: number;
+            producer_id: number;
+            start_offset: number;
+        };
+        /** @enum {string} */
+        Outcome: "started" | "done" | "refused" | "failed";
+        PendingDecision: {
+            cause: components["schemas"]["Cause"];
+            decision: components["schemas"]["LaneDecision"];
+            given_up: [
+                number,
+                number
+            ] | null;
+            keeps: string | null;
+            lane: string;
+            means: string;
+            position: number;
+            source: string;
+            target: string;
+            twice: [
+                number,
+                number
+            ] | null;
+        };
+        /**
+         * PendingTransactions
+         * @description What becomes of a Flink sink's pending transactions, which only the sink's own cluster can commit.
+         *
+         *     ``keep`` is for a sink whose cluster is not moved.
+         * @enum {string}
+         */
+        PendingTransactions: "refuse" | "discard" | "keep";
+        Permission: {
+            granted: boolean | null;
+            operation: string;
+            principal: string;
+            resource: string;
+        };
+        /**
+         * PlaceRequest
+         * @description Pending decisions of a link: of a topic, or of a partition as ``TOPIC-PARTITION``; None for all.
+         */
+        PlaceRequest: {
+            /**
+             * At
+             * @default null
+             */
+            at: number | null;
+            /** Link */
+            link: string;
+            /** Target */
+            target: string;
+            /**
+             * Where
+             * @default null
+             */
+            where: string | null;
+        };
+        PlanAnswer: {
+            account: string;
+            command: string;
+            hash: string;
+            id: string;
+            operation: string | null;
+            plan: {
+                [key: string]: unknown;
+            };
+            planned_at: number;
+            request: {
+                [key: string]: unknown;
+            };
+            role: string;
+            subject: string;
+            verb: string;
+        };
+        Position: {
+            location: string;
+            offset: number | components["schemas"]["SymbolicOffset"] | null;
+            partition: string;
+            role: components["schemas"]["OffsetRole"];
+            source: string;
+        };
+        PositionChange: {
+            moved: components["schemas"]["TranslatedPosition"] | null;
+            old: components["schemas"]["Position"];
+        };
+        Problem: {
+            detail: string;
+            exit_code: number;
+            field: string | null;
+            hint: string;
+            retryable: boolean;
+            status: number;
+            title: string;
+            type: string;
+        };
+        PublishPlan: {
+            checkpoints: components["schemas"]["MirrorCheckpoint"][];
+            hash: string;
+            left_out: components["schemas"]["LeftOut"][];
+            notes: string[];
+            source_alias: string;
+        };
+        /**
+         * PublishRequest
+         * @description A link's map as MirrorMaker 2's topics; ``source_alias`` is what that one would call the source.
+         */
+        PublishRequest: {
+            /** Link */
+            link: string;
+            /**
+             * Source Alias
+             * @default null
+             */
+            source_alias: string | null;
+            /** Target */
+            target: string;
+        };
+        Published: {
+            checkpoints: components["schemas"]["MirrorCheckpoint"][];
+            left_out: components["schemas"]["LeftOut"][];
+            notes: string[];
+            source_alias: string;
+        };
+        /**
+         * Question
+         * @description One offset of a partition.
+         */
+        Question: {
+            /** Offset */
+            offset: number;
+            /** Partition */
+            partition: number;
+            /** Topic */
+            topic: string;
+        };
+        /**
+         * Questions
+         * @description Offsets of source partitions, with ``reverse`` of target partitions.
+         *
+         *     An offset is the next record to read; with ``records`` the very record there is meant.
+         */
+        Questions: {
+            /** Questions */
+            questions: components["schemas"]["Question"][];
+            /**
+             * Records
+             * @default false
+             */
+            records: boolean;
+            /**
+             * Reverse
+             * @default false
+             */
+            reverse: boolean;
+        };
+        /**
+         * ReaderKind
+         * @description ``records``: everything is read as records by Spark's own Kafka source; ``batches``: stored batches first.
+         * @enum {string}
+         */
+        ReaderKind: "records" | "batches";
+        Reason: {
+            fix: string;
+            location?: string;
+            severity?: string;
+            what: string;
+            why?: string;
+        };
+        RewritePlan: {
+            changes: components["schemas"]["PositionChange"][];
+            files: components["schemas"]["FileChange"][];
+            format: components["schemas"]["CheckpointFormat"];
+            hash: string;
+            names: {
+                [key: string]: string;
+            };
+            newest_write_ms: number;
+            notes: string[];
+            number: number;
+            path: string;
+            read_at_ms: number;
+            refusals: components["schemas"]["Reason"][];
+            repeated: number;
+            route: string;
+            skipped: number;
+            uncounted: number;
+            untouched: string[];
+        };
+        /**
+         * RewritePositions
+         * @description A rewrite, by the maps of links into ``target`` or by a start position there; in place, or ``to`` a new path.
+         *
+         *     ``stopped`` says that the job is stopped although it has written lately.
+         */
+        RewritePositions: {
+            /**
+             * Links
+             * @default []
+             */
+            links: string[];
+            /** Path */
+            path: string;
+            /**
+             * Sources
+             * @default null
+             */
+            sources: string[] | null;
+            /**
+             * Start
+             * @default null
+             */
+            start: string | null;
+            /**
+             * Stay
+             * @default []
+             */
+            stay: string[];
+            /** @default refuse */
+            stop_savepoint: components["schemas"]["StopSavepoint"];
+            /**
+             * Stopped
+             * @default false
+             */
+            stopped: boolean;
+            /** Target */
+            target: string;
+            /**
+             * To
+             * @default null
+             */
+            to: string | null;
+            /** @default refuse */
+            transactions: components["schemas"]["PendingTransactions"];
+            /** @default refuse */
+            uncommitted: components["schemas"]["Uncommitted"];
+        };
+        RewriteReport: {
+            notes: string[];
+            path: string;
+            plan: components["schemas"]["RewritePlan"];
+            took_ms: number;
+            undo: string | null;
+        };
+        /** @enum {string} */
+        Role: "viewer" | "operator" | "approver" | "admin";
+        Run: {
+            account: string;
+            began_at: number;
+            created: number;
+            ended_at: number | null;
+            exit_code: number | null;
+            host: string;
+            id: string;
+            kind: components["schemas"]["RunKind"];
+            link: string;
+            log: string;
+            pid: number;
+            target: string;
+        };
+        /** @enum {string} */
+        RunKind: "link" | "verify" | "rebuild";
+        RunPlan: {
+            hash: string;
+            lease_seconds: number;
+            link: string;
+            master: string;
+            source: string;
+            target: string;
+        };
+        RunReport: {
+            link: string;
+            log: string;
+            process: number;
+            run: string;
+        };
+        /** @enum {string} */
+        RunState: "running" | "stopped" | "done" | "failed";
+        Sample: {
+            at_ms: number;
+            bytes_per_s: number;
+            lag_bytes: number | null;
+            lag_records: number | null;
+            lag_seconds: number | null;
+            records_per_s: number;
+            stopped: number;
+        };
+        /**
+         * SetRequest
+         * @description What becomes of a link's filter and rate limit; what is None stays.  A rate limit of ``none`` takes it away.
+         */
+        SetRequest: {
+            /**
+             * Exclude
+             * @default null
+             */
+            exclude: string[] | null;
+            /**
+             * Include
+             * @default null
+             */
+            include: string[] | null;
+            /** Link */
+            link: string;
+            /**
+             * Rate Limit
+             * @default null
+             */
+            rate_limit: string | null;
+            /** Target */
+            target: string;
+        };
+        SourceTransaction: {
+            known: components["schemas"]["CoordinatedTransaction"] | null;
+            open: components["schemas"]["OpenTransaction"];
+            since_ms: number;
+            unavailable: string;
+        };
+        /**
+         * StartOffsetsShape
+         * @description Given source offsets; a partition that is not named begins at its earliest record.
+         */
+        StartOffsetsShape: {
+            /**
+             * Offsets
+             * @description topic: {partition: offset}
+             */
+            offsets: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+        };
+        /**
+         * StartRequest
+         * @description A comparison; the fields are those of ``verify start``.
+         */
+        StartRequest: {
+            /**
+             * Fresh
+             * @default false
+             */
+            fresh: boolean;
+            /** @default both */
+            levels: components["schemas"]["Levels"];
+            /** Link */
+            link: string;
+            /**
+             * Rate Limit
+             * @default null
+             */
+            rate_limit: string | null;
+            /** @default records */
+            reader: components["schemas"]["ReaderKind"];
+            /**
+             * Samples
+             * @default 20
+             */
+            samples: number;
+            /**
+             * Show Values
+             * @default false
+             */
+            show_values: boolean;
+            /** Target */
+            target: string;
+        };
+        StopPlan: {
+            hash: string;
+            link: string;
+            runs: string[];
+            wait_s: number;
+        };
+        StopReport: {
+            ended: boolean;
+            link: string;
+            runs: string[];
+        };
+        /**
+         * StopRequest
+         * @description A link's runs, and for how many seconds their end is waited for.
+         */
+        StopRequest: {
+            /** Link */
+            link: string;
+            /** Target */
+            target: string;
+            /**
+             * Wait S
+             * @default 60
+             */
+            wait_s: number;
+        };
+        /**
+         * StopSavepoint
+         * @description What becomes of a FlinkKafkaConsumer's positions in a savepoint of ``flink stop``.
+         *
+         *     They are older than the rest of the savepoint: those of the job's last checkpoint before it. ``translate`` takes
+         *     them as they are, so that what was read between is read again.
+         * @enum {string}
+         */
+        StopSavepoint: "refuse" | "translate";
+        StoredRange: {
+            length: number;
+            source: number;
+            target: number;
+        };
+        /** @enum {string} */
+        SymbolicOffset: "earliest" | "latest" | "committed";
+        /**
+         * SyncRequest
+         * @description Groups whose commits of some source topics alone count, by patterns too.
+         */
+        SyncRequest: {
+            /**
+             * Exclude
+             * @default []
+             */
+            exclude: string[];
+            /**
+             * Groups
+             * @default []
+             */
+            groups: string[];
+            /** Link */
+            link: string;
+            /** Target */
+            target: string;
+            /**
+             * Topics
+             * @default []
+             */
+            topics: string[];
+        };
+        SyncRound: {
+            ended_at_ms: number;
+            error: string;
+            groups: {
+                [key: string]: number;
+            };
+            interval_ms: number;
+            link: string;
+            moved: number;
+            owner: string;
+            read_at_ms: number | null;
+            took_ms: number;
+        };
+        /** @enum {string} */
+        SyncState: "in sync" | "waiting" | "blocked" | "active";
+        Token: {
+            account: string;
+            created_at: number;
+            expires_at: number | null;
+            id: string;
+            name: string;
+            revoked_at: number | null;
+            used_at: number | null;
+        };
+        TopicPlan: {
+            exists: boolean;
+            lanes: components["schemas"]["LaneForecast"][];
+            partitions: number;
+            source: string;
+            target: string;
+        };
+        Totals: {
+            bytes: number;
+            bytes_per_s: number;
+            complete: boolean;
+            done: number | null;
+            eta_seconds: number | null;
+            lag_bytes: number | null;
+            lag_records: number | null;
+            lag_seconds: number | null;
+            lanes: number;
+            missing: number;
+            records: number;
+            records_per_s: number;
+            states: [
+                components["schemas"]["LaneState"],
+                number
+            ][];
+            unknown: number;
+        };
+        TranslatedPosition: {
+            cluster: string;
+            note: string;
+            offset: number | null;
+            partition: string;
+            repeated: number | null;
+            skipped: number | null;
+            unmodified_restart: string;
+        };
+        Translation: {
+            answers: components["schemas"]["Answered"][];
+            cluster: string;
+            link: string;
+        };
+        /**
+         * Uncommitted
+         * @description What becomes of a Spark batch that has begun and was not committed.
+         * @enum {string}
+         */
+        Uncommitted: "refuse" | "translate";
+        UndoPlan: {
+            groups: components["schemas"]["GroupUndo"][];
+            hash: string;
+            id: string;
+        };
+        /**
+         * UndoPositions
+         * @description The newest rewrite in place of a checkpoint.
+         */
+        UndoPositions: {
+            /** Path */
+            path: string;
+        };
+        UndoRecord: {
+            existed: boolean;
+            former: {
+                [key: string]: components["schemas"]["Commit"] | null;
+            };
+            group: string;
+            id: string;
+            made_at_ms: number;
+            undone_at_ms: number | null;
+            what: string;
+            wrote: {
+                [key: string]: components["schemas"]["Commit"];
+            };
+        };
+        /**
+         * UndoRequest
+         * @description A change of groups' positions on a cluster, by the id of its undo record.
+         */
+        UndoRequest: {
+            /** Target */
+            target: string;
+            /** Undo */
+            undo: string;
+        };
+        UndoRewritePlan: {
+            at_ms: number;
+            files: components["schemas"]["FileChange"][];
+            finished: boolean;
+            hash: string;
+            id: string;
+            path: string;
+            refusals: components["schemas"]["Reason"][];
+        };
+        UndoRewriteReport: {
+            plan: components["schemas"]["UndoRewritePlan"];
+        };
+        VerbAnswer: {
+            name: string;
+            role: string;
+            summary: string;
+        };
+        VerifyOptions: {
+            fresh: boolean;
+            levels: components["schemas"]["Levels"];
+            rate_limit: number | null;
+            reader: components["schemas"]["ReaderKind"];
+            samples: number;
+            values: boolean;
+        };
+        VerifyRun: {
+            bytes: number;
+            differing: number;
+            done: number;
+            link: string;
+            offsets: number;
+            options: {
+                [key: string]: unknown;
+            };
+            pins: {
+                [key: string]: [
+                    number,
+                    number
+                ];
+            };
+            records: number;
+            run: string;
+            started_at_ms: number;
+            state: components["schemas"]["RunState"];
+            updated_at_ms: number;
+            why: string;
+        };
+        VerifyStatus: {
+            lanes: components["schemas"]["LaneVerified"][];
+            read_at_ms: number;
+            report: {
+                [key: string]: unknown;
+            } | null;
+            run: components["schemas"]["VerifyRun"];
+        };
+        VerifyStopPlan: {
+            hash: string;
+            link: string;
+            status: components["schemas"]["VerifyStatus"];
+        };
+        VerifyStopReport: {
+            asked: boolean;
+            link: string;
+            status: components["schemas"]["VerifyStatus"];
+        };
+        WantedState: {
+            paused: boolean;
+            revision: number;
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        Work: {
+            account: string;
+            began_at: number;
+            ended_at: number | null;
+            hash: string | null;
+            id: string;
+            instance: string;
+            plan: string | null;
+            problem: {
+                [key: string]: unknown;
+            } | null;
+            progress: {
+                [key: string]: unknown;
+            } | null;
+            report: unknown;
+            request: {
+                [key: string]: unknown;
+            };
+            state: components["schemas"]["WorkState"];
+            told_at: number;
+            verb: string;
+        };
+        /** @enum {string} */
+        WorkState: "running" | "done" | "failed" | "lost";
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    accounts_api_v1_accounts_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_api_v1_accounts_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAccount"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_api_v1_accounts__name__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangedAccount"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    audit_api_v1_audit_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: number | null;
+                account?: string | null;
+                verb?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEntry"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_checkpoints_rewrite_api_v1_checkpoints_rewrite_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RewritePositions"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_checkpoints_undo_api_v1_checkpoints_undo_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UndoPositions"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clusters_api_v1_clusters_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClustersAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cluster_api_v1_clusters__target__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    link_api_v1_clusters__target__links__link__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_group_api_v1_clusters__target__links__link__group_get: {
+        parameters: {
+            query: {
+                group: string;
+            };
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupReport"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_groups_api_v1_clusters__target__links__link__groups_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupsReport"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    history_api_v1_clusters__target__links__link__history_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    lanes_api_v1_clusters__target__links__link__lanes_get: {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                sort?: components["schemas"]["LaneOrder"];
+                descending?: boolean;
+                /** @description A part of the topic or TOPIC-PARTITION. */
+                text?: string;
+                state?: components["schemas"]["LaneState"][] | null;
+                mode?: components["schemas"]["LaneMode"] | null;
+            };
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LanesPage"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    processes_api_v1_clusters__target__links__link__processes_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ranges_api_v1_clusters__target__links__link__ranges_get: {
+        parameters: {
+            query: {
+                where: string;
+            };
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LaneRanges"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    translate_api_v1_clusters__target__links__link__translate_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Questions"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Translation"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    translate_group_api_v1_clusters__target__links__link__translate_group_get: {
+        parameters: {
+            query: {
+                group: string;
+                reverse?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Translation"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verified_api_v1_clusters__target__links__link__verification_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerifyStatus"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    probe_api_v1_clusters__target__probe_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContextProbe"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    events_api_v1_events_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An event stream: cluster, operation, process, audit */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_groups_baseline_api_v1_groups_baseline_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GroupsRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_groups_create_api_v1_groups_create_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeginRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_groups_sync_api_v1_groups_sync_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SyncRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_groups_undo_api_v1_groups_undo_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UndoRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    links_api_v1_links_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinksAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_links_abort_transaction_api_v1_links_abort_transaction_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AbortRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_links_accept_api_v1_links_accept_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaceRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_links_create_api_v1_links_create_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_links_delete_api_v1_links_delete_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_links_pause_api_v1_links_pause_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_links_resume_api_v1_links_resume_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_links_run_api_v1_links_run_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_links_set_api_v1_links_set_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_links_stop_api_v1_links_stop_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StopRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_api_v1_login_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description To the provider */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finish_api_v1_login_done_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description To the first page */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ways_api_v1_login_ways_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginWays"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    me_api_v1_me_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_mirrormaker_publish_api_v1_mirrormaker_publish_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PublishRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    operations_api_v1_operations_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                running?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Work"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    operation_api_v1_operations__work_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As it was answered. */
+                work_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Work"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_api_v1_plans__plan_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As it was answered. */
+                plan_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    apply_api_v1_plans__plan_id__apply_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As it was answered. */
+                plan_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Approval"];
+            };
+        };
+        responses: {
+            /** @description It has begun */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Work"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in_api_v1_session_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Login"];
+            };
+        };
+        responses: {
+            /** @description Signed in */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_out_api_v1_session_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Signed out */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tokens_api_v1_tokens_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    issue_api_v1_tokens_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewToken"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IssuedToken"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_api_v1_tokens__token_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verbs_api_v1_verbs_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerbAnswer"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_verify_resume_api_v1_verify_resume_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_verify_start_api_v1_verify_start_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_verify_stop_api_v1_verify_stop_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    lives_healthz_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It lives */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    metrics_metrics_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Prometheus text */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ready_readyz_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It can do its work */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+}

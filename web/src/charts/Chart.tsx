@@ -1,0 +1,99 @@
+import { useEffect, useRef } from "react";
+import UPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { useIsDark } from "../session/theme";
+
+export interface Series {
+  label: string;
+  values: readonly (number | null)[];
+  shown: (value: number | null) => string;
+}
+
+interface Props {
+  title: string;
+  times: readonly number[];
+  series: Series;
+  summary: string;
+}
+
+const HEIGHT = 210;
+
+/** A line over UTC time; what was not known is a gap in it. */
+export function Chart({ title, times, series, summary }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<UPlot | null>(null);
+  const dark = useIsDark();
+  const data = useRef<UPlot.AlignedData>([[], []]);
+  data.current = [[...times], [...series.values]];
+  const shown = useRef(series.shown);
+  shown.current = series.shown;
+  useEffect(() => {
+    const found = box.current;
+    if (found === null) return undefined;
+    const colour = (name: string) => resolved(found, name);
+    const grid = { stroke: colour("--line"), width: 1 };
+    const made = new UPlot(
+      {
+        width: found.clientWidth,
+        height: HEIGHT,
+        tzDate: (at) => UPlot.tzDate(new Date(at * 1000), "UTC"),
+        cursor: { sync: { key: "hour" }, y: false },
+        scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
+        series: [
+          { label: "UTC", value: (_, at) => (at == null ? "" : new Date(at * 1000).toISOString().slice(11, 19)) },
+          {
+            label: series.label,
+            stroke: colour("--accent"),
+            fill: colour("--accent-ground"),
+            width: 1.5,
+            points: { show: false },
+            value: (_, value) => shown.current(value ?? null),
+          },
+        ],
+        axes: [
+          { stroke: colour("--dim"), grid, ticks: grid, font: "12px system-ui" },
+          {
+            stroke: colour("--dim"),
+            grid,
+            ticks: grid,
+            font: "12px system-ui",
+            size: 76,
+            values: (_, splits) => splits.map((value) => shown.current(value)),
+          },
+        ],
+      },
+      data.current,
+      found,
+    );
+    plot.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: found.clientWidth, height: HEIGHT }));
+    observer.observe(found);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [dark, series.label]);
+  useEffect(() => {
+    plot.current?.setData([[...times], [...series.values]]);
+  }, [times, series.values]);
+  return (
+    <figure className="panel">
+      <figcaption className="row">
+        <h2>{title}</h2>
+        <span className="dim small">{summary}</span>
+      </figcaption>
+      <div className="chart" ref={box} role="img" aria-label={`${title}: ${summary}`} />
+    </figure>
+  );
+}
+
+/** A custom property as the colour that it is in the present theme. */
+function resolved(near: HTMLElement, name: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  near.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}

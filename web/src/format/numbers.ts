@@ -1,0 +1,55 @@
+/** Thousands are separated by commas wherever the browser is, as in the command line. */
+const separated = (digits: string): string => digits.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+
+function fixed(value: number, decimals: number): string {
+  const [before = "", after] = value.toFixed(decimals).split(".");
+  return after === undefined ? separated(before) : `${separated(before)}.${after}`;
+}
+
+const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"];
+export const UNKNOWN = "?";
+
+export const whole = (value: number | null | undefined): string => (value == null ? UNKNOWN : fixed(value, 0));
+
+/** Bytes in powers of 1000, as the command line has them. */
+export function bytes(value: number | null | undefined): string {
+  if (value == null) return UNKNOWN;
+  let at = 0;
+  let size = value;
+  while (size >= 999.95 && at < SIZES.length - 1) {
+    size /= 1000;
+    at += 1;
+  }
+  return `${at === 0 ? fixed(size, 0) : fixed(size, 1)} ${SIZES[at]}`;
+}
+
+export const rate = (value: number | null | undefined): string => (value == null ? UNKNOWN : `${bytes(value)}/s`);
+
+export const perSecond = (value: number | null | undefined): string =>
+  value == null ? UNKNOWN : `${value > 0 && value < 10 ? fixed(value, 1) : fixed(value, 0)}/s`;
+
+/** A share from 0 to 1; 100 % only where nothing is left. */
+export function share(value: number | null | undefined): string {
+  if (value == null) return UNKNOWN;
+  const percent = value >= 1 ? 100 : Math.min(99.9, value * 100);
+  return `${fixed(percent, 1)} %`;
+}
+
+/** Seconds as people say them. */
+export function seconds(value: number | null | undefined): string {
+  if (value == null) return UNKNOWN;
+  if (value < 60) return `${fixed(value, 1)} s`;
+  const all = Math.round(value);
+  if (all < 3600) return `${Math.floor(all / 60)} min ${String(all % 60).padStart(2, "0")} s`;
+  if (all < 86_400) return `${Math.floor(all / 3600)} h ${String(Math.floor((all % 3600) / 60)).padStart(2, "0")} min`;
+  return `${fixed(Math.floor(all / 86_400), 0)} d ${Math.floor((all % 86_400) / 3600)} h`;
+}
+
+export const counted = (value: number, one: string, many = `${one}s`): string =>
+  `${whole(value)} ${value === 1 ? one : many}`;
+
+/** The present tense after a count: 1 lane runs, 2 lanes run. */
+export const either = (value: number, one: string, many: string): string => (value === 1 ? one : many);
+
+/** A number that may have decimals: three at most, and none that are zero. */
+export const decimal = (value: number): string => fixed(value, 3).replace(/\.?0+$/, "");

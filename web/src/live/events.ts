@@ -1,0 +1,108 @@
+import { useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+
+/** Whether the service tells what happens: `live`, or this page asks every few seconds. */
+export type Hearing = "live" | "asking";
+
+const GATHER_MS = 900;
+const AGAIN_MS = 3_000;
+
+class Stream {
+  private source: EventSource | undefined;
+  private again: ReturnType<typeof setTimeout> | undefined;
+  private gathering: ReturnType<typeof setTimeout> | undefined;
+  private readonly read = new Set<string>();
+  private asking: ReturnType<typeof setInterval> | undefined;
+
+  constructor(
+    private readonly queries: QueryClient,
+    private readonly hears: (hearing: Hearing) => void,
+  ) {}
+
+  open(): void {
+    this.close();
+    const source = new EventSource("/api/v1/events");
+    this.source = source;
+    source.addEventListener("open", () => {
+      this.stopAsking();
+      this.hears("live");
+    });
+    source.addEventListener("cluster", (event) => this.gather((JSON.parse(event.data) as { name: string }).name));
+    source.addEventListener("operation", () => {
+      void this.queries.invalidateQueries({ queryKey: ["operations"] });
+      void this.queries.invalidateQueries({ queryKey: ["plans"] });
+    });
+    source.addEventListener("process", () => void this.queries.invalidateQueries({ queryKey: ["processes"] }));
+    source.addEventListener("audit", () => void this.queries.invalidateQueries({ queryKey: ["audit"] }));
+    source.addEventListener("lost", () => {
+      void this.queries.invalidateQueries();
+      this.open();
+    });
+    source.addEventListener("signed-out", () => this.ended());
+    source.addEventListener("error", () => this.ended());
+  }
+
+  close(): void {
+    clearTimeout(this.again);
+    clearTimeout(this.gathering);
+    this.gathering = undefined;
+    this.stopAsking();
+    this.source?.close();
+    this.source = undefined;
+  }
+
+  /** A page that was not looked at for long: its stream may be dead without having said so. */
+  wake(): void {
+    void this.queries.invalidateQueries({ queryKey: ["me"] });
+    void this.queries.invalidateQueries({ queryKey: ["live"] });
+    if (this.source?.readyState !== EventSource.OPEN) this.open();
+  }
+
+  private ended(): void {
+    this.source?.close();
+    this.hears("asking");
+    void this.queries.invalidateQueries({ queryKey: ["me"] });
+    clearTimeout(this.again);
+    this.again = setTimeout(() => this.open(), AGAIN_MS);
+    this.asking ??= setInterval(() => void this.queries.invalidateQueries({ queryKey: ["live"] }), AGAIN_MS);
+  }
+
+  private stopAsking(): void {
+    clearInterval(this.asking);
+    this.asking = undefined;
+  }
+
+  private gather(cluster: string): void {
+    this.read.add(cluster);
+    this.gathering ??= setTimeout(() => {
+      this.gathering = undefined;
+      const names = new Set(this.read);
+      this.read.clear();
+      if (document.visibilityState === "hidden") return;
+      void this.queries.invalidateQueries({
+        predicate: ({ queryKey }) => queryKey[0] === "live" && (queryKey[1] === "*" || names.has(queryKey[1] as string)),
+      });
+    }, GATHER_MS);
+  }
+}
+
+/** Listen while this is mounted. */
+export function useEvents(): Hearing {
+  const queries = useQueryClient();
+  const [hearing, setHearing] = useState<Hearing>("asking");
+  useEffect(() => {
+    const stream = new Stream(queries, setHearing);
+    stream.open();
+    const seen = () => {
+      if (document.visibilityState === "visible") stream.wake();
+    };
+    document.addEventListener("visibilitychange", seen);
+    window.addEventListener("online", seen);
+    return () => {
+      document.removeEventListener("visibilitychange", seen);
+      window.removeEventListener("online", seen);
+      stream.close();
+    };
+  }, [queries]);
+  return hearing;
+}

@@ -1,0 +1,88 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import type { Schemas } from "../../api/client";
+import { historyQuery } from "../../api/queries";
+import { Chart } from "../../charts/Chart";
+import { counted, perSecond, rate, seconds, whole } from "../../format/numbers";
+import { moment } from "../../format/times";
+import { Empty } from "../../parts/Empty";
+import { Fetched } from "../../parts/Fetched";
+import { Table } from "../../parts/Table";
+
+interface Props {
+  target: string;
+  link: string;
+}
+
+/** Of their own file: what draws them is asked for when somebody looks at them. */
+export default function Charts({ target, link }: Props) {
+  const query = useQuery(historyQuery(target, link));
+  return (
+    <section aria-label="Charts" className="stack-wide">
+      <Fetched query={query} what="the last hour">
+        {(data) =>
+          data.samples.length < 2 ? (
+            <div className="panel">
+              <Empty title="There is nothing to draw yet">
+                <p className="dim">The service keeps an hour, a point each ten seconds, from when it started.</p>
+              </Empty>
+            </div>
+          ) : (
+            <Drawn samples={data.samples} />
+          )
+        }
+      </Fetched>
+    </section>
+  );
+}
+
+type Sample = Schemas["Sample"];
+
+const SERIES = [
+  ["Records a second", "records", "records_per_s", perSecond],
+  ["Bytes a second", "bytes", "bytes_per_s", rate],
+  ["Lag in records", "records", "lag_records", whole],
+  ["Lag in seconds", "behind", "lag_seconds", seconds],
+] as const;
+
+function Drawn({ samples }: { samples: readonly Sample[] }) {
+  const drawn = useMemo(() => {
+    const times = samples.map((sample) => sample.at_ms / 1000);
+    return SERIES.map(([title, label, name, shown]) => {
+      const values = samples.map((sample) => sample[name]);
+      const known = values.filter((value): value is number => value !== null);
+      const last = values[values.length - 1] ?? null;
+      const most = known.length ? Math.max(...known) : null;
+      const missing = values.length - known.length;
+      const summary = `now ${shown(last)}, at most ${shown(most)}${missing ? `, not known for ${counted(missing, "point")}` : ""}`;
+      return { title, times, summary, series: { label, values, shown } };
+    });
+  }, [samples]);
+  return (
+    <>
+      <div className="columns">
+        {drawn.map((one) => (
+          <Chart key={one.title} {...one} />
+        ))}
+      </div>
+      <details className="panel">
+        <summary>The same as a table</summary>
+        <Table
+          caption="The last hour"
+          rows={[...samples].reverse()}
+          rowKey={(sample) => String(sample.at_ms)}
+          columns={[
+            { key: "at", label: "UTC", head: "UTC", cell: (sample) => moment(sample.at_ms) },
+            ...SERIES.map(([title, , name, shown]) => ({
+              key: name,
+              label: title.toLowerCase(),
+              head: title,
+              number: true,
+              cell: (sample: Sample) => shown(sample[name]),
+            })),
+          ]}
+        />
+      </details>
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import type { Schemas } from "../../api/client";
+import { Action } from "../../plans/Action";
+
+/** What is done with a link most; the rest is with its settings. */
+export function LinkActions({ target, answer }: { target: string; answer: Schemas["LinkAnswer"] }) {
+  const { summary } = answer;
+  const link = summary.id;
+  const body = { target, link };
+  return (
+    <>
+      {summary.paused || summary.stopped > 0 ? (
+        <Action verb="links.resume" body={body} title={`Resume ${link}`} main={summary.paused}>
+          Resume
+        </Action>
+      ) : null}
+      {summary.paused ? null : (
+        <Action verb="links.pause" body={body} title={`Pause ${link}`}>
+          Pause
+        </Action>
+      )}
+      {summary.stopped > 0 ? (
+        <Action verb="links.accept" body={body} title={`Accept what is lost, and let lanes of ${link} go on`}>
+          Accept
+        </Action>
+      ) : null}
+      {summary.running ? (
+        <Action verb="links.stop" body={body} title={`Stop ${link}`}>
+          Stop
+        </Action>
+      ) : (
+        <Action verb="links.run" body={body} title={`Run ${link}`} main>
+          Run
+        </Action>
+      )}
+    </>
+  );
+}

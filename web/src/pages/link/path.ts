@@ -1,0 +1,6 @@
+/** Addresses of a link's pages. */
+export const linkPath = (target: string, link: string, tab = ""): string =>
+  `/links/${encodeURIComponent(target)}/${encodeURIComponent(link)}${tab ? `/${tab}` : ""}`;
+
+export const lanePath = (target: string, link: string, where: string): string =>
+  `${linkPath(target, link)}/lanes/${encodeURIComponent(where)}`;

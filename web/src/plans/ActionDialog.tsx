@@ -1,0 +1,173 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState, type FormEvent } from "react";
+import { Link } from "wouter";
+import { problemFrom } from "../api/problem";
+import type { Schemas } from "../api/client";
+import { applyPlan, planOf } from "../api/verbs";
+import { useMe, useVerb, whyNotApply } from "../session/me";
+import { Button } from "../parts/Button";
+import { Dialog } from "../parts/Dialog";
+import { ProblemNotice } from "../parts/ProblemNotice";
+import { Waiting } from "../parts/Waiting";
+import { FormFields, initialOf } from "./FormFields";
+import { OperationView } from "./OperationView";
+import { PlanBody } from "./PlanBody";
+import { PlanHead } from "./PlanHead";
+import { whyNothing } from "./refused";
+import { bodyOf, isDanger, type FieldSpec, type Values } from "./specs";
+
+interface Props {
+  verb: string;
+  title: string;
+  /** What is given already: the target and the link, mostly. */
+  body: Readonly<Record<string, unknown>>;
+  fields: readonly FieldSpec[];
+  close: () => void;
+}
+
+/** Ask, look at the plan, apply it, see what came of it. */
+export function ActionDialog({ verb, title, body, fields, close }: Props) {
+  const queries = useQueryClient();
+  const [values, setValues] = useState<Values>(() => initialOf(fields));
+  const summary = useVerb(verb)?.summary;
+  const plan = useMutation({ mutationFn: () => planOf(verb, { ...body, ...bodyOf(fields, values) }) });
+  const apply = useMutation({
+    mutationFn: (shown: Schemas["PlanAnswer"]) => applyPlan(shown.id, shown.hash),
+    onSuccess: () => void queries.invalidateQueries({ queryKey: ["operations"] }),
+  });
+  const again = () => {
+    apply.reset();
+    plan.mutate();
+  };
+  const [asked, setAsked] = useState(fields.length > 0);
+  const begun = useRef(asked);
+  useEffect(() => {
+    if (begun.current) return;
+    begun.current = true;
+    plan.mutate();
+  });
+
+  const leave = () => {
+    void queries.invalidateQueries({ queryKey: ["live"] });
+    void queries.invalidateQueries({ queryKey: ["positions"] });
+    close();
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setAsked(false);
+    plan.mutate();
+  };
+  const problem = plan.isError ? problemFrom(plan.error) : null;
+  const shown = plan.data;
+
+  if (asked || (problem !== null && fields.length > 0)) {
+    const wrong = problem?.field ? { field: problem.field, why: problem.detail } : null;
+    return (
+      <Dialog
+        title={title}
+        close={leave}
+        foot={
+          <>
+            <Button act={leave}>Cancel</Button>
+            <button type="submit" form="ask" className="button main">
+              Plan
+            </button>
+          </>
+        }
+      >
+        {summary ? <p className="dim">{summary}. Nothing changes before the plan is applied.</p> : null}
+        {problem !== null ? <ProblemNotice error={plan.error} title="Not planned" /> : null}
+        <form id="ask" onSubmit={submit}>
+          <FormFields
+            fields={fields}
+            values={values}
+            wrong={wrong}
+            change={(name, value) => setValues((before) => ({ ...before, [name]: value }))}
+          />
+        </form>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog
+      title={title}
+      close={leave}
+      foot={<Foot plan={shown} work={apply.data} applying={apply.isPending} apply={() => shown && apply.mutate(shown)} close={leave} />}
+    >
+      {problem !== null ? (
+        <ProblemNotice error={plan.error} title="Not planned" again={again} />
+      ) : shown === undefined ? (
+        <Waiting what="the plan" />
+      ) : (
+        <>
+          {apply.data ? (
+            <OperationView
+              id={apply.data.id}
+              again={
+                <Button little act={again}>
+                  Plan again
+                </Button>
+              }
+            />
+          ) : null}
+          {apply.isError ? (
+            <ProblemNotice error={apply.error} title="Not applied">
+              <Button little act={again}>
+                Plan again
+              </Button>
+            </ProblemNotice>
+          ) : null}
+          {apply.data ? null : (
+            <>
+              <PlanHead plan={shown} />
+              <PlanBody plan={shown} />
+            </>
+          )}
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+interface FootProps {
+  plan: Schemas["PlanAnswer"] | undefined;
+  work: Schemas["Work"] | undefined;
+  applying: boolean;
+  apply: () => void;
+  close: () => void;
+}
+
+function Foot({ plan, work, applying, apply, close }: FootProps) {
+  const me = useMe();
+  if (work !== undefined) {
+    return (
+      <>
+        <Link className="note" href={`/operations/${work.id}`}>
+          Open the operation
+        </Link>
+        <Button kind="main" act={close}>
+          Close
+        </Button>
+      </>
+    );
+  }
+  const why = plan === undefined ? "the plan is not there yet" : (whyNothing(plan) ?? whyNotApply(me, plan.role));
+  return (
+    <>
+      {plan === undefined ? null : (
+        <span className="note">
+          {why ? `${why.charAt(0).toUpperCase()}${why.slice(1)}. ` : ""}
+          <Link href={`/plans/${plan.id}`}>Open as a page</Link>, which somebody else may apply.
+        </span>
+      )}
+      <Button act={close}>Cancel</Button>
+      <Button
+        kind={plan !== undefined && isDanger(plan.verb) ? "danger" : "main"}
+        why={applying ? "it is being applied" : why}
+        act={apply}
+      >
+        Apply this plan
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import type { Schemas } from "../api/client";
+import { operationQuery } from "../api/queries";
+import type { Problem } from "../api/problem";
+import { seconds } from "../format/numbers";
+import { useNow } from "../live/ticker";
+import { Document } from "../parts/Document";
+import { Fetched } from "../parts/Fetched";
+import { ProblemOf } from "../parts/ProblemNotice";
+import { Shape } from "../parts/Shape";
+import { GroupsBody } from "./GroupsBody";
+import { reportWords } from "./report";
+
+/** Where an operation stands, and what came of it. */
+export function OperationView({ id, again }: { id: string; again?: ReactNode }) {
+  const query = useQuery(operationQuery(id));
+  return (
+    <Fetched query={query} what="the operation">
+      {(work) => <WorkView work={work} again={again} />}
+    </Fetched>
+  );
+}
+
+export function WorkView({ work, again }: { work: Schemas["Work"]; again?: ReactNode }) {
+  if (work.state === "running") return <Running work={work} />;
+  if (work.problem !== null) {
+    const problem = work.problem as unknown as Problem;
+    return (
+      <ProblemOf problem={problem} title={titleOf(work, problem)} tone={work.state === "lost" ? "warn" : "bad"}>
+        {again}
+      </ProblemOf>
+    );
+  }
+  const words = reportWords(work);
+  return (
+    <div className="stack">
+      <div className="notice ok" role="status">
+        <div className="notice-title">
+          <Shape name="check" size={12} />
+          <span>{words || "Done."}</span>
+        </div>
+        {work.ended_at === null ? null : (
+          <p className="dim small">It took {seconds((work.ended_at - work.began_at) / 1000)}.</p>
+        )}
+      </div>
+      {work.verb === "groups.sync" ? (
+        <GroupsBody groups={(work.report as Schemas["GroupsMoved"]).groups} />
+      ) : (
+        <details>
+          <summary>The whole report</summary>
+          <div className="panel">
+            <Document value={work.report} />
+          </div>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function titleOf(work: Schemas["Work"], problem: Problem): string {
+  if (problem.type.endsWith(":plan-changed")) return "This plan is no longer true: nothing was done";
+  if (work.state === "lost") return "How this operation ended is not known";
+  return "Not done";
+}
+
+function Running({ work }: { work: Schemas["Work"] }) {
+  const now = useNow();
+  return (
+    <div className="notice" role="status">
+      <div className="notice-title">
+        <Shape name="play" size={12} />
+        <span>Running for {seconds(Math.max(0, Math.round((now - work.began_at) / 1000)))}</span>
+      </div>
+      <p className="dim">It goes on by itself: this page may be closed.</p>
+      {work.progress ? <Document value={work.progress} /> : null}
+    </div>
+  );
+}

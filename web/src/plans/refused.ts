@@ -1,0 +1,26 @@
+import type { Schemas } from "../api/client";
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Why a plan does nothing if it is applied; null where it does something. */
+export function whyNothing(plan: Schemas["PlanAnswer"]): string | null {
+  const found = plan.plan as Row;
+  const list = (name: string): readonly unknown[] => (Array.isArray(found[name]) ? (found[name] as unknown[]) : []);
+  if (list("refusals").length) return "the plan is refused: see the reasons above";
+  switch (plan.verb) {
+    case "links.create":
+      return list("findings").some((one) => (one as Row)["severity"] === "error")
+        ? "an error forbids this link: see the reasons above"
+        : null;
+    case "links.accept":
+      return list("pending").length ? null : "no lane waits for a decision";
+    case "links.delete":
+      return found["running"] ? "the link runs: stop it first" : null;
+    case "groups.sync":
+      return list("groups").some((one) => (one as Row)["step"] === "move") ? null : "no group would move";
+    case "groups.baseline":
+      return list("baselines").length ? null : "no group is selected";
+    default:
+      return null;
+  }
+}

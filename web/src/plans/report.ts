@@ -1,0 +1,72 @@
+import type { Schemas } from "../api/client";
+import { counted, seconds, whole } from "../format/numbers";
+
+/** How an operation ended, in a sentence; empty where its verb has none of its own. */
+export function reportWords(work: Schemas["Work"]): string {
+  const report = work.report as Record<string, unknown> | null;
+  if (report === null || typeof report !== "object") return "";
+  const link = String(work.request["link"] ?? "");
+  switch (work.verb) {
+    case "links.pause":
+      return `Link ${link} is paused; its workers obey within two seconds.`;
+    case "links.resume":
+      return `Link ${link} goes on; its workers obey within two seconds.`;
+    case "links.set":
+      return `Link ${link} was changed; its workers obey within two seconds.`;
+    case "links.create":
+      return `The link ${linkOf(report)} is stored. It copies nothing before it is run.`;
+    case "links.delete":
+      return `Link ${link} was forgotten; what it copied stays.`;
+    case "links.accept":
+      return "The decisions are stored; the lanes go on within two seconds.";
+    case "links.run":
+      return `${String(report["run"])} runs as process ${String(report["process"])}; its log is ${String(report["log"])}.`;
+    case "links.stop": {
+      const runs = report["runs"] as string[];
+      if (runs.length === 0) return `Link ${link} did not run.`;
+      return report["ended"] ? `${runs.join(", ")} ended.` : `${runs.join(", ")} was asked to end, and has not ended yet.`;
+    }
+    case "groups.sync":
+      return moved(report as unknown as Schemas["GroupsMoved"]);
+    case "groups.baseline": {
+      const baselines = report["baselines"] as unknown[];
+      return `${counted(baselines.length, "baseline")} ${report["stored"] ? "stored" : "as they were"}.`;
+    }
+    case "groups.create": {
+      const begun = Object.keys(report["begins"] as object).length;
+      return `Group ${String(report["group"])} begins in ${counted(begun, "partition")}; undo record ${String(report["undo"])}.`;
+    }
+    case "groups.undo": {
+      const groups = report["groups"] as Schemas["GroupUndo"][];
+      return `${whole(groups.filter((one) => one.done).length)} of ${counted(groups.length, "group")} went back.`;
+    }
+    case "verify.start":
+    case "verify.resume":
+      return `The comparison ${String(report["run"])} runs as process ${String(report["process"])}.`;
+    case "verify.stop":
+      return report["asked"] ? "The comparison was asked to end." : "No comparison ran.";
+    case "checkpoints.rewrite": {
+      const undo = report["undo"];
+      return (
+        `The positions in ${String(report["path"])} were rewritten in ${seconds(Number(report["took_ms"]) / 1000)}` +
+        (undo ? `; the backup ${String(undo)} takes it back.` : ".")
+      );
+    }
+    case "checkpoints.undo":
+      return "The checkpoint is as it was before the rewrite, byte for byte.";
+    default:
+      return "";
+  }
+}
+
+function linkOf(report: Record<string, unknown>): string {
+  const record = report["record"] as { wanted?: { spec?: { id?: string } } } | undefined;
+  return record?.wanted?.spec?.id ?? "";
+}
+
+function moved(report: Schemas["GroupsMoved"]): string {
+  const of = (step: string) => report.groups.filter((group) => group.step === step).length;
+  const failed = of("failed") ? `, ${whole(of("failed"))} failed` : "";
+  const undo = report.undo ? ` The undo record is ${report.undo}.` : "";
+  return `${counted(of("moved"), "group")} moved, ${whole(of("in sync"))} in sync, ${whole(of("refused"))} refused${failed}.${undo}`;
+}

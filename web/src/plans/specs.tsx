@@ -1,0 +1,139 @@
+import type { ReactNode } from "react";
+
+/** One field of what a verb asks for. */
+export interface FieldSpec {
+  name: string;
+  label: string;
+  kind: "text" | "lines" | "number" | "check" | "choice";
+  hint?: ReactNode;
+  choices?: readonly (readonly [string, string])[];
+  required?: boolean;
+  initial?: string;
+}
+
+export type Values = Readonly<Record<string, string>>;
+
+/** The body of a request: what is empty is left out. */
+export function bodyOf(fields: readonly FieldSpec[], values: Values): Record<string, unknown> {
+  const body: Record<string, unknown> = {};
+  for (const { name, kind } of fields) {
+    const text = (values[name] ?? "").trim();
+    if (kind === "check") {
+      if (text === "yes") body[name] = true;
+    } else if (text !== "") {
+      body[name] = kind === "lines" ? linesOf(text) : kind === "number" ? Number(text) : text;
+    }
+  }
+  return body;
+}
+
+export const linesOf = (text: string): string[] =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+
+const groups: FieldSpec[] = [
+  {
+    name: "groups",
+    label: "Groups",
+    kind: "lines",
+    hint: "Regular expressions that match whole names, one a line; none means every group that has committed what the link copies.",
+  },
+  { name: "exclude", label: "But not", kind: "lines", hint: "Regular expressions that win over those above." },
+];
+
+const where: FieldSpec = {
+  name: "where",
+  label: "Topic or partition",
+  kind: "text",
+  hint: "A topic, or a partition such as orders-3; empty for all that wait for a decision.",
+};
+
+/** What each verb asks for beside the link that it is about. */
+export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
+  "links.set": [
+    { name: "include", label: "Topics", kind: "lines", hint: "Regular expressions that match whole names, one a line." },
+    { name: "exclude", label: "But not", kind: "lines", hint: "Regular expressions that win over those above." },
+    {
+      name: "rate_limit",
+      label: "Rate limit",
+      kind: "text",
+      hint: "Bytes a second over all lanes, such as 50MB/s; none takes the limit away.",
+    },
+  ],
+  "links.accept": [
+    where,
+    { name: "at", label: "Offset", kind: "number", hint: "Where to go on; empty for where the link itself would." },
+  ],
+  "links.abort-transaction": [
+    { ...where, label: "Partition", required: true, hint: "A source partition such as orders-3." },
+    { name: "producer_id", label: "Producer id", kind: "number", hint: "Of the transaction, where there are several." },
+  ],
+  "links.stop": [
+    {
+      name: "wait_s",
+      label: "Wait for its end, in seconds",
+      kind: "number",
+      initial: "60",
+      hint: "0 asks, and waits for nothing.",
+    },
+  ],
+  "groups.baseline": groups,
+  "groups.sync": [
+    ...groups,
+    { name: "topics", label: "Only commits of these source topics", kind: "lines", hint: "Regular expressions; empty for all." },
+  ],
+  "groups.create": [
+    { name: "group", label: "Group", kind: "text", required: true },
+    { name: "topics", label: "Topics of the target", kind: "lines", required: true, hint: "One a line." },
+    {
+      name: "start",
+      label: "Begins at",
+      kind: "text",
+      initial: "earliest",
+      hint: "earliest, latest, a time with its zone such as 2026-11-23T01:00:00Z, or group:NAME.",
+    },
+  ],
+  "groups.undo": [
+    {
+      name: "undo",
+      label: "Undo record",
+      kind: "text",
+      required: true,
+      hint: "Its id, as the move's report has it: look under operations.",
+    },
+  ],
+  "mirrormaker.publish": [
+    { name: "source_alias", label: "Alias of the source", kind: "text", hint: "What MirrorMaker 2 would call it; empty for the source's context." },
+  ],
+  "verify.start": [
+    {
+      name: "reader",
+      label: "Read",
+      kind: "choice",
+      initial: "records",
+      choices: [
+        ["records", "records: decode and compare each"],
+        ["batches", "batches: compare undecoded where that is possible"],
+      ],
+    },
+    {
+      name: "levels",
+      label: "Isolation levels of the target",
+      kind: "choice",
+      initial: "both",
+      choices: [
+        ["both", "both"],
+        ["committed", "read committed alone"],
+      ],
+    },
+    { name: "rate_limit", label: "Rate limit", kind: "text", hint: "Bytes a second, such as 50MB/s; empty for none." },
+    { name: "samples", label: "Samples", kind: "number", initial: "20", hint: "How many differing records are kept, 0 to 1,000." },
+    { name: "show_values", label: "Show values", kind: "check", hint: "Samples hold keys and values as they are; else they are masked." },
+    { name: "fresh", label: "From the start", kind: "check", hint: "Compare all anew, not from where it was done last." },
+  ],
+};
+
+const DANGER = new Set(["links.delete", "links.accept", "links.abort-transaction"]);
+export const isDanger = (verb: string): boolean => DANGER.has(verb);
