@@ -15,8 +15,10 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneProgress
@@ -39,6 +41,7 @@ class Moving:
         self._link = link
         self._lanes = list(lanes)
         self._chance = random.Random(seed)
+        self._findings = world.FINDINGS if link == "orders-eu" else ()
 
     def file(self) -> None:
         """One second more."""
@@ -49,7 +52,7 @@ class Moving:
         async def put(cluster: Cluster) -> None:
             progress = Progress(cluster)
             await progress.file([lane for _, lane in changed])
-            await progress.plan(world.plan_of(self._link, self._lanes, world.FINDINGS))
+            await progress.plan(world.plan_of(self._link, self._lanes, self._findings))
 
         on(self._context, put)
 
@@ -68,19 +71,22 @@ def fill(both: Lab, far: ClusterContext, wide: int) -> list[Moving]:
         made = world.record(link, "old", "new", ids, rate_limit=limit)
         both.on(both.target, lambda cluster, m=made, n=lanes: world.add_link(cluster, m, n, world.FINDINGS))  # type: ignore[misc]
         moving.append(Moving(both.target, link, lanes, len(moving)))
-    paused = world.record("archive", "old", "new", ids, paused=True)
-    old = world.lanes_of("archive", 6, "run-000000000000", chance, partitions=6)
-    both.on(both.target, lambda cluster: world.add_link(cluster, paused, old))
+    old = [world.paused(lane) for lane in world.lanes_of("archive", 6, "run-0a1b2c3d4e5f", chance, partitions=6)]
+    archive = world.record("archive", "old", "new", ids, paused=True)
+    both.on(both.target, lambda cluster: world.add_link(cluster, archive, old))
+    moving.append(Moving(both.target, "archive", old, len(moving)))
     lanes = world.lanes_of("new-far", 8, "run-aaaabbbbcccc", chance, partitions=8)
     on(far, lambda cluster: world.add_link(cluster, world.record("new-far", "new", "far", ids), lanes))
+    moving.append(Moving(far, "new-far", lanes, len(moving)))
     return moving
 
 
 def move(moving: Sequence[Moving], ended: threading.Event) -> None:
-    """Until it is ended."""
+    """Until it is ended; what a cluster that is away does not hear is lost."""
     while not ended.wait(1.0):
         for one in moving:
-            one.file()
+            with suppress(AnabranchError):
+                one.file()
 
 
 def remember(served: Served, wide: bool) -> None:

@@ -79,7 +79,8 @@ def moved(lanes: Sequence[LaneProgress], chance: random.Random, most: int) -> li
     found = []
     for at in chance.sample(range(len(lanes)), min(most, len(lanes))):
         lane = lanes[at]
-        if lane.state is LaneState.STOPPED:
+        if lane.state in {LaneState.STOPPED, LaneState.PAUSED}:
+            found.append((at, replace(lane, updated_at_ms=now, source_seen_ms=now)))
             continue
         more = chance.randrange(0, 4000)
         lag = max(0, lane.stable - lane.position + chance.randrange(-3000, 1500)) if lane.lag_records else 0
@@ -113,6 +114,7 @@ def stopped(lane: LaneProgress) -> LaneProgress:
     return replace(
         lane,
         state=LaneState.STOPPED,
+        lag_seconds=None,
         stop_reason=why,
         stop_offset=lane.position,
         records_per_s=0.0,
@@ -120,6 +122,11 @@ def stopped(lane: LaneProgress) -> LaneProgress:
         stable=lane.position + 5_231,
         high_watermark=lane.position + 5_231,
     )
+
+
+def paused(lane: LaneProgress) -> LaneProgress:
+    """The same lane, paused with its link."""
+    return replace(lane, state=LaneState.PAUSED, records_per_s=0.0, bytes_per_s=0.0)
 
 
 async def add_link(

@@ -7,6 +7,8 @@ export interface Series {
   label: string;
   values: readonly (number | null)[];
   shown: (value: number | null) => string;
+  /** The same, short, for the axis. */
+  short: (value: number | null) => string;
 }
 
 interface Props {
@@ -27,6 +29,9 @@ export function Chart({ title, times, series, summary }: Props) {
   data.current = [[...times], [...series.values]];
   const shown = useRef(series.shown);
   shown.current = series.shown;
+  const short = useRef(series.short);
+  short.current = series.short;
+  const under = useRef<HTMLSpanElement>(null);
   useEffect(() => {
     const found = box.current;
     if (found === null) return undefined;
@@ -39,26 +44,41 @@ export function Chart({ title, times, series, summary }: Props) {
         tzDate: (at) => UPlot.tzDate(new Date(at * 1000), "UTC"),
         cursor: { sync: { key: "hour" }, y: false },
         scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
+        legend: { show: false },
+        hooks: {
+          setCursor: [
+            (one) => {
+              const at = one.cursor.idx;
+              const told = under.current;
+              if (told !== null) told.textContent = at == null ? "" : `${clock(one.data[0][at] ?? 0, 19)}Z: ${shown.current(one.data[1]?.[at] ?? null)}`;
+            },
+          ],
+        },
         series: [
-          { label: "UTC", value: (_, at) => (at == null ? "" : new Date(at * 1000).toISOString().slice(11, 19)) },
+          {},
           {
             label: series.label,
             stroke: colour("--accent"),
             fill: colour("--accent-ground"),
             width: 1.5,
             points: { show: false },
-            value: (_, value) => shown.current(value ?? null),
           },
         ],
         axes: [
-          { stroke: colour("--dim"), grid, ticks: grid, font: "12px system-ui" },
           {
             stroke: colour("--dim"),
             grid,
             ticks: grid,
             font: "12px system-ui",
-            size: 76,
-            values: (_, splits) => splits.map((value) => shown.current(value)),
+            values: (_, splits) => splits.map((at) => clock(at, 16)),
+          },
+          {
+            stroke: colour("--dim"),
+            grid,
+            ticks: grid,
+            font: "12px system-ui",
+            size: 68,
+            values: (_, splits) => splits.map((value) => short.current(value)),
           },
         ],
       },
@@ -82,11 +102,14 @@ export function Chart({ title, times, series, summary }: Props) {
       <figcaption className="row">
         <h2>{title}</h2>
         <span className="dim small">{summary}</span>
+        <span className="small strong" ref={under} aria-hidden="true" />
       </figcaption>
       <div className="chart" ref={box} role="img" aria-label={`${title}: ${summary}`} />
     </figure>
   );
 }
+
+const clock = (at: number, end: number): string => new Date(at * 1000).toISOString().slice(11, end);
 
 /** A custom property as the colour that it is in the present theme. */
 function resolved(near: HTMLElement, name: string): string {

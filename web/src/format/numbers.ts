@@ -53,3 +53,22 @@ export const either = (value: number, one: string, many: string): string => (val
 
 /** A number that may have decimals: three at most, and none that are zero. */
 export const decimal = (value: number): string => fixed(value, 3).replace(/\.?0+$/, "");
+
+/** For axes: `600k`, `1.2M`. */
+export function compact(value: number | null): string {
+  if (value === null) return "";
+  let at = 0;
+  let size = value;
+  while (Math.abs(size) >= 1000 && at < 4) {
+    size /= 1000;
+    at += 1;
+  }
+  return `${decimal(Math.round(size * 10) / 10)}${["", "k", "M", "G", "T"][at]}`;
+}
+
+/** For axes: seconds in the one unit that suits. */
+export function compactSeconds(value: number | null): string {
+  if (value === null) return "";
+  if (value < 120) return `${decimal(Math.round(value * 10) / 10)} s`;
+  return value < 7_200 ? `${decimal(Math.round(value / 6) / 10)} min` : `${decimal(Math.round(value / 360) / 10)} h`;
+}

@@ -44,7 +44,7 @@ export function CreateLink() {
       <Fetched query={clusters} what="the clusters">
         {(data) => (
           <form className="stack-wide" onSubmit={submit}>
-            <div className="columns">
+            <div className="masonry">
               <section className="panel" aria-label="Clusters">
                 <h2>Clusters</h2>
                 {(["source", "target"] as const).map((side) => (

@@ -18,10 +18,10 @@ const OLD_MS = 15_000;
 /** When something was read, which stands out where that is long ago or nothing newer can be known. */
 export function ReadAge({ ms, problem }: { ms: number | null | undefined; problem?: { detail: string } | null }) {
   const now = useNow();
-  if (ms == null) return <span className="small dim">not read yet</span>;
+  if (ms == null) return <span className="small dim nowrap">not read yet</span>;
   const old = problem != null || now - ms > OLD_MS;
   return (
-    <span className={`small ${old ? "old strong" : "dim"}`} title={problem?.detail ?? moment(ms)}>
+    <span className={`small nowrap ${old ? "old strong" : "dim"}`} title={problem?.detail ?? moment(ms)}>
       {old ? "old: " : ""}read {ago(ms, now)}
     </span>
   );

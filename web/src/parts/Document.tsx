@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { bytes, decimal, whole } from "../format/numbers";
+import { bytes, decimal, rate, whole } from "../format/numbers";
 import { moment } from "../format/times";
 import { Facts } from "./Facts";
 import { Reasons } from "./Reasons";
@@ -30,6 +30,7 @@ function shown(value: unknown, name: string): ReactNode {
 
 function numbered(value: number, name: string): string {
   if (/(_ms|_at|_since)$/.test(name) && value > 1e12) return moment(value);
+  if (/rate_limit$/.test(name)) return rate(value);
   if (/bytes$/.test(name) && value > 9_999) return bytes(value);
   return Number.isInteger(value) ? whole(value) : decimal(value);
 }

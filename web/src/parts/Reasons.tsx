@@ -9,7 +9,7 @@ export const Reasons = ({ reasons }: { reasons: readonly Reason[] }) => (
   <ul className="stack">
     {reasons.map((reason, index) => (
       <li key={index} className={`notice ${tone(reason)}`}>
-        <div className="row">
+        <div className="reason">
           {reason.severity ? (
             <SeverityBadge severity={reason.severity} />
           ) : (
@@ -17,9 +17,11 @@ export const Reasons = ({ reasons }: { reasons: readonly Reason[] }) => (
               {reason.why ?? "refused"}
             </Badge>
           )}
-          {reason.location ? <code className="small dim anywhere">{reason.location}</code> : null}
+          <p>
+            {reason.what}
+            {reason.location ? <code className="small dim anywhere"> {reason.location}</code> : null}
+          </p>
         </div>
-        <p>{reason.what}</p>
         {reason.fix ? <p className="dim">What to do: {reason.fix}</p> : null}
       </li>
     ))}

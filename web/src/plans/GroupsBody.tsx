@@ -81,4 +81,5 @@ export const GroupBody = ({ group }: { group: Schemas["GroupPlan"] }) => (
   </section>
 );
 
-export const words = (state: string): string => state.replaceAll("_", " ");
+/** Kafka says of a group that is not there that it is dead. */
+export const words = (state: string): string => (state === "dead" ? "not there" : state.replaceAll("_", " "));

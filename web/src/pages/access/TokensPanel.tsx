@@ -100,7 +100,7 @@ function State({ token }: { token: Token }) {
     </Badge>
   ) : (
     <Badge tone="ok" shape="check">
-      holds
+      valid
     </Badge>
   );
 }

@@ -3,9 +3,9 @@ import { counted, whole } from "../../format/numbers";
 import { drawable, mapParts } from "./parts";
 
 const WIDTH = 1000;
-const SOURCE = 40;
-const TARGET = 128;
-const THICK = 16;
+const SOURCE = 6;
+const TARGET = 76;
+const THICK = 14;
 
 /** Both logs as bars, and which range of one became which of the other; gaps are marked on the source alone. */
 export function OffsetMap({ map }: { map: Schemas["LaneRanges"] }) {
@@ -20,15 +20,16 @@ export function OffsetMap({ map }: { map: Schemas["LaneRanges"] }) {
     `target ${map.target} ${whole(map.target_start)} to ${whole(map.target_end)}, ` +
     `${counted(map.ranges.length, "mapped range")}, ${counted(gaps.length, "gap")}`;
   return (
-    <figure className="stack">
-      <svg className="map" viewBox={`0 0 ${WIDTH} 168`} preserveAspectRatio="none" role="img" aria-label={summary}>
+    <figure>
+      <Ends name={map.source} from={map.source_start} to={map.source_end} />
+      <svg className="map" viewBox={`0 0 ${WIDTH} 96`} preserveAspectRatio="none" role="img" aria-label={summary}>
         <rect className="axis" x={x(map.source_start)} y={SOURCE} width={width(x, map.source_start, map.source_end)} height={THICK} vectorEffect="non-scaling-stroke" />
         <rect className="axis" x={x(map.target_start)} y={TARGET} width={width(x, map.target_start, map.target_end)} height={THICK} vectorEffect="non-scaling-stroke" />
         {drawn.map((part) => {
           const left = x(part.source);
           const right = Math.max(x(part.source + part.length), left + 1);
           if (part.target === null) {
-            return <rect key={part.source} className="gap" x={left} y={SOURCE - 5} width={right - left} height={THICK + 10} />;
+            return <rect key={part.source} className="gap" x={left} y={SOURCE - 4} width={right - left} height={THICK + 8} />;
           }
           const below = x(part.target);
           const end = Math.max(x(part.target + part.length), below + 1);
@@ -41,10 +42,11 @@ export function OffsetMap({ map }: { map: Schemas["LaneRanges"] }) {
           );
         })}
       </svg>
+      <Ends name={map.target} from={map.target_start} to={map.target_end} />
       <figcaption className="small dim">
-        Above: {map.source}, offsets {whole(map.source_start)} to {whole(map.source_end)}. Below: {map.target}, offsets{" "}
-        {whole(map.target_start)} to {whole(map.target_end)}, on the same scale. {counted(gaps.length, "gap")}{" "}
-        {gaps.length === 1 ? "stands" : "stand"} out on the source.
+        <i className="swatch range" />
+        {counted(map.ranges.length, "mapped range")}, <i className="swatch gap" />
+        {counted(gaps.length, "gap")} on the source. Both logs are drawn on the same scale.
         {drawn.length < parts.length ? ` The ${whole(drawn.length)} largest of ${whole(parts.length)} parts are drawn.` : ""}
       </figcaption>
     </figure>
@@ -52,3 +54,12 @@ export function OffsetMap({ map }: { map: Schemas["LaneRanges"] }) {
 }
 
 const width = (x: (offset: number) => number, from: number, to: number): number => Math.max(x(to) - x(from), 1);
+
+const Ends = ({ name, from, to }: { name: string; from: number; to: number }) => (
+  <div className="map-ends">
+    <span>
+      <strong>{name}</strong> from {whole(from)}
+    </span>
+    <span>to before {whole(to)}</span>
+  </div>
+);

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { Schemas } from "../../api/client";
 import { historyQuery } from "../../api/queries";
 import { Chart } from "../../charts/Chart";
-import { counted, perSecond, rate, seconds, whole } from "../../format/numbers";
+import { compact, compactSeconds, counted, perSecond, rate, seconds, whole } from "../../format/numbers";
 import { moment } from "../../format/times";
 import { Empty } from "../../parts/Empty";
 import { Fetched } from "../../parts/Fetched";
@@ -39,23 +39,23 @@ export default function Charts({ target, link }: Props) {
 type Sample = Schemas["Sample"];
 
 const SERIES = [
-  ["Records a second", "records", "records_per_s", perSecond],
-  ["Bytes a second", "bytes", "bytes_per_s", rate],
-  ["Lag in records", "records", "lag_records", whole],
-  ["Lag in seconds", "behind", "lag_seconds", seconds],
+  ["Records a second", "records", "records_per_s", perSecond, compact],
+  ["Bytes a second", "bytes", "bytes_per_s", rate, rate],
+  ["Lag in records", "records", "lag_records", whole, compact],
+  ["Lag in seconds", "behind", "lag_seconds", seconds, compactSeconds],
 ] as const;
 
 function Drawn({ samples }: { samples: readonly Sample[] }) {
   const drawn = useMemo(() => {
     const times = samples.map((sample) => sample.at_ms / 1000);
-    return SERIES.map(([title, label, name, shown]) => {
+    return SERIES.map(([title, label, name, shown, short]) => {
       const values = samples.map((sample) => sample[name]);
       const known = values.filter((value): value is number => value !== null);
       const last = values[values.length - 1] ?? null;
       const most = known.length ? Math.max(...known) : null;
       const missing = values.length - known.length;
       const summary = `now ${shown(last)}, at most ${shown(most)}${missing ? `, not known for ${counted(missing, "point")}` : ""}`;
-      return { title, times, summary, series: { label, values, shown } };
+      return { title, times, summary, series: { label, values, shown, short } };
     });
   }, [samples]);
   return (
@@ -65,8 +65,9 @@ function Drawn({ samples }: { samples: readonly Sample[] }) {
           <Chart key={one.title} {...one} />
         ))}
       </div>
-      <details className="panel">
-        <summary>The same as a table</summary>
+      <div className="panel">
+        <details>
+        <summary>The same as a table, in UTC</summary>
         <Table
           caption="The last hour"
           rows={[...samples].reverse()}
@@ -82,7 +83,8 @@ function Drawn({ samples }: { samples: readonly Sample[] }) {
             })),
           ]}
         />
-      </details>
+        </details>
+      </div>
     </>
   );
 }

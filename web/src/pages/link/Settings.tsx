@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../../api/client";
 import { processesQuery } from "../../api/queries";
-import { counted, rate } from "../../format/numbers";
+import { whole } from "../../format/numbers";
 import { Age } from "../../parts/Age";
 import { Badge } from "../../parts/Badge";
 import { Document } from "../../parts/Document";
@@ -46,9 +46,8 @@ export function Settings({ target, link, answer }: Props) {
         <Facts
           facts={[
             ["wanted", record.wanted.paused ? "paused" : "copying"],
-            ["rate limit", limit === null ? "none" : rate(limit)],
             ["created", <Age key="created" ms={record.created_at_ms} absolute />],
-            ["changed", counted(record.wanted.revision, "time")],
+            ["revision", whole(record.wanted.revision)],
           ]}
         />
         <Document value={spec} />

@@ -1,0 +1,93 @@
+// A link of 10,000 lanes: scrolled, filtered and sorted while its figures change.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { person, signIn, sound, startBrowser } from "./support/browser.mjs";
+import { startStand } from "./support/stand.mjs";
+
+const LANES = 10_000;
+let stand;
+let browser;
+let page;
+before(async () => {
+  [stand, browser] = await Promise.all([startStand("--lanes", String(LANES)), startBrowser()]);
+  page = await person(browser);
+  await signIn(page, stand, "viewer", "/links/new/wide");
+  await page.getByText("10,000 lanes", { exact: true }).first().waitFor();
+});
+after(async () => {
+  await browser?.close();
+  await stand?.end();
+});
+
+const table = () => page.getByRole("region", { name: "Lanes, scrolls" });
+const rows = () => page.locator(".lane-row.moving");
+
+test("only the rows in sight are drawn, and the table says how many there are", async () => {
+  await rows().first().waitFor();
+  assert.ok((await rows().count()) < 100);
+  assert.equal(await page.getByRole("table", { name: "Lanes of wide" }).getAttribute("aria-rowcount"), String(LANES + 1));
+});
+
+test("it scrolls to its end and shows the last lane", async () => {
+  await table().evaluate((box) => box.scrollTo({ top: box.scrollHeight }));
+  await page.getByRole("link", { name: "payments.099-99", exact: true }).or(page.locator('[aria-rowindex="10001"] a')).first().waitFor();
+});
+
+test("where it is scrolled to stays as figures change", async () => {
+  await table().evaluate((box) => box.scrollTo({ top: 160_000 }));
+  await page.locator('[aria-rowindex="5005"] a').waitFor();
+  const before = await table().evaluate((box) => box.scrollTop);
+  const text = await page.locator(".lanes-body").innerText();
+  await page.waitForFunction((was) => document.querySelector(".lanes-body").innerText !== was, text);
+  assert.equal(await table().evaluate((box) => box.scrollTop), before);
+});
+
+test("it scrolls without long pauses", async () => {
+  const { worst, long, frames } = await table().evaluate(async (box) => {
+    box.scrollTo({ top: 0 });
+    const times = [];
+    let last = performance.now();
+    for (let top = 0; top < 160_000; top += 800) {
+      box.scrollTo({ top });
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      const now = performance.now();
+      times.push(now - last);
+      last = now;
+    }
+    times.sort((a, b) => a - b);
+    return { frames: times.length, worst: times[times.length - 1], long: times.filter((time) => time > 100).length };
+  });
+  console.log(`${frames} frames over 5,000 lanes: the longest ${worst.toFixed(0)} ms, ${long} above 100 ms`);
+  assert.ok(long < frames / 4, `${long} of ${frames} frames took more than 100 ms`);
+});
+
+test("it is filtered by text and state by the service, and the address keeps that", async () => {
+  await page.getByLabel("Filter lanes by topic or partition").fill("orders.008-1");
+  await page.getByText("11 of 10,000 lanes").waitFor();
+  assert.match(page.url(), /text=orders.008-1/);
+  await page.reload();
+  await page.getByText("11 of 10,000 lanes").waitFor();
+  await page.getByLabel("Filter lanes by topic or partition").fill("");
+  await page.getByLabel("State").selectOption("copying");
+  await page.getByText(/of 10,000 lanes/).waitFor();
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".lane-row.moving .badge")].every((badge) => badge.textContent === "copying"),
+  );
+  await page.getByLabel("State").selectOption("");
+});
+
+test("it is sorted by lag, the largest first, and turned round", async () => {
+  await page.getByRole("button", { name: "Lag" }).click();
+  await page.waitForURL(/sort=lag_records&descending=true/);
+  const lags = async () => {
+    const texts = await page.locator(".lane-row.moving > :nth-child(5)").allInnerTexts();
+    return texts.slice(0, 10).map((text) => Number(text.replaceAll(",", "")));
+  };
+  await page.waitForFunction(() => Number(document.querySelector(".lane-row.moving > :nth-child(5)")?.innerText.replaceAll(",", "")) > 100_000);
+  const found = await lags();
+  assert.deepEqual(found, [...found].sort((a, b) => b - a));
+  await page.getByRole("button", { name: "Lag" }).click();
+  await page.waitForURL((url) => !url.search.includes("descending"));
+  await page.waitForFunction(() => document.querySelector(".lane-row.moving > :nth-child(5)")?.innerText === "0");
+  sound(page);
+});

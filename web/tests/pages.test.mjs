@@ -1,0 +1,191 @@
+// Every page: its content, what axe finds, in both themes, and at 360 pixels.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import axe from "@axe-core/playwright";
+import { dialog, PAGES, person, shows, signIn, sound, startBrowser } from "./support/browser.mjs";
+import { startStand } from "./support/stand.mjs";
+
+const { AxeBuilder } = axe.AxeBuilder ? axe : { AxeBuilder: axe.default ?? axe };
+
+let stand;
+let browser;
+const pages = {};
+before(async () => {
+  [stand, browser] = await Promise.all([startStand(), startBrowser()]);
+  await stand.apply("links/set", { target: "new", link: "old-new", rate_limit: "7MB/s" });
+  const [operation] = (await stand.ask("GET", "operations")).body;
+  pages.operation = `/operations/${operation.id}`;
+  const plan = await stand.plan("groups/sync", { target: "new", link: "old-new" });
+  pages.plan = `/plans/${plan.id}`;
+});
+after(async () => {
+  await browser?.close();
+  await stand?.end();
+});
+
+const OTHER = { operation: "was changed", plan: "What it changes" };
+const visit = async (page, name) => {
+  await page.goto(stand.url + (PAGES[name] ?? pages[name]));
+  if (name in OTHER) await page.getByText(OTHER[name]).first().waitFor();
+  else await shows(page, name);
+};
+
+async function found(page) {
+  const result = await new AxeBuilder({ page }).analyze();
+  return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
+}
+
+for (const theme of ["light", "dark"]) {
+  test(`axe finds nothing on any page in the ${theme} theme`, async () => {
+    const page = await person(browser, { theme });
+    await page.goto(stand.url);
+    await page.getByLabel("Token").waitFor();
+    assert.deepEqual(await found(page), []);
+    await signIn(page, stand, "admin");
+    for (const name of [...Object.keys(PAGES), "operation", "plan"]) {
+      await visit(page, name);
+      assert.deepEqual(await found(page), [], name);
+    }
+    await visit(page, "groups");
+    await page.getByRole("button", { name: "Move groups" }).click();
+    await dialog(page).getByRole("button", { name: "Plan" }).waitFor();
+    assert.deepEqual(await found(page), [], "a form");
+    await dialog(page).getByRole("button", { name: "Plan" }).click();
+    await dialog(page).getByText("would move").waitFor();
+    assert.deepEqual(await found(page), [], "a plan");
+    sound(page);
+  });
+}
+
+for (const width of [360, 768, 2560]) {
+  test(`no page is wider than a window of ${width} pixels`, async () => {
+    const page = await person(browser, { width, height: 800 });
+    await signIn(page, stand, "admin");
+    for (const name of [...Object.keys(PAGES), "operation", "plan"]) {
+      await visit(page, name);
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(over <= 0, `${name} is ${over} pixels too wide`);
+    }
+  });
+}
+
+test("the links say their state, lag and rate, and which cluster cannot be read and why", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer");
+  const row = page.getByRole("row", { name: /orders-eu/ });
+  await row.getByText("2 stopped").waitFor();
+  assert.match(await row.innerText(), /\d\/s/);
+  assert.match(await page.getByRole("row", { name: /archive/ }).innerText(), /paused/);
+  const lost = page.getByRole("region", { name: "Clusters that cannot be read" });
+  assert.match(await lost.innerText(), /Cluster lost cannot be read[\s\S]*Connection refused[\s\S]*What to do:/);
+  await page.getByLabel("Filter links by name or cluster").fill("arch");
+  await page.getByText("1 of 4 links").waitFor();
+});
+
+test("a link says its state in words, with its findings and their fixes", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer", PAGES.lanes);
+  await page.getByText(/2 lanes have stopped at an offset that needs a decision/).waitFor();
+  const findings = page.getByRole("region", { name: "Findings" });
+  assert.match(await findings.innerText(), /warning[\s\S]*cleanup.policy[\s\S]*What to do: allow/);
+});
+
+test("figures change as they are read", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer", PAGES.lanes);
+  await page.getByText("live", { exact: true }).waitFor();
+  const records = () => page.locator(".figures").innerText();
+  const first = await records();
+  await page.waitForFunction((was) => document.querySelector(".figures").innerText !== was, first);
+});
+
+test("a comparison leads down to the record that differs", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer", "/links/new/old-new/verification");
+  await page.getByText("1 modified, 2 missing").waitFor();
+  await page.getByRole("button", { name: "Look at sample 1" }).click();
+  await page.getByText("value 1 B: 76").waitFor();
+  await page.getByText("value 1 B: 77").waitFor();
+  assert.match(page.url(), /sample=0/);
+});
+
+test("where a record is, both ways, exact or refused with the reason", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer", PAGES.where);
+  await page.getByLabel("Source partition").fill("orders-0");
+  await page.getByLabel("Offset", { exact: true }).fill("12");
+  await page.getByRole("button", { name: "Translate" }).click();
+  await page.getByText("old.orders-0 offset 2").waitFor();
+  await page.getByLabel("Offset", { exact: true }).fill("22");
+  await page.getByRole("button", { name: "Translate" }).click();
+  await page.getByText("unmapped", { exact: true }).first().waitFor();
+  await page.getByRole("radio", { name: "target to source" }).check({ force: true });
+  await page.getByLabel("Target partition").fill("old.orders-0");
+  await page.getByLabel("Offset", { exact: true }).fill("11");
+  await page.getByRole("button", { name: "Translate" }).click();
+  await page.getByText("orders-0 offset 26").waitFor();
+});
+
+test("a lane shows its offset map as a drawing and as a table", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer", PAGES.lane);
+  await page.getByRole("img", { name: /2 mapped ranges, 2 gaps/ }).waitFor();
+  const table = page.getByRole("table", { name: "Ranges and gaps" });
+  assert.equal(await table.getByRole("row").count(), 5);
+});
+
+test("charts are drawn, and told as a table", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer", PAGES.charts);
+  await page.getByRole("img", { name: /Lag in records: now/ }).waitFor();
+  assert.equal(await page.locator("canvas").count(), 4);
+  await page.getByText("The same as a table").click();
+  await page.getByRole("table", { name: "The last hour" }).waitFor();
+  sound(page);
+});
+
+test("a viewer's actions are disabled and say why", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer", PAGES.lanes);
+  const pause = page.getByRole("button", { name: "Pause" });
+  await pause.waitFor();
+  assert.equal(await pause.getAttribute("aria-disabled"), "true");
+  assert.equal(await pause.getAttribute("title"), "viewer has the role viewer; plans need the role operator");
+  await pause.click({ force: true });
+  assert.equal(await dialog(page).count(), 0);
+});
+
+test("an instance that only shows says so, and names the one that acts", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "approver", "/links/new/old-new", stand.shows);
+  const banner = page.getByText("This instance only shows.").locator("..");
+  assert.ok((await banner.innerText()).includes(stand.acting));
+  await page.getByRole("button", { name: "Pause" }).click();
+  const apply = dialog(page).getByRole("button", { name: "Apply this plan" });
+  await dialog(page).getByText("Setting").waitFor();
+  assert.equal(await apply.getAttribute("aria-disabled"), "true");
+  assert.match(await apply.getAttribute("title"), /only shows/);
+});
+
+test("what is shown of a cluster that is away is marked as old, with why", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer", "/links/far/new-far");
+  await page.getByText(/^read \d+ s ago$/).first().waitFor();
+  await stand.say("away");
+  await page.getByText("Cluster far is away: what is shown is old").waitFor({ timeout: 90_000 });
+  await page.getByText(/^old: read/).first().waitFor();
+  await stand.say("back");
+  await page.getByText("Cluster far is away").waitFor({ state: "detached", timeout: 90_000 });
+});
+
+test("a service that does not answer is said so, with what to do, and what was known stays", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer");
+  await page.getByText("orders-eu").first().waitFor();
+  await page.route("**/api/v1/**", (route) => route.abort());
+  await page.getByText("What is shown of the links is old").waitFor();
+  assert.match(await page.getByRole("alert").innerText(), /does not answer[\s\S]*What to do: check/);
+  await page.getByText("orders-eu").first().waitFor();
+  await page.unroute("**/api/v1/**");
+  await page.getByText("What is shown of the links is old").waitFor({ state: "detached" });
+});
