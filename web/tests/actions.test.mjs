@@ -16,7 +16,12 @@ after(async () => {
   await stand?.end();
 });
 
+/** Whether the link is paused, as far as the service has read that. */
 const paused = async () => (await stand.ask("GET", "clusters/new/links/old-new")).body.record.wanted.paused;
+
+async function until(holds) {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 100));
+}
 
 test("a plan is shown with its hash and its command, applied, and reported in words", async () => {
   const page = await person(browser);
@@ -54,7 +59,8 @@ test("the same by keyboard alone, and the focus goes back to the button", async 
   await dialog(page).getByText("Link old-new goes on").waitFor();
   await page.keyboard.press("Escape");
   await dialog(page).waitFor({ state: "detached" });
-  assert.equal(await paused(), false);
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "BUTTON");
+  await until(async () => !(await paused()));
   sound(page);
 });
 
@@ -159,7 +165,7 @@ test("a checkpoint's rewrite is planned with every position, applied, and undone
   const undo = page.getByRole("region", { name: "Undo a rewrite" });
   await undo.getByLabel("Checkpoint").fill(stand.checkpoint);
   await undo.getByRole("button", { name: "Plan the undo" }).click();
-  await dialog(page).getByText("byte for byte").waitFor();
+  await dialog(page).getByText("would be taken back, byte for byte").waitFor();
   await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
   await dialog(page).getByText("The checkpoint is as it was before the rewrite").waitFor();
   sound(page);
@@ -171,7 +177,7 @@ test("a link is created from the form, with what would be copied in its plan", a
   await page.getByLabel("Source", { exact: true }).selectOption("old");
   await page.getByLabel("Target", { exact: true }).selectOption("new");
   await page.getByLabel("Id").fill("private-copy");
-  await page.getByLabel("Topics", { exact: true }).fill("private");
+  await page.getByRole("textbox", { name: "Topics", exact: true }).fill("private");
   await page.getByRole("button", { name: "Plan the link" }).click();
   await dialog(page).getByText("1 topic would be copied now").waitFor();
   await dialog(page).getByRole("button", { name: "Apply this plan" }).click();

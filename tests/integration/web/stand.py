@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from anabranch.errors import AnabranchError
@@ -123,12 +123,10 @@ def main(arguments: Sequence[str]) -> None:
         checkpoint = world.checkpoint(directory / "checkpoints" / "orders-job")
         (directory / "second").mkdir()
         store, roots = str(directory / "store.db"), (str(directory / "checkpoints"),)
-        with (
-            serving(store, known, directory, roots=roots, port=asked.port) as served,
-            serving(store, known, directory / "second", roots=roots) as second,
-        ):
-            until(lambda: served.instance.acting.acts and len(served.instance.board.seen) >= len(known) - 1)
-            until(lambda: second.instance.acting.holder)
+        with serving(store, known, directory, roots=roots, port=asked.port) as served, ExitStack() as others:
+            until(lambda: served.instance.acting.acts)  # before there is another one that could
+            second = others.enter_context(serving(store, known, directory / "second", roots=roots))
+            until(lambda: second.instance.acting.holder and len(served.instance.board.seen) >= len(known) - 1)
             remember(served, bool(asked.lanes))
             told = {
                 "url": f"http://127.0.0.1:{served.port}",

@@ -32,7 +32,7 @@ export function GroupsBody({ groups }: { groups: readonly Schemas["GroupPlan"][]
 }
 
 export const GroupBody = ({ group }: { group: Schemas["GroupPlan"] }) => (
-  <section className="stack" aria-label={`Group ${group.group}`}>
+  <section className="stack" aria-label={`Move of ${group.group}`}>
     <div className="row">
       <h3 className="anywhere">{group.group}</h3>
       <StepBadge step={group.step} />

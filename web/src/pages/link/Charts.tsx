@@ -38,12 +38,15 @@ export default function Charts({ target, link }: Props) {
 
 type Sample = Schemas["Sample"];
 
-const SERIES = [
+type Shown = (value: number | null) => string;
+type Spec = readonly [title: string, label: string, name: "records_per_s" | "bytes_per_s" | "lag_records" | "lag_seconds", shown: Shown, short: Shown];
+
+const SERIES: readonly Spec[] = [
   ["Records a second", "records", "records_per_s", perSecond, compact],
-  ["Bytes a second", "bytes", "bytes_per_s", rate, rate],
+  ["Bytes a second", "bytes", "bytes_per_s", rate, (value) => `${compact(value)}B`],
   ["Lag in records", "records", "lag_records", whole, compact],
   ["Lag in seconds", "behind", "lag_seconds", seconds, compactSeconds],
-] as const;
+];
 
 function Drawn({ samples }: { samples: readonly Sample[] }) {
   const drawn = useMemo(() => {

@@ -173,7 +173,7 @@ function One({ target, link, group }: Props & { group: string }) {
         {(data) => (
           <>
             <div className="panel">
-              <p className="dim">What a move would do now, old to new:</p>
+              <h2>What a move would do now</h2>
               <GroupBody group={data.plan} />
             </div>
             <div className="columns">
