@@ -65,6 +65,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/checkpoints/inspect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Inspect
+         * @description What a checkpoint or savepoint holds, with its lag; nothing is written.
+         */
+        post: operations["inspect_api_v1_checkpoints_inspect_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/checkpoints/rewrite/plan": {
         parameters: {
             query?: never;
@@ -93,6 +113,26 @@ export interface paths {
         put?: never;
         /** Take the newest rewrite in place back, byte for byte */
         post: operations["plan_checkpoints_undo_api_v1_checkpoints_undo_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/checkpoints/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify
+         * @description Read a rewritten checkpoint again and prove it, position by position; nothing is written.
+         */
+        post: operations["verify_api_v1_checkpoints_verify_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -268,7 +308,7 @@ export interface paths {
         };
         /**
          * Ranges
-         * @description The offset map of one source topic or TOPIC-PARTITION.
+         * @description The offset maps of a link, of one source topic, or of one TOPIC-PARTITION.
          */
         get: operations["ranges_api_v1_clusters__target__links__link__ranges_get"];
         put?: never;
@@ -371,6 +411,7 @@ export interface paths {
          * @description Listen; what is shown is asked for again where an event names it.
          *
          *     The first event says that the stream is open, ``lost`` that this listener was too slow: it reads all anew.
+         *     ``ending`` is the last one of an instance that ends.
          */
         get: operations["events_api_v1_events_get"];
         put?: never;
@@ -719,6 +760,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/mirrormaker/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare
+         * @description MirrorMaker 2's answer for each group and partition, and how far it is off; nothing is changed.
+         */
+        post: operations["compare_api_v1_mirrormaker_report_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/offsets/rebuild/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make the maps of topics that another tool copied, from the records alone */
+        post: operations["plan_offsets_rebuild_api_v1_offsets_rebuild_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/operations": {
         parameters: {
             query?: never;
@@ -1055,6 +1133,27 @@ export interface components {
             name: string;
             role: components["schemas"]["Role"];
         };
+        AlignedLane: {
+            ranges: number;
+            records: number;
+            source: string;
+            target: string;
+            unclear: number;
+        };
+        AlignmentPlan: {
+            hash: string;
+            lanes: number;
+            link: string;
+            offsets: number;
+            topics: {
+                [key: string]: string;
+            };
+        };
+        AlignmentReport: {
+            file: string;
+            lanes: components["schemas"]["AlignedLane"][];
+            link: string;
+        };
         /** @enum {string} */
         AnswerKind: "exact" | "before" | "after" | "unmapped" | "unknown";
         Answered: {
@@ -1126,6 +1225,12 @@ export interface components {
             link: string;
             made_at_ms: number;
             stored: boolean;
+        };
+        BatchPage: {
+            at_ms: number | null;
+            committed: boolean;
+            number: number;
+            watermark_ms: number | null;
         };
         /**
          * BeginRequest
@@ -1304,6 +1409,8 @@ export interface components {
             findings: components["schemas"]["Reason"][];
             plan: components["schemas"]["DeletePlan"];
         };
+        /** @enum {string} */
+        Evidence: "map" | "content" | "none";
         FileChange: {
             effect: components["schemas"]["FileEffect"];
             new_bytes: number | null;
@@ -1337,6 +1444,41 @@ export interface components {
             kind: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * Flow
+         * @description Two clusters between which MirrorMaker 2 copies; a link's exact positions are told beside its answers.
+         */
+        Flow: {
+            /**
+             * Link
+             * @default null
+             */
+            link: string | null;
+            /**
+             * Look
+             * @default 500
+             */
+            look: number;
+            /**
+             * Separator
+             * @default .
+             */
+            separator: string;
+            /** Source */
+            source: string;
+            /**
+             * Source Alias
+             * @default null
+             */
+            source_alias: string | null;
+            /** Target */
+            target: string;
+            /**
+             * Target Alias
+             * @default null
+             */
+            target_alias: string | null;
         };
         Group: {
             commits: {
@@ -1496,12 +1638,49 @@ export interface components {
         History: {
             samples: components["schemas"]["Sample"][];
         };
+        Inspection: {
+            backups: string[];
+            cluster: string | null;
+            copied: string[];
+            lags: components["schemas"]["Lag"][];
+            newest_write_ms: number;
+            page: components["schemas"]["Page"];
+            path: string;
+            read_at_ms: number;
+            unfinished: string | null;
+        };
         IssuedToken: {
             account: string;
             expires_at: number | null;
             id: string;
             name: string;
             token: string;
+        };
+        JudgedPosition: {
+            committed: number;
+            downstream: number | null;
+            evidence: components["schemas"]["Evidence"];
+            exact: number | null;
+            group: string;
+            least: number | null;
+            most: number | null;
+            note: string;
+            ours: [
+                string,
+                number
+            ] | null;
+            source: string;
+            stored: number | null;
+            target: string;
+            upstream: number | null;
+        };
+        Lag: {
+            end: number | null;
+            partition: string;
+            records: number | null;
+            source: string;
+            start: number | null;
+            why: string;
         };
         LaneDecision: {
             decided_at_ms: number;
@@ -1758,6 +1937,19 @@ export interface components {
         LoginWays: {
             provider: string | null;
         };
+        /**
+         * Look
+         * @description A checkpoint, and the cluster against which its lag is counted, None for no lag.
+         */
+        Look: {
+            /**
+             * Cluster
+             * @default null
+             */
+            cluster: string | null;
+            /** Path */
+            path: string;
+        };
         Me: {
             account: string;
             acts: boolean;
@@ -1778,6 +1970,14 @@ export interface components {
             metadata: string;
             partition: string;
             upstream: number;
+        };
+        MirrorReport: {
+            heartbeat_ms: number | null;
+            notes: string[];
+            rows: components["schemas"]["JudgedPosition"][];
+            source_alias: string;
+            syncs: number;
+            target_alias: string;
         };
         MirroredTopic: {
             configs: {
@@ -1865,8 +2065,32 @@ export interface components {
             producer_id: number;
             start_offset: number;
         };
+        OperatorPage: {
+            kind: string;
+            name: string;
+            operator: string;
+            partitions: number;
+            state_bytes: number | null;
+        };
         /** @enum {string} */
         Outcome: "started" | "done" | "refused" | "failed";
+        Page: {
+            engine: string;
+            format: components["schemas"]["CheckpointFormat"];
+            job: string;
+            notes: string[];
+            number: number;
+            operators: components["schemas"]["OperatorPage"][];
+            sinks: string[];
+            sources: components["schemas"]["SourcePage"][];
+            timeline: components["schemas"]["BatchPage"][];
+            uncommitted: number | null;
+            versions: {
+                [key: string]: string;
+            };
+            watermark_ms: number | null;
+            written_at_ms: number;
+        };
         PendingDecision: {
             cause: components["schemas"]["Cause"];
             decision: components["schemas"]["LaneDecision"];
@@ -1957,6 +2181,65 @@ export interface components {
             title: string;
             type: string;
         };
+        Proof: {
+            end: number | null;
+            new: components["schemas"]["Position"];
+            note: string;
+            old: components["schemas"]["Position"] | null;
+            problem: string;
+            start: number | null;
+        };
+        /**
+         * ProofRequest
+         * @description A rewrite that was made; ``was`` is the place that it was made from, None for its own backup.
+         */
+        ProofRequest: {
+            /**
+             * Links
+             * @default []
+             */
+            links: string[];
+            /** Path */
+            path: string;
+            /**
+             * Sources
+             * @default null
+             */
+            sources: string[] | null;
+            /**
+             * Start
+             * @default null
+             */
+            start: string | null;
+            /**
+             * Stay
+             * @default []
+             */
+            stay: string[];
+            /** @default refuse */
+            stop_savepoint: components["schemas"]["StopSavepoint"];
+            /**
+             * Stopped
+             * @default false
+             */
+            stopped: boolean;
+            /** Target */
+            target: string;
+            /**
+             * To
+             * @default null
+             */
+            to: string | null;
+            /** @default refuse */
+            transactions: components["schemas"]["PendingTransactions"];
+            /** @default refuse */
+            uncommitted: components["schemas"]["Uncommitted"];
+            /**
+             * Was
+             * @default null
+             */
+            was: string | null;
+        };
         PublishPlan: {
             checkpoints: components["schemas"]["MirrorCheckpoint"][];
             hash: string;
@@ -2030,6 +2313,33 @@ export interface components {
             what: string;
             why?: string;
         };
+        /**
+         * RebuildRequest
+         * @description Source topics and their copies, as ``{source: copy}``, for the link that will adopt their maps.
+         */
+        RebuildRequest: {
+            /**
+             * Ignore
+             * @default []
+             */
+            ignore: components["schemas"]["RecordPart"][];
+            /** Link */
+            link: string;
+            /** Source */
+            source: string;
+            /** Target */
+            target: string;
+            /** Topics */
+            topics: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * RecordPart
+         * @description A part of records that may be left out of the comparison, where the other tool has changed it.
+         * @enum {string}
+         */
+        RecordPart: "timestamps" | "headers";
         RewritePlan: {
             changes: components["schemas"]["PositionChange"][];
             files: components["schemas"]["FileChange"][];
@@ -2172,6 +2482,13 @@ export interface components {
             rate_limit: string | null;
             /** Target */
             target: string;
+        };
+        SourcePage: {
+            kind: string;
+            name: string;
+            positions: components["schemas"]["Position"][];
+            problems: components["schemas"]["Reason"][];
+            source: string;
         };
         SourceTransaction: {
             known: components["schemas"]["CoordinatedTransaction"] | null;
@@ -2418,6 +2735,28 @@ export interface components {
             name: string;
             role: string;
             summary: string;
+        };
+        VerificationAnswer: {
+            lanes: components["schemas"]["LaneVerified"][];
+            read_at_ms: number;
+            report: {
+                [key: string]: unknown;
+            } | null;
+            run: components["schemas"]["VerifyRun"];
+            running: boolean;
+        };
+        VerificationReport: {
+            changed: string[];
+            format: components["schemas"]["CheckpointFormat"];
+            names: {
+                [key: string]: string;
+            };
+            notes: string[];
+            number: number;
+            path: string;
+            problems: string[];
+            proofs: components["schemas"]["Proof"][];
+            was: string | null;
         };
         VerifyOptions: {
             fresh: boolean;
@@ -2674,6 +3013,48 @@ export interface operations {
             };
         };
     };
+    inspect_api_v1_checkpoints_inspect_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Look"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Inspection"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     plan_checkpoints_rewrite_api_v1_checkpoints_rewrite_plan_post: {
         parameters: {
             query?: never;
@@ -2736,6 +3117,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verify_api_v1_checkpoints_verify_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProofRequest"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationReport"];
                 };
             };
             /** @description Why not */
@@ -3108,8 +3531,8 @@ export interface operations {
     };
     ranges_api_v1_clusters__target__links__link__ranges_get: {
         parameters: {
-            query: {
-                where: string;
+            query?: {
+                where?: string | null;
             };
             header?: never;
             path: {
@@ -3264,7 +3687,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["VerifyStatus"];
+                    "application/json": components["schemas"]["VerificationAnswer"];
                 };
             };
             /** @description Why not */
@@ -3337,13 +3760,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An event stream: cluster, operation, process, audit */
+            /** @description Events: cluster, operation, process, audit */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "text/event-stream": string;
                 };
             };
             /** @description Why not */
@@ -4158,6 +4581,90 @@ export interface operations {
             };
         };
     };
+    compare_api_v1_mirrormaker_report_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Flow"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MirrorReport"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_offsets_rebuild_api_v1_offsets_rebuild_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RebuildRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     operations_api_v1_operations_get: {
         parameters: {
             query?: {
@@ -4739,7 +5246,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "text/plain": string;
                 };
             };
             /** @description Why not */
