@@ -14,6 +14,7 @@ from typing import Any
 
 import uvicorn
 import yaml
+from fastapi import FastAPI
 
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
@@ -50,6 +51,7 @@ class Served:
 
     port: int
     instance: Instance
+    app: FastAPI
     tokens: dict[str, str] = field(default_factory=dict)
 
     def ask(
@@ -113,12 +115,13 @@ def serving(
             jobs = JobSettings("local[2,8]", "local[2]", directory / "jobs")
             made = ServeSettings("127.0.0.1", port, store, file, jobs, roots, **settings)
             instance = Instance(made, Stored(database), name or f"here:{port}", addresses_of(made, "http", port))
-            server = Server(uvicorn.Config(make_app(instance), log_config=None, access_log=False), instance)
+            app = make_app(instance)
+            server = Server(uvicorn.Config(app, log_config=None, access_log=False), instance)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
             thread.start()
             until(lambda: server.started or not thread.is_alive())
             try:
-                yield Served(port, instance, _tokens(Accounts(database)))
+                yield Served(port, instance, app, _tokens(Accounts(database)))
             finally:
                 server.should_exit = True
                 thread.join(60)

@@ -43,7 +43,7 @@ test("where it is scrolled to stays as figures change", async () => {
 });
 
 test("it scrolls without long pauses", async () => {
-  const { worst, long, frames } = await table().evaluate(async (box) => {
+  const { middle, worst, long, frames } = await table().evaluate(async (box) => {
     box.scrollTo({ top: 0 });
     const times = [];
     let last = performance.now();
@@ -55,9 +55,9 @@ test("it scrolls without long pauses", async () => {
       last = now;
     }
     times.sort((a, b) => a - b);
-    return { frames: times.length, worst: times[times.length - 1], long: times.filter((time) => time > 100).length };
+    return { frames: times.length, middle: times[times.length >> 1], worst: times[times.length - 1], long: times.filter((time) => time > 100).length };
   });
-  console.log(`${frames} frames over 5,000 lanes: the longest ${worst.toFixed(0)} ms, ${long} above 100 ms`);
+  console.log(`${frames} frames over 5,000 lanes: half within ${middle.toFixed(0)} ms, the longest ${worst.toFixed(0)} ms, ${long} above 100 ms`);
   assert.ok(long < frames / 4, `${long} of ${frames} frames took more than 100 ms`);
 });
 
