@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -33,6 +34,18 @@ def test_locks_pin_every_package_with_hashes_and_name_no_host(lock: str) -> None
     assert text.count("--hash=sha256:") >= len(packages)
     assert "://" not in text
     assert "--index-url" not in text
+
+
+def test_the_lock_of_the_pages_pins_every_package_with_a_hash_and_names_no_registry() -> None:
+    """As npm's own lock file has it, with versions that are exact in package.json, too."""
+    lock = json.loads((ROOT / "web" / "package-lock.json").read_text())
+    packages = {name: one for name, one in lock["packages"].items() if name}
+    assert packages
+    assert [name for name, one in packages.items() if "resolved" in one] == []
+    assert [name for name, one in packages.items() if "version" not in one or "integrity" not in one] == []
+    wanted = json.loads((ROOT / "web" / "package.json").read_text())
+    versions = [*wanted["dependencies"].values(), *wanted["devDependencies"].values()]
+    assert [one for one in versions if not re.fullmatch(r"\d+\.\d+\.\d+", one)] == []
 
 
 def test_the_two_commands_of_the_readme_exist() -> None:

@@ -117,11 +117,13 @@ def test_running_a_link_without_spark_names_the_extra_to_install(bare: Path, tmp
 
 
 def test_the_wheel_holds_the_package_and_its_license_and_no_test(wheel: Path) -> None:
-    """Types are published (``py.typed``), poms are inside, tests and examples are not."""
+    """Types are published (``py.typed``), poms and pages are inside, tests and examples are not."""
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.partition("/")[0] for name in names} == {"anabranch", f"anabranch-{__version__}.dist-info"}
     assert "anabranch/py.typed" in names
     assert "anabranch/sandbox/poms/kafka-4.3.1.xml" in names
+    assert "anabranch/service/static/index.html" in names  # `make web` builds it, which `make test` does first
+    assert not [name for name in names if "node_modules" in name]
     assert "anabranch/store/migrations/versions/0001_the_first_tables.py" in names
     for end in ("xml", "sha256"):
         assert f"anabranch/jars/poms/spark-kafka-4.1.3.{end}" in names

@@ -27,7 +27,7 @@ export function useWhyNotPlan(): string | null {
 
 /** Why this account may not apply plans of a verb here; null where it may. */
 export function whyNotApply(me: Me, role: string): string | null {
-  if (!mayAs(me, role)) return `${me.account} has the role ${me.role}; applying this plan needs the role ${role}`;
+  if (!mayAs(me, role)) return `the account ${me.account} has the role ${me.role}; applying this plan needs the role ${role}`;
   if (!me.acts) {
     return me.holder ? `this instance only shows; ${me.holder} acts` : "no instance acts just now";
   }
