@@ -143,7 +143,8 @@ def desk(pair: tuple[SandboxCluster, SandboxCluster], cluster: Yarn, tmp_path: P
 def options(desk: Desk, archive: Path) -> list[str]:
     """What a run of a link on YARN is given."""
     conf = [word for key, value in CONF.items() for word in ("--conf", f"{key}={value}")]
-    files = [word for file in desk.files for word in ("--file", str(file))]
+    known = desk.contexts.read_text()
+    files = [word for file in desk.files if str(file) in known for word in ("--file", str(file))]
     return ["--master", "yarn", "--archive", str(archive), *files, *conf]
 
 

@@ -63,7 +63,7 @@ export async function person(browser, { theme = "light", width = 1280, height = 
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(120_000 * Number(process.env.ANABRANCH_TIMEOUT_SCALE ?? 1));
   page.faults = [];
   page.on("pageerror", (error) => page.faults.push(String(error)));
   page.on("console", (message) => {
