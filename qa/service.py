@@ -121,6 +121,7 @@ def serving(
             thread.start()
             until(lambda: server.started or not thread.is_alive())
             try:
+                until(lambda: server.started)  # it acts before it listens
                 yield Served(port, instance, app, _tokens(Accounts(database)))
             finally:
                 server.should_exit = True
