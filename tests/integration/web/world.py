@@ -154,7 +154,7 @@ def record(
         link,
         ClusterRef(source, ids[0]),
         ClusterRef(target, ids[1]),
-        filter=PluginSpec("regex", {"include": ["orders.*", "payments.*"], "exclude": [".*\\.test"]}),
+        filter=PluginSpec("regex", {"include": ["[a-z.]+\\.[0-9]+", "payments.*"], "exclude": [".*\\.test"]}),
         rate_limit=rate_limit,
     )
     return LinkRecord(WantedState(spec, paused, 3), (ids[0],), now_ms() - 86_400_000)
